@@ -1,0 +1,36 @@
+# The trainer for Vertex AI, Kubernetes and any other place that runs containers.
+#
+#   docker build -t trainer:cpu .
+#   docker build -t trainer:gpu --build-arg VARIANT=gpu .
+#
+# VARIANT  cpu, or gpu: with NVIDIA's CUDA libraries as packages; the driver is the machine's
+# PYTHON   minor version that docker/*.lock are made for
+ARG PYTHON=3.12
+
+FROM python:${PYTHON}-slim AS build
+ARG VARIANT=cpu
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+RUN python -m venv /opt/venv
+ENV PATH=/opt/venv/bin:$PATH
+# First what changes rarely: a change of the trainer alone leaves this layer as it is.
+COPY docker/${VARIANT}.lock /tmp/requirements.lock
+RUN pip install --no-deps -r /tmp/requirements.lock
+
+FROM build AS trainer
+WORKDIR /src
+COPY setup.py pyproject.toml MANIFEST.in README.md ./
+COPY hparams ./hparams
+COPY estimator_bridge ./estimator_bridge
+COPY trainer ./trainer
+RUN pip wheel --no-deps --no-build-isolation --wheel-dir /wheels .
+
+FROM python:${PYTHON}-slim
+RUN useradd --create-home --uid 1000 trainer
+COPY --from=build /opt/venv /opt/venv
+ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR=/tmp
+RUN --mount=type=bind,from=trainer,source=/wheels,target=/wheels \
+    pip install --no-cache-dir --no-deps --no-index /wheels/*.whl
+USER 1000
+WORKDIR /home/trainer
+ENTRYPOINT ["python", "-m", "trainer.task"]
+CMD ["--help"]

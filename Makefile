@@ -1,0 +1,66 @@
+# make demo    trains, evaluates and exports on a year of real flights
+# make test    the whole test suite
+# make bench   speed against other trainers, written to benchmarks/RESULTS.md
+#
+# Both make the virtual environment that they need (.venv/tf<TensorFlow>-py<Python>) and keep it.
+#   PYTHON=python3.11   which Python; default: python3
+#   TF=2.15             which TensorFlow; default: the newest that this Python can have
+#   JOBS=2              tests at once
+#   BENCH_DATA=...      folder with census/ and natality/; without it, only flights
+#   ARGS='-k schema'    more arguments for pytest, or flags for the demo's trainer
+
+PYTHON ?= python3
+TF ?=
+ARGS ?=
+MARK ?= not matrix
+JOBS ?= 2
+
+BENCH_DATA ?= ../shared/data
+
+DEMO := .demo
+DATA ?= $(DEMO)/flights
+
+# Builds the environment if need be and puts its folder into $$env, or ends the recipe.
+ENVIRONMENT = command -v $(PYTHON) >/dev/null \
+	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
+	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
+
+.PHONY: help demo test test-matrix bench lint environment
+.SILENT:
+
+help:
+	sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
+
+demo:
+	$(ENVIRONMENT); \
+	"$$env/bin/python" -m trainer.demo.flights --output=$(DATA) --overwrite || exit $$?; \
+	exec "$$env/bin/python" -m trainer.task --hparams=flights \
+	    --train_data='$(DATA)/train-*.parquet' --eval_data='$(DATA)/eval-*.parquet' \
+	    --job_dir=$(DEMO)/run-$$(date +%Y%m%d-%H%M%S) $(ARGS)
+
+test:
+	$(ENVIRONMENT); exec "$$env/bin/python" -m pytest -n $(JOBS) -m "$(MARK)" $(ARGS)
+
+# Every supported TensorFlow, with the tests that are too long for every commit.
+test-matrix:
+	$(PYTHON) tools/matrix.py --full
+
+# TensorFlow's other versions: make bench TF=2.15 PYTHON=python3.11
+bench:
+	$(ENVIRONMENT); exec "$$env/bin/python" benchmarks/run.py --data='$(BENCH_DATA)' $(ARGS)
+
+lint:
+	$(ENVIRONMENT); exec "$$env/bin/python" -m ruff check .
+
+# What the images have, exactly. Needs the program uv.
+lock:
+	for variant in cpu gpu; do \
+	    extra=tensorflow; test $$variant = gpu && extra='tensorflow[and-cuda]'; \
+	    { echo "# What the image has, exactly; made by \`make lock\` from setup.py and constraints/tf-2.21.txt."; \
+	      echo "$$extra" | uv pip compile --quiet --no-header --no-annotate --python-version 3.12 \
+	          --python-platform x86_64-manylinux_2_28 -c constraints/tf-2.21.txt setup.py -; \
+	    } > docker/$$variant.lock.new && mv docker/$$variant.lock.new docker/$$variant.lock || exit $$?; \
+	done
+
+environment:
+	$(ENVIRONMENT); echo "$$env"

@@ -1,0 +1,148 @@
+"""The table of a run of the benchmarks, in Markdown."""
+
+import datetime
+import os
+import platform
+import re
+import statistics
+from pathlib import Path
+
+# What issues from a ratio of medians: name, contender, against whom, the least that is aimed at.
+AIMS = (
+    ("from CSV text, first epoch, against the reference", "text", ("reference",), 25.0),
+    ("from the id cache, against the reference", "cache", ("reference",), 33.0),
+    ("from the id cache, against the best Keras", "cache", ("keras 2", "keras 3"), 1.8),
+    ("canned engine with our input, against the reference", "canned", ("reference",), 10.0),
+)
+HEAD = """# Benchmarks
+
+Ratios of medians, each contender in turn and in a process of its own, all within one run of
+`make bench` on one machine. Absolute rates are that machine's; ratios carry over better.
+
+- *reference*: a trainer in the published style (`reference.py`): CSV line by line, canned Estimator
+- *canned*: this trainer, `--model.engine=canned`, from CSV text
+- *text*: this trainer as it comes, first epoch from CSV text, building its id cache on the way
+- *cache*: this trainer as it comes, reading the id cache
+- *keras 2*, *keras 3*: `fit` on ids made ready, 32 steps an execution (`keras_fit.py`)
+- *limit*: the same mathematics in C++ (`limit.cc`), from CSV text or from ids
+
+Rows of census, natality and flights are real, repeated to reach the number stated.
+"""
+
+
+class Report:
+    """Collects the tables for one version of TensorFlow."""
+
+    def __init__(self, tensorflow: str):
+        self._tensorflow = tensorflow
+        self._parts: list[str] = []
+        self._aims: list[str] = []
+
+    def add_rates(self, case, batch: int, runs: dict) -> None:
+        """Adds examples a second of each contender."""
+        base = _median_rate(runs["reference"])
+        lines = [
+            f"### {case.name}, batch {batch} ({case.rows:,} rows, {len(runs['text'])} rounds)",
+            "",
+            "| contender | examples/s, median | lowest to highest | x reference | x limit "
+            "| peak memory, MiB |",
+            "|---|--:|--:|--:|--:|--:|",
+        ]
+        for name, made in runs.items():
+            rate, rates = _median_rate(made), [run.rate for run in made]
+            limit = runs["limit, text" if name in ("reference", "canned", "text") else "limit, ids"]
+            peak = statistics.median(run.peak_mb for run in made)
+            lines.append(
+                f"| {name} | {rate:,.0f} | {min(rates):,.0f} to {max(rates):,.0f} "
+                f"| {rate / base:.1f} | {rate / _median_rate(limit):.2f} "
+                f"| {f'{peak:,.0f}' if peak else ''} |"
+            )
+        self._parts.append("\n".join(lines))
+        if case.name == "census" and not self._aims:
+            for what, name, others, aim in AIMS:
+                best = max(_median_rate(runs[other]) for other in others if other in runs)
+                self._aim(what, _median_rate(runs[name]) / best, aim)
+            firsts = [
+                statistics.median(run.first_step for run in runs[n]) for n in ("reference", "cache")
+            ]
+            self._aim(
+                "first step after process start, reference / ours", firsts[0] / firsts[1], 2.0
+            )
+            peaks = [
+                statistics.median(run.peak_mb for run in runs[n]) for n in ("reference", "text")
+            ]
+            self._aim("peak memory, reference / ours", peaks[0] / peaks[1], 1.0)
+
+    def add_jobs(self, case, runs: dict) -> None:
+        """Adds whole jobs, evaluations and exports."""
+        walls = {name: [job_secs(run) for run in made] for name, made in runs.items()}
+        wall = {name: statistics.median(secs) for name, secs in walls.items()}
+        lines = [
+            f"### {case.name}: whole job ({case.rows:,} rows once, 4 evaluations and exports)",
+            "",
+            "| contender | seconds, median | lowest to highest | x reference |",
+            "|---|--:|--:|--:|",
+        ]
+        for name, secs in walls.items():
+            lines.append(
+                f"| {name} | {wall[name]:.1f} | {min(secs):.1f} to {max(secs):.1f} "
+                f"| {wall['reference'] / wall[name]:.1f} |"
+            )
+        self._parts.append("\n".join(lines))
+        self._aim("whole job, reference / ours", wall["reference"] / wall["trainer"], 12.0)
+        for what, aim in (("evaluation", 30.0), ("export", 50.0)):
+            theirs = statistics.median(run.more["secs_each"][what][-1] for run in runs["reference"])
+            # The first one of a run builds a graph; what a further one costs is what repeats.
+            ours = statistics.median(
+                secs for run in runs["trainer"] for secs in run.more["secs_each"][what][1:]
+            )
+            label = f"one {what}, reference {theirs:.2f} s / ours {ours:.3f} s"
+            self._aim(label, theirs / ours, aim)
+
+    def add_sizes(self, made: list) -> None:
+        """Adds (rows, seconds a row, peak MiB) of growing data."""
+        lines = [
+            "### census: growing data, from text, one epoch",
+            "",
+            "| rows | ns a row, training | peak memory, MiB |",
+            "|--:|--:|--:|",
+        ]
+        lines += [f"| {rows:,} | {secs * 1e9:,.0f} | {peak:,.0f} |" for rows, secs, peak in made]
+        self._parts.append("\n".join(lines))
+
+    def _aim(self, what: str, ratio: float, aim: float) -> None:
+        self._aims.append(f"| {what} | {aim:g} | {ratio:.2f} | {'yes' if ratio >= aim else 'no'} |")
+
+    def write(self, path: Path) -> None:
+        """Puts this version's section into the file, in place of an older one."""
+        title = f"## TensorFlow {self._tensorflow}"
+        machine = (
+            f"{datetime.date.today().isoformat()}, Python {platform.python_version()}, "
+            f"{os.cpu_count()} cores, {_processor()}"
+        )
+        aims = ["| aim (census) | at least | reached | |", "|---|--:|--:|---|", *self._aims]
+        section = "\n\n".join([title, machine, "\n".join(aims), *self._parts]) + "\n"
+        old = path.read_text() if path.exists() else ""
+        sections = dict(re.findall(r"^(## TensorFlow \S+)\n(.*?)(?=^## |\Z)", old, re.M | re.S))
+        kept = {name: f"{name}\n{text}".strip() + "\n" for name, text in sections.items()}
+        kept[title] = section
+        path.write_text("\n".join([HEAD, *(kept[name] for name in sorted(kept, reverse=True))]))
+
+
+def job_secs(run) -> float:
+    """The reference measures single evaluations and exports after its job."""
+    return run.more.get("job_secs", run.wall)
+
+
+def _median_rate(runs) -> float:
+    return statistics.median(run.rate for run in runs)
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(
+                line.split(":")[1].strip() for line in file if line.startswith("model name")
+            )
+    except (OSError, StopIteration):
+        return platform.machine()

@@ -1,0 +1,101 @@
+"""Estimators on TensorFlow 2.15 to 2.21.
+
+    from estimator_bridge import tf, estimator      # for code that is ours to write
+    import estimator_bridge; estimator_bridge.install()     # one line for a program that is not
+    python -m estimator_bridge run program.py       # for a program that must not be touched
+
+Importing this package imports no TensorFlow: `tf` and `estimator` are loaded when they are first
+asked for.
+"""
+
+import importlib
+import importlib.util
+import sys
+import threading
+
+from . import versions
+from .errors import BridgeError
+from .importing import ModuleSupplier, call_when_imported
+from .logs import hide_deprecations_unless_told, set_verbosity
+
+__all__ = ["BridgeError", "estimator", "install", "set_verbosity", "tf"]
+
+_lock = threading.RLock()
+_installed = False
+_ESTIMATOR = "tensorflow_estimator.python.estimator.api._v2.estimator"
+
+
+def install() -> None:
+    """Gives this process `tf.estimator` and its other names, on a TensorFlow without them.
+
+    Cheap and idempotent, from any thread. TensorFlow is not imported by it: what that version
+    lacks is supplied when the program imports TensorFlow, or at once if it has done so already. On
+    TensorFlow 2.15 nothing is supplied.
+
+    Raises: BridgeError: TensorFlow, tensorflow-estimator or tf-keras is not installed, or the
+      program has already used `tf.keras` as Keras 3. The message names the remedy.
+    """
+    global _installed
+    with _lock:
+        if _installed:
+            return
+        version = versions.installed_tensorflow()
+        if version is None:
+            raise BridgeError(
+                "TensorFlow is not installed for this Python "
+                f"({sys.executable}). Install one of: "
+                + ", ".join(f"tensorflow=={known.tensorflow}" for known in versions.SUPPORTED)
+            )
+        if importlib.util.find_spec("tensorflow_estimator") is None:
+            raise BridgeError(
+                "The package tensorflow-estimator is not installed. "
+                "Install it: pip install --no-deps tensorflow-estimator==2.15.0"
+            )
+        _prepare(versions.parse(version))
+        call_when_imported("tensorflow", _complete)
+        _installed = True
+
+
+def _prepare(version) -> None:
+    """Does what has to be done before TensorFlow's import."""
+    from .shims import keras2, needed_by
+
+    shims = needed_by(version)
+    if version < versions.ESTIMATOR_REMOVED_IN:
+        keras2.refuse_variable_without_package()
+    elif "tensorflow" not in sys.modules:
+        keras2.prepare()
+    if "tensorflow_estimator" not in sys.modules:
+        # The program may have tried to import it before, in vain, and left half of it behind.
+        for name in [name for name in sys.modules if name.startswith("tensorflow_estimator.")]:
+            del sys.modules[name]
+    supplier = ModuleSupplier()
+    for shim in shims:
+        for name, source in shim.modules.items():
+            supplier.supply(name, source)
+        for name, source in shim.trees.items():
+            supplier.supply_tree(name, source)
+    if shims:
+        sys.meta_path.insert(0, supplier)
+
+
+def _complete() -> None:
+    """Applies the shims to the TensorFlow that has just been imported."""
+    from .shims import needed_by
+
+    hide_deprecations_unless_told()
+    for shim in needed_by(versions.parse(versions.installed_tensorflow())):
+        shim.apply()
+
+
+def __getattr__(name):
+    if name not in ("tf", "estimator"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    install()
+    module = importlib.import_module("tensorflow" if name == "tf" else _ESTIMATOR)
+    globals()[name] = module
+    return module
+
+
+def __dir__():
+    return sorted({*globals(), "tf", "estimator"})

@@ -1,0 +1,146 @@
+"""python -m estimator_bridge audit PATH [--format=...] [--output=FILE] [--fail_on=...]"""
+
+import argparse
+import os
+import shutil
+import sys
+import time
+
+from estimator_bridge.errors import BridgeError
+
+from . import html, text
+from .report import Report, audit, to_json
+
+__all__ = ["main"]
+
+_FAIL_ON = ("never", "edits", "tf1", "any")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise BridgeError(f"audit: {message}. Try: python -m estimator_bridge audit --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m estimator_bridge audit",
+        description="Lists every use of tf.estimator, tf.contrib, feature columns, TensorFlow 1 "
+        "and private modules in a code base, without running it; says what runs today, and what to "
+        "do about the rest.",
+    )
+    parser.add_argument("path", metavar="PATH", help="a folder, a Python file or a notebook")
+    parser.add_argument("--format", choices=("text", "json", "html"), default="text")
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="write there instead of to the terminal; must not exist yet",
+    )
+    parser.add_argument(
+        "--fail_on", "--fail-on", choices=_FAIL_ON, default="never",
+        help="exit with status 1 if a program needs edits (edits), if anything needs --tf1 or "
+        "edits (tf1), or if anything is found (any)",
+    )  # fmt: skip
+    return parser
+
+
+class _Progress:
+    """One line on stderr, rewritten on a terminal; elsewhere only for work that takes long."""
+
+    def __init__(self):
+        self._terminal = sys.stderr.isatty()
+        self._started = time.monotonic()
+        self._written = self._started
+        self._width = 0
+
+    def __call__(self, what: str, done: int, of: int) -> None:
+        now = time.monotonic()
+        if now - self._written < (0.1 if self._terminal else 2.0):
+            return
+        self._written = now
+        line = f"audit: {what}" + (f" {done:,} of {of:,} files" if of else "")
+        if self._terminal:
+            print("\r" + line.ljust(self._width), end="", file=sys.stderr, flush=True)
+            self._width = len(line)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    def end(self, report: Report) -> None:
+        """Leaves the last line: what was read, in which time."""
+        secs = time.monotonic() - self._started
+        line = (
+            f"audit: {report.num_files:,} files read, {report.num_parsed:,} parsed, in {secs:.1f} s"
+        )
+        print(("\r" if self._width else "") + line.ljust(self._width), file=sys.stderr, flush=True)
+
+
+def _checked(path: str) -> str:
+    if not os.path.exists(path):
+        raise BridgeError(f"audit: no such file or folder: {path}")
+    if os.path.isfile(path) and not path.endswith((".py", ".ipynb")):
+        raise BridgeError(f"audit: {path} is neither a folder nor a .py or .ipynb file")
+    if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
+        raise BridgeError(f"audit: {path} may not be read by this user")
+    return path
+
+
+def _failed(report: Report, fail_on: str) -> bool:
+    verdicts = {entry.verdict for entry in report.entries}
+    runs = {finding.symbol.runs for finding in report.findings if not finding.guarded}
+    if fail_on == "edits":
+        return bool(verdicts & {"edits", "port"})
+    if fail_on == "tf1":
+        return bool(verdicts & {"--tf1", "edits", "port"} or runs & {"--tf1", "no"})
+    return fail_on == "any" and bool(report.findings)
+
+
+def _write(lines, output) -> None:
+    if output is None:
+        for line in lines:
+            print(line)
+        sys.stdout.flush()
+        return
+    try:
+        with open(output, "x", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+    except FileExistsError:
+        raise BridgeError(
+            f"audit: --output={output} exists already; name another file or remove it"
+        ) from None
+    except OSError as error:
+        raise BridgeError(f"audit: --output={output} cannot be written: {error.strerror}") from None
+
+
+def main(argv: list[str]) -> int:
+    """Audits what the arguments name; returns 0, or 1 if --fail_on says so.
+
+    Raises:
+      BridgeError: bad arguments; the message is one line.
+    """
+    options = _parser().parse_args(argv)
+    path = _checked(options.path)
+    if options.output is not None and os.path.exists(options.output):
+        raise BridgeError(
+            f"audit: --output={options.output} exists already; name another file or remove it"
+        )
+    progress = _Progress()
+    try:
+        report = audit(path, progress, processes=min(os.cpu_count() or 1, 32))
+    except KeyboardInterrupt:
+        print("\naudit: interrupted", file=sys.stderr)
+        return 130
+    progress.end(report)
+    if not report.num_files:
+        raise BridgeError(f"audit: no .py or .ipynb file below {path}")
+    try:
+        if options.format == "json":
+            _write([to_json(report)], options.output)
+        elif options.format == "html":
+            _write([html.render(report)], options.output)
+        else:
+            width = shutil.get_terminal_size((100, 24)).columns
+            _write(text.render(report, min(width, 120)), options.output)
+    except BrokenPipeError:
+        # The reader (`head`) has what it wanted. Python would complain once more when it closes
+        # stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1 if _failed(report, options.fail_on) else 0

@@ -1,0 +1,265 @@
+"""Reads the files of a code base.
+
+Parsing is what costs. Files that mention TensorFlow are parsed, and files that use a name which
+such a file hands on. Of the others a search of the text tells what they import and whether they are
+programs; where they are few they are parsed too, which also finds the broken ones.
+"""
+
+import gc
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Callable, NamedTuple, Optional
+
+from . import sources
+from .resolve import CodeBase
+from .scan import ModuleFacts, scan
+
+__all__ = ["Reading", "read"]
+
+# Sources that have nothing to do with TensorFlow are parsed while they are no more than this.
+_PARSE_ANYWAY_BYTES = 4_000_000
+# Below this many bytes a second process costs more than it saves.
+_PARALLEL_BYTES = 6_000_000
+
+_TENSORFLOW = ("tensorflow", "tensorflow_estimator", "tensorflow_core", "estimator_bridge")
+_OUTSIDE = frozenset((*_TENSORFLOW, "absl", "importlib"))
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(?:\(([^)]*)\)|([^\n#]*))"
+    rb"|import[ \t]+([^\n#]*))",
+    re.M,
+)
+_NAME = re.compile(rb"[\w.]+|\*")
+_MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
+# What Python 3 cannot parse; a hit is no proof, so the file is then parsed.
+_MAYBE_PYTHON_2 = re.compile(
+    rb"^[ \t]*(?:print[ \t]+[\"'\w%]|except[ \t]+[\w.]+,|exec[ \t]+[\"'])", re.M
+)
+
+
+class Reading(NamedTuple):
+    """What was read of a code base.
+
+    Attributes:
+      root: the audited folder.
+      paths: of all files, relative to `root`.
+      code_base: the modules by name.
+      facts: path -> what the file says; of files that were not parsed, only what they import.
+      num_parsed: how many were parsed.
+      places: path -> the notebook's cells, for turning lines into places.
+      problems: (path, problem) for what was passed over.
+      size: of all files, in bytes.
+    """
+
+    root: str
+    paths: list[str]
+    code_base: CodeBase
+    facts: dict[str, ModuleFacts]
+    num_parsed: int
+    places: dict[str, sources.Parsed]
+    problems: list[tuple[str, sources.Problem]]
+    size: int
+
+
+def read(path: str, progress: Callable[[str, int, int], None], processes: int = 1) -> Reading:
+    """Reads a folder, or one file.
+
+    Args:
+      path: of the folder or file; it exists.
+      progress: called as (what is done, done, of all) now and then.
+      processes: how many may parse at a time.
+    """
+    with _without_collection():
+        return _Reader(path, progress, processes).read()
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """The cycle collector would visit each new tree again and again: two thirds of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Reader:
+    def __init__(self, path, progress, processes):
+        if os.path.isdir(path):
+            self._root, self._paths = path, list(sources.find(path))
+        else:
+            self._root, self._paths = os.path.dirname(path) or ".", [os.path.basename(path)]
+        self._progress = progress
+        self._processes = processes
+        self._texts: dict[str, bytes] = {}
+        self._facts: dict[str, ModuleFacts] = {}
+        self._places: dict[str, sources.Parsed] = {}
+        self._problems: list[tuple[str, sources.Problem]] = []
+        self._tried: set[str] = set()
+        self._code_base = CodeBase(self._root, self._paths)
+        self._heads = self._code_base.heads() | _OUTSIDE
+
+    def read(self) -> Reading:
+        for number, name in enumerate(self._paths):
+            if number % 500 == 0:
+                self._progress("reading", number, len(self._paths))
+            self._load(name)
+        chosen = [name for name, text in self._texts.items() if _mentions(text)]
+        size = sum(map(len, self._texts.values()))
+        if size - sum(len(self._texts[name]) for name in chosen) <= _PARSE_ANYWAY_BYTES:
+            self._parse(list(self._texts))
+        else:
+            self._parse(chosen)
+            self._search_others()
+        self._problems.sort(key=lambda problem: (problem[0], problem[1].line))
+        return Reading(
+            self._root,
+            self._paths,
+            self._code_base,
+            self._facts,
+            len(self._tried),
+            self._places,
+            self._problems,
+            size,
+        )
+
+    def _load(self, name: str) -> None:
+        if name.endswith("/"):
+            problem = sources.Problem("the folder cannot be entered: no permission")
+            self._problems.append((name, problem))
+            return
+        try:
+            with open(os.path.join(self._root, name), "rb") as file:
+                self._texts[name] = file.read()
+        except OSError as error:
+            problem = sources.Problem(f"cannot be read: {error.strerror}")
+            self._problems.append((name, problem))
+
+    def _parse(self, names: list[str]) -> None:
+        self._tried.update(names)
+        work = [(name, self._texts[name], self._heads) for name in names]
+        amount = sum(len(text) for _, text, _ in work)
+        several = self._processes > 1 and amount > _PARALLEL_BYTES
+        results = _in_processes(work, self._processes) if several else map(_parse_one, work)
+        for number, (name, parsed, found) in enumerate(results):
+            if number % 100 == 0:
+                self._progress("parsing", number, len(work))
+            self._problems.extend((name, problem) for problem in parsed.problems)
+            if found is not None:
+                self._facts[name] = found
+            if parsed.cells:
+                self._places[name] = parsed
+
+    def _search_others(self) -> None:
+        """Finds out by a search of the text what the files do that were not parsed."""
+        importers: dict[str, list[str]] = {}
+        doubtful = []
+        for number, (name, text) in enumerate(self._texts.items()):
+            if number % 500 == 0:
+                self._progress("following imports", number, len(self._texts))
+            if not name.endswith(".py"):
+                continue
+            imports = _imports(text, self._heads)
+            if name not in self._tried:
+                entry = "__main__" if b"__main__" in text and _MAIN.search(text) else ""
+                self._facts[name] = ModuleFacts({}, (), imports, [], [], entry)
+                if _MAYBE_PYTHON_2.search(text) or not _decodes(text):
+                    doubtful.append(name)
+            for ref in imports:
+                target = self._code_base.locate(ref, name)[0]
+                if target is not None and target != name:
+                    importers.setdefault(target, []).append(name)
+        for name in doubtful:
+            del self._facts[name]
+        self._parse(doubtful)
+        self._follow_names(importers)
+
+    def _follow_names(self, importers: dict[str, list[str]]) -> None:
+        """Parses the files that use a name of TensorFlow which another file hands on to them."""
+        pending = [name for name in self._facts if name in self._tried]
+        while pending:
+            name = pending.pop()
+            handed_on = self._handed_on(name)
+            if not handed_on:
+                continue
+            used = re.compile(rb"\b(?:" + b"|".join(map(re.escape, handed_on)) + rb")\b|\*")
+            users = [
+                user
+                for user in dict.fromkeys(importers.get(name, ()))
+                if user not in self._tried and used.search(self._texts[user])
+            ]
+            for user in users:
+                self._facts.pop(user, None)
+            self._parse(users)
+            pending.extend(user for user in users if user in self._facts)
+
+    def _handed_on(self, name: str) -> list[bytes]:
+        """Returns the names of a module that stand for something of TensorFlow."""
+        found = []
+        for export, refs in self._facts[name].exports.items():
+            for ref in refs:
+                targets = self._code_base.targets(ref, self._facts, name)
+                if any(target.startswith(_TENSORFLOW) for target in targets):
+                    found.append(export.encode())
+                    break
+        return found
+
+
+def _parse_one(
+    work: tuple[str, bytes, frozenset[str]],
+) -> tuple[str, sources.Parsed, Optional[ModuleFacts]]:
+    """Parses one file; returns its path, what was parsed without the tree, and what it says."""
+    name, text, heads = work
+    parsed = sources.parse(name, text)
+    if parsed.tree is None:
+        return name, parsed, None
+    try:
+        found = scan(parsed.tree, heads)
+    except RecursionError:
+        problem = sources.Problem("cannot be parsed: nested too deeply")
+        return name, parsed._replace(tree=None, problems=[problem]), None
+    if name.endswith(".ipynb") and not found.entry:
+        found = found._replace(entry="notebook")
+    return name, parsed._replace(tree=None), found
+
+
+def _in_processes(work, processes):
+    import multiprocessing
+
+    # Not fork: the caller may have threads. The children import this module only.
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(processes, initializer=gc.disable) as pool:
+        yield from pool.imap(_parse_one, work, chunksize=64)
+
+
+def _mentions(text: bytes) -> bool:
+    # Two plain searches take a tenth of the time of one regular expression.
+    return b"tensorflow" in text or b"estimator_bridge" in text
+
+
+def _decodes(text: bytes) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _imports(text: bytes, heads: frozenset[str]) -> tuple[str, ...]:
+    """Returns the references that a file's import statements name, by a search of its text."""
+    found: dict[str, None] = {}
+    for base, several, one, plain in _IMPORT.findall(text):
+        prefix = base.decode("ascii", "replace")
+        if base and not prefix.startswith(".") and prefix.split(".")[0] not in heads:
+            continue
+        separator = "" if not base or prefix.endswith(".") else "."
+        for word in _NAME.findall(several or one or plain):
+            ref = prefix if word == b"*" else prefix + separator + word.decode("ascii", "replace")
+            if ref.startswith(".") or ref.split(".")[0] in heads:
+                found[ref] = None
+    return tuple(found)

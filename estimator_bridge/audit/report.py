@@ -1,0 +1,187 @@
+"""The whole result of an audit, and its JSON form."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from . import files, verdict
+from .findings import Finding, NotFollowed, find
+from .symbol import KINDS, Symbol, data
+from .table import Table
+
+__all__ = ["Report", "audit", "by_symbol", "to_json"]
+
+
+class Report(NamedTuple):
+    """What the audit found.
+
+    Attributes:
+      path: as given.
+      num_files, num_parsed, num_notebooks, size: of the code base; bytes.
+      findings: every use, by file and line.
+      not_followed: code whose meaning is only known when it runs.
+      passed_over: (path, line or 0, why) of files, or cells of notebooks, that could not be read.
+      entries: the programs.
+      effort: of the whole code base, by `verdict.EFFORT_RULE`.
+      order: the steps of a migration.
+    """
+
+    path: str
+    num_files: int
+    num_parsed: int
+    num_notebooks: int
+    size: int
+    findings: list[Finding]
+    not_followed: list[NotFollowed]
+    passed_over: list[tuple[str, int, str]]
+    entries: list[verdict.Entry]
+    effort: verdict.Effort
+    order: list[verdict.Step]
+
+
+def audit(path: str, progress=lambda what, done, of: None, processes: int = 1) -> Report:
+    """Audits a folder, a Python file or a notebook, without running anything of it.
+
+    Args:
+      path: of the folder or file.
+      progress: called as (what is done, done, of all) now and then.
+      processes: how many may parse at a time.
+
+    Returns:
+      The report.
+    """
+    reading = files.read(path, progress, processes)
+    progress("looking names up", 0, 0)
+    findings, not_followed = find(reading, Table())
+    programs = verdict.entries(reading, findings)
+    # A name that only TensorFlow 2 has matters to programs that need --tf1; elsewhere it is no
+    # finding.
+    blocking = {id(edit) for entry in programs for edit in entry.edits}
+    shown = [one for one in findings if one.symbol.kind != "tf2" or id(one) in blocking]
+    # What cannot be followed matters where TensorFlow is: any other code may do as it likes.
+    near = {path for entry in programs for path in entry.files}
+    near.update(path for path, facts in reading.facts.items() if facts.names_tensorflow)
+    not_followed = [one for one in not_followed if one.path in near or "tensorflow" in one.text]
+    total = verdict.effort(shown)
+    unreadable = len({path for path, _ in reading.problems if path in _relevant(programs)})
+    run = total.run + 0.5 * (len(programs) + unreadable)
+    return Report(
+        path=path,
+        num_files=len(reading.paths),
+        num_parsed=reading.num_parsed,
+        num_notebooks=sum(name.endswith(".ipynb") for name in reading.paths),
+        size=reading.size,
+        findings=shown,
+        not_followed=not_followed,
+        passed_over=[(name, problem.line, problem.what) for name, problem in reading.problems],
+        entries=programs,
+        effort=verdict.Effort(run, total.keras),
+        order=verdict.order(reading, findings),
+    )
+
+
+def _relevant(programs: Sequence[verdict.Entry]) -> set:
+    return {path for entry in programs for path, _ in entry.broken}
+
+
+def by_symbol(findings: Sequence[Finding]) -> list[tuple[Symbol, int]]:
+    """Returns each symbol with its number of uses: by kind, most used first."""
+    counts: dict[str, int] = {}
+    symbols: dict[str, Symbol] = {}
+    for finding in findings:
+        symbols[finding.symbol.name] = finding.symbol
+        counts[finding.symbol.name] = counts.get(finding.symbol.name, 0) + 1
+    kinds = list(KINDS)
+    names = sorted(symbols, key=lambda name: (kinds.index(symbols[name].kind), -counts[name], name))
+    return [(symbols[name], counts[name]) for name in names]
+
+
+def _place(item) -> dict:
+    place = {"file": item.path, "line": item.line}
+    return {**place, "cell": item.cell} if item.cell else place
+
+
+def _symbol(symbol: Symbol) -> dict:
+    return {
+        "symbol": symbol.name,
+        "kind": symbol.kind,
+        "runs": symbol.runs,
+        "runs_under_bridge": symbol.plain,
+        "runs_with_tf1": symbol.tf1,
+        "gone_since": symbol.gone or None,
+        "instead": symbol.now or None,
+        "keras": symbol.keras or None,
+        "keras_work": symbol.work,
+        "traps": list(symbol.traps),
+    }
+
+
+def _finding(finding: Finding) -> dict:
+    return {
+        **_place(finding),
+        "column": finding.column,
+        "how": finding.how,
+        "guarded": finding.guarded,
+        **_symbol(finding.symbol),
+    }
+
+
+def to_json(report: Report) -> str:
+    """Returns the report as JSON text. The keys of one format version stay as they are."""
+    traps = data("traps")
+    used = {trap for finding in report.findings for trap in finding.symbol.traps}
+    value = {
+        "format_version": 1,
+        "path": report.path,
+        "files": {
+            "found": report.num_files,
+            "notebooks": report.num_notebooks,
+            "parsed": report.num_parsed,
+            "bytes": report.size,
+        },
+        "findings": [_finding(finding) for finding in report.findings],
+        "symbols": [
+            {**_symbol(symbol), "uses": count} for symbol, count in by_symbol(report.findings)
+        ],
+        "traps": {name: trap for name, trap in traps.items() if name in used},
+        "not_followed": [{**_place(one), "text": one.text} for one in report.not_followed],
+        "passed_over": [
+            {"file": path, "line": line or None, "why": why}
+            for path, line, why in report.passed_over
+        ],
+        "entry_points": [_entry(entry) for entry in report.entries],
+        "effort": {
+            "run_hours": round(report.effort.run, 1),
+            "keras_hours": round(report.effort.keras, 1),
+            "rule": verdict.EFFORT_RULE,
+        },
+        "order": [
+            {"files": list(step.paths), "uses": step.uses, "keras_hours": round(step.effort, 1)}
+            for step in report.order
+        ],
+    }
+    return json.dumps(value, indent=1)
+
+
+def _entry(entry: verdict.Entry) -> dict:
+    return {
+        "file": entry.path,
+        "how": entry.how,
+        "verdict": entry.verdict,
+        "text": entry.text,
+        "command": entry.command or None,
+        "files": list(entry.files),
+        "uses": entry.uses,
+        "edits": [
+            {
+                **_place(edit),
+                "symbol": edit.symbol.name,
+                "edit": edit.symbol.edit,
+                "instead": edit.symbol.now or None,
+            }
+            for edit in entry.edits
+        ],
+        "passed_over": [{"file": path, "why": why} for path, why in entry.broken],
+        "run_hours": round(entry.effort.run, 1),
+        "keras_hours": round(entry.effort.keras, 1),
+    }

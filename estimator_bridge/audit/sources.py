@@ -1,0 +1,231 @@
+"""Finds the files of a code base and parses them.
+
+A notebook is parsed as one module, made of its cells.
+"""
+
+import ast
+import bisect
+import codecs
+import io
+import json
+import os
+import re
+import tokenize
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple, Optional
+
+__all__ = ["Parsed", "Problem", "find", "parse"]
+
+_SUFFIXES = (".py", ".ipynb")
+_DECLARES = re.compile(rb"^[ \t\f]*#.*coding[:=]", re.M)
+# Folders that hold no code of the team's own.
+_SKIPPED = frozenset(
+    [
+        ".git",
+        ".hg",
+        ".svn",
+        ".tox",
+        ".nox",
+        ".venv",
+        "venv",
+        ".env",
+        "__pycache__",
+        "node_modules",
+        "site-packages",
+        "dist-packages",
+        ".ipynb_checkpoints",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".eggs",
+    ]
+)
+
+_PYTHON_2 = (
+    (re.compile(r"^\s*print\s+[^\s=(.,)]|^\s*print\s*$|^\s*print\s*>>", re.M), "print statement"),
+    (re.compile(r"^\s*except\s+[\w.()\s,]+,\s*\w+\s*:", re.M), "except X, e"),
+    (re.compile(r"^\s*raise\s+[\w.]+\s*,", re.M), "raise X, message"),
+    (re.compile(r"^\s*exec\s+['\"\w]", re.M), "exec statement"),
+    (re.compile(r"\bur['\"]"), "ur'' string"),
+    (re.compile(r"[\w)\]]\s*<>\s*[\w(\[]"), "operator <>"),
+    (re.compile(r"(?<![\w.])0[0-7]+(?![\w.])|(?<![\w.])\d+[lL]\b"), "number like 0777 or 10L"),
+    (re.compile(r"\blambda\s*\(|def\s+\w+\s*\([^)]*\("), "tuple parameter"),
+    (re.compile(r"`[^`\n]+`"), "backticks"),
+)
+PYTHON_2_REMEDY = "convert it first with 2to3 -w (part of Python up to 3.12)"
+
+
+class Problem(NamedTuple):
+    """Why a file, or one cell of a notebook, was passed over."""
+
+    what: str
+    line: int = 0
+
+
+class Parsed(NamedTuple):
+    """A parsed file.
+
+    Attributes:
+      tree: of the whole module; None if nothing of it could be read.
+      problems: of the file, or of single cells.
+      cells: for a notebook, (first line in `tree`, number of the cell from 1) in order; else empty.
+    """
+
+    tree: Optional[ast.Module]
+    problems: list[Problem]
+    cells: list[tuple[int, int]]
+
+    def place(self, line: int) -> tuple[int, int]:
+        """Returns (cell, line in the cell) for a line of `tree`; cell 0 in a Python file."""
+        if not self.cells:
+            return 0, line
+        index = bisect.bisect_right(self.cells, (line, 1 << 30)) - 1
+        first, cell = self.cells[index]
+        return cell, line - first + 1
+
+
+def find(root: str) -> Iterator[str]:
+    """Yields the paths of the files below a folder, relative to it, with `/`.
+
+    Links to folders are not followed.
+    """
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        try:
+            entries = sorted(os.scandir(os.path.join(root, folder)), key=lambda entry: entry.name)
+        except OSError:
+            # A folder that may not be entered is reported as a file would be.
+            yield folder + "/"
+            continue
+        folders = []
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _SKIPPED and not _is_environment(entry.path):
+                    folders.append(path)
+            elif entry.name.endswith(_SUFFIXES):
+                yield path
+        pending.extend(reversed(folders))
+
+
+def _is_environment(folder: str) -> bool:
+    """Whether a folder is a virtual environment, whatever its name."""
+    return os.path.exists(os.path.join(folder, "pyvenv.cfg"))
+
+
+def parse(path: str, data: bytes) -> Parsed:
+    """Parses the content of a file; never raises for what stands in it.
+
+    Args:
+      path: decides by its suffix what the content is.
+      data: the file's bytes.
+    """
+    if path.endswith(".ipynb"):
+        return _parse_notebook(data)
+    text, problem = _decode(data)
+    if problem is not None:
+        return Parsed(None, [problem], [])
+    tree, problem = _parse_source(text)
+    return Parsed(tree, [problem] if problem else [], [])
+
+
+def _decode(data: bytes) -> tuple[str, Optional[Problem]]:
+    encoding = "utf-8"
+    try:
+        if _DECLARES.search(data[:1000]) or data.startswith(codecs.BOM_UTF8):
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return data.decode(encoding), None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return "", Problem(f"not valid {error.encoding}: byte 0x{data[error.start]:02x}", line)
+    except (SyntaxError, LookupError) as error:
+        return "", Problem(f"its encoding cannot be told: {error}")
+
+
+def _parse_source(text: str) -> tuple[Optional[ast.Module], Optional[Problem]]:
+    try:
+        with warnings.catch_warnings():
+            # Of the program's own: an invalid escape in a string, say.
+            warnings.simplefilter("ignore")
+            return ast.parse(text), None
+    except SyntaxError as error:
+        return None, _syntax_problem(text, error)
+    except ValueError as error:
+        return None, Problem(f"cannot be parsed: {error}")
+    except (RecursionError, MemoryError):
+        return None, Problem("cannot be parsed: nested too deeply")
+
+
+def _syntax_problem(text: str, error: SyntaxError) -> Problem:
+    line = error.lineno or 0
+    lines = text.splitlines()
+    wrong = lines[line - 1] if 0 < line <= len(lines) else ""
+    for pattern, name in _PYTHON_2:
+        if pattern.search(wrong):
+            return Problem(f"Python 2 source ({name}); {PYTHON_2_REMEDY}", line)
+    if isinstance(error, TabError):
+        return Problem(f"Python 2 source (tabs and spaces mixed); {PYTHON_2_REMEDY}", line)
+    return Problem(f"cannot be parsed: {error.msg}", line)
+
+
+def _parse_notebook(data: bytes) -> Parsed:
+    try:
+        notebook = json.loads(data.decode("utf-8-sig"))
+        if not isinstance(notebook, dict):
+            raise ValueError("it holds no object")
+        # Version 3 of the format keeps its cells one level deeper.
+        sheets = notebook.get("worksheets") or [notebook]
+        cells = [cell for sheet in sheets for cell in sheet.get("cells", [])]
+        sources = [_cell_source(cell) for cell in cells]
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        return Parsed(None, [Problem(f"not a notebook: {error}")], [])
+    language = str((notebook.get("metadata") or {}).get("kernelspec", {}).get("language", "python"))
+    if language.lower() not in ("python", "python3", "python2"):
+        return Parsed(ast.Module(body=[], type_ignores=[]), [], [])
+    body: list[ast.stmt] = []
+    places: list[tuple[int, int]] = []
+    problems: list[Problem] = []
+    offset = 0
+    for number, source in enumerate(sources, 1):
+        if not source:
+            continue
+        places.append((offset + 1, number))
+        tree, problem = _parse_source(source)
+        if tree is None:
+            problems.append(Problem(f"cell {number}: {problem.what}", problem.line))
+        else:
+            body.extend(ast.increment_lineno(tree, offset).body)
+        offset += source.count("\n") + 1
+    return Parsed(ast.Module(body=body, type_ignores=[]), problems, places)
+
+
+def _cell_source(cell: dict) -> str:
+    """Returns a code cell's Python, without what only IPython understands; "" for other cells.
+
+    Lines stay where they are.
+    """
+    if cell.get("cell_type") != "code":
+        return ""
+    source = cell.get("source", cell.get("input", ""))
+    text = source if isinstance(source, str) else "".join(source)
+    first = text.lstrip().split("\n", 1)[0]
+    if first.startswith("%%") and first.split()[0] not in (
+        "%%time",
+        "%%timeit",
+        "%%capture",
+        "%%prun",
+    ):
+        return ""
+    lines = []
+    for line in text.split("\n"):
+        bare = line.strip()
+        if bare.startswith(("%", "!", "?")) or (bare.endswith("?") and not bare.startswith("#")):
+            # `pass` keeps a block whose only line this was.
+            line = line[: len(line) - len(line.lstrip())] + "pass"
+        else:
+            # x = !ls and x = %magic
+            line = re.sub(r"^(\s*\w+\s*=)\s*[!%].*$", r"\1 None", line)
+        lines.append(line)
+    return "\n".join(lines)

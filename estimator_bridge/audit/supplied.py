@@ -1,0 +1,101 @@
+"""What the bridge itself supplies, without importing TensorFlow for it.
+
+For tf.contrib that is what symbols/supplied.json has recorded (tools/record_tf1_names.py), and what
+the source of the bridge's tf.contrib plainly binds, which may be newer than the record.
+"""
+
+import ast
+import os
+from typing import Optional
+
+from estimator_bridge import shims
+from estimator_bridge.tf1 import contrib, moved
+
+from .symbol import data
+
+__all__ = ["Supplied"]
+
+
+class Supplied:
+    """Answers whether the bridge has a name that TensorFlow lacks."""
+
+    def __init__(self):
+        self._folder = os.path.dirname(contrib.__file__)
+        self._recorded = data("supplied")
+        self._names: dict[str, set[str]] = {}
+        self._modules: set[str] = set()
+        self._trees: set[str] = set()
+        for shim in shims.ALL:
+            self._modules.update(shim.modules)
+            self._trees.update(shim.trees)
+
+    def private_module(self, name: str, tf1: bool) -> bool:
+        """Tells whether a private module that TensorFlow has lost is there under the bridge."""
+        modules = self._modules | set(moved.MODULES if tf1 else ())
+        trees = self._trees | set(moved.TREES if tf1 else ())
+        return name in modules or any(name == tree or name.startswith(tree + ".") for tree in trees)
+
+    def private_name(self, module: str, name: str) -> bool:
+        """Tells whether --tf1 puts a lost name back into a private module."""
+        return name in moved.NAMES.get(module, ())
+
+    def examples(self) -> bool:
+        """Tells whether --tf1 has `tf.examples`."""
+        return self._source(os.path.dirname(self._folder), "examples") is not None
+
+    def contrib(self, package: str, name: Optional[str]) -> bool:
+        """Tells whether --tf1 has `tf.contrib.<package>`, or `name` in it."""
+        if name is None:
+            return package in self._recorded or bool(self.contrib_names(package))
+        return name in self.contrib_names(package)
+
+    def contrib_names(self, package: str) -> set[str]:
+        """Returns the names that the bridge's `tf.contrib.<package>` binds."""
+        if package not in self._names:
+            offered = package in getattr(contrib, "_SUPPLIED", ())
+            path = self._source(self._folder, package) if offered else None
+            bound = _bound(path) if path is not None else set()
+            self._names[package] = bound.union(self._recorded.get(package, ()))
+        return self._names[package]
+
+    @staticmethod
+    def _source(folder: str, name: str) -> Optional[str]:
+        for path in (f"{name}.py", os.path.join(name, "__init__.py")):
+            full = os.path.join(folder, path)
+            if os.path.exists(full):
+                return full
+        return None
+
+
+def _bound(path: str) -> set[str]:
+    """Returns the public names that a module of ours binds at its top."""
+    with open(path, encoding="utf-8") as source:
+        tree = ast.parse(source.read())
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                if alias.name == "*":
+                    names.update(_bound_by_star(node, path))
+                else:
+                    names.add(alias.asname or alias.name.split(".")[0])
+        elif isinstance(node, ast.Assign) and not _is_none(node.value):
+            for target in node.targets:
+                names.update(part.id for part in ast.walk(target) if isinstance(part, ast.Name))
+    return {name for name in names if not name.startswith("_")}
+
+
+def _bound_by_star(node: ast.ImportFrom, path: str) -> set[str]:
+    prefix = "estimator_bridge.tf1."
+    if not (node.module or "").startswith(prefix):
+        return set()
+    root = os.path.dirname(os.path.dirname(contrib.__file__))
+    folder, _, name = os.path.join(root, *node.module[len(prefix) :].split(".")).rpartition(os.sep)
+    found = Supplied._source(folder, name)
+    return _bound(found) if found is not None and found != path else set()
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

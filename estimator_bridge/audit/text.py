@@ -1,0 +1,221 @@
+"""The report for a terminal."""
+
+import os
+import textwrap
+from collections.abc import Iterator
+
+from .report import Report, by_symbol
+from .symbol import KINDS, Symbol, data
+from .verdict import EFFORT_RULE, VERDICTS, Entry
+
+__all__ = ["hours", "instead", "render", "size", "summary"]
+
+
+def _how(symbol: Symbol) -> str:
+    """Returns how a symbol runs on today's TensorFlow: by itself, under the bridge, or not."""
+    if symbol.plain:
+        return "bridge" if symbol.bridge else "yes"
+    return symbol.runs
+
+
+def hours(amount: float) -> str:
+    """Returns hours as people say them: minutes, hours, or days of 8 hours."""
+    if amount <= 0:
+        return "nothing"
+    if amount < 1:
+        return f"{max(round(amount * 60 / 5) * 5, 5)} min"
+    return f"{amount:.0f} h" if amount < 16 else f"{amount / 8:.0f} days"
+
+
+def size(number: int) -> str:
+    """Returns a number of bytes as people say it."""
+    return f"{number / 1e6:.1f} MB" if number >= 1e6 else f"{number / 1e3:.1f} kB"
+
+
+def instead(symbol: Symbol) -> str:
+    """Returns what to write for a symbol that does not run, in a few words."""
+    if symbol.now:
+        return symbol.now
+    if symbol.edit == "port":
+        return symbol.keras or "nothing takes its place"
+    return symbol.keras or "see what the program needs of it"
+
+
+def _place(item) -> str:
+    where = f"cell {item.cell}, line {item.line}" if item.cell else str(item.line)
+    return f"{item.path}:{where}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _title(text: str) -> list[str]:
+    return ["", text.upper(), "-" * len(text)]
+
+
+def _wrap(text: str, width: int, indent: int, first: str = "") -> list[str]:
+    start = first or " " * indent
+    return textwrap.wrap(
+        text, width, initial_indent=start, subsequent_indent=" " * indent, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def render(report: Report, width: int) -> Iterator[str]:
+    """Yields the report's lines.
+
+    Args:
+      report: the result.
+      width: of the terminal, in columns.
+    """
+    width = max(width, 60)
+    yield f"Audit of {report.path}: {_count(report.num_files, 'file')}, {size(report.size)}"
+    if report.findings:
+        yield from _uses(report)
+        yield from _symbols(report, width)
+        yield from _traps(report, width)
+    if report.not_followed:
+        yield from _title("Not followed: only known when it runs")
+        for one in report.not_followed:
+            yield from _wrap(f"{_place(one)}  {one.text}", width, 4, "  ")
+    if report.passed_over:
+        yield from _title("Passed over")
+        for path, line, why in report.passed_over:
+            yield from _wrap(f"{path}{f':{line}' if line else ''}  {why}", width, 4, "  ")
+    yield from _programs(report, width)
+    if report.findings:
+        yield from _effort(report, width)
+    yield ""
+    yield from _wrap(summary(report), width, 0)
+
+
+def _uses(report: Report) -> Iterator[str]:
+    yield from _title("Every use, and whether it runs: yes, under the bridge, with --tf1, no")
+    path = None
+    widest = max(len(finding.symbol.name) for finding in report.findings)
+    widest = min(widest, 56)
+    for finding in report.findings:
+        if finding.path != path:
+            path = finding.path
+            yield path
+        where = f"{finding.line}:{finding.column}"
+        if finding.cell:
+            where = f"cell {finding.cell}, {where}"
+        note = " (guarded)" if finding.guarded else ""
+        yield f"  {where:>8}  {finding.symbol.name:{widest}}  {_how(finding.symbol)}{note}"
+
+
+def _symbols(report: Report, width: int) -> Iterator[str]:
+    yield from _title("What these are")
+    kind = None
+    for symbol, count in by_symbol(report.findings):
+        if symbol.kind != kind:
+            kind = symbol.kind
+            yield f"{KINDS[kind]}:"
+        gone = (
+            f"gone since {symbol.gone}"
+            if symbol.gone[:1].isdigit() and " " not in symbol.gone
+            else ""
+        )
+        gone = gone or (f"gone: {symbol.gone}" if symbol.gone else "still there")
+        runs = {"plain": "runs under the bridge", "--tf1": "runs with --tf1", "no": "does not run"}[
+            symbol.runs
+        ]
+        if symbol.plain and not symbol.bridge:
+            runs = "runs"
+        yield from _wrap(f"{symbol.name}  {_count(count, 'use')}; {gone}; {runs}", width, 6, "  ")
+        if symbol.runs == "no" and symbol.now:
+            yield from _wrap(f"instead: {symbol.now}", width, 13, "    ")
+        if symbol.keras:
+            yield from _wrap(f"Keras: {symbol.keras}", width, 11, "    ")
+        if symbol.traps:
+            titles = data("traps")
+            yield from _wrap(
+                "traps: " + ", ".join(titles[trap]["title"] for trap in symbol.traps),
+                width,
+                11,
+                "    ",
+            )
+
+
+def _traps(report: Report, width: int) -> Iterator[str]:
+    used = {trap for finding in report.findings for trap in finding.symbol.traps}
+    if not used:
+        return
+    yield from _title("Parity traps on the way to Keras")
+    for name, trap in data("traps").items():
+        if name in used:
+            yield from _wrap(f"{trap['title']}: {trap['text']}", width, 4, "  ")
+
+
+def _programs(report: Report, width: int) -> Iterator[str]:
+    if not report.entries:
+        return
+    yield from _title("Programs")
+    if any(entry.command for entry in report.entries):
+        single = report.path.endswith((".py", ".ipynb"))
+        folder = (os.path.dirname(report.path) or ".") if single else report.path
+        yield f"(commands are to be given in {folder})"
+    rank = list(VERDICTS)
+    for entry in sorted(report.entries, key=lambda entry: (rank.index(entry.verdict), entry.path)):
+        yield from _program(entry, width)
+
+
+def _program(entry: Entry, width: int) -> Iterator[str]:
+    yield f"{entry.path}: {entry.text}"
+    size = f"{_count(len(entry.files), 'file')} of the code base, {_count(entry.uses, 'use')}"
+    if entry.command:
+        yield f"    {entry.command}"
+    elif entry.how == "notebook" and entry.verdict in ("plain", "--tf1"):
+        call = (
+            "estimator_bridge.install()" if entry.verdict == "plain" else "the bridge's --tf1 view"
+        )
+        yield (
+            f"    first cell: import estimator_bridge; {call}"
+            if entry.verdict == "plain"
+            else f"    with {call}"
+        )
+    for path, why in entry.broken:
+        yield from _wrap(f"{path}: {why}", width, 8, "    ")
+    for edit in entry.edits:
+        yield from _wrap(
+            f"{_place(edit)}  {edit.symbol.name} -> {instead(edit.symbol)}", width, 8, "    "
+        )
+    yield f"    ({size}; to run it {hours(entry.effort.run)}, to Keras {hours(entry.effort.keras)})"
+
+
+def _effort(report: Report, width: int) -> Iterator[str]:
+    yield from _title("Effort and order")
+    run, keras = hours(report.effort.run), hours(report.effort.keras)
+    total = (
+        f"To run everything on today's TensorFlow: {run}. To leave Estimators for Keras: {keras}."
+    )
+    yield from _wrap(total, width, 0)
+    yield from _wrap(f"Rule: {EFFORT_RULE}", width, 2, "  ")
+    yield "Order, each after what it imports:"
+    for number, step in enumerate(report.order, 1):
+        paths = ", ".join(step.paths) + (" (they import each other)" if len(step.paths) > 1 else "")
+        yield from _wrap(
+            f"{number}. {paths}: {_count(step.uses, 'use')}, {hours(step.effort)}", width, 7, "  "
+        )
+
+
+def summary(report: Report) -> str:
+    """Returns the result in one sentence or two."""
+    if not report.findings:
+        read = _count(report.num_files, "file")
+        text = f"Nothing of tf.estimator, tf.contrib or TensorFlow 1 in {read}."
+    else:
+        paths = {finding.path for finding in report.findings}
+        text = f"{_count(len(report.findings), 'use')} in {_count(len(paths), 'file')}."
+    counts = {}
+    for entry in report.entries:
+        counts[entry.verdict] = counts.get(entry.verdict, 0) + 1
+    words = {**VERDICTS, "edits": "needs edits"}
+    if counts:
+        parts = [f"{counts[name]} {words[name]}" for name in VERDICTS if name in counts]
+        text += f" Of {_count(len(report.entries), 'program')}: " + "; ".join(parts) + "."
+    if report.passed_over:
+        text += f" {_count(len({path for path, _, _ in report.passed_over}), 'file')} passed over."
+    return text

@@ -1,0 +1,329 @@
+"""What follows from the findings: a verdict for each program, the work, and its order."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Optional
+
+from .files import Reading
+from .findings import Finding, import_graph
+from .symbol import Symbol
+
+__all__ = [
+    "EFFORT_RULE",
+    "KERAS_HOURS",
+    "Effort",
+    "Entry",
+    "Step",
+    "VERDICTS",
+    "effort",
+    "entries",
+    "order",
+]
+
+VERDICTS = {
+    "today": "runs unchanged on today's TensorFlow",
+    "plain": "runs unchanged under the bridge",
+    "--tf1": "runs unchanged with --tf1",
+    "edits": "needs these {} edits",
+    "port": "needs a port",
+}
+
+EFFORT_RULE = (
+    "To run it: 0.1 h for each place to be renamed, 0.5 h for each distinct symbol to be rewritten "
+    "and 0.1 h for each of its places, 8 h for each distinct symbol to be ported, 0.5 h for each "
+    "Python 2 or broken file, 0.5 h a program for trying it out. To leave Estimators for Keras, "
+    "each file counted once: 0.1 h a place, and for each distinct symbol of a file 0 h (rename), "
+    "0.4 h (small), 3 h (canned Estimator; convert does most), 8 h (model_fn) or 8 h (large: "
+    "nothing takes its place). What is to be ported, or large, counts once a package of tf.contrib."
+)
+KERAS_HOURS = {"rename": 0.0, "small": 0.4, "canned": 3.0, "model": 8.0, "large": 8.0}
+
+
+class Effort(NamedTuple):
+    """Hours of work, by EFFORT_RULE: to run it on today's TensorFlow, and to move it to Keras."""
+
+    run: float
+    keras: float
+
+
+class Entry(NamedTuple):
+    """A program of the code base.
+
+    Attributes:
+      path: of the file.
+      how: what makes it a program: "__main__", "app.run" or "notebook".
+      files: all files of the code base that it consists of, its own first.
+      verdict: a key of VERDICTS.
+      text: the verdict in words.
+      command: how it is run; "" if it does not run yet.
+      mode: "" or "--tf1": what `edits` are needed for.
+      edits: the findings that stop it, one a place.
+      broken: (path, problem) of its files that were passed over.
+      uses: number of findings in its files.
+      effort: by EFFORT_RULE.
+    """
+
+    path: str
+    how: str
+    files: tuple[str, ...]
+    verdict: str
+    text: str
+    command: str
+    mode: str
+    edits: tuple[Finding, ...]
+    broken: tuple[tuple[str, str], ...]
+    uses: int
+    effort: Effort
+
+
+class Step(NamedTuple):
+    """One step of the migration: files that are moved together, as they import each other."""
+
+    paths: tuple[str, ...]
+    uses: int
+    effort: float
+
+
+def _reached(path: str, graph: Mapping[str, Sequence[str]]) -> list[str]:
+    found, pending = {path: None}, [path]
+    while pending:
+        for target in graph.get(pending.pop(), ()):
+            if target not in found:
+                found[target] = None
+                pending.append(target)
+    return list(found)
+
+
+def entries(reading: Reading, findings: Sequence[Finding]) -> list[Entry]:
+    """Returns the programs that use anything the audit looks for, in the order of their paths."""
+    graph = import_graph(reading)
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.path, []).append(finding)
+    broken: dict[str, list[str]] = {}
+    for path, problem in reading.problems:
+        where = f"line {problem.line}: " if problem.line else ""
+        broken.setdefault(path, []).append(where + problem.what)
+    result = []
+    for path in reading.paths:
+        facts = reading.facts.get(path)
+        how = facts.entry if facts else ""
+        if facts and not how and path.rsplit("/", 1)[-1] == "__main__.py":
+            how = "__main__"
+        if not how:
+            continue
+        files = _reached(path, graph)
+        used = [finding for name in files for finding in by_path.get(name, ())]
+        problems = [(name, text) for name in files for text in broken.get(name, ())]
+        if any(finding.symbol.kind != "tf2" for finding in used):
+            result.append(_entry(reading, path, how, files, used, problems))
+    return result
+
+
+def _entry(reading, path, how, files, used, problems) -> Entry:
+    stops = {mode: _places(used, mode) for mode in ("", "--tf1")}
+    mode = min(
+        stops, key=lambda name: (bool(stops[name]), _port(stops[name]), len(stops[name]), name)
+    )
+    edits = stops[mode]
+    if not edits and not problems:
+        needs_bridge = any(one.symbol.bridge and not one.guarded for one in used)
+        verdict = mode or ("plain" if needs_bridge else "today")
+    else:
+        verdict = "port" if _port(edits) else "edits"
+    count = len(edits) + len(problems)
+    text = VERDICTS[verdict].format(count)
+    if verdict == "edits" and count == 1:
+        text = "needs this 1 edit"
+    if verdict in ("edits", "port") and mode:
+        text += ", then runs with --tf1"
+    runs = how != "notebook" and verdict not in ("edits", "port")
+    command = _command(path, verdict, reading) if runs else ""
+    total = Effort(
+        0.5 + _run_hours(edits) + 0.5 * len({name for name, _ in problems}), effort(used).keras
+    )
+    return Entry(
+        path, how, tuple(files), verdict, text, command, mode, tuple(edits), tuple(problems),
+        len(used), total
+    )  # fmt: skip
+
+
+def _command(path: str, verdict: str, reading: Reading) -> str:
+    """Returns the command that runs a program, from the folder that its own imports need."""
+    folder, module = _start(path, reading)
+    python = "python" if verdict == "today" else "python -m estimator_bridge run"
+    option = " --tf1" if verdict == "--tf1" else ""
+    if module is None:
+        return f"{python}{option} {path}"
+    return (f"cd {folder} && " if folder else "") + f"{python}{option} -m {module}"
+
+
+def _start(path: str, reading: Reading) -> tuple[str, Optional[str]]:
+    """Returns (folder to start in, name for `-m`); the name is None for an ordinary script."""
+    parts = path[:-3].split("/")
+    # The folder in which Python finds the code base's modules that the program imports.
+    base = len(parts) - 1
+    while base and "/".join((*parts[:base], "__init__.py")) in reading.facts:
+        base -= 1
+    for ref in reading.facts[path].imports:
+        module, left, _ = reading.code_base.locate(ref, path)
+        if module is None or ref.startswith("."):
+            continue
+        found = module[:-3].split("/")
+        found = found[:-1] if found[-1] == "__init__" else found
+        home = found[: len(found) - (ref.count(".") + 1 - len(left))]
+        if parts[: len(home)] == home:
+            base = min(base, len(home))
+    if base == len(parts) - 1:
+        return "", None
+    names = parts[base:-1] if parts[-1] == "__main__" else parts[base:]
+    return "/".join(parts[:base]), ".".join(names)
+
+
+def _places(used: Sequence[Finding], mode: str) -> list[Finding]:
+    """Returns the findings that stop a program in a mode.
+
+    One a line and symbol, and not those that are mended where the name comes from.
+    """
+    found: dict[tuple[str, int, int, str], Finding] = {}
+    for finding in used:
+        runs = finding.symbol.tf1 if mode else finding.symbol.plain
+        if runs or finding.guarded or finding.through:
+            continue
+        found.setdefault((finding.path, finding.cell, finding.line, finding.symbol.name), finding)
+    return list(found.values())
+
+
+def _port(edits: Sequence[Finding]) -> bool:
+    return any(finding.symbol.edit == "port" for finding in edits)
+
+
+def _distinct(used: Sequence[Finding]) -> list[Symbol]:
+    return list({finding.symbol.name: finding.symbol for finding in used}.values())
+
+
+def _subject(symbol: Symbol) -> str:
+    """Returns what work on a symbol counts for: its package, where none of it has a successor."""
+    if symbol.kind == "contrib" and "large" in (symbol.work, symbol.edit.replace("port", "large")):
+        return ".".join(symbol.name.split(".")[:3])
+    return symbol.name
+
+
+def _run_hours(edits: Sequence[Finding]) -> float:
+    symbols = _distinct(edits)
+    hours = 8.0 * len({_subject(symbol) for symbol in symbols if symbol.edit == "port"})
+    hours += 0.5 * sum(symbol.edit == "rewrite" for symbol in symbols)
+    return hours + 0.1 * sum(finding.symbol.edit != "port" for finding in edits)
+
+
+def effort(used: Sequence[Finding]) -> Effort:
+    """Returns the hours by EFFORT_RULE for findings of any files; trying out is not counted."""
+    stops = min(
+        (_places(used, mode) for mode in ("", "--tf1")),
+        key=lambda edits: (_port(edits), len(edits)),
+    )
+    keras = 0.0
+    by_path: dict[str, list[Finding]] = {}
+    for finding in used:
+        if finding.how != "import" and finding.symbol.kind != "tf2":
+            by_path.setdefault(finding.path, []).append(finding)
+    for found in by_path.values():
+        keras += 0.1 * len(found)
+        subjects = {(_subject(symbol), symbol.work) for symbol in _distinct(found)}
+        keras += sum(KERAS_HOURS[work] for _, work in subjects)
+    return Effort(_run_hours(stops), keras)
+
+
+def order(reading: Reading, findings: Sequence[Finding]) -> list[Step]:
+    """Returns the files with findings, those first that need none of the others.
+
+    A file comes after all files with findings that it imports, directly or through others. Files
+    that import each other are one step. Of steps that could come next, the one with the least work
+    does.
+    """
+    # A package's __init__ imports its modules, which are in it: counted both ways, each package
+    # were one step.
+    graph = import_graph(reading, packages=False)
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.symbol.kind != "tf2":
+            by_path.setdefault(finding.path, []).append(finding)
+    hours = {path: effort(found).keras for path, found in by_path.items()}
+    groups = _strong_components(graph)
+    group_of = {path: number for number, group in enumerate(groups) for path in group}
+    steps: dict[int, Step] = {}
+    needs: dict[int, set[int]] = {}
+    # Components come out with what they import before them, so what a group needs is known when it
+    # is reached.
+    for number, group in enumerate(groups):
+        targets = {target for path in group for target in graph.get(path, ())}
+        # What was passed over has no place in the graph.
+        below = {group_of[target] for target in targets if target in group_of} - {number}
+        needs[number] = set()
+        for other in below:
+            needs[number] |= {other} if other in steps else needs[other]
+        paths = tuple(sorted(path for path in group if path in by_path))
+        if paths:
+            uses = sum(len(by_path[path]) for path in paths)
+            steps[number] = Step(paths, uses, sum(hours[path] for path in paths))
+    return _topological(steps, needs)
+
+
+def _topological(steps: dict[int, Step], needs: dict[int, set[int]]) -> list[Step]:
+    import heapq
+
+    waiting = {number: len(needs[number]) for number in steps}
+    users: dict[int, list[int]] = {}
+    for number in steps:
+        for other in needs[number]:
+            users.setdefault(other, []).append(number)
+    ready = [(steps[n].effort, steps[n].paths, n) for n, count in waiting.items() if not count]
+    heapq.heapify(ready)
+    result = []
+    while ready:
+        _, _, number = heapq.heappop(ready)
+        result.append(steps[number])
+        for user in users.get(number, ()):
+            waiting[user] -= 1
+            if not waiting[user]:
+                heapq.heappush(ready, (steps[user].effort, steps[user].paths, user))
+    return result
+
+
+def _strong_components(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Returns the groups of files that import each other, imported ones first.
+
+    Tarjan, Depth-first search and linear graph algorithms (1972), without recursion.
+    """
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    on_path: set[str] = set()
+    path: list[str] = []
+    groups: list[list[str]] = []
+    for start in graph:
+        if start in index:
+            continue
+        index[start] = low[start] = len(index)
+        path.append(start)
+        on_path.add(start)
+        work = [(start, iter(graph[start]))]
+        while work:
+            node, targets = work[-1]
+            target = next((t for t in targets if t in graph), None)
+            if target is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    group = []
+                    while not group or group[-1] != node:
+                        group.append(path.pop())
+                        on_path.discard(group[-1])
+                    groups.append(group)
+            elif target not in index:
+                index[target] = low[target] = len(index)
+                path.append(target)
+                on_path.add(target)
+                work.append((target, iter(graph[target])))
+            elif target in on_path:
+                low[node] = min(low[node], index[target])
+    return groups

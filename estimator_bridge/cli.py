@@ -1,0 +1,53 @@
+"""The command line: picks the command, and turns our own errors into one line."""
+
+import importlib
+import sys
+
+from .errors import BridgeError
+
+__all__ = ["main"]
+
+# Command -> (module with main(argv) -> exit status, what it does). Imported only when asked for.
+_COMMANDS = {
+    "run": (
+        "run",
+        "run a program in which tf.estimator is there: run [--tf1] SCRIPT|-m MODULE [args]",
+    ),
+    "audit": (
+        "audit.command",
+        "list what a code base uses of Estimators and TensorFlow 1, and what to do: audit PATH",
+    ),
+    "convert": (
+        "convert.command",
+        "write a Keras 3 model with an Estimator's weights: convert --job_dir=JOB --output=X.keras",
+    ),
+    "verify": (
+        "convert.verify",
+        "compare an Estimator with its Keras model: verify --job_dir=JOB --keras_model=X.keras",
+    ),
+    "doctor": ("doctor", "tell what is installed, what works on it, and what to install instead"),
+}
+
+
+def _usage() -> str:
+    lines = ["usage: python -m estimator_bridge COMMAND [args]", ""]
+    lines += [f"  {name:8} {what}" for name, (_, what) in _COMMANDS.items()]
+    return "\n".join(lines)
+
+
+def main(argv: list[str]) -> int:
+    """Runs one command; returns the exit status (2 for a mistake in how it was called)."""
+    command = argv[0] if argv else None
+    if command in ("-h", "--help"):
+        print(_usage())
+        return 0
+    if command not in _COMMANDS:
+        problem = "no command given" if command is None else f"no such command: {command!r}"
+        print(f"estimator_bridge: {problem}\n{_usage()}", file=sys.stderr)
+        return 2
+    module = importlib.import_module(f".{_COMMANDS[command][0]}", __package__)
+    try:
+        return module.main(argv[1:])
+    except BridgeError as error:
+        print(f"estimator_bridge: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,216 @@
+"""python -m estimator_bridge convert: the command line."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from ..errors import BridgeError
+from ..logs import set_verbosity
+
+__all__ = ["add_source_flags", "describe", "main", "names_in", "require_keras_3"]
+
+_USAGE = """python -m estimator_bridge convert --job_dir=JOB --output=model.keras
+       python -m estimator_bridge convert --estimator=MODULE:FUNCTION --output=model.keras"""
+
+
+def add_source_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags that say which Estimator is meant; convert and verify share them."""
+    parser.add_argument("--job_dir", help="job_dir of a finished run of this project's trainer")
+    parser.add_argument(
+        "--estimator",
+        metavar="MODULE:FUNCTION",
+        help="a function without arguments that returns a canned Estimator",
+    )
+    parser.add_argument(
+        "--checkpoint", help="checkpoint prefix or folder; unset: the newest of the model_dir"
+    )
+    parser.add_argument(
+        "--multivalued",
+        default="",
+        metavar="A,B",
+        help="features fed as dense tensors of any number of values a row, padded with '' or -1",
+    )
+    parser.add_argument(
+        "--sparse",
+        default="",
+        metavar="A,B",
+        help="features fed as SparseTensors (VarLenFeature): any number of values a row",
+    )
+
+
+def describe(options):
+    """(plan, checkpoint, Estimator or None) of what the flags name.
+
+    Raises:
+      BridgeError: they name nothing, or something that cannot be converted.
+    """
+    if bool(options.job_dir) == bool(options.estimator):
+        raise BridgeError("give either --job_dir=FOLDER or --estimator=MODULE:FUNCTION")
+    from .checkpoint import open_checkpoint
+
+    if options.job_dir:
+        from .job_dir import read_job_dir
+
+        plan = read_job_dir(options.job_dir)
+        return plan, open_checkpoint(options.checkpoint or options.job_dir), None
+    from .canned import describe_estimator, load_estimator, load_function
+    from .rows import read_input_fn
+
+    loaded = load_estimator(options.estimator)
+    checkpoint = open_checkpoint(options.checkpoint or loaded.estimator.model_dir)
+    given = None
+    if options.input_fn:
+        given = read_input_fn(load_function(options.input_fn, "--input_fn"), None, 1)
+    plan = describe_estimator(
+        loaded,
+        checkpoint.step,
+        given=given,
+        multivalued=names_in(options.multivalued),
+        sparse=names_in(options.sparse),
+    )
+    return plan, checkpoint, loaded.estimator
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The names in a flag's value."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _parse(argv):
+    parser = argparse.ArgumentParser(prog="estimator_bridge convert", usage=_USAGE)
+    add_source_flags(parser)
+    parser.add_argument("--output", required=True, help="the Keras model to write, *.keras")
+    parser.add_argument(
+        "--saved_model", help="folder of the SavedModel; unset: OUTPUT without .keras"
+    )
+    parser.add_argument("--emit_code", metavar="FILE.py", help="write the model as a Keras module")
+    parser.add_argument(
+        "--receiver",
+        choices=("example", "csv", "json"),
+        default="example",
+        help="input of the SavedModel's plain signatures",
+    )
+    parser.add_argument(
+        "--model_fn",
+        action="store_true",
+        help="wrap the forward pass of any Estimator as a Keras layer; needs --input_fn",
+    )
+    parser.add_argument(
+        "--input_fn",
+        metavar="MODULE:FUNCTION",
+        help="--estimator: gives some rows, to see which features are sparse or of several values",
+    )
+    parser.add_argument(
+        "--no_optimizer", action="store_true", help="leave optimizers and their state behind"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace what is there")
+    return parser.parse_args(argv)
+
+
+def _check_targets(options) -> str:
+    if not options.output.endswith(".keras"):
+        raise BridgeError(f"--output={options.output}: Keras wants the file to end in .keras")
+    folder = options.saved_model or options.output[: -len(".keras")]
+    for target in filter(None, (options.output, folder, options.emit_code)):
+        if os.path.exists(target) and not options.overwrite:
+            raise BridgeError(f"{target} is there already; choose another name, or --overwrite")
+        if not Path(target).resolve().parent.is_dir():
+            raise BridgeError(f"{target}: there is no folder {Path(target).resolve().parent}")
+    return folder
+
+
+def require_keras_3() -> None:
+    """Refuses to go on where Keras 3 is not installed.
+
+    Raises:
+      BridgeError: it is not.
+    """
+    from importlib import metadata
+
+    try:
+        version = metadata.version("keras")
+    except metadata.PackageNotFoundError:
+        version = "none"
+    if version.split(".")[0] in ("none", "1", "2"):
+        raise BridgeError(
+            f"Keras 3 is needed to write a Keras 3 model; installed: {version}. Run this command "
+            "where TensorFlow 2.16 or later is: checkpoints of 2.15 are read there too"
+        )
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+
+def main(argv: list[str]) -> int:
+    """Converts; returns the exit status."""
+    options = _parse(argv)
+    set_verbosity("error")
+    folder = _check_targets(options)
+    require_keras_3()
+    if options.model_fn:
+        return _wrap(options, folder)
+    plan, checkpoint, _ = describe(options)
+    if options.no_optimizer:
+        plan = plan._replace(wide_optimizer=None, deep_optimizer=None)
+    from .build import build_model
+    from .emit import write_module
+    from .emit_training import own_updates
+    from .signatures import export_saved_model
+
+    origin = f"{Path(checkpoint.path).parent.name}/{Path(checkpoint.path).name}"
+    written = write_module(plan, origin)
+    built = build_model(plan, written, checkpoint)
+    built.model.save(options.output)
+    notes = [*built.notes, *export_saved_model(plan, built.model, folder, options.receiver)]
+    if options.emit_code:
+        Path(options.emit_code).write_text(written.code, encoding="utf-8")
+    print(f"converted {plan.kind} ({plan.head.task}), step {checkpoint.step:,}, {checkpoint.path}")
+    print(f"  {len(built.names)} variables, {built.model.count_params():,} numbers")
+    print(f"  Keras model   {options.output}")
+    print(f"  SavedModel    {folder}")
+    if options.emit_code:
+        print(f"  code          {options.emit_code}")
+    guessed = _guessed(plan) if options.estimator and not options.input_fn else ()
+    for note in (*guessed, *plan.training_notes, *notes):
+        print(f"  note: {note}", file=sys.stderr)
+    if own_updates(plan) and not options.no_optimizer:
+        print(
+            "  note: Keras' own optimizers treat rows of tables unlike the Estimator's here; the "
+            "module that --emit_code writes has use_estimator_updates(model) for a compiled model",
+            file=sys.stderr,
+        )
+    return 0
+
+
+def _guessed(plan):
+    """What had to be taken for granted of features that are crossed by name."""
+    crosses = [getattr(column, "source", column) for column in (*plan.wide, *plan.deep)]
+    parts = [part for cross in crosses for part in getattr(cross, "keys", ())]
+    dense = {part.key for part in parts if hasattr(part, "sparse") and not part.sparse}
+    if dense:
+        yield (
+            f"crossed by name, and taken for dense tensors: {', '.join(sorted(dense))}. Sparse "
+            "ones are hashed in another order: if they are, give --input_fn=MODULE:FUNCTION or "
+            "--sparse=NAMES"
+        )
+
+
+def _wrap(options, folder) -> int:
+    if not options.estimator or not options.input_fn or options.emit_code:
+        raise BridgeError(
+            "--model_fn goes with --estimator=MODULE:FUNCTION and --input_fn=MODULE:FUNCTION, and "
+            "without --emit_code: only a canned model can be written as code"
+        )
+    from .canned import load_estimator, load_function
+    from .checkpoint import open_checkpoint
+    from .halfway import wrap_model_fn
+    from .rows import read_input_fn
+
+    built = load_estimator(options.estimator).estimator
+    checkpoint = open_checkpoint(options.checkpoint or built.model_dir)
+    rows = read_input_fn(load_function(options.input_fn, "--input_fn"), None, 1)
+    model = wrap_model_fn(built, checkpoint.path, rows, options.output, folder)
+    print(f"wrapped the model_fn of {options.estimator}, step {checkpoint.step:,}")
+    print(f"  {len(model.trainable_weights)} trainable variables, {model.count_params():,} numbers")
+    print(f"  Keras model   {options.output}: load_model(..., safe_mode=False), it refers to")
+    print(f"  SavedModel    {folder}")
+    return 0

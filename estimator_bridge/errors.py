@@ -1,0 +1,7 @@
+"""The errors that the bridge raises on purpose."""
+
+__all__ = ["BridgeError"]
+
+
+class BridgeError(RuntimeError):
+    """The bridge cannot serve this process. The message says why and names the remedy."""

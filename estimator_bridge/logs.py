@@ -1,0 +1,154 @@
+"""How much TensorFlow says. The only place that touches its logging switches.
+
+TensorFlow speaks through three channels: the Python logger `tensorflow`, Python's warnings, and
+its C++ core's own log on stderr. The last takes its level from the environment before TensorFlow
+is imported, and some of its lines come so early that no level holds for them.
+"""
+
+import contextlib
+import logging
+import os
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Optional
+
+from .importing import around_import
+
+__all__ = ["LEVELS", "hide_deprecations_unless_told", "set_verbosity"]
+
+# Level -> (of the Python loggers, of the C++ core: 0 all, 1 no INFO, 2 no WARNING, 3 no ERROR).
+LEVELS = {
+    "debug": (logging.DEBUG, "0"),
+    "info": (logging.INFO, "1"),
+    "warning": (logging.WARNING, "2"),
+    "error": (logging.ERROR, "3"),
+}
+
+# Modules of TensorFlow that log nothing but that a name is deprecated.
+_DEPRECATION_MODULES = re.compile(
+    r"tensorflow[/\\]python[/\\]util[/\\](deprecation|module_wrapper)\.py$"
+)
+# The last is what protobuf 5 and 6 say of TensorFlow's own call, wherever a graph is written.
+_DEPRECATION_WARNING = (
+    r"(?s).*(is deprecated and will be removed|is deprecated, use|will be removed in a future"
+    r"|float_format is deprecated)"
+)
+
+# Lines of the C++ core about the machine, written while it is being loaded. They are no one's
+# fault and need no act. Two that 2.17 to 2.20 write later, at a program's first session (about
+# absl::InitializeLog and MLIR V1), cannot be dropped: a program's own stderr is left alone.
+_START_UP_NOISE = re.compile(
+    rb"All log messages before absl::InitializeLog"
+    rb"|oneDNN custom operations are on"
+    rb"|Could not find cuda drivers"
+    rb"|Unable to register cu(DNN|FFT|BLAS) factory"
+    rb"|computation placer already registered"
+    rb"|This TensorFlow binary is optimized to use available CPU"
+    rb"|^To enable the following instructions"
+    rb"|TF-TRT Warning: Could not find TensorRT"
+    rb"|failed call to cuInit"
+)
+
+_lock = threading.Lock()
+_level: Optional[str] = None
+
+
+class _NoDeprecations(logging.Filter):
+    """Drops what TensorFlow logs about deprecated names, and nothing else."""
+
+    def filter(self, record):
+        return not _DEPRECATION_MODULES.search(record.pathname)
+
+
+_filter = _NoDeprecations()
+
+
+def _show_deprecations(shown: bool) -> None:
+    logger = logging.getLogger("tensorflow")
+    entry = ("ignore", re.compile(_DEPRECATION_WARNING, re.I), Warning, None, 0)
+    with contextlib.suppress(ValueError):
+        warnings.filters.remove(entry)
+    logger.removeFilter(_filter)
+    if not shown:
+        logger.addFilter(_filter)
+        warnings.filterwarnings("ignore", message=_DEPRECATION_WARNING)
+
+
+def hide_deprecations_unless_told() -> None:
+    """Hides deprecations, as "warning" does, if no level has been set."""
+    with _lock:
+        if _level is None:
+            _show_deprecations(False)
+
+
+@contextlib.contextmanager
+def _without_start_up_noise() -> Iterator[None]:
+    """Drops the known lines from file descriptor 2 while the block runs."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # There is no stderr.
+        yield
+        return
+    read_end, write_end = os.pipe()
+
+    def forward():
+        with open(read_end, "rb") as lines, open(kept, "wb", buffering=0) as target:
+            for line in lines:
+                if not _START_UP_NOISE.search(line):
+                    target.write(line)
+
+    reader = threading.Thread(target=forward, name="tensorflow-start-up", daemon=True)
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    restored = os.dup(2)
+    os.dup2(write_end, 2)
+    os.close(write_end)
+    reader.start()
+    try:
+        yield
+    finally:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+        os.dup2(restored, 2)
+        os.close(restored)
+        reader.join()
+
+
+def set_verbosity(level: str) -> None:
+    """Sets how much TensorFlow, Keras 2 and Estimators say.
+
+    Callable at any time. Called before TensorFlow is imported it also holds for the C++ core,
+    whose level cannot be changed later, and hides from "warning" on what the core writes about the
+    machine while it starts.
+
+    Args:
+      level: "debug" (everything, deprecations too), "info", "warning" or "error".
+
+    Raises:
+      ValueError: another level.
+    """
+    global _level
+    if level not in LEVELS:
+        raise ValueError(f"level={level!r}: choose one of {', '.join(LEVELS)}")
+    python_level, core_level = LEVELS[level]
+    with _lock:
+        first = _level is None
+        _level = level
+        logging.getLogger("tensorflow").setLevel(python_level)
+        _show_deprecations(level == "debug")
+        if "tensorflow" not in sys.modules:
+            os.environ["TF_CPP_MIN_LOG_LEVEL"] = core_level
+            if first:
+                around_import("tensorflow", _quiet_import)
+
+
+@contextlib.contextmanager
+def _quiet_import() -> Iterator[None]:
+    if _level in ("warning", "error"):
+        with _without_start_up_noise():
+            yield
+    else:
+        yield

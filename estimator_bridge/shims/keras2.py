@@ -1,0 +1,173 @@
+"""Keras 2 behind `tf.keras`, for Estimators. Since TensorFlow 2.16 that is Keras 3.
+
+TensorFlow itself can serve Keras 2, from the package tf_keras, when TF_USE_LEGACY_KERAS is set.
+`import keras` goes on giving Keras 3 in the same process: the two share nothing.
+"""
+
+import importlib
+import importlib.util
+import os
+import sys
+import threading
+import types
+
+from ..errors import BridgeError
+
+__all__ = ["VARIABLE", "apply", "prepare", "refuse_variable_without_package"]
+
+VARIABLE = "TF_USE_LEGACY_KERAS"
+
+_V1 = ("_v1/keras/__internal__/legacy", "_v1")
+_V1_NN = ("_v1/keras/__internal__/legacy",)
+_V2 = ("_v2",)
+
+# Namespaces whose attributes lead to Keras through a loader that picks Keras 2 or 3 at first use,
+# and the folders of tf_keras/api in which `import <namespace>.keras` (.layers, .nn.rnn_cell) has
+# to look.
+_NAMESPACES = {
+    "tensorflow": _V2,
+    "tensorflow.compat.v1": _V1,
+    "tensorflow.compat.v2": _V2,
+    "tensorflow._api.v2.compat.v1": _V1,
+    "tensorflow._api.v2.compat.v1.nn": _V1_NN,
+    "tensorflow._api.v2.compat.v2": _V2,
+    "tensorflow._api.v2.compat.v1.compat.v1": _V1,
+    "tensorflow._api.v2.compat.v1.compat.v1.nn": _V1_NN,
+    "tensorflow._api.v2.compat.v1.compat.v2": _V2,
+    "tensorflow._api.v2.compat.v2.compat.v1": _V1,
+    "tensorflow._api.v2.compat.v2.compat.v1.nn": _V1_NN,
+    "tensorflow._api.v2.compat.v2.compat.v2": _V2,
+}
+
+_ATTRIBUTES = ("keras", "layers", "losses", "metrics", "optimizers", "initializers", "rnn_cell")
+
+_REMEDY = (
+    "Call estimator_bridge.install() before anything uses tf.keras, best in the program's first "
+    "lines, or start it with `python -m estimator_bridge run`. `import keras` stays Keras 3."
+)
+
+
+def prepare() -> None:
+    """Asks TensorFlow, which is not imported yet, for Keras 2.
+
+    Raises:
+      BridgeError: tf_keras is not installed.
+    """
+    if importlib.util.find_spec("tf_keras") is None:
+        raise BridgeError(
+            "Estimators on this TensorFlow need Keras 2, and tf-keras is not installed. Install it "
+            "in TensorFlow's own minor version, for example: pip install 'tf-keras==2.21.*'"
+        )
+    os.environ[VARIABLE] = "1"
+
+
+def refuse_variable_without_package() -> None:
+    """For TensorFlow 2.15, which has Keras 2 of its own and takes the variable for another.
+
+    Raises:
+      BridgeError: the variable asks for tf_keras, which is not installed.
+    """
+    wished = os.environ.get(VARIABLE) in ("1", "true", "True")
+    if wished and importlib.util.find_spec("tf_keras") is None:
+        raise BridgeError(
+            f"{VARIABLE}={os.environ[VARIABLE]} asks TensorFlow for the package tf-keras, which is "
+            f"not installed; TensorFlow 2.15 has Keras 2 without it. Unset {VARIABLE}."
+        )
+
+
+def _loaders():
+    """Yields every unresolved or resolved Keras loader with the namespace that holds it."""
+    from tensorflow.python.util.lazy_loader import KerasLazyLoader
+
+    for name in _NAMESPACES:
+        module = sys.modules.get(name)
+        for attribute, value in list(vars(module).items()) if module is not None else ():
+            if type(value) is KerasLazyLoader:
+                yield name, attribute, value
+
+
+def _resolve(loader) -> None:
+    """Fixes the loader on Keras 2 without importing anything, unless it is fixed already.
+
+    TensorFlow's own way marks the loader as ready before it is, so that a second thread falls into
+    endless recursion.
+    """
+    if loader._tfll_initialized:
+        return
+    from tensorflow.python.util.lazy_loader import LazyLoader
+
+    package = "tf_keras.api.{}.keras".format("_v1" if loader._tfll_mode == "v1" else "_v2")
+    if loader._tfll_submodule is not None:
+        package = f"{package}.{loader._tfll_submodule}"
+    loader._tfll_keras_version = "tf_keras"
+    LazyLoader.__init__(loader, loader._tfll_name, loader._tfll_parent_module_globals, package)
+    loader._tfll_initialized = True
+
+
+def _names_of_keras3():
+    """Yields the names through which this process has taken Keras 3 from TensorFlow already."""
+    for name, module in list(sys.modules.items()):
+        if name == "tensorflow.keras" or name.startswith("tensorflow.keras."):
+            origin = getattr(module, "__file__", None) or ""
+            if f"{os.sep}tf_keras{os.sep}" not in origin:
+                yield name
+    # A loader that has been used has its module put in its place, under one name of it or all.
+    for namespace in _NAMESPACES:
+        module = sys.modules.get(namespace)
+        where = namespace.replace("tensorflow._api.v2.", "tf.").replace("tensorflow", "tf")
+        for attribute in _ATTRIBUTES:
+            value = vars(module).get(attribute) if module is not None else None
+            # A loader is a module too; one that has not been used must not be asked for its name.
+            plain = type(value) is types.ModuleType
+            if plain and value.__name__.partition(".")[0] == "keras":
+                yield f"{where}.{attribute}"
+    for namespace, attribute, loader in _loaders():
+        if loader._tfll_initialized and loader._tfll_keras_version != "tf_keras":
+            where = namespace.replace("tensorflow._api.v2.", "tf.").replace("tensorflow", "tf")
+            yield f"{where}.{attribute.lstrip('_')}"
+
+
+def _refuse_keras3() -> None:
+    """Raises if something has taken Keras 3 through TensorFlow's names already."""
+    name = next(_names_of_keras3(), None)
+    if name is not None:
+        raise BridgeError(
+            f"{name} was used before estimator_bridge was installed, and is Keras 3 in this "
+            f"process; Estimators need Keras 2 there. {_REMEDY}"
+        )
+
+
+def _put_on_path(name: str, folders) -> None:
+    """Lets `import <name>.keras` and the like find Keras 2 before Keras 3."""
+    module = sys.modules.get(name)
+    path = list(getattr(module, "__path__", None) or ())
+    if path:
+        module.__path__ = [*folders, *(entry for entry in path if entry not in folders)]
+
+
+def apply() -> None:
+    """Fixes every way from TensorFlow to Keras on Keras 2.
+
+    Raises:
+      BridgeError: tf_keras is missing, or `tf.keras` has been used already and is Keras 3.
+    """
+    if os.environ.get(VARIABLE) != "1":
+        prepare()
+    _refuse_keras3()
+    from tensorflow.python.util.lazy_loader import KerasLazyLoader
+
+    lock = threading.Lock()
+
+    def initialize(loader):
+        with lock:
+            _resolve(loader)
+
+    KerasLazyLoader._initialize = initialize
+    for _, _, loader in _loaders():
+        initialize(loader)
+    api = os.path.join(importlib.util.find_spec("tf_keras").submodule_search_locations[0], "api")
+    for name, folders in _NAMESPACES.items():
+        _put_on_path(name, [os.path.join(api, folder) for folder in folders])
+    # TensorFlow imports this at the end of its own import, so that Keras 2 is registered with
+    # SavedModel.
+    importlib.import_module("tf_keras.src.optimizers")

@@ -1,0 +1,128 @@
+"""`tf.data.experimental.CheckpointInputPipelineHook`. Missing in TensorFlow 2.16 and later."""
+
+import importlib
+import os
+
+from tensorflow.python.checkpoint import checkpoint_management
+from tensorflow.python.data.experimental.ops import iterator_ops as experimental_iterator_ops
+from tensorflow.python.data.ops import iterator_ops, options
+from tensorflow.python.framework import ops
+from tensorflow.python.platform import tf_logging as logging
+from tensorflow.python.training import basic_session_run_hooks as hooks
+from tensorflow.python.training import saver as saver_lib
+from tensorflow.python.training import session_run_hook, training_util
+
+__all__ = ["CheckpointInputPipelineHook", "apply"]
+
+_POLICIES = {
+    None: options.ExternalStatePolicy.FAIL,
+    "fail": options.ExternalStatePolicy.FAIL,
+    "warn": options.ExternalStatePolicy.WARN,
+    "ignore": options.ExternalStatePolicy.IGNORE,
+}
+
+
+class CheckpointInputPipelineHook(session_run_hook.SessionRunHook):
+    """Saves where the input pipeline is, so that a resumed training reads on from there.
+
+    It writes checkpoints of the graph's iterators alone, beside those of the model and as often,
+    and restores the latest when a session begins. A worker of several has files of its own.
+    """
+
+    def __init__(self, estimator, external_state_policy=None):
+        """Args:
+          estimator: the Estimator that is to be trained; its RunConfig says how often to save.
+          external_state_policy: what to do about a pipeline with state that cannot be saved, such
+            as a random generator of Python's: "fail" (the default), "warn" or "ignore".
+
+        Raises:
+          ValueError: another policy.
+        """
+        if external_state_policy not in _POLICIES:
+            raise ValueError(
+                f"external_state_policy={external_state_policy!r}: choose one of fail, warn, ignore"
+            )
+        self._policy = _POLICIES[external_state_policy]
+        config = estimator.config
+        self._folder = estimator.model_dir
+        self._prefix = "input"
+        if config.num_worker_replicas > 1:
+            self._prefix += f"_{config.task_type}_{config.task_id}"
+        self._keep = config.keep_checkpoint_max, config.keep_checkpoint_every_n_hours
+        self._timer = hooks.SecondOrStepTimer(
+            every_secs=config.save_checkpoints_secs, every_steps=config.save_checkpoints_steps
+        )
+        self._is_new_session = True
+
+    def begin(self):
+        self._step = training_util.get_or_create_global_step()
+        iterators = ops.get_collection(iterator_ops.GLOBAL_ITERATORS)
+        saveables = [
+            iterator_ops._IteratorSaveable(iterator, iterator.name, self._policy)
+            for iterator in iterators
+        ]
+        most, every_hours = self._keep
+        self._saver = saver_lib.Saver(
+            saveables,
+            max_to_keep=most,
+            keep_checkpoint_every_n_hours=every_hours,
+            save_relative_paths=True,
+        )
+
+    def after_create_session(self, session, coord):
+        self._is_new_session = True
+
+    def before_run(self, run_context):
+        # Only now have all hooks seen the session, the one that starts the iterators too.
+        if self._is_new_session:
+            self._is_new_session = False
+            self._resume(run_context.session)
+        return session_run_hook.SessionRunArgs(self._step)
+
+    def after_run(self, run_context, run_values):
+        if self._timer.should_trigger_for_step(run_values.results + 1):
+            step = run_context.session.run(self._step)
+            if self._timer.should_trigger_for_step(step):
+                self._save(run_context.session, step)
+
+    def end(self, session):
+        step = session.run(self._step)
+        if step != self._timer.last_triggered_step():
+            self._save(session, step)
+
+    def _resume(self, session):
+        latest = checkpoint_management.latest_checkpoint(self._folder, self._latest_filename)
+        if latest:
+            logging.info("Restoring the input pipeline from %s", latest)
+            self._saver.restore(session, latest)
+            self._timer.update_last_triggered_step(session.run(self._step))
+        else:
+            self._save(session, session.run(self._step))
+
+    def _save(self, session, step):
+        self._timer.update_last_triggered_step(step)
+        self._saver.save(
+            session,
+            os.path.join(self._folder, f"{self._prefix}.ckpt"),
+            global_step=step,
+            latest_filename=self._latest_filename,
+            write_meta_graph=False,
+        )
+
+    @property
+    def _latest_filename(self):
+        return f"checkpoint_{self._prefix}"
+
+
+def apply() -> None:
+    """Puts it where TensorFlow had it."""
+    name = CheckpointInputPipelineHook.__name__
+    for module in (
+        experimental_iterator_ops,
+        importlib.import_module("tensorflow.python.data.experimental"),
+        importlib.import_module("tensorflow._api.v2.data.experimental"),
+        importlib.import_module("tensorflow._api.v2.compat.v1.data.experimental"),
+        importlib.import_module("tensorflow._api.v2.compat.v2.data.experimental"),
+    ):
+        if name not in vars(module):
+            vars(module)[name] = CheckpointInputPipelineHook

@@ -1,0 +1,48 @@
+"""The assertions of `tf.test.TestCase` that Python 3.12 dropped from `unittest`.
+
+TensorFlow 2.15, the last with Estimators, runs on Pythons that have them, and tests of Estimators
+were written for those: the testing modules of the package itself call `assertEquals`.
+"""
+
+import importlib
+
+__all__ = ["apply", "restore"]
+
+# The old name -> the one that has stayed.
+_RENAMED = {
+    "assertEquals": "assertEqual",
+    "assertNotEquals": "assertNotEqual",
+    "assertAlmostEquals": "assertAlmostEqual",
+    "assertNotAlmostEquals": "assertNotAlmostEqual",
+    "assertRegexpMatches": "assertRegex",
+    "assertNotRegexpMatches": "assertNotRegex",
+    "assertRaisesRegexp": "assertRaisesRegex",
+    "assert_": "assertTrue",
+    "failUnless": "assertTrue",
+    "failIf": "assertFalse",
+    "failUnlessEqual": "assertEqual",
+    "failIfEqual": "assertNotEqual",
+    "failUnlessRaises": "assertRaises",
+}
+
+
+def _renamed(old: str, new: str):
+    def assertion(self, *args, **kwargs):
+        # Looked up in the instance, since TensorFlow's test case has versions of its own.
+        return getattr(self, new)(*args, **kwargs)
+
+    assertion.__name__ = old
+    assertion.__doc__ = f"The same as {new}."
+    return assertion
+
+
+def restore(test_case: type) -> None:
+    """Gives a class of test cases the old names that it has not."""
+    for old, new in _RENAMED.items():
+        if not hasattr(test_case, old):
+            setattr(test_case, old, _renamed(old, new))
+
+
+def apply() -> None:
+    """Restores them in `tf.test.TestCase`."""
+    restore(importlib.import_module("tensorflow.python.framework.test_util").TensorFlowTestCase)

@@ -1,0 +1,71 @@
+"""Stands in for three modules of `tensorflow.python.tpu`. Missing in TensorFlow 2.16 and later.
+
+They are session_support, tpu_embedding and tpu_embedding_gradient. TPUEstimator imports them
+always and calls them only on a TPU, which Estimators cannot reach on these versions.
+"""
+
+import importlib
+
+__all__ = ["INFERENCE", "TRAINING", "apply"]
+
+TRAINING = "training"
+INFERENCE = "inference"
+
+_NAMES = (
+    # session_support
+    "CoordinatorResetError",
+    "GracefulShutdownHook",
+    "ResetComputation",
+    "ShutdownAllWorkers",
+    "ShutdownLameWorkers",
+    "WatchdogManager",
+    "WorkerHeartbeatManager",
+    "start_worker_watchdog",
+    # tpu_embedding
+    "AdagradMomentumParameters",
+    "AdagradParameters",
+    "AdagradSlotVariableNames",
+    "AdamParameters",
+    "AdamSlotVariableNames",
+    "EnqueueData",
+    "FeatureConfig",
+    "FtrlParameters",
+    "FtrlSlotVariableNames",
+    "MomentumParameters",
+    "MomentumSlotVariableNames",
+    "ProximalAdagradParameters",
+    "ProximalAdagradSlotVariableNames",
+    "RMSPropParameters",
+    "RMSPropSlotVariableNames",
+    "StochasticGradientDescentParameters",
+    "TPUEmbedding",
+    "TableConfig",
+    # tpu_embedding_gradient
+    "create_dummy_table_variables",
+    "get_gradients_through_dummy_table_variables",
+    "hook_dummy_table_variables_to_activations",
+)
+
+
+def _placeholder(name: str) -> type:
+    """Returns a class that can be imported and compared with, and refuses to be called."""
+
+    def refuse(cls, *args, **kwargs):
+        raise NotImplementedError(
+            f"{name} needs a TPU, and Estimators on TensorFlow 2.16 and later cannot use one. "
+            "Use TPUEstimator(use_tpu=False), or TensorFlow 2.15 on the TPU machine."
+        )
+
+    return type(name, (), {"__doc__": "Only of use on a TPU.", "__new__": refuse})
+
+
+globals().update({name: _placeholder(name) for name in _NAMES})
+
+
+def apply() -> None:
+    """Gives `tf.compat.v1.tpu.experimental` back the parameter classes that it exported."""
+    experimental = importlib.import_module("tensorflow._api.v2.compat.v1.tpu.experimental")
+    for kind in ("Adagrad", "Adam", "Ftrl", "StochasticGradientDescent"):
+        name = f"{kind}Parameters"
+        if not hasattr(experimental, name):
+            vars(experimental)[name] = globals()[name]

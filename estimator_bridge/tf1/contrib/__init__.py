@@ -1,0 +1,165 @@
+"""`tf.contrib` of TensorFlow 1.x: the parts that Estimator trainers used.
+
+A package is loaded when it is first asked for. Everything is written from the documented behaviour
+of 1.15; names of variables and scopes are those of 1.x, so that old checkpoints load.
+"""
+
+import functools
+import importlib
+
+from estimator_bridge.tf1.gone import GENERAL_ADVICE, StandIn
+
+_SUPPLIED = frozenset(
+    [
+        "cluster_resolver",
+        "crf",
+        "cudnn_rnn",
+        "data",
+        "distribute",
+        "eager",
+        "estimator",
+        "factorization",
+        "feature_column",
+        "framework",
+        "hooks",
+        "image",
+        "layers",
+        "learn",
+        "lookup",
+        "losses",
+        "metrics",
+        "nn",
+        "opt",
+        "predictor",
+        "rnn",
+        "seq2seq",
+        "slim",
+        "staging",
+        "stateless",
+        "summary",
+        "tensorboard",
+        "tpu",
+        "training",
+        "util",
+    ]
+)
+
+# Packages that are other, present packages of tf.compat.v1 under a second name, with what to do for
+# the names that they had only here.
+_SAME_AS = {
+    "autograph": "use tf.autograph",
+    "distributions": "use the package tensorflow-probability (tfp.distributions, tfp.bijectors)",
+    "keras": "use tf.keras",
+    "lite": "use tf.lite",
+    "linalg": "use the classes of tf.linalg, with tf.linalg.LinearOperatorComposition and the like",
+    "signal": "use tf.signal",
+}
+
+_ADDONS = (
+    "it became a part of TensorFlow Addons, which has ended; keep the few functions you need in "
+    "your program"
+)
+_GONE = {
+    "all_reduce": (
+        "distribution strategies choose the all-reduce now: "
+        "tf.distribute.MirroredStrategy(cross_device_ops=...)"
+    ),
+    "batching": "tf.nondifferentiable_batch_function has taken its place",
+    "boosted_trees": "boosted trees left TensorFlow; use the package tensorflow-decision-forests",
+    "checkpoint": "use tf.train.Checkpoint",
+    "coder": "it became the package tensorflow-compression",
+    "compiler": "use tf.xla.experimental",
+    "ffmpeg": "use the package tensorflow-io",
+    "gan": "it became the package tensorflow-gan",
+    "graph_editor": (
+        "nothing took its place; rewrite the GraphDef (tf.import_graph_def with input_map)"
+    ),
+    "grid_rnn": "nothing took its place; write the cell as a tf.nn.rnn_cell.RNNCell",
+    "kafka": "use the package tensorflow-io",
+    "kernel_methods": (
+        "nothing took its place; write the random Fourier features with tf.cos and tf.matmul"
+    ),
+    "legacy_seq2seq": "use tf.contrib.seq2seq",
+    "linear_optimizer": (
+        "use tf.estimator.LinearClassifier with tf.estimator.experimental.LinearSDCA"
+    ),
+    "meta_graph_transform": "use tf.import_graph_def, and tf.graph_util.extract_sub_graph",
+    "model_pruning": "use the package tensorflow-model-optimization",
+    "nccl": (
+        "distribution strategies choose the all-reduce now: "
+        "tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.NcclAllReduce())"
+    ),
+    "quantize": "use the package tensorflow-model-optimization",
+    "resampler": _ADDONS,
+    "saved_model": "use tf.keras.models.save_model and load_model, or tf.saved_model",
+    "sparsemax": _ADDONS,
+    "tensor_forest": "use the package tensorflow-decision-forests",
+    "tensorrt": "use tf.experimental.tensorrt of a TensorFlow built with TensorRT",
+    "text": "it became the package tensorflow-text",
+    "timeseries": "use a custom model_fn, or the package tensorflow-probability (tfp.sts)",
+}
+
+
+# Packages that existed, for which there is nothing better to say.
+_OTHERS = frozenset(
+    [
+        "bayesflow",
+        "bigtable",
+        "cloud",
+        "constrained_optimization",
+        "copy_graph",
+        "decision_trees",
+        "deprecated",
+        "fused_conv",
+        "hadoop",
+        "ignite",
+        "input_pipeline",
+        "integrate",
+        "kinesis",
+        "labeled_tensor",
+        "libsvm",
+        "memory_stats",
+        "mixed_precision",
+        "mpi",
+        "nearest_neighbor",
+        "optimizer_v2",
+        "periodic_resample",
+        "proto",
+        "quantization",
+        "receptive_field",
+        "recurrent",
+        "reduce_slice_ops",
+        "remote_fused_graph",
+        "rpc",
+        "session_bundle",
+        "solvers",
+        "specs",
+        "stat_summarizer",
+        "testing",
+        "tfprof",
+        "verbs",
+    ]
+)
+
+
+@functools.cache
+def _second_name(name):
+    from estimator_bridge.tf1.contrib.package import SecondName
+
+    return SecondName(name, _SAME_AS[name])
+
+
+def __getattr__(name):
+    if name in _SUPPLIED:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _SAME_AS:
+        return _second_name(name)
+    if name in _GONE:
+        return StandIn(f"tf.contrib.{name}", _GONE[name])
+    if name in _OTHERS:
+        return StandIn(f"tf.contrib.{name}", GENERAL_ADVICE)
+    raise AttributeError(f"module 'tensorflow.contrib' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(_SUPPLIED | set(_SAME_AS))

@@ -1,0 +1,18 @@
+"""`tf.contrib.cluster_resolver`."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__getattr__, _advice_for = _lookup(globals())
+
+_resolvers = tf.distribute.cluster_resolver
+
+ClusterResolver = _resolvers.ClusterResolver
+GceClusterResolver = GCEClusterResolver = _resolvers.GCEClusterResolver
+KubernetesClusterResolver = _resolvers.KubernetesClusterResolver
+SimpleClusterResolver = _resolvers.SimpleClusterResolver
+SlurmClusterResolver = _resolvers.SlurmClusterResolver
+TFConfigClusterResolver = _resolvers.TFConfigClusterResolver
+TPUClusterResolver = _resolvers.TPUClusterResolver
+UnionClusterResolver = UnionResolver = _resolvers.UnionResolver

@@ -1,0 +1,184 @@
+"""`tf.contrib.crf`: linear-chain conditional random fields (Lafferty, McCallum and Pereira, 2001).
+
+Shapes throughout: inputs (unary scores) [batch, length, tags], float32; tag_indices [batch,
+length], integers; sequence_lengths [batch], integers; transition_params [tags, tags], from the tag
+of a row to the tag of a column.
+"""
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__getattr__, _advice_for = _lookup(globals())
+
+
+def _lengths(sequence_lengths):
+    # Lengths below zero count as zero.
+    return tf.maximum(tf.constant(0, tf.int32), tf.cast(sequence_lengths, tf.int32))
+
+
+def _mask(sequence_lengths, length, dtype):
+    return tf.sequence_mask(_lengths(sequence_lengths), maxlen=length, dtype=dtype)
+
+
+def crf_unary_score(tag_indices, sequence_lengths, inputs):
+    """Returns the sum of the unary scores along tag sequences, [batch]."""
+    picked = tf.reduce_sum(
+        inputs * tf.one_hot(tag_indices, tf.shape(inputs)[2], dtype=inputs.dtype), axis=2
+    )
+    return tf.reduce_sum(
+        picked * _mask(sequence_lengths, tf.shape(inputs)[1], inputs.dtype), axis=1
+    )
+
+
+def crf_binary_score(tag_indices, sequence_lengths, transition_params):
+    """Returns the sum of the transition scores along tag sequences, [batch]."""
+    tag_indices = tf.cast(tag_indices, tf.int32)
+    pairs = tf.stack([tag_indices[:, :-1], tag_indices[:, 1:]], axis=-1)
+    scores = tf.gather_nd(transition_params, pairs)
+    # A sequence of n tags has n - 1 transitions.
+    mask = _mask(_lengths(sequence_lengths) - 1, tf.shape(scores)[1], scores.dtype)
+    return tf.reduce_sum(scores * mask, axis=1)
+
+
+def crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params):
+    """Returns the unnormalized score of tag sequences, [batch]; zero for those of length zero."""
+    return crf_unary_score(tag_indices, sequence_lengths, inputs) + crf_binary_score(
+        tag_indices, sequence_lengths, transition_params
+    )
+
+
+def crf_multitag_sequence_score(inputs, tag_bitmap, sequence_lengths, transition_params):
+    """Returns the log of the summed scores of all sequences that a bitmap [batch, length, tags]
+    allows, [batch].
+    """
+    allowed = tf.where(
+        tag_bitmap, inputs, tf.fill(tf.shape(inputs), inputs.dtype.as_numpy_dtype(-np.inf))
+    )
+    return crf_log_norm(allowed, sequence_lengths, transition_params)
+
+
+def _time_major(inputs):
+    return tf.transpose(inputs, [1, 0, 2])
+
+
+def crf_log_norm(inputs, sequence_lengths, transition_params):
+    """Returns the log of the summed scores of all tag sequences, [batch]; zero for those of length
+    zero.
+    """
+    lengths = _lengths(sequence_lengths)
+    steps = _time_major(inputs)
+    count = tf.shape(steps)[0]
+
+    def forward(time, alphas):
+        scores = tf.expand_dims(alphas, 2) + tf.expand_dims(transition_params, 0)
+        new = steps[time] + tf.reduce_logsumexp(scores, axis=1)
+        return time + 1, tf.where(time < lengths, new, alphas)
+
+    _, alphas = tf.while_loop(
+        lambda time, _: time < count, forward, [tf.constant(1), steps[0]], name="crf_forward"
+    )
+    norm = tf.reduce_logsumexp(alphas, axis=1)
+    return tf.where(lengths > 0, norm, tf.zeros_like(norm))
+
+
+def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params=None):
+    """Returns the log-likelihood of tag sequences, [batch], and the transitions used.
+
+    Variable (if no transition_params are given): `transitions` [tags, tags].
+    """
+    num_tags = tf.compat.dimension_value(inputs.shape[2])
+    if transition_params is None:
+        transition_params = tf.get_variable("transitions", [num_tags, num_tags])
+    score = crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params)
+    norm = crf_log_norm(inputs, sequence_lengths, transition_params)
+    return score - norm, transition_params
+
+
+def crf_decode(potentials, transition_params, sequence_length):
+    """Returns the best tag sequences [batch, length], int32 (0 beyond a sequence's length), and
+    their scores [batch].
+
+    The algorithm is Viterbi's.
+    """
+    lengths = _lengths(sequence_length)
+    steps = _time_major(potentials)
+    count, batch, num_tags = tf.unstack(tf.shape(steps))
+    identity = tf.tile(tf.expand_dims(tf.range(num_tags), 0), [batch, 1])
+
+    def forward(time, scores, pointers):
+        candidates = tf.expand_dims(scores, 2) + tf.expand_dims(transition_params, 0)
+        alive = time < lengths
+        best = tf.cast(tf.argmax(candidates, axis=1), tf.int32)
+        scores = tf.where(alive, steps[time] + tf.reduce_max(candidates, axis=1), scores)
+        # Beyond its end a sequence keeps its tag, so that the way back starts there.
+        return time + 1, scores, pointers.write(time, tf.where(alive, best, identity))
+
+    pointers = tf.TensorArray(
+        tf.int32, size=count, clear_after_read=False, element_shape=[None, None]
+    )
+    pointers = pointers.write(0, identity)
+    _, scores, pointers = tf.while_loop(
+        lambda time, *_: time < count, forward, [tf.constant(1), steps[0], pointers], name="viterbi"
+    )
+    rows = tf.range(batch)
+
+    def backward(time, tags, path):
+        path = path.write(time, tags)
+        tags = tf.gather_nd(pointers.read(time), tf.stack([rows, tags], axis=1))
+        return time - 1, tags, path
+
+    last = tf.cast(tf.argmax(scores, axis=1), tf.int32)
+    path = tf.TensorArray(tf.int32, size=count, element_shape=[None])
+    _, _, path = tf.while_loop(
+        lambda time, *_: time >= 0, backward, [count - 1, last, path], name="viterbi_path"
+    )
+    tags = tf.transpose(path.stack()) * _mask(lengths, count, tf.int32)
+    tags.set_shape(potentials.shape[:2])
+    scores = tf.reduce_max(scores, axis=1)
+    return tags, tf.where(lengths > 0, scores, tf.zeros_like(scores))
+
+
+def viterbi_decode(score, transition_params):
+    """Returns the best tag sequence of one sentence, a list, and its score; NumPy, outside of the
+    graph.
+
+    Args:
+      score: [length, tags].
+    """
+    best = np.array(score[0], dtype=np.float64)
+    pointers = []
+    for unary in score[1:]:
+        candidates = best[:, None] + transition_params
+        pointers.append(candidates.argmax(axis=0))
+        best = unary + candidates.max(axis=0)
+    path = [int(best.argmax())]
+    for pointer in reversed(pointers):
+        path.append(int(pointer[path[-1]]))
+    return path[::-1], best.max()
+
+
+class CrfForwardRnnCell(tf.nn.rnn_cell.RNNCell):
+    """The forward recursion as a cell.
+
+    Its state [batch, tags] holds the log of the summed scores so far.
+    """
+
+    def __init__(self, transition_params):
+        super().__init__()
+        self._transition_params = tf.expand_dims(transition_params, 0)
+        self._num_tags = tf.compat.dimension_value(transition_params.shape[0])
+
+    @property
+    def state_size(self):
+        return self._num_tags
+
+    @property
+    def output_size(self):
+        return self._num_tags
+
+    def __call__(self, inputs, state, scope=None):
+        scores = tf.expand_dims(state, 2) + self._transition_params
+        alphas = inputs + tf.reduce_logsumexp(scores, axis=1)
+        return alphas, alphas

@@ -1,0 +1,145 @@
+"""`tf.contrib.framework`."""
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.framework import smart_cond as _smart_cond
+from tensorflow.python.ops import confusion_matrix as _confusion_matrix
+from tensorflow.python.util import deprecation as _deprecation
+from tensorflow.python.util import nest as _nest
+
+from estimator_bridge.tf1.contrib.framework.arg_scope import (
+    add_arg_scope,
+    arg_scope,
+    arg_scope_func_key,
+    arg_scoped_arguments,
+    current_arg_scope,
+    has_arg_scope,
+)
+from estimator_bridge.tf1.contrib.framework.variables import (
+    add_model_variable,
+    assign_from_checkpoint,
+    assign_from_checkpoint_fn,
+    assign_from_values,
+    assign_from_values_fn,
+    filter_variables,
+    get_local_variables,
+    get_model_variables,
+    get_trainable_variables,
+    get_unique_variable,
+    get_variable_full_name,
+    get_variables,
+    get_variables_by_name,
+    get_variables_by_suffix,
+    get_variables_to_restore,
+    global_variable,
+    local_variable,
+    model_variable,
+    variable,
+)
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__all__ = [
+    "add_arg_scope",
+    "add_model_variable",
+    "arg_scope",
+    "arg_scope_func_key",
+    "arg_scoped_arguments",
+    "assign_from_checkpoint",
+    "assign_from_checkpoint_fn",
+    "assign_from_values",
+    "assign_from_values_fn",
+    "current_arg_scope",
+    "filter_variables",
+    "get_local_variables",
+    "get_model_variables",
+    "get_trainable_variables",
+    "get_unique_variable",
+    "get_variable_full_name",
+    "get_variables",
+    "get_variables_by_name",
+    "get_variables_by_suffix",
+    "get_variables_to_restore",
+    "global_variable",
+    "has_arg_scope",
+    "local_variable",
+    "model_variable",
+    "variable",
+]
+
+__getattr__, _advice_for = _lookup(globals())
+
+nest = _nest
+CriticalSection = tf.CriticalSection
+TensorSpec = tf.TensorSpec
+argsort = tf.argsort
+assert_global_step = tf.train.assert_global_step
+assert_same_float_dtype = tf.debugging.assert_same_float_dtype
+assert_scalar = tf.debugging.assert_scalar
+broadcast_to = tf.broadcast_to
+create_global_step = tf.train.create_global_step
+deprecated = _deprecation.deprecated
+deprecated_arg_values = _deprecation.deprecated_arg_values
+deprecated_args = _deprecation.deprecated_args
+get_global_step = tf.train.get_global_step
+get_or_create_global_step = tf.train.get_or_create_global_step
+init_from_checkpoint = tf.train.init_from_checkpoint
+is_tensor = tf.is_tensor
+list_variables = tf.train.list_variables
+load_checkpoint = tf.train.load_checkpoint
+load_variable = tf.train.load_variable
+remove_squeezable_dimensions = _confusion_matrix.remove_squeezable_dimensions
+smart_cond = _smart_cond.smart_cond
+smart_constant_value = _smart_cond.smart_constant_value
+sort = tf.sort
+
+
+def assert_or_get_global_step(graph=None, global_step_tensor=None):
+    """Returns the given global step, checked; or the graph's (ValueError if there is none)."""
+    if global_step_tensor is None:
+        return tf.train.get_global_step(graph)
+    tf.train.assert_global_step(global_step_tensor)
+    return global_step_tensor
+
+
+def get_name_scope():
+    """Returns the present name scope, "" at the top."""
+    return tf.get_default_graph().get_name_scope()
+
+
+def get_graph_from_inputs(op_input_list, graph=None):
+    """Returns the graph of the first input that has one, else `graph`, else the default graph."""
+    for value in op_input_list:
+        found = getattr(value, "graph", None)
+        if found is not None:
+            return found
+    return graph or tf.get_default_graph()
+
+
+def with_shape(expected_shape, tensor):
+    """Returns `tensor` with a static shape, checked when it runs where it cannot be checked now."""
+    tensor = tf.convert_to_tensor(tensor)
+    if isinstance(expected_shape, tf.Tensor):
+        checks = [tf.assert_equal(tf.shape(tensor), expected_shape)]
+    elif tensor.shape.is_fully_defined():
+        tf.TensorShape(expected_shape).assert_is_compatible_with(tensor.shape)
+        checks = []
+    else:
+        checks = [tf.assert_equal(tf.shape(tensor), expected_shape)]
+    with tf.control_dependencies(checks):
+        tensor = tf.identity(tensor)
+    if not isinstance(expected_shape, tf.Tensor):
+        tensor.set_shape(expected_shape)
+    return tensor
+
+
+def with_same_shape(expected_tensor, tensor):
+    """Returns `tensor`, checked to have the shape of `expected_tensor`."""
+    expected = tf.convert_to_tensor(expected_tensor)
+    known = expected.shape.is_fully_defined()
+    return with_shape(expected.shape.as_list() if known else tf.shape(expected), tensor)
+
+
+def reduce_sum_n(tensors, name=None):
+    """Returns the sum of the tensors, each first reduced to its own sum; a scalar."""
+    if not tensors:
+        raise ValueError("No tensors provided")
+    return tf.add_n([tf.reduce_sum(tensor) for tensor in tensors], name=name)

@@ -1,0 +1,78 @@
+"""`tf.contrib.image`: its transformations by projective transforms."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__getattr__, _advice_for = _lookup(
+    globals(),
+    {
+        "dense_image_warp": "write it with tf.gather_nd",
+        "sparse_image_warp": "write it with tf.gather_nd",
+    },
+)
+
+
+def transform(images, transforms, interpolation="NEAREST", output_shape=None, name=None):
+    """Applies projective transforms.
+
+    Args:
+      images: [batch, rows, columns, channels], [rows, columns, channels] or [rows, columns].
+      transforms: [8] or [batch, 8], from the output's points to the input's.
+      interpolation: NEAREST or BILINEAR. Points outside of the image are 0.
+    """
+    with tf.name_scope(name, "transform"):
+        images = tf.convert_to_tensor(images, name="images")
+        transforms = tf.convert_to_tensor(transforms, tf.float32)
+        rank = images.shape.ndims
+        if rank not in (2, 3, 4):
+            raise TypeError("Images should have rank between 2 and 4.")
+        batch = images
+        if rank < 4:
+            batch = images[None] if rank == 3 else images[None, :, :, None]
+        if transforms.shape.ndims == 1:
+            transforms = transforms[None]
+        size = tf.shape(batch)[1:3] if output_shape is None else tf.convert_to_tensor(output_shape)
+        outputs = tf.raw_ops.ImageProjectiveTransformV2(
+            images=batch,
+            transforms=transforms,
+            output_shape=size,
+            interpolation=interpolation.upper(),
+        )
+        return (
+            outputs
+            if rank == 4
+            else tf.reshape(outputs, tf.concat([size, tf.shape(images)[2:]], 0))
+        )
+
+
+def angles_to_projective_transforms(angles, image_height, image_width, name=None):
+    """Rotations counter-clockwise around the centre, in radians, as transforms [angles, 8]."""
+    with tf.name_scope(name, "angles_to_projective_transforms"):
+        angles = tf.convert_to_tensor(angles, tf.float32)
+        angles = angles[None] if angles.shape.ndims == 0 else angles
+        height, width = tf.to_float(image_height) - 1, tf.to_float(image_width) - 1
+        cos, sin, zeros = tf.cos(angles), tf.sin(angles), tf.zeros_like(angles)
+        x = (width - (cos * width - sin * height)) / 2.0
+        y = (height - (sin * width + cos * height)) / 2.0
+        return tf.stack([cos, -sin, x, sin, cos, y, zeros, zeros], axis=1)
+
+
+def rotate(images, angles, interpolation="NEAREST", name=None):
+    """Rotates images counter-clockwise around their centre by angles in radians."""
+    with tf.name_scope(name, "rotate"):
+        images = tf.convert_to_tensor(images)
+        first = 1 if images.shape.ndims == 4 else 0
+        shape = tf.shape(images)
+        transforms = angles_to_projective_transforms(angles, shape[first], shape[first + 1])
+        return transform(images, transforms, interpolation)
+
+
+def translate(images, translations, interpolation="NEAREST", name=None):
+    """Moves images by [dx, dy], [2] or [batch, 2]."""
+    with tf.name_scope(name, "translate"):
+        moves = tf.convert_to_tensor(translations, tf.float32)
+        moves = moves[None] if moves.shape.ndims == 1 else moves
+        ones, zeros = tf.ones_like(moves[:, 0]), tf.zeros_like(moves[:, 0])
+        transforms = [ones, zeros, -moves[:, 0], zeros, ones, -moves[:, 1], zeros, zeros]
+        return transform(images, tf.stack(transforms, axis=1), interpolation)

@@ -1,0 +1,272 @@
+"""Batch and layer normalization of `tf.contrib.layers`."""
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.framework import smart_cond
+from tensorflow.python.training import moving_averages
+
+from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
+from estimator_bridge.tf1.contrib.layers.variables import (
+    collect_named_outputs,
+    layer_variable,
+    static_size,
+)
+
+
+@add_arg_scope
+def batch_norm(
+    inputs,
+    decay=0.999,
+    center=True,
+    scale=False,
+    epsilon=0.001,
+    activation_fn=None,
+    param_initializers=None,
+    param_regularizers=None,
+    updates_collections=tf.GraphKeys.UPDATE_OPS,
+    is_training=True,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    batch_weights=None,
+    fused=None,
+    data_format="NHWC",
+    zero_debias_moving_mean=False,
+    scope=None,
+    renorm=False,
+    renorm_clipping=None,
+    renorm_decay=0.99,
+    adjustment=None,
+):
+    """Ioffe and Szegedy (2015), over all dimensions but the channels.
+
+    Variables: `<scope>/beta` and `gamma` (as `center` and `scale` say), `moving_mean`,
+      `moving_variance`, all
+    [channels]. The default scope is `BatchNorm`. The variance of a batch is the unbiased one where
+    it enters the moving average of inputs of rank 2 and 4, as the fused kernel has it.
+
+    Args:
+      decay: of the moving averages.
+      updates_collections: where the updates of the moving averages go; None: they run with the
+        layer.
+      is_training: a bool, or a bool tensor.
+      batch_weights: [batch], weights of the examples in the moments.
+
+    Raises:
+      ValueError: the channels' number is not known, or `renorm` or `adjustment` is asked for.
+    """
+    if renorm or adjustment is not None:
+        raise ValueError(
+            "batch_norm: renorm and adjustment are not supplied to 1.x programs; use "
+            "tf.layers.batch_normalization"
+        )
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError("data_format has to be either NCHW or NHWC.")
+    initializers = param_initializers or {}
+    regularizers = param_regularizers or {}
+    with tf.variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as sc:
+        inputs = tf.convert_to_tensor(inputs)
+        axis = 1 if data_format == "NCHW" else inputs.shape.ndims - 1
+        channels = static_size(inputs, axis, "batch_norm")
+        # Statistics of half-precision inputs are kept in float32.
+        dtype = tf.float32 if inputs.dtype.base_dtype.size == 2 else inputs.dtype.base_dtype
+
+        def param(name, default, can_train):
+            return layer_variable(
+                name,
+                [channels],
+                dtype,
+                initializers.get(name, default),
+                regularizers.get(name),
+                can_train and trainable,
+                variables_collections,
+            )
+
+        beta = param("beta", tf.zeros_initializer(), True) if center else None
+        gamma = param("gamma", tf.ones_initializer(), True) if scale else None
+        # Variables shared between towers keep one value each: no partitions.
+        with tf.variable_scope(tf.get_variable_scope(), partitioner=None):
+            moving_mean = param("moving_mean", tf.zeros_initializer(), False)
+            moving_variance = param("moving_variance", tf.ones_initializer(), False)
+
+        def in_training():
+            if inputs.shape.ndims == 4 and batch_weights is None and data_format == "NHWC":
+                # The fused kernel returns the unbiased variance itself.
+                ones, zeros = tf.ones([channels], dtype), tf.zeros([channels], dtype)
+                return tf.nn.fused_batch_norm(
+                    inputs,
+                    ones if gamma is None else gamma,
+                    zeros if beta is None else beta,
+                    epsilon=epsilon,
+                    is_training=True,
+                )
+            mean, variance = _moments(inputs, axis, batch_weights, dtype)
+            outputs = _normalize(inputs, mean, variance, beta, gamma, epsilon, axis, dtype)
+            return outputs, mean, _unbiased(variance, inputs, axis, batch_weights, fused)
+
+        def in_inference():
+            outputs = _normalize(
+                inputs, moving_mean, moving_variance, beta, gamma, epsilon, axis, dtype
+            )
+            return outputs, tf.identity(moving_mean), tf.identity(moving_variance)
+
+        outputs, mean, variance = smart_cond.smart_cond(is_training, in_training, in_inference)
+        if smart_cond.smart_constant_value(is_training) is not False:
+            # While a tensor says "not training", the average moves towards itself and stays.
+            updates = [
+                moving_averages.assign_moving_average(
+                    moving_mean, mean, decay, zero_debias=zero_debias_moving_mean
+                ),
+                moving_averages.assign_moving_average(
+                    moving_variance, variance, decay, zero_debias=False
+                ),
+            ]
+            if updates_collections is None:
+                with tf.control_dependencies(updates):
+                    outputs = tf.identity(outputs)
+            else:
+                for update in updates:
+                    tf.add_to_collections(updates_collections, update)
+        outputs.set_shape(inputs.shape)
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+        return collect_named_outputs(outputs_collections, sc.name, outputs)
+
+
+def _moments(inputs, axis, batch_weights, dtype):
+    axes = [a for a in range(inputs.shape.ndims) if a != axis]
+    inputs = tf.cast(inputs, dtype)
+    if batch_weights is None:
+        return tf.nn.moments(inputs, axes)
+    weights = tf.cast(tf.convert_to_tensor(batch_weights), dtype)
+    weights = tf.reshape(weights, [-1] + [1] * (inputs.shape.ndims - 1))
+    return tf.nn.weighted_moments(inputs, axes, weights)
+
+
+def _normalize(inputs, mean, variance, beta, gamma, epsilon, axis, dtype):
+    def broadcast(values):
+        if values is None or axis == inputs.shape.ndims - 1:
+            return values
+        return tf.reshape(values, [-1] + [1] * (inputs.shape.ndims - axis - 1))
+
+    outputs = tf.nn.batch_normalization(
+        tf.cast(inputs, dtype), *map(broadcast, (mean, variance, beta, gamma)), epsilon
+    )
+    return tf.cast(outputs, inputs.dtype)
+
+
+def _unbiased(variance, inputs, axis, batch_weights, fused):
+    if batch_weights is not None or fused is False or inputs.shape.ndims not in (2, 4):
+        return variance
+    shape = tf.shape(inputs)
+    count = tf.cast(tf.reduce_prod(shape) // shape[axis], variance.dtype)
+    return variance * (count / tf.maximum(count - 1, 1))
+
+
+@add_arg_scope
+def layer_norm(
+    inputs,
+    center=True,
+    scale=True,
+    activation_fn=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    begin_norm_axis=1,
+    begin_params_axis=-1,
+    scope=None,
+):
+    """Ba, Kiros and Hinton (2016): normalizes each example over the dimensions from
+    `begin_norm_axis` on.
+
+    Variables: `<scope>/beta` and `<scope>/gamma` of the shape of the dimensions from
+      `begin_params_axis` on. The default
+    scope is `LayerNorm`; epsilon is 1e-12 (1e-3 in half precision).
+
+    Raises:
+      ValueError: the rank or the parameters' shape is not known, or an axis is outside of it.
+    """
+    with tf.variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as sc:
+        inputs = tf.convert_to_tensor(inputs)
+        rank = inputs.shape.ndims
+        if rank is None:
+            raise ValueError(f"Inputs {inputs.name} has undefined rank.")
+        begin_norm_axis += rank if begin_norm_axis < 0 else 0
+        if begin_params_axis >= rank or begin_norm_axis >= rank:
+            raise ValueError(
+                f"begin_params_axis ({begin_params_axis}) and begin_norm_axis ({begin_norm_axis}) "
+                "must be < rank "
+                f"of inputs ({rank})"
+            )
+        shape = inputs.shape[begin_params_axis:]
+        if not shape.is_fully_defined():
+            raise ValueError(
+                f"Inputs {inputs.name}: shape[begin_params_axis:] is not fully defined: "
+                f"{inputs.shape}"
+            )
+        dtype = inputs.dtype.base_dtype
+
+        def param(name, initializer):
+            return layer_variable(
+                name, shape, dtype, initializer, None, trainable, variables_collections
+            )
+
+        beta = param("beta", tf.zeros_initializer()) if center else None
+        gamma = param("gamma", tf.ones_initializer()) if scale else None
+        axes = list(range(begin_norm_axis, rank))
+        mean, variance = tf.nn.moments(inputs, axes, keep_dims=True)
+        epsilon = 1e-3 if dtype == tf.float16 else 1e-12
+        outputs = tf.nn.batch_normalization(inputs, mean, variance, beta, gamma, epsilon)
+        outputs.set_shape(inputs.shape)
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+        return collect_named_outputs(outputs_collections, sc.name, outputs)
+
+
+@add_arg_scope
+def instance_norm(
+    inputs,
+    center=True,
+    scale=True,
+    epsilon=1e-6,
+    activation_fn=None,
+    param_initializers=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    data_format="NHWC",
+    scope=None,
+):
+    """Ulyanov et al. (2016): normalizes each example and channel over its positions.
+
+    Variables: `<scope>/beta` and `<scope>/gamma`, [channels]. The default scope is `InstanceNorm`.
+    """
+    with tf.variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as sc:
+        inputs = tf.convert_to_tensor(inputs)
+        rank = inputs.shape.ndims
+        axis = 1 if data_format == "NCHW" else rank - 1
+        channels = static_size(inputs, axis, "instance_norm")
+        initializers = param_initializers or {}
+
+        def param(name, default):
+            values = layer_variable(
+                name,
+                [channels],
+                inputs.dtype.base_dtype,
+                initializers.get(name, default),
+                None,
+                trainable,
+                variables_collections,
+            )
+            return tf.reshape(values, [channels] + [1] * (rank - axis - 1))
+
+        beta = param("beta", tf.zeros_initializer()) if center else None
+        gamma = param("gamma", tf.ones_initializer()) if scale else None
+        axes = [a for a in range(1, rank) if a != axis]
+        mean, variance = tf.nn.moments(inputs, axes, keep_dims=True)
+        outputs = tf.nn.batch_normalization(inputs, mean, variance, beta, gamma, epsilon)
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+        return collect_named_outputs(outputs_collections, sc.name, outputs)

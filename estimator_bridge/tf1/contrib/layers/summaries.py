@@ -1,0 +1,53 @@
+"""Summaries of `tf.contrib.layers`."""
+
+import functools
+import re
+
+import tensorflow.compat.v1 as tf
+
+__all__ = [
+    "summarize_activation",
+    "summarize_activations",
+    "summarize_collection",
+    "summarize_tensor",
+    "summarize_tensors",
+]
+
+
+def summarize_tensor(tensor, tag=None):
+    """Writes a scalar, or a histogram of anything larger."""
+    tag = tag or tensor.op.name
+    write = tf.summary.scalar if tensor.shape.ndims == 0 else tf.summary.histogram
+    return write(tag, tensor)
+
+
+def summarize_activation(op):
+    """Writes an activation's histogram, and the share of it that does not pass on a gradient."""
+    if op.op.type in ("Relu", "Softplus", "Relu6"):
+        name = op.op.name + "/zeros"
+        tf.summary.scalar(name, tf.reduce_mean(tf.to_float(tf.less(op, tf.cast(0.0, op.dtype)))))
+    if op.op.type == "Relu6":
+        name = op.op.name + "/sixes"
+        tf.summary.scalar(name, tf.reduce_mean(tf.to_float(tf.greater(op, 6.0))))
+    return tf.summary.histogram(op.op.name + "/activation", op)
+
+
+def summarize_tensors(tensors, summarizer=summarize_tensor):
+    """Applies the summarizer to each tensor."""
+    return [summarizer(tensor) for tensor in tensors]
+
+
+def summarize_collection(collection, name_filter=None, summarizer=summarize_tensor):
+    """Applies the summarizer to a collection's tensors whose name matches the pattern."""
+    tensors = tf.get_collection(collection)
+    if name_filter is not None:
+        tensors = [tensor for tensor in tensors if re.match(name_filter, tensor.op.name)]
+    return summarize_tensors(tensors, summarizer)
+
+
+summarize_activations = functools.partial(
+    summarize_collection, tf.GraphKeys.ACTIVATIONS, summarizer=summarize_activation
+)
+summarize_variables = functools.partial(summarize_collection, tf.GraphKeys.GLOBAL_VARIABLES)
+summarize_weights = functools.partial(summarize_collection, tf.GraphKeys.WEIGHTS)
+summarize_biases = functools.partial(summarize_collection, tf.GraphKeys.BIASES)

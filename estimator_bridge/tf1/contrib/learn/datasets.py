@@ -1,0 +1,81 @@
+"""`tf.contrib.learn.datasets`: small CSV files and MNIST as arrays."""
+
+import csv
+import os
+import types
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.errors import BridgeError
+from estimator_bridge.tf1 import examples
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__all__ = ["Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header"]
+
+_DATA = "read it with sklearn.datasets, or from a CSV file with load_csv_with_header"
+
+__getattr__, _advice_for = _lookup(
+    globals(),
+    {name: _DATA for name in ("load_boston", "load_dataset", "load_iris", "load_dbpedia")},
+)
+
+
+class Dataset(NamedTuple):
+    """Arrays of one part: data [rows, columns] and target [rows]."""
+
+    data: Any
+    target: Any
+
+
+class Datasets(NamedTuple):
+    """The parts."""
+
+    train: Any
+    validation: Any
+    test: Any
+
+
+def _as_arrays(rows, target_dtype, features_dtype, target_column):
+    rows = list(rows)
+    targets = [row.pop(target_column) for row in rows]
+    return Dataset(np.array(rows, dtype=features_dtype), np.array(targets, dtype=target_dtype))
+
+
+def load_csv_with_header(filename, target_dtype, features_dtype, target_column=-1):
+    """Reads a CSV file whose first line is: number of rows, number of features, names of classes.
+
+    Raises: ValueError: the file has another number of rows.
+    """
+    with tf.gfile.Open(filename) as file:
+        lines = csv.reader(file)
+        rows_stated = int(next(lines)[0])
+        found = _as_arrays(lines, target_dtype, features_dtype, target_column)
+    if len(found.data) != rows_stated:
+        raise ValueError(f"{filename}: its header states {rows_stated} rows, {len(found.data)} are")
+    return found
+
+
+def load_csv_without_header(filename, target_dtype, features_dtype, target_column=-1):
+    """Reads a CSV file of rows only."""
+    with tf.gfile.Open(filename) as file:
+        return _as_arrays(csv.reader(file), target_dtype, features_dtype, target_column)
+
+
+def maybe_download(filename, work_directory, source_url=None):
+    """Returns the path of a file that is there already.
+
+    Raises:
+      BridgeError: it is not. Nothing is downloaded, as 1.x did.
+    """
+    path = os.path.join(work_directory, filename)
+    if not tf.gfile.Exists(path):
+        raise BridgeError(f"no file {path}. Put it there; {source_url} is not downloaded")
+    return path
+
+
+base = types.ModuleType(f"{__name__}.base", "The functions that are not about one data set.")
+for _name in (*__all__, "maybe_download"):
+    setattr(base, _name, globals()[_name])
+mnist = examples

@@ -1,0 +1,210 @@
+"""`tf.contrib.learn.Experiment`, run by tf.estimator.train_and_evaluate."""
+
+import collections
+import inspect
+import json
+import os
+import time
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.learn.fitting import _metric_fn
+
+__all__ = ["Experiment", "ExportStrategy"]
+
+
+class ExportStrategy(
+    collections.namedtuple("ExportStrategy", "name export_fn strip_default_attrs")
+):
+    """What to export, and how: a name and export_fn(estimator, export_path[, checkpoint_path][,
+    eval_result]).
+    """
+
+    def __new__(cls, name, export_fn, strip_default_attrs=None):
+        return super().__new__(cls, name, export_fn, strip_default_attrs)
+
+    def export(self, estimator, export_path, checkpoint_path=None, eval_result=None, **kwargs):
+        """Exports; returns the export's directory."""
+        del kwargs
+        known = inspect.signature(self.export_fn).parameters
+        given = {"checkpoint_path": checkpoint_path, "eval_result": eval_result}
+        given["strip_default_attrs"] = self.strip_default_attrs
+        return self.export_fn(
+            estimator, export_path, **{name: v for name, v in given.items() if name in known}
+        )
+
+
+class _StrategyExporter(tf.estimator.Exporter):
+    """An export strategy as an Exporter."""
+
+    def __init__(self, strategy):
+        self._strategy = strategy
+
+    @property
+    def name(self):
+        return self._strategy.name
+
+    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+        del is_the_final_export
+        return self._strategy.export(estimator, export_path, checkpoint_path, eval_result)
+
+
+class Experiment:
+    """An estimator with what trains and evaluates it.
+
+    `train_and_evaluate()` obeys TF_CONFIG as tf.estimator.train_and_evaluate does: in a cluster it
+    acts the process's role.
+    """
+
+    def __init__(
+        self,
+        estimator,
+        train_input_fn,
+        eval_input_fn,
+        eval_metrics=None,
+        train_steps=None,
+        eval_steps=100,
+        train_monitors=None,
+        eval_hooks=None,
+        local_eval_frequency=None,
+        eval_delay_secs=120,
+        continuous_eval_throttle_secs=60,
+        min_eval_frequency=None,
+        delay_workers_by_global_step=False,
+        export_strategies=None,
+        train_steps_per_iteration=None,
+        checkpoint_and_export=False,
+        saving_listeners=None,
+        check_interval_secs=5,
+    ):
+        # Evaluation is timed by checkpoints and seconds now; these said at what other times to
+        # look.
+        del local_eval_frequency, min_eval_frequency, delay_workers_by_global_step
+        del train_steps_per_iteration, checkpoint_and_export, check_interval_secs
+        self._estimator = estimator
+        self._train_input_fn = train_input_fn
+        self._eval_input_fn = eval_input_fn
+        self._eval_metrics = eval_metrics
+        self._train_steps = train_steps
+        self._eval_steps = eval_steps
+        self._train_hooks = list(train_monitors or ())
+        self._eval_hooks = list(eval_hooks or ())
+        self._eval_delay_secs = eval_delay_secs
+        self._throttle_secs = continuous_eval_throttle_secs
+        self._listeners = list(saving_listeners or ())
+        self.reset_export_strategies(export_strategies)
+
+    @property
+    def estimator(self):
+        """The estimator."""
+        return self._estimator
+
+    @property
+    def train_steps(self):
+        """The global step to train to, or None."""
+        return self._train_steps
+
+    @property
+    def eval_steps(self):
+        """Batches an evaluation reads, or None for all."""
+        return self._eval_steps
+
+    def extend_train_hooks(self, additional_hooks):
+        """Adds hooks of the training."""
+        self._train_hooks.extend(additional_hooks)
+
+    def extend_eval_hooks(self, additional_hooks):
+        """Adds hooks of the evaluation."""
+        self._eval_hooks.extend(additional_hooks)
+
+    def reset_export_strategies(self, new_export_strategies=None):
+        """Sets the export strategies (one, a list, or None); returns those that were set before."""
+        before = getattr(self, "_export_strategies", [])
+        given = new_export_strategies or []
+        self._export_strategies = [given] if isinstance(given, ExportStrategy) else list(given)
+        return before
+
+    def train(self, delay_secs=None):
+        """Trains to the global step of `train_steps`; returns the estimator."""
+        if delay_secs:
+            time.sleep(delay_secs)
+        return self._estimator.train(
+            self._train_input_fn,
+            max_steps=self._train_steps,
+            hooks=self._train_hooks,
+            saving_listeners=self._listeners or None,
+        )
+
+    def _evaluated(self):
+        if not self._eval_metrics:
+            return self._estimator
+        return tf.estimator.add_metrics(self._estimator, _metric_fn(self._eval_metrics))
+
+    def evaluate(self, delay_secs=None, name=None):
+        """Evaluates the last checkpoint once; returns {metric: value}."""
+        if delay_secs:
+            time.sleep(delay_secs)
+        return tf.estimator.Estimator.evaluate(
+            self._evaluated(),
+            self._eval_input_fn,
+            steps=self._eval_steps,
+            hooks=self._eval_hooks,
+            name=name,
+        )
+
+    def train_and_evaluate(self):
+        """Trains, evaluating and exporting checkpoints on the way; returns (metrics, exports) of
+        the last, or None.
+        """
+        train_spec = tf.estimator.TrainSpec(
+            self._train_input_fn,
+            max_steps=self._train_steps,
+            hooks=self._train_hooks,
+            saving_listeners=self._listeners or None,
+        )
+        eval_spec = tf.estimator.EvalSpec(
+            self._eval_input_fn,
+            steps=self._eval_steps,
+            hooks=self._eval_hooks,
+            exporters=[_StrategyExporter(strategy) for strategy in self._export_strategies],
+            start_delay_secs=self._eval_delay_secs,
+            throttle_secs=self._throttle_secs,
+        )
+        return tf.estimator.train_and_evaluate(self._evaluated(), train_spec, eval_spec)
+
+    local_run = continuous_train_and_eval = train_and_evaluate
+
+    def continuous_eval(self, *args, **kwargs):
+        """Evaluates checkpoints as they appear, as the evaluator's role does."""
+        del args, kwargs
+        cluster = json.loads(os.environ.get("TF_CONFIG") or "{}")
+        if cluster.get("task", {}).get("type") != "evaluator":
+            return self.evaluate()
+        return self.train_and_evaluate()
+
+    def run_std_server(self):
+        """Serves as a parameter server: does not return."""
+        config = self._estimator.config
+        server = tf.train.Server(
+            config.cluster_spec,
+            job_name=config.task_type,
+            task_index=config.task_id,
+            config=config.session_config,
+            protocol=config.protocol,
+        )
+        server.join()
+
+    def test(self):
+        """Trains one step, evaluates one batch and exports."""
+        self._estimator.train(self._train_input_fn, steps=1, hooks=self._train_hooks)
+        result = tf.estimator.Estimator.evaluate(self._evaluated(), self._eval_input_fn, steps=1)
+        exports = [
+            strategy.export(
+                self._estimator,
+                os.path.join(self._estimator.model_dir, "export", strategy.name),
+                self._estimator.latest_checkpoint(),
+                result,
+            )
+            for strategy in self._export_strategies
+        ]
+        return result, exports

@@ -1,0 +1,83 @@
+"""`tf.contrib.learn.RunConfig`."""
+
+import tensorflow.compat.v1 as tf
+from tensorflow_estimator.python.estimator import run_config as _current
+
+__all__ = ["Environment", "RunConfig", "TaskType"]
+
+TaskType = _current.TaskType
+
+
+class Environment:
+    """Where a job runs, by the names of TF_CONFIG's `environment`."""
+
+    CLOUD = "cloud"
+    GOOGLE = "google"
+    LOCAL = "local"
+
+
+class RunConfig(tf.estimator.RunConfig):
+    """tf.estimator.RunConfig by the old arguments.
+
+    `save_checkpoints_steps` has precedence over `save_checkpoints_secs`, whose default is 600 s.
+    TF_CONFIG says where the process stands in a cluster; `master`, which it says too, must be left
+    out then.
+    """
+
+    def __init__(
+        self,
+        master=None,
+        num_cores=0,
+        log_device_placement=False,
+        gpu_memory_fraction=1,
+        tf_random_seed=None,
+        save_summary_steps=100,
+        save_checkpoints_secs=600,
+        save_checkpoints_steps=None,
+        keep_checkpoint_max=5,
+        keep_checkpoint_every_n_hours=10000,
+        log_step_count_steps=100,
+        protocol=None,
+        evaluation_master="",
+        model_dir=None,
+        session_config=None,
+    ):
+        if master or evaluation_master:
+            raise ValueError(
+                "tf.contrib.learn.RunConfig: master and evaluation_master are not taken; "
+                "TF_CONFIG gives them"
+            )
+        if session_config is None and (
+            num_cores or log_device_placement or gpu_memory_fraction != 1
+        ):
+            session_config = tf.ConfigProto(
+                inter_op_parallelism_threads=num_cores,
+                intra_op_parallelism_threads=num_cores,
+                log_device_placement=log_device_placement,
+                gpu_options=tf.GPUOptions(per_process_gpu_memory_fraction=gpu_memory_fraction),
+            )
+        super().__init__(
+            model_dir=model_dir,
+            tf_random_seed=tf_random_seed,
+            save_summary_steps=save_summary_steps,
+            save_checkpoints_steps=save_checkpoints_steps,
+            save_checkpoints_secs=None if save_checkpoints_steps else save_checkpoints_secs,
+            session_config=session_config,
+            keep_checkpoint_max=keep_checkpoint_max,
+            keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours,
+            log_step_count_steps=log_step_count_steps,
+            protocol=protocol,
+        )
+
+    @property
+    def tf_config(self):
+        """The session's configuration."""
+        return self.session_config
+
+    @property
+    def environment(self):
+        """One of Environment."""
+        import json
+        import os
+
+        return json.loads(os.environ.get("TF_CONFIG") or "{}").get("environment", Environment.LOCAL)

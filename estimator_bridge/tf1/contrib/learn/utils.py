@@ -1,0 +1,185 @@
+"""Input and export functions of `tf.contrib.learn.utils`."""
+
+import collections
+import os
+import sys
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.learn.experiment import ExportStrategy
+
+__all__ = [
+    "InputFnOps",
+    "as_receiver_fn",
+    "build_default_serving_input_fn",
+    "build_parsing_serving_input_fn",
+    "make_export_strategy",
+    "read_batch_examples",
+    "read_batch_features",
+]
+
+InputFnOps = collections.namedtuple("InputFnOps", ["features", "labels", "default_inputs"])
+
+
+def as_receiver_fn(serving_input_fn):
+    """Returns a serving function's result as a ServingInputReceiver, whether it returns one or
+    InputFnOps.
+    """
+
+    def receiver_fn():
+        result = serving_input_fn()
+        if not isinstance(result, tuple) or isinstance(
+            result, tf.estimator.export.ServingInputReceiver
+        ):
+            return result
+        features, _, default_inputs = result
+        return tf.estimator.export.ServingInputReceiver(features, default_inputs)
+
+    return receiver_fn
+
+
+def build_parsing_serving_input_fn(feature_spec, default_batch_size=None):
+    """Returns a serving function that parses serialized tf.Example, [batch]."""
+
+    def input_fn():
+        serialized = tf.placeholder(tf.string, [default_batch_size], name="input_example_tensor")
+        return InputFnOps(
+            tf.parse_example(serialized, feature_spec), None, {"examples": serialized}
+        )
+
+    return input_fn
+
+
+def build_default_serving_input_fn(features, default_batch_size=None):
+    """Returns a serving function that takes each feature as its own tensor, like those given."""
+
+    def input_fn():
+        placeholders = {
+            name: tf.placeholder(
+                tensor.dtype, [default_batch_size, *tensor.shape.as_list()[1:]], name=tensor.op.name
+            )
+            for name, tensor in features.items()
+        }
+        return InputFnOps(placeholders, None, placeholders)
+
+    return input_fn
+
+
+def _keep_last(export_path, exports_to_keep):
+    """Deletes the older of the exports, which are named by their time."""
+    names = (name.rstrip("/") for name in tf.gfile.ListDirectory(export_path))
+    exports = sorted(name for name in names if len(name) == 10 and name.isdigit())
+    for name in exports[: max(0, len(exports) - exports_to_keep)]:
+        tf.gfile.DeleteRecursively(os.path.join(export_path, name))
+
+
+def make_export_strategy(
+    serving_input_fn,
+    default_output_alternative_key=None,
+    assets_extra=None,
+    as_text=False,
+    exports_to_keep=5,
+    strip_default_attrs=None,
+):
+    """Returns an ExportStrategy named `Servo` (exports go to `<model_dir>/export/Servo`).
+
+    Args:
+      serving_input_fn: returns InputFnOps or a ServingInputReceiver.
+      exports_to_keep: how many, or None for all.
+    """
+    del default_output_alternative_key  # All alternatives are signatures of the export.
+
+    def export_fn(estimator, export_path, checkpoint_path=None, eval_result=None):
+        del eval_result
+        result = estimator.export_saved_model(
+            export_path,
+            as_receiver_fn(serving_input_fn),
+            assets_extra=assets_extra,
+            as_text=as_text,
+            checkpoint_path=checkpoint_path,
+        )
+        if exports_to_keep is not None:
+            _keep_last(tf.compat.as_str_any(export_path), exports_to_keep)
+        return result
+
+    return ExportStrategy("Servo", export_fn, strip_default_attrs)
+
+
+def read_batch_examples(
+    file_pattern,
+    batch_size,
+    reader,
+    randomize_input=True,
+    num_epochs=None,
+    queue_capacity=10000,
+    num_threads=1,
+    read_batch_size=1,
+    parse_fn=None,
+    name=None,
+    seed=None,
+):
+    """Returns [batch_size] serialized records of files, through queues.
+
+    Args:
+      reader: tf.TFRecordReader, tf.TextLineReader or a function that returns a reader.
+    """
+    with tf.name_scope(name, "read_batch_examples", [file_pattern]):
+        files = sorted(tf.gfile.Glob(file_pattern))
+        if not files:
+            raise ValueError(f"No files match {file_pattern}.")
+        queue = tf.train.string_input_producer(
+            files, num_epochs=num_epochs, shuffle=randomize_input, seed=seed
+        )
+        records = []
+        for _ in range(num_threads):
+            _, value = reader().read_up_to(queue, read_batch_size)
+            records.append([parse_fn(value) if parse_fn else value])
+        if randomize_input:
+            return tf.train.shuffle_batch_join(
+                records,
+                batch_size,
+                capacity=queue_capacity,
+                min_after_dequeue=max(queue_capacity // 4, 1),
+                enqueue_many=True,
+                allow_smaller_final_batch=num_epochs is not None,
+                seed=seed,
+            )
+        return tf.train.batch_join(
+            records,
+            batch_size,
+            capacity=queue_capacity,
+            enqueue_many=True,
+            allow_smaller_final_batch=num_epochs is not None,
+        )
+
+
+def read_batch_features(
+    file_pattern,
+    batch_size,
+    features,
+    reader=tf.TFRecordReader,
+    randomize_input=True,
+    num_epochs=None,
+    queue_capacity=10000,
+    reader_num_threads=1,
+    **kwargs,
+):
+    """Returns {feature: tensor} of a batch of tf.Example from files, through queues."""
+    kwargs.pop("feature_queue_capacity", None)
+    kwargs.pop("parser_num_threads", None)
+    kwargs.pop("num_enqueue_threads", None)
+    examples = read_batch_examples(
+        file_pattern,
+        batch_size,
+        reader,
+        randomize_input=randomize_input,
+        num_epochs=num_epochs,
+        queue_capacity=queue_capacity,
+        num_threads=reader_num_threads,
+        **kwargs,
+    )
+    return tf.parse_example(examples, features)
+
+
+# The modules of tf.contrib.learn.utils that programs import by name.
+input_fn_utils = saved_model_export_utils = sys.modules[__name__]

@@ -1,0 +1,93 @@
+"""`tf.contrib.losses.metric_learning`: losses over the distances of a batch's embeddings."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+_WRITE = "write it in the program, as triplet_semihard_loss is here"
+
+__getattr__, _advice_for = _lookup(
+    globals(), {name: _WRITE for name in ("cluster_loss", "lifted_struct_loss")}
+)
+
+
+def _square_distances(embeddings):
+    """[batch, batch]; never negative, 0 on the diagonal."""
+    squares = tf.reduce_sum(tf.square(embeddings), axis=1, keepdims=True)
+    products = tf.matmul(embeddings, embeddings, transpose_b=True)
+    found = tf.maximum(squares + tf.transpose(squares) - 2 * products, 0.0)
+    return found * (1 - tf.eye(tf.shape(embeddings)[0]))
+
+
+def _distances(embeddings):
+    squares = _square_distances(embeddings)
+    # The root has no gradient at 0.
+    zero = squares <= 0.0
+    roots = tf.sqrt(tf.where(zero, tf.fill(tf.shape(squares), 1e-16), squares))
+    return tf.where(zero, tf.zeros_like(roots), roots)
+
+
+def _same_label(labels):
+    column = tf.reshape(labels, [-1, 1])
+    return tf.equal(column, tf.transpose(column))
+
+
+def triplet_semihard_loss(labels, embeddings, margin=1.0):
+    """The triplet loss with semi-hard negatives (Schroff et al., 2015), a scalar.
+
+    For each pair of one label, the negative is the nearest of those that are farther than the
+    pair; if there is none, the farthest.
+
+    Args:
+      labels: [batch], int32.
+      embeddings: [batch, size], float32, of length 1.
+      margin: how much farther the negative should be, in squared distance.
+    """
+    distances = _square_distances(tf.convert_to_tensor(embeddings))
+    same = _same_label(labels)
+    batch = tf.shape(distances)[0]
+    # [anchor, positive, negative]
+    to_negative = tf.tile(tf.expand_dims(distances, 1), [1, batch, 1])
+    other = tf.tile(tf.expand_dims(tf.logical_not(same), 1), [1, batch, 1])
+    farther = tf.logical_and(other, to_negative > tf.expand_dims(distances, 2))
+    highest = tf.fill(tf.shape(to_negative), to_negative.dtype.max)
+    nearest = tf.reduce_min(tf.where(farther, to_negative, highest), axis=2)
+    lowest = tf.reduce_min(distances, axis=1, keepdims=True)
+    of_others = (distances - lowest) * tf.to_float(tf.logical_not(same))
+    farthest = tf.reduce_max(of_others, axis=1, keepdims=True) + lowest
+    negative = tf.where(tf.reduce_any(farther, axis=2), nearest, tf.tile(farthest, [1, batch]))
+    pairs = tf.to_float(same) - tf.eye(batch)
+    losses = tf.maximum((margin + distances - negative) * pairs, 0.0)
+    return tf.div_no_nan(tf.reduce_sum(losses), tf.reduce_sum(pairs), name="triplet_semihard_loss")
+
+
+def contrastive_loss(labels, embeddings_anchor, embeddings_positive, margin=1.0):
+    """Hadsell et al. (2006): pairs of label 1 are drawn together, others at least `margin` apart.
+
+    Args: labels [batch], 0 or 1; the embeddings [batch, size].
+    """
+    apart = tf.reduce_sum(tf.squared_difference(embeddings_anchor, embeddings_positive), 1)
+    distances = tf.sqrt(tf.maximum(apart, 1e-16))
+    labels = tf.to_float(labels)
+    losses = labels * apart + (1 - labels) * tf.square(tf.maximum(margin - distances, 0.0))
+    return tf.reduce_mean(losses, name="contrastive_loss")
+
+
+def npairs_loss(
+    labels, embeddings_anchor, embeddings_positive, reg_lambda=0.002, print_losses=False
+):
+    """Sohn (2016): softmax over the products of each anchor with all positives, and a weight decay.
+
+    Args: labels [batch]; the embeddings [batch, size].
+    """
+    del print_losses
+    norms = [
+        tf.reduce_mean(tf.reduce_sum(tf.square(one), 1))
+        for one in (embeddings_anchor, embeddings_positive)
+    ]
+    decay = 0.25 * reg_lambda * tf.add_n(norms)
+    products = tf.matmul(embeddings_anchor, embeddings_positive, transpose_b=True)
+    same = tf.to_float(_same_label(labels))
+    targets = same / tf.reduce_sum(same, axis=1, keepdims=True)
+    losses = tf.nn.softmax_cross_entropy_with_logits(labels=targets, logits=products)
+    return tf.reduce_mean(losses) + decay

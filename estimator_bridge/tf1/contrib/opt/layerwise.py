@@ -1,0 +1,86 @@
+"""`tf.contrib.opt.LARSOptimizer`."""
+
+import tensorflow.compat.v1 as tf
+
+__all__ = ["LARSOptimizer"]
+
+
+class LARSOptimizer(tf.train.Optimizer):
+    """Momentum with a learning rate for each variable, after its norm and its gradient's (You et
+    al., 2017, "Large Batch Training of Convolutional Networks"). Dense gradients only.
+
+    The rate is learning_rate x eeta x |w| / (|g| + weight_decay x |w| + epsilon), and the gradient
+    becomes g + weight_decay x w.
+
+    Slots: `momentum`.
+
+    Args of the constructor:
+      learning_rate: number or scalar tensor.
+      momentum: not negative (ValueError).
+      weight_decay: share of the weights added to the gradient.
+      eeta: the trust coefficient.
+      epsilon: added to the divisor.
+      name: of the slots.
+      skip_list: parts of names; variables with one of them (`batch_normalization`, `bias`) are
+        trained with plain momentum.
+      use_nesterov: whether the momentum is Nesterov's.
+    """
+
+    def __init__(
+        self,
+        learning_rate,
+        momentum=0.9,
+        weight_decay=0.0001,
+        eeta=0.001,
+        epsilon=0.0,
+        name="LARSOptimizer",
+        skip_list=None,
+        use_nesterov=False,
+    ):
+        if momentum < 0.0:
+            raise ValueError(f"momentum should be positive: {momentum}")
+        super().__init__(use_locking=False, name=name)
+        self._learning_rate = learning_rate
+        self._momentum = momentum
+        self._weight_decay = weight_decay
+        self._eeta = eeta
+        self._epsilon = epsilon
+        self._skip_list = skip_list or ()
+        self._use_nesterov = use_nesterov
+
+    def _create_slots(self, var_list):
+        for var in var_list:
+            self._zeros_slot(var, "momentum", self._name)
+
+    def _prepare(self):
+        rate = self._learning_rate() if callable(self._learning_rate) else self._learning_rate
+        self._rate = tf.convert_to_tensor(rate, name="learning_rate")
+
+    def compute_lr(self, grad, var):
+        """Returns the variable's own rate (scalar) and its gradient with the decay."""
+        dtype = var.dtype.base_dtype
+        rate = tf.cast(self._rate, dtype)
+        if any(part in var.name for part in self._skip_list):
+            return rate, grad
+        value = tf.convert_to_tensor(var)
+        weight, gradient = tf.norm(value), tf.norm(grad)
+        divisor = gradient + self._weight_decay * weight + self._epsilon
+        known = tf.logical_and(weight > 0, gradient > 0)
+        trust = tf.where(known, self._eeta * weight / divisor, tf.ones([], dtype))
+        return rate * trust, grad + self._weight_decay * value
+
+    def _step(self, grad, var):
+        rate, grad = self.compute_lr(grad, var)
+        slot = self.get_slot(var, "momentum")
+        momentum = tf.cast(self._momentum, var.dtype.base_dtype)
+        # The rate is inside of the sum, so that a falling rate does not rescale the past.
+        step = momentum * slot + rate * grad
+        taken = momentum * step + rate * grad if self._use_nesterov else step
+        with tf.control_dependencies([step, taken]):
+            return tf.group(slot.assign(step), var.assign_sub(taken))
+
+    def _apply_dense(self, grad, var):
+        return self._step(grad, var)
+
+    def _resource_apply_dense(self, grad, var):
+        return self._step(grad, var)

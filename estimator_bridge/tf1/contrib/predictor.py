@@ -1,0 +1,123 @@
+"""`tf.contrib.predictor`: an export or an Estimator as a function that keeps its session."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__getattr__, _advice_for = _lookup(globals())
+
+_DEFAULT = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+
+
+class Predictor:
+    """A function of {input: array} that returns {output: array}.
+
+    Attributes:
+      graph, session: what it runs in. feed_tensors, fetch_tensors: {name: tensor}.
+    """
+
+    def __init__(self, graph, session, feed_tensors, fetch_tensors):
+        self.graph = graph
+        self.session = session
+        self.feed_tensors = feed_tensors
+        self.fetch_tensors = fetch_tensors
+
+    def __call__(self, input_dict):
+        unknown = set(input_dict) - set(self.feed_tensors)
+        if unknown:
+            raise ValueError(
+                f"Got unexpected keys in input_dict: {sorted(unknown)}\nexpected: "
+                f"{sorted(self.feed_tensors)}"
+            )
+        feed = {self.feed_tensors[name]: value for name, value in input_dict.items()}
+        return self.session.run(self.fetch_tensors, feed_dict=feed)
+
+    def __repr__(self):
+        return (
+            f"Predictor with feed tensors {self.feed_tensors} and fetch_tensors "
+            f"{self.fetch_tensors}"
+        )
+
+
+def from_saved_model(
+    export_dir,
+    signature_def_key=None,
+    signature_def=None,
+    input_names=None,
+    output_names=None,
+    tags=None,
+    graph=None,
+    config=None,
+):
+    """Returns a Predictor of a SavedModel.
+
+    Args:
+      signature_def_key: default `serving_default`; or give `signature_def` itself, or `input_names`
+        and `output_names`, {name: name of a tensor}.
+      tags: comma-separated; default `serve`.
+
+    Raises:
+      ValueError: no such signature; the message lists those that are there.
+    """
+    graph = graph or tf.Graph()
+    with graph.as_default():
+        session = tf.Session(config=config)
+        tags = tags.split(",") if tags else [tf.saved_model.tag_constants.SERVING]
+        meta = tf.saved_model.loader.load(session, tags, export_dir)
+    if input_names is None or output_names is None:
+        if signature_def is None:
+            key = signature_def_key or _DEFAULT
+            if key not in meta.signature_def:
+                raise ValueError(
+                    f"Got signature_def_key {key!r}. Available signatures are "
+                    f"{sorted(meta.signature_def)}."
+                )
+            signature_def = meta.signature_def[key]
+        input_names = {name: info.name for name, info in signature_def.inputs.items()}
+        output_names = {name: info.name for name, info in signature_def.outputs.items()}
+    tensor = graph.get_tensor_by_name
+    return Predictor(
+        graph,
+        session,
+        {name: tensor(path) for name, path in input_names.items()},
+        {name: tensor(path) for name, path in output_names.items()},
+    )
+
+
+def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=None, config=None):
+    """Returns a Predictor of an Estimator's latest checkpoint.
+
+    Args:
+      output_key: one of the export outputs; default the default serving signature.
+
+    Raises:
+      ValueError: no checkpoint, or no such output.
+    """
+    checkpoint = estimator.latest_checkpoint()
+    if checkpoint is None:
+        raise ValueError(f"No checkpoint in {estimator.model_dir}; train the estimator first")
+    graph = graph or tf.Graph()
+    with graph.as_default():
+        tf.train.get_or_create_global_step()
+        receiver = serving_input_receiver_fn()
+        mode = tf.estimator.ModeKeys.PREDICT
+        spec = estimator.model_fn(receiver.features, None, mode, estimator.config)
+        outputs = spec.export_outputs or {}
+        key = output_key or _DEFAULT
+        if key in outputs:
+            signature = outputs[key].as_signature_def(receiver.receiver_tensors)
+            fetch = {n: graph.get_tensor_by_name(i.name) for n, i in signature.outputs.items()}
+        elif output_key is None:
+            fetch = spec.predictions
+            fetch = fetch if isinstance(fetch, dict) else {"output": fetch}
+        else:
+            raise ValueError(f"output_key {output_key!r}: the export outputs are {sorted(outputs)}")
+        session = tf.train.MonitoredSession(
+            session_creator=tf.train.ChiefSessionCreator(
+                config=config, checkpoint_filename_with_path=checkpoint, scaffold=spec.scaffold
+            )
+        )
+    return Predictor(graph, session, dict(receiver.receiver_tensors), fetch)
+
+
+from_contrib_estimator = from_estimator

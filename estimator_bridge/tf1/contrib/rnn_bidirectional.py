@@ -1,0 +1,117 @@
+"""Stacks of bidirectional recurrent networks."""
+
+import tensorflow.compat.v1 as tf
+
+__all__ = ["stack_bidirectional_dynamic_rnn", "stack_bidirectional_rnn", "transpose_batch_time"]
+
+
+def transpose_batch_time(x):
+    """Swaps the first two dimensions."""
+    x = tf.convert_to_tensor(x)
+    if x.shape.ndims is not None and x.shape.ndims < 2:
+        raise ValueError(
+            f"Expected input tensor {x} to have rank at least 2, but saw shape: {x.shape}"
+        )
+    return tf.transpose(x, tf.concat([[1, 0], tf.range(2, tf.rank(x))], 0))
+
+
+def _check(cells_fw, cells_bw, initial_states_fw, initial_states_bw):
+    for name, cells in (("cells_fw", cells_fw), ("cells_bw", cells_bw)):
+        if not isinstance(cells, list) or not cells:
+            raise ValueError(f"{name} must be a list of cells (one per layer).")
+    if len(cells_fw) != len(cells_bw):
+        raise ValueError("Forward and Backward cells must have the same depth.")
+    states = (("initial_states_fw", initial_states_fw), ("initial_states_bw", initial_states_bw))
+    for name, given in states:
+        if given is not None and (not isinstance(given, list) or len(given) != len(cells_fw)):
+            raise ValueError(f"{name} must be a list of state tensors (one per layer).")
+
+
+def _stack(run, cells_fw, cells_bw, initial_states_fw, initial_states_bw, scope):
+    _check(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
+    states_fw, states_bw = [], []
+    with tf.variable_scope(scope or "stack_bidirectional_rnn"):
+        for i, (cell_fw, cell_bw) in enumerate(zip(cells_fw, cells_bw)):
+            with tf.variable_scope(f"cell_{i}"):
+                state_fw, state_bw = run(
+                    cell_fw,
+                    cell_bw,
+                    initial_states_fw[i] if initial_states_fw else None,
+                    initial_states_bw[i] if initial_states_bw else None,
+                )
+            states_fw.append(state_fw)
+            states_bw.append(state_bw)
+    return tuple(states_fw), tuple(states_bw)
+
+
+def stack_bidirectional_rnn(
+    cells_fw,
+    cells_bw,
+    inputs,
+    initial_states_fw=None,
+    initial_states_bw=None,
+    dtype=None,
+    sequence_length=None,
+    scope=None,
+):
+    """Unrolled layers, each over both directions of the one below.
+
+    Returns the outputs (a list of [batch, both sizes]) and the final states of both directions, one
+    a layer.
+    """
+    layer = [inputs]
+
+    def run(cell_fw, cell_bw, state_fw, state_bw):
+        layer[0], state_fw, state_bw = tf.nn.static_bidirectional_rnn(
+            cell_fw,
+            cell_bw,
+            layer[0],
+            initial_state_fw=state_fw,
+            initial_state_bw=state_bw,
+            sequence_length=sequence_length,
+            dtype=dtype,
+        )
+        return state_fw, state_bw
+
+    states = _stack(run, cells_fw, cells_bw, initial_states_fw, initial_states_bw, scope)
+    return (layer[0], *states)
+
+
+def stack_bidirectional_dynamic_rnn(
+    cells_fw,
+    cells_bw,
+    inputs,
+    initial_states_fw=None,
+    initial_states_bw=None,
+    dtype=None,
+    sequence_length=None,
+    parallel_iterations=None,
+    time_major=False,
+    scope=None,
+    swap_memory=False,
+):
+    """Layers over [batch, length, size], each over both directions of the one below.
+
+    Returns the outputs [batch, length, both sizes] and the final states of both directions, one a
+    layer.
+    """
+    layer = [inputs]
+
+    def run(cell_fw, cell_bw, state_fw, state_bw):
+        outputs, states = tf.nn.bidirectional_dynamic_rnn(
+            cell_fw,
+            cell_bw,
+            layer[0],
+            initial_state_fw=state_fw,
+            initial_state_bw=state_bw,
+            sequence_length=sequence_length,
+            parallel_iterations=parallel_iterations,
+            dtype=dtype,
+            swap_memory=swap_memory,
+            time_major=time_major,
+        )
+        layer[0] = tf.concat(outputs, 2)
+        return states
+
+    states = _stack(run, cells_fw, cells_bw, initial_states_fw, initial_states_bw, scope)
+    return (layer[0], *states)

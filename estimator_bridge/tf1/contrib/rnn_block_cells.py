@@ -1,0 +1,300 @@
+"""LSTM and GRU cells whose steps are fused, and recurrent networks that run whole sequences at
+once.
+
+Mathematics and shapes of variables are those of BasicLSTMCell and GRUCell; the names of variables
+are their own, as in 1.x. Time is the first dimension: inputs [length, batch, size].
+"""
+
+import abc
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.ops import rnn_grad as _registers_gradients  # noqa: F401
+
+__all__ = [
+    "FusedRNNCell",
+    "FusedRNNCellAdaptor",
+    "GRUBlockCell",
+    "LSTMBlockCell",
+    "LSTMBlockFusedCell",
+    "LSTMBlockWrapper",
+    "TimeReversedFusedRNN",
+]
+
+_State = tf.nn.rnn_cell.LSTMStateTuple
+
+
+class FusedRNNCell(abc.ABC):
+    """A recurrent network over whole sequences."""
+
+    @abc.abstractmethod
+    def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
+        """Returns the outputs [length, batch, size] and the final state."""
+
+
+class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
+    """One LSTM step.
+
+    Variables: `lstm_cell/kernel` [inputs + units, 4 units], `bias`, peepholes `w_{i,f,o}_diag`.
+    """
+
+    def __init__(
+        self,
+        num_units,
+        forget_bias=1.0,
+        cell_clip=None,
+        use_peephole=False,
+        dtype=None,
+        reuse=None,
+        name="lstm_cell",
+    ):
+        super().__init__(_reuse=reuse, dtype=dtype, name=name)
+        self._num_units = num_units
+        self._forget_bias = forget_bias
+        self._cell_clip = cell_clip
+        self._use_peephole = use_peephole
+
+    @property
+    def state_size(self):
+        return _State(self._num_units, self._num_units)
+
+    @property
+    def output_size(self):
+        return self._num_units
+
+    def build(self, inputs_shape):
+        size = tf.TensorShape(inputs_shape).as_list()[1]
+        if size is None:
+            raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
+        units = self._num_units
+        self._kernel = self.add_weight("kernel", [size + units, units * 4])
+        self._bias = self.add_weight("bias", [units * 4], initializer=tf.zeros_initializer())
+        if self._use_peephole:
+            self._w_i = self.add_weight("w_i_diag", [units])
+            self._w_f = self.add_weight("w_f_diag", [units])
+            self._w_o = self.add_weight("w_o_diag", [units])
+        self.built = True
+
+    def call(self, inputs, state):
+        c, h = state
+        gates = tf.nn.bias_add(tf.matmul(tf.concat([inputs, h], 1), self._kernel), self._bias)
+        i, j, f, o = tf.split(gates, 4, axis=1)
+        if self._use_peephole:
+            i, f = i + self._w_i * c, f + self._w_f * c
+        c = tf.sigmoid(f + self._forget_bias) * c + tf.sigmoid(i) * tf.tanh(j)
+        if self._cell_clip is not None and self._cell_clip > 0:
+            c = tf.clip_by_value(c, -self._cell_clip, self._cell_clip)
+        if self._use_peephole:
+            o = o + self._w_o * c
+        h = tf.tanh(c) * tf.sigmoid(o)
+        return h, _State(c, h)
+
+
+class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
+    """One GRU step.
+
+    Variables: `gru_cell/gates/{kernel,bias}` and `gru_cell/candidate/{kernel,bias}`.
+    """
+
+    def __init__(self, num_units=None, cell_size=None, reuse=None, dtype=None, name="gru_cell"):
+        super().__init__(_reuse=reuse, dtype=dtype, name=name)
+        if (num_units is None) == (cell_size is None):
+            raise ValueError("Exactly one of num_units and cell_size must be provided.")
+        self._num_units = cell_size if num_units is None else num_units
+
+    @property
+    def state_size(self):
+        return self._num_units
+
+    @property
+    def output_size(self):
+        return self._num_units
+
+    def build(self, inputs_shape):
+        size = tf.TensorShape(inputs_shape).as_list()[1]
+        if size is None:
+            raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
+        units = self._num_units
+        zeros, ones = tf.zeros_initializer(), tf.ones_initializer()
+        self._gate_kernel = self.add_weight("gates/kernel", [size + units, units * 2])
+        self._gate_bias = self.add_weight("gates/bias", [units * 2], initializer=ones)
+        self._kernel = self.add_weight("candidate/kernel", [size + units, units])
+        self._bias = self.add_weight("candidate/bias", [units], initializer=zeros)
+        self.built = True
+
+    def call(self, inputs, state):
+        gates = tf.matmul(tf.concat([inputs, state], 1), self._gate_kernel) + self._gate_bias
+        reset, update = tf.split(tf.sigmoid(gates), 2, axis=1)
+        candidate = tf.matmul(tf.concat([inputs, reset * state], 1), self._kernel) + self._bias
+        new = update * state + (1 - update) * tf.tanh(candidate)
+        return new, new
+
+
+class LSTMBlockWrapper(tf.layers.Layer):
+    """The common part of fused LSTMs: initial state, sequence lengths, final state."""
+
+    @property
+    @abc.abstractmethod
+    def num_units(self):
+        """The size of the state."""
+
+    @abc.abstractmethod
+    def _call_cell(self, inputs, initial_cell_state, initial_output, dtype, sequence_length):
+        """Returns the cell states and outputs of all steps, each [length, batch, units]."""
+
+    def call(self, inputs, initial_state=None, dtype=None, sequence_length=None):
+        """Returns the outputs [length, batch, units], zero beyond a sequence's length, and the
+        final (c, h).
+
+        Args:
+          inputs: [length, batch, size], or a list of [batch, size], which gives a list of outputs.
+          initial_state: (c, h), each [batch, units]; zeros of `dtype` if None.
+          sequence_length: [batch], integers; None: all are of full length.
+
+        Raises:
+          ValueError: neither an initial state nor a dtype, or a wrong length of initial_state.
+        """
+        as_list = isinstance(inputs, list)
+        if as_list:
+            inputs = tf.stack(inputs)
+        if initial_state is None:
+            if dtype is None:
+                raise ValueError("Either initial_state or dtype needs to be specified")
+            zeros = tf.zeros([tf.shape(inputs)[1], self.num_units], dtype=dtype)
+            initial_state = zeros, zeros
+        elif len(initial_state) != 2:
+            raise ValueError("Expecting initial_state to be a tuple with length 2 or None")
+        dtype = initial_state[0].dtype if dtype is None else dtype
+        length = tf.shape(inputs)[0]
+        if sequence_length is not None:
+            sequence_length = tf.cast(sequence_length, tf.int64)
+        states, outputs = self._call_cell(inputs, *initial_state, dtype, sequence_length)
+        if sequence_length is None:
+            final = _State(states[-1], outputs[-1])
+        else:
+            mask = tf.transpose(tf.sequence_mask(sequence_length, length, dtype=outputs.dtype))
+            outputs = outputs * tf.expand_dims(mask, -1)
+            batch = tf.cast(tf.range(tf.shape(inputs)[1]), tf.int64)
+            where = tf.stack([sequence_length, batch], axis=1)
+
+            def at_end(steps, initial):
+                # Step 0 is the initial state: what a sequence of length zero ends with.
+                return tf.gather_nd(tf.concat([tf.expand_dims(initial, 0), steps], 0), where)
+
+            final = _State(at_end(states, initial_state[0]), at_end(outputs, initial_state[1]))
+        return (tf.unstack(outputs) if as_list else outputs), final
+
+
+class LSTMBlockFusedCell(LSTMBlockWrapper, FusedRNNCell):
+    """An LSTM over whole sequences in one operation.
+
+    Variables: `lstm_fused_cell/kernel` [inputs + units, 4 units], `bias`, and with peepholes
+      `w_{i,f,o}_diag`.
+    """
+
+    def __init__(
+        self,
+        num_units,
+        forget_bias=1.0,
+        cell_clip=None,
+        use_peephole=False,
+        reuse=None,
+        dtype=None,
+        name="lstm_fused_cell",
+    ):
+        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        self._num_units = num_units
+        self._forget_bias = forget_bias
+        self._cell_clip = -1.0 if cell_clip is None else float(cell_clip)
+        self._use_peephole = use_peephole
+        self.input_spec = tf.layers.InputSpec(ndim=3)
+
+    @property
+    def num_units(self):
+        return self._num_units
+
+    def build(self, input_shape):
+        size = tf.TensorShape(input_shape).as_list()[2]
+        if size is None:
+            raise ValueError(f"The last dimension of inputs must be known, got {input_shape}")
+        units = self._num_units
+        self._kernel = self.add_weight("kernel", [size + units, units * 4])
+        self._bias = self.add_weight("bias", [units * 4], initializer=tf.zeros_initializer())
+        if self._use_peephole:
+            self._w_i = self.add_weight("w_i_diag", [units])
+            self._w_f = self.add_weight("w_f_diag", [units])
+            self._w_o = self.add_weight("w_o_diag", [units])
+        self.built = True
+
+    def _call_cell(self, inputs, initial_cell_state, initial_output, dtype, sequence_length):
+        length = tf.shape(inputs, out_type=tf.int64)[0]
+        if sequence_length is not None:
+            length = tf.minimum(length, tf.reduce_max(sequence_length))
+        none = tf.zeros([self._num_units], dtype=dtype)
+        peephole = self._use_peephole
+        result = tf.raw_ops.BlockLSTM(
+            seq_len_max=length,
+            x=inputs,
+            cs_prev=initial_cell_state,
+            h_prev=initial_output,
+            w=self._kernel,
+            wci=self._w_i if peephole else none,
+            wcf=self._w_f if peephole else none,
+            wco=self._w_o if peephole else none,
+            b=self._bias,
+            forget_bias=self._forget_bias,
+            cell_clip=self._cell_clip,
+            use_peephole=peephole,
+        )
+        return result.cs, result.h
+
+
+class FusedRNNCellAdaptor(FusedRNNCell):
+    """Makes a fused network of a cell. `use_dynamic_rnn=False` unrolls it over a known length."""
+
+    def __init__(self, cell, use_dynamic_rnn=False):
+        self._cell = cell
+        self._use_dynamic_rnn = use_dynamic_rnn
+
+    def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
+        as_list = isinstance(inputs, list)
+        options = {
+            "sequence_length": sequence_length,
+            "initial_state": initial_state,
+            "dtype": dtype,
+            "scope": scope,
+        }
+        if self._use_dynamic_rnn:
+            inputs = tf.stack(inputs) if as_list else inputs
+            outputs, state = tf.nn.dynamic_rnn(self._cell, inputs, time_major=True, **options)
+            return (tf.unstack(outputs) if as_list else outputs), state
+        steps = inputs if as_list else tf.unstack(inputs)
+        outputs, state = tf.nn.static_rnn(self._cell, steps, **options)
+        return (outputs if as_list else tf.stack(outputs)), state
+
+
+class TimeReversedFusedRNN(FusedRNNCell):
+    """Runs a fused network from the end of the sequences to their start; outputs are in the order
+    of the inputs.
+    """
+
+    def __init__(self, cell):
+        self._cell = cell
+
+    def _reverse(self, values, lengths):
+        if isinstance(values, list):
+            if lengths is None:
+                return values[::-1]
+            return tf.unstack(self._reverse(tf.stack(values), lengths))
+        if lengths is None:
+            return tf.reverse(values, [0])
+        return tf.reverse_sequence(values, lengths, seq_axis=0, batch_axis=1)
+
+    def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
+        outputs, state = self._cell(
+            self._reverse(inputs, sequence_length),
+            initial_state=initial_state,
+            dtype=dtype,
+            sequence_length=sequence_length,
+            scope=scope,
+        )
+        return self._reverse(outputs, sequence_length), state

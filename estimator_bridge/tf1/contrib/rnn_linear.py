@@ -1,0 +1,54 @@
+"""`_linear` and `_Linear` of 1.x's recurrent cells: private, and in most cells people wrote."""
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.util import nest
+
+__all__ = ["Linear", "linear"]
+
+
+class Linear:
+    """The map of one or more tensors [batch, n] to [batch, output_size], by one matrix.
+
+    Its variables, `kernel` and `bias`, are made in the scope in which it is.
+    """
+
+    def __init__(
+        self,
+        args,
+        output_size,
+        build_bias,
+        bias_initializer=None,
+        kernel_initializer=None,
+    ):
+        if not nest.is_nested(args):
+            args = [args]
+        sizes = [tf.compat.dimension_value(arg.shape[-1]) for arg in args]
+        if any(arg.shape.ndims != 2 for arg in args):
+            raise ValueError(
+                f"linear is expecting 2D arguments: {[arg.get_shape() for arg in args]}"
+            )
+        if None in sizes:
+            raise ValueError(
+                "linear expects shape[1] to be provided for shape "
+                f"{args[sizes.index(None)].get_shape()}"
+            )
+        dtype = args[0].dtype
+        self._biased = build_bias
+        self._weights = tf.get_variable(
+            "kernel", [sum(sizes), output_size], dtype, kernel_initializer
+        )
+        if build_bias:
+            initializer = bias_initializer or tf.constant_initializer(0.0, dtype=dtype)
+            self._biases = tf.get_variable("bias", [output_size], dtype, initializer)
+
+    def __call__(self, args):
+        joined = tf.concat(args, 1) if nest.is_nested(args) else args
+        result = tf.matmul(joined, self._weights)
+        return tf.nn.bias_add(result, self._biases) if self._biased else result
+
+
+def linear(args, output_size, bias, bias_initializer=None, kernel_initializer=None):
+    """Returns the map of a tensor, or the tensors of a list, [batch, output_size]."""
+    if args is None or (nest.is_nested(args) and not args):
+        raise ValueError("`args` must be specified")
+    return Linear(args, output_size, bias, bias_initializer, kernel_initializer)(args)

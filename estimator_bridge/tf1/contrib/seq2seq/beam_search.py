@@ -1,0 +1,298 @@
+"""Beam search of `tf.contrib.seq2seq`.
+
+Each sequence of the batch keeps `beam_width` beams, the best so far by their sums of log
+probabilities. States and inputs of the cell carry the beams in the batch dimension, [batch *
+beam_width, ...], sorted by sequence. A finished beam goes on with end_token at no cost.
+"""
+
+import collections
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.util import nest
+
+from estimator_bridge.tf1.contrib.seq2seq import decoder as _decoder
+
+__all__ = [
+    "BeamSearchDecoder",
+    "BeamSearchDecoderOutput",
+    "BeamSearchDecoderState",
+    "FinalBeamSearchDecoderOutput",
+    "gather_tree",
+    "tile_batch",
+]
+
+# log_probs [batch, beams]; finished, bool, and lengths, int64, the same.
+BeamSearchDecoderState = collections.namedtuple(
+    "BeamSearchDecoderState",
+    ["cell_state", "log_probs", "finished", "lengths", "accumulated_attention_probs"],
+)
+# Of each step, [batch, beams]: scores, and which token follows which of the previous beams.
+BeamSearchDecoderOutput = collections.namedtuple(
+    "BeamSearchDecoderOutput", ["scores", "predicted_ids", "parent_ids"]
+)
+# predicted_ids [batch, length, beams], the best beam first; end_token after a beam's end.
+FinalBeamSearchDecoderOutput = collections.namedtuple(
+    "FinalBeamSearchDecoderOutput", ["predicted_ids", "beam_search_decoder_output"]
+)
+
+
+def tile_batch(t, multiplier, name=None):
+    """Returns each tensor [batch, ...] of a structure with its rows repeated."""
+
+    def tile(value):
+        value = tf.convert_to_tensor(value)
+        if value.shape.ndims is None:
+            raise ValueError("t must have statically known rank")
+        shape = tf.shape(value)
+        tiled = tf.tile(tf.expand_dims(value, 1), [1, multiplier] + [1] * (value.shape.ndims - 1))
+        tiled = tf.reshape(tiled, tf.concat([[shape[0] * multiplier], shape[1:]], 0))
+        batch = tf.compat.dimension_value(value.shape[0])
+        first = None if batch is None else batch * multiplier
+        tiled.set_shape(tf.TensorShape([first]).concatenate(value.shape[1:]))
+        return tiled
+
+    with tf.name_scope(name, "tile_batch"):
+        return nest.map_structure(tile, t)
+
+
+def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None):
+    """Follows beams back from their ends.
+
+    Args:
+      step_ids, parent_ids: [length, batch, beams], int32.
+      max_sequence_lengths: [batch], int32.
+      end_token: what follows the end of a beam.
+
+    Returns:
+      The tokens of each beam, [length, batch, beams].
+    """
+    with tf.name_scope(name, "gather_tree"):
+        step_ids, parent_ids = tf.convert_to_tensor(step_ids), tf.convert_to_tensor(parent_ids)
+        times = tf.shape(step_ids)[0]
+        batch, beams = tf.shape(step_ids)[1], tf.shape(step_ids)[2]
+        limits = tf.expand_dims(tf.minimum(tf.to_int32(max_sequence_lengths), times), 1)
+        own = tf.tile(tf.expand_dims(tf.range(beams), 0), [batch, 1])
+        ends = tf.fill([batch, beams], tf.cast(end_token, step_ids.dtype))
+
+        def back(carried, time):
+            beam, _ = carried
+            inside = time < limits
+            token = tf.where(
+                tf.broadcast_to(inside, [batch, beams]),
+                tf.batch_gather(step_ids[time], beam),
+                ends,
+            )
+            before = tf.where(
+                tf.broadcast_to(inside, [batch, beams]),
+                tf.batch_gather(parent_ids[time], beam),
+                beam,
+            )
+            return before, token
+
+        _, tokens = tf.scan(back, tf.range(times - 1, -1, -1), (own, ends))
+        tokens = tf.reverse(tokens, [0])
+        # A beam that has ended stays so, whatever was decoded behind its end.
+        ended = tf.cumsum(tf.to_int32(tf.equal(tokens, end_token)), axis=0, exclusive=True) > 0
+        result = tf.where(
+            ended, tf.fill(tf.shape(tokens), tf.cast(end_token, tokens.dtype)), tokens
+        )
+        result.set_shape(step_ids.shape)
+        return result
+
+
+class BeamSearchDecoder(_decoder.Decoder):
+    """Decodes with beams, for dynamic_decode."""
+
+    def __init__(
+        self,
+        cell,
+        embedding,
+        start_tokens,
+        end_token,
+        initial_state,
+        beam_width,
+        output_layer=None,
+        length_penalty_weight=0.0,
+        coverage_penalty_weight=0.0,
+        reorder_tensor_arrays=True,
+    ):
+        """Args:
+          cell: an RNNCell; with attention, its memory must have been given to tile_batch.
+          embedding: a function of ids, or the params of tf.nn.embedding_lookup.
+          start_tokens: [batch], int32.
+          end_token: scalar, int32.
+          initial_state: the cell's, given to tile_batch with beam_width.
+          output_layer: a layer with units = tokens, or None if the cell's output is that.
+          length_penalty_weight: 0 turns it off; the penalty is ((5 + length) / 6) ** weight.
+          coverage_penalty_weight: only 0 is taken.
+
+        Raises:
+          NotImplementedError: a coverage penalty.
+          ValueError: start_tokens is not a vector, or end_token not a scalar.
+        """
+        if coverage_penalty_weight:
+            raise NotImplementedError(
+                "BeamSearchDecoder: coverage_penalty_weight is not supplied; leave it 0"
+            )
+        del reorder_tensor_arrays  # A recorded history of alignments is left in order of time.
+        self._cell, self._output_layer = cell, output_layer
+        self._embed = embedding
+        if not callable(embedding):
+            self._embed = lambda ids: tf.nn.embedding_lookup(embedding, ids)
+        start_tokens = tf.convert_to_tensor(start_tokens, tf.int32, name="start_tokens")
+        end_token = tf.convert_to_tensor(end_token, tf.int32, name="end_token")
+        if start_tokens.shape.ndims != 1:
+            raise ValueError("start_tokens must be a vector")
+        if end_token.shape.ndims != 0:
+            raise ValueError("end_token must be a scalar")
+        self._end_token = end_token
+        self._batch_size = tf.size(start_tokens)
+        self._static_batch = tf.compat.dimension_value(start_tokens.shape[0])
+        self._beam_width = beam_width
+        self._length_penalty_weight = length_penalty_weight
+        self._initial_state = nest.map_structure(self._split, initial_state)
+        self._start = tf.tile(tf.expand_dims(start_tokens, 1), [1, beam_width])
+
+    @property
+    def batch_size(self):
+        return self._batch_size
+
+    @property
+    def tracks_own_finished(self):
+        # Beams change places, and with them what is finished.
+        return True
+
+    @property
+    def output_size(self):
+        shape = tf.TensorShape([self._beam_width])
+        return BeamSearchDecoderOutput(shape, shape, shape)
+
+    @property
+    def output_dtype(self):
+        dtype = nest.flatten(self._initial_state)[0].dtype
+        return BeamSearchDecoderOutput(dtype, tf.int32, tf.int32)
+
+    def _has_beams(self, value):
+        return not isinstance(value, tf.TensorArray) and value.shape.ndims != 0
+
+    def _split(self, value):
+        """[batch * beams, ...] to [batch, beams, ...]; scalars and arrays stay."""
+        if not self._has_beams(value):
+            return value
+        shape = tf.shape(value)
+        split = tf.reshape(value, tf.concat([[self._batch_size, self._beam_width], shape[1:]], 0))
+        split.set_shape(
+            tf.TensorShape([self._static_batch, self._beam_width]).concatenate(value.shape[1:])
+        )
+        return split
+
+    def _merge(self, value):
+        """[batch, beams, ...] to [batch * beams, ...]."""
+        if not self._has_beams(value):
+            return value
+        shape = tf.shape(value)
+        merged = tf.reshape(value, tf.concat([[self._batch_size * self._beam_width], shape[2:]], 0))
+        rows = None if self._static_batch is None else self._static_batch * self._beam_width
+        merged.set_shape(tf.TensorShape([rows]).concatenate(value.shape[2:]))
+        return merged
+
+    def initialize(self, name=None):
+        dtype = nest.flatten(self._initial_state)[0].dtype
+        rows = [self._batch_size, self._beam_width]
+        finished = tf.fill(rows, False)
+        # The beams start alike: only the first counts, or all would stay alike.
+        log_probs = tf.one_hot(
+            tf.zeros([self._batch_size], tf.int32),
+            self._beam_width,
+            on_value=tf.constant(0.0, dtype),
+            off_value=tf.constant(float("-inf"), dtype),
+            dtype=dtype,
+        )
+        state = BeamSearchDecoderState(
+            cell_state=self._initial_state,
+            log_probs=log_probs,
+            finished=finished,
+            lengths=tf.zeros(rows, tf.int64),
+            accumulated_attention_probs=(),
+        )
+        return finished, self._embed(self._start), state
+
+    def step(self, time, inputs, state, name=None):
+        with tf.name_scope(name, "BeamSearchDecoderStep"):
+            merged = nest.map_structure(self._merge, state.cell_state)
+            outputs, cell_state = self._cell(self._merge(inputs), merged)
+            if self._output_layer is not None:
+                outputs = self._output_layer(outputs)
+            cell_state = nest.map_structure(self._split, cell_state)
+            output, state = self._best(self._split(outputs), cell_state, state)
+            done = state.finished
+            inputs = tf.cond(
+                tf.reduce_all(done),
+                lambda: self._embed(self._start),
+                lambda: self._embed(output.predicted_ids),
+            )
+        return output, state, inputs, done
+
+    def _best(self, logits, cell_state, state):
+        """Chooses the best beam_width of all continuations.
+
+        Args: logits [batch, beams, tokens].
+        """
+        tokens = tf.compat.dimension_value(logits.shape[-1]) or tf.shape(logits)[-1]
+        steps = tf.nn.log_softmax(logits)
+        ending = tf.one_hot(
+            self._end_token,
+            tokens,
+            on_value=tf.constant(0.0, steps.dtype),
+            off_value=steps.dtype.min,
+            dtype=steps.dtype,
+        )
+        finished = tf.expand_dims(tf.cast(state.finished, steps.dtype), 2)
+        steps = (1 - finished) * steps + finished * ending
+        totals = tf.expand_dims(state.log_probs, 2) + steps
+        # A beam that goes on with another token than the end's grows.
+        grows = tf.one_hot(self._end_token, tokens, on_value=0, off_value=1, dtype=tf.int64)
+        alive = tf.to_int64(tf.logical_not(state.finished))
+        lengths = tf.expand_dims(state.lengths, 2) + tf.expand_dims(alive, 2) * grows
+        scores = totals / self._penalty(lengths, totals.dtype)
+
+        flat = tf.reshape(scores, [self._batch_size, self._beam_width * tokens])
+        best, places = tf.nn.top_k(flat, k=self._beam_width)
+        best.set_shape([self._static_batch, self._beam_width])
+        places.set_shape([self._static_batch, self._beam_width])
+        ids = places % tokens
+        parents = places // tokens
+        was_finished = tf.batch_gather(state.finished, parents)
+        now_finished = tf.logical_or(was_finished, tf.equal(ids, self._end_token))
+        # The end's token counts as well.
+        lengths = tf.batch_gather(state.lengths, parents)
+        lengths += tf.to_int64(tf.logical_not(was_finished))
+        flat_totals = tf.reshape(totals, [self._batch_size, self._beam_width * tokens])
+
+        def follow(value):
+            return tf.batch_gather(value, parents) if self._has_beams(value) else value
+
+        cell_state = nest.map_structure(follow, cell_state)
+        next_state = BeamSearchDecoderState(
+            cell_state=cell_state,
+            log_probs=tf.batch_gather(flat_totals, places),
+            finished=now_finished,
+            lengths=lengths,
+            accumulated_attention_probs=(),
+        )
+        return BeamSearchDecoderOutput(best, ids, parents), next_state
+
+    def _penalty(self, lengths, dtype):
+        if (
+            isinstance(self._length_penalty_weight, (int, float))
+            and not self._length_penalty_weight
+        ):
+            return tf.constant(1.0, dtype)
+        weight = tf.cast(self._length_penalty_weight, dtype)
+        return ((5.0 + tf.cast(lengths, dtype)) / 6.0) ** weight
+
+    def finalize(self, outputs, final_state, sequence_lengths):
+        del sequence_lengths  # They do not follow beams that change places.
+        longest = tf.to_int32(tf.reduce_max(final_state.lengths, axis=1))
+        ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)
+        return FinalBeamSearchDecoderOutput(ids, outputs), final_state

@@ -1,0 +1,210 @@
+"""Decoders of `tf.contrib.seq2seq`, and the loop that runs them."""
+
+import abc
+import collections
+import contextlib
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.util import nest
+
+__all__ = ["BasicDecoder", "BasicDecoderOutput", "Decoder", "dynamic_decode"]
+
+BasicDecoderOutput = collections.namedtuple("BasicDecoderOutput", ["rnn_output", "sample_id"])
+
+
+class Decoder(abc.ABC):
+    """One step of a decoder, for dynamic_decode."""
+
+    @property
+    @abc.abstractmethod
+    def batch_size(self):
+        """Scalar, int32."""
+
+    @property
+    @abc.abstractmethod
+    def output_size(self):
+        """A structure of the shapes of a step's outputs, without the batch."""
+
+    @property
+    @abc.abstractmethod
+    def output_dtype(self):
+        """A structure of the dtypes of a step's outputs."""
+
+    @abc.abstractmethod
+    def initialize(self, name=None):
+        """Returns (finished, first inputs, first state)."""
+
+    @abc.abstractmethod
+    def step(self, time, inputs, state, name=None):
+        """Returns (outputs, next state, next inputs, finished)."""
+
+    def finalize(self, outputs, final_state, sequence_lengths):
+        """Returns the (outputs, final_state) of the whole, from those of the steps."""
+        raise NotImplementedError
+
+    @property
+    def tracks_own_finished(self):
+        """Whether `finished` may become False again, as beams do when they are reordered."""
+        return False
+
+
+class BasicDecoder(Decoder):
+    """A cell, a helper that feeds it, and perhaps a layer on its outputs."""
+
+    def __init__(self, cell, helper, initial_state, output_layer=None):
+        self._cell = cell
+        self._helper = helper
+        self._initial_state = initial_state
+        self._output_layer = output_layer
+
+    @property
+    def batch_size(self):
+        return self._helper.batch_size
+
+    def _rnn_output_size(self):
+        size = self._cell.output_size
+        if self._output_layer is None:
+            return size
+        shapes = nest.map_structure(lambda s: tf.TensorShape([None]).concatenate(s), size)
+        computed = self._output_layer.compute_output_shape(shapes)
+        return nest.map_structure(lambda s: tf.TensorShape(s)[1:], computed)
+
+    @property
+    def output_size(self):
+        return BasicDecoderOutput(self._rnn_output_size(), self._helper.sample_ids_shape)
+
+    @property
+    def output_dtype(self):
+        dtype = nest.flatten(self._initial_state)[0].dtype
+        return BasicDecoderOutput(
+            nest.map_structure(lambda _: dtype, self._rnn_output_size()),
+            self._helper.sample_ids_dtype,
+        )
+
+    def initialize(self, name=None):
+        return (*self._helper.initialize(), self._initial_state)
+
+    def step(self, time, inputs, state, name=None):
+        with tf.name_scope(name, "BasicDecoderStep", [time, inputs, state]):
+            outputs, state = self._cell(inputs, state)
+            if self._output_layer is not None:
+                outputs = self._output_layer(outputs)
+            ids = self._helper.sample(time=time, outputs=outputs, state=state)
+            finished, inputs, state = self._helper.next_inputs(
+                time=time, outputs=outputs, state=state, sample_ids=ids
+            )
+        return BasicDecoderOutput(outputs, ids), state, inputs, finished
+
+
+def _zero_outputs(size, dtype, batch_size):
+    def zeros(shape, kind):
+        return tf.zeros(tf.stack([batch_size, *tf.TensorShape(shape).as_list()]), kind)
+
+    return nest.map_structure(zeros, nest.map_structure(lambda s: tf.TensorShape(s), size), dtype)
+
+
+def dynamic_decode(
+    decoder,
+    output_time_major=False,
+    impute_finished=False,
+    maximum_iterations=None,
+    parallel_iterations=32,
+    swap_memory=False,
+    scope=None,
+):
+    """Runs a decoder until all sequences are finished.
+
+    Args:
+      output_time_major: outputs [length, batch, ...] instead of [batch, length, ...].
+      impute_finished: zero the outputs of finished sequences, and keep their states.
+      maximum_iterations: scalar, int32.
+
+    Returns:
+      The outputs, the final state, and the sequences' lengths [batch], int32.
+
+    Raises:
+      TypeError: `decoder` is not a Decoder.
+      ValueError: maximum_iterations is not a scalar.
+    """
+    if not isinstance(decoder, Decoder):
+        raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
+    with tf.variable_scope(scope, "decoder") as variable_scope:
+        if variable_scope.caching_device is None:
+            variable_scope.set_caching_device(lambda op: op.device)
+        if maximum_iterations is not None:
+            maximum_iterations = tf.convert_to_tensor(
+                maximum_iterations, tf.int32, name="maximum_iterations"
+            )
+            if maximum_iterations.shape.ndims != 0:
+                raise ValueError("maximum_iterations must be a scalar")
+        finished, inputs, state = decoder.initialize()
+        dtypes = decoder.output_dtype
+        zeros = _zero_outputs(decoder.output_size, dtypes, decoder.batch_size)
+        if maximum_iterations is not None:
+            finished = tf.logical_or(finished, maximum_iterations <= 0)
+        lengths = tf.zeros_like(finished, dtype=tf.int32)
+        static_batch = tf.get_static_value(tf.convert_to_tensor(decoder.batch_size))
+
+        def array(shape, dtype):
+            shape = tf.TensorShape([static_batch]).concatenate(shape)
+            return tf.TensorArray(
+                dtype, size=0, dynamic_size=True, element_shape=shape, clear_after_read=False
+            )
+
+        shapes = nest.map_structure(lambda s: tf.TensorShape(s), decoder.output_size)
+        arrays = nest.map_structure(array, shapes, dtypes)
+
+        def body(time, arrays, state, inputs, finished, lengths):
+            outputs, next_state, next_inputs, now_finished = decoder.step(time, inputs, state)
+            if decoder.tracks_own_finished:
+                next_finished = now_finished
+            else:
+                next_finished = tf.logical_or(now_finished, finished)
+            if maximum_iterations is not None:
+                next_finished = tf.logical_or(next_finished, time + 1 >= maximum_iterations)
+            # A sequence's length is the step at which it ended.
+            ended = tf.logical_and(tf.logical_not(finished), next_finished)
+            next_lengths = tf.where(ended, tf.fill(tf.shape(lengths), time + 1), lengths)
+            if decoder.tracks_own_finished:
+                next_lengths = tf.where(
+                    tf.logical_not(finished), tf.fill(tf.shape(lengths), time + 1), lengths
+                )
+            nest.assert_same_structure(state, next_state)
+            if impute_finished:
+                outputs = nest.map_structure(
+                    lambda value, zero: tf.where(finished, zero, value), outputs, zeros
+                )
+                next_state = nest.map_structure(
+                    lambda new, old: _kept(finished, new, old), next_state, state
+                )
+            arrays = nest.map_structure(lambda a, value: a.write(time, value), arrays, outputs)
+            return time + 1, arrays, next_state, next_inputs, next_finished, next_lengths
+
+        _, arrays, state, _, _, lengths = tf.while_loop(
+            lambda time, a, s, i, finished, n: tf.logical_not(tf.reduce_all(finished)),
+            body,
+            [tf.constant(0), arrays, state, inputs, finished, lengths],
+            parallel_iterations=parallel_iterations,
+            swap_memory=swap_memory,
+        )
+        outputs = nest.map_structure(lambda a: a.stack(), arrays)
+        with contextlib.suppress(NotImplementedError):
+            outputs, state = decoder.finalize(outputs, state, lengths)
+        if not output_time_major:
+            outputs = nest.map_structure(
+                lambda v: (
+                    tf.transpose(v, tf.concat([[1, 0], tf.range(2, tf.rank(v))], 0))
+                    if v.shape.ndims is None
+                    else tf.transpose(v, [1, 0, *range(2, v.shape.ndims)])
+                ),
+                outputs,
+            )
+    return outputs, state, lengths
+
+
+def _kept(finished, new, old):
+    """Returns the old state of what is finished; arrays and scalars go on."""
+    if isinstance(old, tf.TensorArray) or new.shape.ndims == 0:
+        return new
+    new.set_shape(old.shape)
+    return tf.where(finished, old, new)

@@ -1,0 +1,55 @@
+"""`tf.contrib.seq2seq.sequence_loss`."""
+
+import tensorflow.compat.v1 as tf
+
+__all__ = ["sequence_loss"]
+
+
+def sequence_loss(
+    logits,
+    targets,
+    weights,
+    average_across_timesteps=True,
+    average_across_batch=True,
+    softmax_loss_function=None,
+    name=None,
+):
+    """Returns the weighted cross-entropy of sequences.
+
+    Args:
+      logits: [batch, length, classes].
+      targets: [batch, length], integers.
+      weights: [batch, length].
+      average_across_timesteps, average_across_batch: what is averaged, by weight. Both: a scalar;
+        the first alone: [batch]; the second alone: [length]; neither: [batch, length].
+      softmax_loss_function: a function of `labels` and `logits`, flat, instead of the softmax.
+
+    Raises:
+      ValueError: ranks other than these.
+    """
+    for label, value, rank in (
+        ("Logits", logits, 3),
+        ("Targets", targets, 2),
+        ("Weights", weights, 2),
+    ):
+        if value.shape.ndims != rank:
+            raise ValueError(
+                f"{label} must be a {rank}-dimensional tensor, got shape {value.shape}"
+            )
+    with tf.name_scope(name, "sequence_loss", [logits, targets, weights]):
+        classes = tf.shape(logits)[2]
+        flat = tf.reshape(logits, [-1, classes])
+        labels = tf.reshape(targets, [-1])
+        if softmax_loss_function is None:
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=flat)
+        else:
+            losses = softmax_loss_function(labels=labels, logits=flat)
+        losses = tf.reshape(losses, tf.shape(logits)[:2]) * weights
+        epsilon = 1e-12  # A batch of weight zero has a loss of zero.
+        if average_across_timesteps and average_across_batch:
+            return tf.reduce_sum(losses) / (tf.reduce_sum(weights) + epsilon)
+        if average_across_timesteps:
+            return tf.reduce_sum(losses, axis=1) / (tf.reduce_sum(weights, axis=1) + epsilon)
+        if average_across_batch:
+            return tf.reduce_sum(losses, axis=0) / (tf.reduce_sum(weights, axis=0) + epsilon)
+        return losses

@@ -1,0 +1,118 @@
+"""`tf.contrib.slim`: the layers of tf.contrib.layers under other names, their training loop, and
+the networks most used.
+"""
+
+import tensorflow.compat.v1 as _tf
+
+from estimator_bridge.tf1.contrib import framework as _framework
+from estimator_bridge.tf1.contrib import layers as _layers
+from estimator_bridge.tf1.contrib import losses, metrics
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.slim import (
+    learning,
+    model_analyzer,
+    nets,
+    parallel_reader,
+    tfexample_decoder,
+)
+
+_DATA = "read the records with tf.data.TFRecordDataset and tf.parse_single_example"
+
+__all__ = [
+    "learning",
+    "losses",
+    "metrics",
+    "model_analyzer",
+    "nets",
+    "parallel_reader",
+    "tfexample_decoder",
+]
+
+__getattr__, _advice_for = _lookup(
+    globals(),
+    {
+        "data": _DATA,
+        "dataset": _DATA,
+        "dataset_data_provider": _DATA,
+        "prefetch_queue": _DATA,
+        "queues": _DATA,
+        "evaluation": "use tf.contrib.training.evaluate_once and evaluate_repeatedly",
+    },
+)
+
+add_arg_scope = _framework.add_arg_scope
+arg_scope = _framework.arg_scope
+arg_scoped_arguments = _framework.arg_scoped_arguments
+
+for _name in [
+    "add_model_variable",
+    "assign_from_checkpoint",
+    "assign_from_checkpoint_fn",
+    "assign_from_values",
+    "assign_from_values_fn",
+    "create_global_step",
+    "filter_variables",
+    "get_global_step",
+    "get_local_variables",
+    "get_model_variables",
+    "get_or_create_global_step",
+    "get_trainable_variables",
+    "get_unique_variable",
+    "get_variable_full_name",
+    "get_variables",
+    "get_variables_by_name",
+    "get_variables_by_suffix",
+    "get_variables_to_restore",
+    "global_variable",
+    "local_variable",
+    "model_variable",
+    "variable",
+]:
+    globals()[_name] = getattr(_framework, _name)
+
+for _name in [
+    "avg_pool2d",
+    "batch_norm",
+    "bias_add",
+    "conv1d",
+    "conv2d",
+    "conv2d_in_plane",
+    "conv2d_transpose",
+    "conv3d",
+    "convolution",
+    "convolution1d",
+    "convolution2d",
+    "convolution2d_transpose",
+    "convolution3d",
+    "dropout",
+    "embed_sequence",
+    "flatten",
+    "fully_connected",
+    "instance_norm",
+    "l1_l2_regularizer",
+    "l1_regularizer",
+    "l2_regularizer",
+    "layer_norm",
+    "linear",
+    "max_pool2d",
+    "one_hot_encoding",
+    "pool",
+    "relu",
+    "relu6",
+    "repeat",
+    "separable_conv2d",
+    "separable_convolution2d",
+    "softmax",
+    "stack",
+    "summarize_activation",
+    "summarize_activations",
+    "summarize_collection",
+    "summarize_tensor",
+    "summarize_tensors",
+    "unit_norm",
+    "variance_scaling_initializer",
+    "xavier_initializer",
+]:
+    globals()[_name] = getattr(_layers, _name)
+
+zeros_initializer = _tf.zeros_initializer

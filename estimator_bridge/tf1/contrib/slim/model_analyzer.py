@@ -1,0 +1,21 @@
+"""`slim.model_analyzer`."""
+
+import tensorflow.compat.v1 as tf
+
+__all__ = ["analyze_vars"]
+
+
+def analyze_vars(variables, print_info=False):
+    """Returns the number of values of variables, and of their bytes; prints a line for each if
+    asked to.
+    """
+    total, total_bytes = 0, 0
+    for var in variables:
+        count = var.shape.num_elements() or 0
+        size = count * tf.as_dtype(var.dtype).size
+        total, total_bytes = total + count, total_bytes + size
+        if print_info:
+            print(f"{var.name} {var.shape} [{count}, bytes: {size}]")
+    if print_info:
+        print(f"Total size of variables: {total}\nTotal bytes of variables: {total_bytes}")
+    return total, total_bytes

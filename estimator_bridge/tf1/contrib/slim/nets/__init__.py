@@ -1,0 +1,17 @@
+"""`tf.contrib.slim.nets`: the networks whose published checkpoints Estimator trainers start from.
+
+Names of variables and of end points are those of 1.x, so that the checkpoints load.
+"""
+
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.slim.nets import resnet_utils, resnet_v1, resnet_v2, vgg
+
+_MOVED = "it is in the package tf-slim (tf_slim.nets); or keep the network's code in the program"
+
+__all__ = ["resnet_utils", "resnet_v1", "resnet_v2", "vgg"]
+
+__getattr__, _advice_for = _lookup(
+    globals(),
+    dict.fromkeys(("alexnet", "inception", "overfeat"), _MOVED)
+    | dict.fromkeys(("inception_v1", "inception_v2", "inception_v3"), _MOVED),
+)

@@ -1,0 +1,97 @@
+"""Residual networks (He et al., 2015, "Deep Residual Learning for Image Recognition")."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib import layers
+from estimator_bridge.tf1.contrib.framework import add_arg_scope
+from estimator_bridge.tf1.contrib.layers import utils
+from estimator_bridge.tf1.contrib.slim.nets import resnet_utils
+from estimator_bridge.tf1.contrib.slim.nets.resnet_utils import resnet_arg_scope
+
+__all__ = [
+    "bottleneck",
+    "resnet_arg_scope",
+    "resnet_v1",
+    "resnet_v1_101",
+    "resnet_v1_152",
+    "resnet_v1_200",
+    "resnet_v1_50",
+    "resnet_v1_block",
+]
+
+
+@add_arg_scope
+def bottleneck(
+    inputs, depth, depth_bottleneck, stride, rate=1, outputs_collections=None, scope=None
+):
+    """A unit of three convolutions, added to its inputs; the activation comes after the sum.
+
+    Variables: `<scope>/{conv1,conv2,conv3}/...`, and `shortcut/...` where the depth changes.
+    """
+    with tf.variable_scope(scope, "bottleneck_v1", [inputs]) as sc:
+        if depth == tf.compat.dimension_value(inputs.shape[-1]):
+            shortcut = resnet_utils.subsample(inputs, stride, "shortcut")
+        else:
+            shortcut = layers.conv2d(
+                inputs, depth, [1, 1], stride=stride, activation_fn=None, scope="shortcut"
+            )
+        net = layers.conv2d(inputs, depth_bottleneck, [1, 1], stride=1, scope="conv1")
+        net = resnet_utils.conv2d_same(net, depth_bottleneck, 3, stride, rate, scope="conv2")
+        net = layers.conv2d(net, depth, [1, 1], stride=1, activation_fn=None, scope="conv3")
+        return utils.collect_named_outputs(outputs_collections, sc.name, tf.nn.relu(shortcut + net))
+
+
+def resnet_v1_block(scope, base_depth, num_units, stride):
+    """Returns a Block of units of depth 4 x base_depth, the last with the stride."""
+    unit = {"depth": base_depth * 4, "depth_bottleneck": base_depth, "stride": 1}
+    args = [unit] * (num_units - 1) + [dict(unit, stride=stride)]
+    return resnet_utils.Block(scope, bottleneck, args)
+
+
+def resnet_v1(
+    inputs,
+    blocks,
+    num_classes=None,
+    is_training=True,
+    global_pool=True,
+    output_stride=None,
+    include_root_block=True,
+    reuse=None,
+    scope=None,
+):
+    """Returns (outputs [batch, height, width, channels or classes], end points by name).
+
+    Args:
+      inputs: [batch, height, width, channels].
+      blocks: list of Block.
+      num_classes: classes of the logits; None: no logits, but the features before them.
+      is_training: whether batch normalization uses the batch's own moments.
+      global_pool: whether to take the mean over height and width.
+      output_stride: how much smaller the features may get; None: as the blocks say.
+      include_root_block: whether a convolution and a pooling come first.
+      reuse: of the variables.
+      scope: of the network.
+
+    Raises:
+      ValueError: output_stride cannot be reached.
+    """
+    return resnet_utils.build(
+        inputs,
+        blocks,
+        num_classes,
+        is_training,
+        global_pool,
+        output_stride,
+        include_root_block,
+        reuse,
+        scope,
+        default_scope="resnet_v1",
+        unit_fn=bottleneck,
+        before_activation=False,
+    )
+
+
+resnet_v1_50 = resnet_utils.make_network(resnet_v1, bottleneck, "resnet_v1_50", (3, 4, 6, 3))
+resnet_v1_101 = resnet_utils.make_network(resnet_v1, bottleneck, "resnet_v1_101", (3, 4, 23, 3))
+resnet_v1_152 = resnet_utils.make_network(resnet_v1, bottleneck, "resnet_v1_152", (3, 8, 36, 3))
+resnet_v1_200 = resnet_utils.make_network(resnet_v1, bottleneck, "resnet_v1_200", (3, 24, 36, 3))

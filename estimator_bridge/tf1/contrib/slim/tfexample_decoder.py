@@ -1,0 +1,219 @@
+"""`tf.contrib.slim.tfexample_decoder`: serialized tf.Example to named tensors, by handlers."""
+
+import abc
+
+import tensorflow.compat.v1 as tf
+
+__all__ = [
+    "BoundingBox",
+    "DataDecoder",
+    "Image",
+    "ItemHandler",
+    "ItemHandlerCallback",
+    "LookupTensor",
+    "SparseTensor",
+    "TFExampleDecoder",
+    "Tensor",
+]
+
+
+class DataDecoder(abc.ABC):
+    """Turns one record into tensors."""
+
+    @abc.abstractmethod
+    def decode(self, data, items):
+        """Returns the tensors of the named items, in their order."""
+
+    @abc.abstractmethod
+    def list_items(self):
+        """Returns the names of the items."""
+
+
+class ItemHandler(abc.ABC):
+    """Makes one item of one or more features."""
+
+    def __init__(self, keys):
+        self._keys = [keys] if isinstance(keys, str) else list(keys)
+
+    @property
+    def keys(self):
+        """The names of the features that it reads."""
+        return self._keys
+
+    @abc.abstractmethod
+    def tensors_to_item(self, keys_to_tensors):
+        """Returns the item, from {feature: tensor}."""
+
+
+class ItemHandlerCallback(ItemHandler):
+    """An item made by a function of {feature: tensor}."""
+
+    def __init__(self, keys, func):
+        super().__init__(keys)
+        self._func = func
+
+    def tensors_to_item(self, keys_to_tensors):
+        return self._func(keys_to_tensors)
+
+
+def _dense(tensor, default=None):
+    if not isinstance(tensor, tf.SparseTensor):
+        return tensor
+    if default is None:
+        default = "" if tensor.dtype == tf.string else 0
+    return tf.sparse_tensor_to_dense(tensor, default)
+
+
+class Tensor(ItemHandler):
+    """A feature as it is, perhaps in another shape.
+
+    Args:
+      tensor_key: the feature.
+      shape_keys: features that hold the shape's dimensions (or the whole shape), instead of
+        `shape`.
+      default_value: fills a sparse feature; 0 or "" if None.
+    """
+
+    def __init__(self, tensor_key, shape_keys=None, shape=None, default_value=0):
+        if shape_keys and shape is not None:
+            raise ValueError("Cannot specify both shape_keys and shape parameters.")
+        self._shape_keys = [shape_keys] if isinstance(shape_keys, str) else list(shape_keys or [])
+        super().__init__([tensor_key, *self._shape_keys])
+        self._tensor_key, self._shape, self._default = tensor_key, shape, default_value
+
+    def tensors_to_item(self, keys_to_tensors):
+        tensor, shape = keys_to_tensors[self._tensor_key], self._shape
+        if self._shape_keys:
+            parts = [_dense(keys_to_tensors[key]) for key in self._shape_keys]
+            shape = tf.concat([tf.reshape(tf.to_int32(part), [-1]) for part in parts], 0)
+        if isinstance(tensor, tf.SparseTensor):
+            if shape is not None:
+                tensor = tf.sparse_reshape(tensor, tf.to_int64(tf.convert_to_tensor(shape)))
+            return _dense(tensor, "" if tensor.dtype == tf.string else self._default)
+        return tensor if shape is None else tf.reshape(tensor, shape)
+
+
+class LookupTensor(Tensor):
+    """A feature looked up in a table."""
+
+    def __init__(self, tensor_key, table, shape_keys=None, shape=None, default_value=""):
+        super().__init__(tensor_key, shape_keys, shape, default_value)
+        self._table = table
+
+    def tensors_to_item(self, keys_to_tensors):
+        return self._table.lookup(super().tensors_to_item(keys_to_tensors))
+
+
+class SparseTensor(ItemHandler):
+    """A sparse tensor from a feature of indices and one of values."""
+
+    def __init__(
+        self,
+        indices_key=None,
+        values_key=None,
+        shape_key=None,
+        shape=None,
+        densify=False,
+        default_value=0,
+    ):
+        keys = [indices_key or "image/indices", values_key or "image/values"]
+        super().__init__([*keys, shape_key] if shape_key else keys)
+        self._shape_key, self._shape = shape_key, shape
+        self._densify, self._default = densify, default_value
+
+    def tensors_to_item(self, keys_to_tensors):
+        indices, values = (_dense(keys_to_tensors[key]) for key in self._keys[:2])
+        shape = self._shape
+        if self._shape_key:
+            shape = _dense(keys_to_tensors[self._shape_key])
+        shape = tf.to_int64(tf.reshape(shape, [-1]))
+        indices = tf.reshape(tf.to_int64(indices), [-1, shape.shape[0] or tf.size(shape)])
+        sparse = tf.SparseTensor(indices, values, shape)
+        return tf.sparse_tensor_to_dense(sparse, self._default) if self._densify else sparse
+
+
+class Image(ItemHandler):
+    """An encoded image, decoded: [rows, columns, channels], or `shape`.
+
+    Args:
+      image_key, format_key: features with the bytes and with "png", "jpeg", "raw" and such.
+      repeated: whether there are several images in the feature.
+    """
+
+    def __init__(
+        self,
+        image_key=None,
+        format_key=None,
+        shape=None,
+        channels=3,
+        dtype=tf.uint8,
+        repeated=False,
+        dct_method="",
+    ):
+        super().__init__([image_key or "image/encoded", format_key or "image/format"])
+        self._shape, self._channels, self._dtype = shape, channels, dtype
+        self._repeated, self._dct_method = repeated, dct_method
+
+    def tensors_to_item(self, keys_to_tensors):
+        encoded, kind = (_dense(keys_to_tensors[key]) for key in self._keys)
+        if self._repeated:
+            return tf.map_fn(lambda one: self._decode(one, kind), encoded, dtype=self._dtype)
+        return self._decode(encoded, kind)
+
+    def _decode(self, encoded, kind):
+        kind = tf.reshape(kind, [])
+        encoded = tf.reshape(encoded, [])
+
+        def compressed():
+            image = tf.image.decode_image(encoded, self._channels, expand_animations=False)
+            return tf.cast(image, self._dtype)
+
+        def raw():
+            image = tf.decode_raw(encoded, self._dtype)
+            return image if self._shape is None else tf.reshape(image, self._shape)
+
+        is_raw = tf.logical_or(tf.equal(kind, "raw"), tf.equal(kind, "RAW"))
+        image = tf.cond(is_raw, raw, compressed)
+        image.set_shape([None, None, self._channels])
+        return image if self._shape is None else tf.reshape(image, self._shape)
+
+
+class BoundingBox(ItemHandler):
+    """Boxes [number, 4], of four features that begin with `prefix`."""
+
+    def __init__(self, keys=None, prefix=""):
+        keys = keys or ["ymin", "xmin", "ymax", "xmax"]
+        if len(keys) != 4:
+            raise ValueError(f"BoundingBox expects 4 keys but got {len(keys)}")
+        super().__init__([prefix + key for key in keys])
+
+    def tensors_to_item(self, keys_to_tensors):
+        sides = [tf.reshape(_dense(keys_to_tensors[key]), [-1]) for key in self._keys]
+        return tf.stack(sides, axis=1)
+
+
+class TFExampleDecoder(DataDecoder):
+    """Decodes a serialized tf.Example.
+
+    Args:
+      keys_to_features: {feature: tf.FixedLenFeature, tf.VarLenFeature, ...}.
+      items_to_handlers: {item: ItemHandler}.
+    """
+
+    def __init__(self, keys_to_features, items_to_handlers):
+        self._keys_to_features = keys_to_features
+        self._items_to_handlers = items_to_handlers
+
+    def list_items(self):
+        return list(self._items_to_handlers)
+
+    def decode(self, serialized_example, items=None):
+        parsed = tf.parse_single_example(serialized_example, self._keys_to_features)
+        for name, feature in self._keys_to_features.items():
+            if isinstance(feature, tf.FixedLenFeature):
+                parsed[name] = tf.reshape(parsed[name], feature.shape)
+        found = []
+        for item in items or self._items_to_handlers:
+            handler = self._items_to_handlers[item]
+            found.append(handler.tensors_to_item({key: parsed[key] for key in handler.keys}))
+        return found

@@ -1,0 +1,9 @@
+"""`tf.contrib.staging`."""
+
+from tensorflow.python.ops import data_flow_ops as _data_flow
+
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__getattr__, _advice_for = _lookup(globals())
+
+StagingArea = _data_flow.StagingArea

@@ -1,0 +1,12 @@
+"""`tf.contrib.stateless`, which is tf.random.stateless_* now."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__getattr__, _advice_for = _lookup(globals())
+
+stateless_multinomial = tf.random.stateless_multinomial
+stateless_random_normal = tf.random.stateless_normal
+stateless_random_uniform = tf.random.stateless_uniform
+stateless_truncated_normal = tf.random.stateless_truncated_normal

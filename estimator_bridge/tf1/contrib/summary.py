@@ -1,0 +1,29 @@
+"""`tf.contrib.summary`: summaries as operations that write by themselves, in graph mode."""
+
+from tensorflow.python.ops import summary_ops_v2 as _ops
+
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__getattr__, _advice_for = _lookup(
+    globals(), {"create_db_writer": "use create_file_writer; TensorBoard reads no database"}
+)
+
+SummaryWriter = _ops.SummaryWriter
+all_summary_ops = _ops.all_v2_summary_ops
+always_record_summaries = _ops.always_record_summaries
+audio = _ops.audio
+create_file_writer = _ops.create_file_writer
+create_summary_file_writer = _ops.create_file_writer
+eval_dir = _ops.eval_dir
+flush = _ops.flush
+generic = _ops.generic
+graph = _ops.graph_v1
+histogram = _ops.histogram
+image = _ops.image
+import_event = _ops.import_event
+initialize = _ops.initialize
+never_record_summaries = _ops.never_record_summaries
+record_summaries_every_n_global_steps = _ops.record_summaries_every_n_global_steps
+scalar = _ops.scalar
+should_record_summaries = _ops.should_record_summaries
+summary_writer_initializer_op = _ops.summary_writer_initializer_op

@@ -1,0 +1,170 @@
+"""Batches of examples that are alike, from queues: `bucket`, `bucket_by_sequence_length`."""
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.util import nest
+
+__all__ = ["bucket", "bucket_by_sequence_length"]
+
+# How a thread learns that there is no more to come.
+_END = (tf.errors.OutOfRangeError, tf.errors.CancelledError)
+
+
+def bucket(
+    tensors,
+    which_bucket,
+    batch_size,
+    num_buckets,
+    num_threads=1,
+    capacity=32,
+    bucket_capacities=None,
+    shapes=None,
+    dynamic_pad=False,
+    allow_smaller_final_batch=False,
+    keep_input=True,
+    shared_name=None,
+    name=None,
+):
+    """Returns (number of the bucket, batch of `tensors` that went into it), both from queues that
+    tf.train.start_queue_runners fills.
+
+    Args:
+      tensors: list or dict of tensors of one example.
+      which_bucket: scalar int32 tensor, from 0 to num_buckets - 1.
+      batch_size: int, or a list with one for each bucket.
+      num_buckets: int.
+      num_threads: how many threads put examples into buckets.
+      capacity: how many batches may wait, and, without bucket_capacities, examples in a bucket.
+      bucket_capacities: list with one for each bucket.
+      shapes: of the tensors, if TensorFlow does not know them.
+      dynamic_pad: whether to pad with zeros to the longest of a batch; needs known ranks.
+      allow_smaller_final_batch: whether what is left at the end comes as smaller batches.
+      keep_input: scalar bool tensor; an example is dropped where it is False.
+      shared_name: of the queue of batches.
+      name: of the operations.
+
+    Raises:
+      ValueError: a list has not one entry for each bucket, or there are fewer than two buckets.
+    """
+    if num_buckets < 2:
+        raise ValueError(f"num_buckets must be > 1, saw {num_buckets}")
+    sizes = list(batch_size) if isinstance(batch_size, (list, tuple)) else [batch_size]
+    if len(sizes) == 1:
+        sizes *= num_buckets
+    capacities = bucket_capacities or [max(capacity, size) for size in sizes]
+    for given, what in ((sizes, "batch_size"), (capacities, "bucket_capacities")):
+        if len(given) != num_buckets:
+            raise ValueError(f"{what} must have {num_buckets} elements, saw {len(given)}")
+    with tf.name_scope(name, "bucket", nest.flatten(tensors)):
+        flat = [tf.convert_to_tensor(tensor) for tensor in nest.flatten(tensors)]
+        if shapes is None:
+            shapes = [tensor.shape for tensor in flat]
+        shapes = [tf.TensorShape(shape) for shape in shapes]
+        dtypes = [tensor.dtype.base_dtype for tensor in flat]
+        kind = tf.PaddingFIFOQueue if dynamic_pad else tf.FIFOQueue
+        queues = [
+            kind(each, dtypes, shapes, name=f"bucket_queue_{i}")
+            for i, each in enumerate(capacities)
+        ]
+        batches = tf.FIFOQueue(
+            capacity, [tf.int32, *dtypes], shared_name=shared_name, name="top_queue"
+        )
+        keep, which = tf.cast(keep_input, tf.bool), tf.cast(which_bucket, tf.int32)
+        _fill(queues, flat, keep, which, num_threads)
+        _gather(queues, batches, sizes, allow_smaller_final_batch)
+        number, *outputs = batches.dequeue(name="dequeue_top")
+        number.set_shape([])
+        same = len(set(sizes)) == 1 and not allow_smaller_final_batch
+        for output, shape in zip(outputs, shapes):
+            output.set_shape(tf.TensorShape([sizes[0] if same else None]).concatenate(shape))
+    return number, nest.pack_sequence_as(tensors, outputs)
+
+
+def _fill(queues, example, keep, which, num_threads):
+    """Has threads put each example into its bucket; the end of the examples closes all buckets."""
+    put = tf.group(
+        *[
+            tf.cond(
+                tf.logical_and(keep, tf.equal(which, i)),
+                lambda queue=queue: queue.enqueue(example),
+                tf.no_op,
+            )
+            for i, queue in enumerate(queues)
+        ]
+    )
+    tf.train.add_queue_runner(
+        tf.train.QueueRunner(
+            queues[0],
+            [put] * num_threads,
+            tf.group(*[queue.close() for queue in queues]),
+            tf.group(*[queue.close(cancel_pending_enqueues=True) for queue in queues]),
+            _END,
+        )
+    )
+
+
+def _gather(queues, batches, sizes, allow_smaller):
+    """Has a thread for each bucket take batches out of it."""
+    moves = []
+    for i, (queue, size) in enumerate(zip(queues, sizes)):
+        take = queue.dequeue_up_to if allow_smaller else queue.dequeue_many
+        taken = take(size, name=f"dequeue_bucket_{i}")
+        taken = taken if isinstance(taken, (list, tuple)) else [taken]
+        moves.append(batches.enqueue([tf.constant(i), *taken], name=f"enqueue_from_bucket_{i}"))
+    tf.train.add_queue_runner(
+        tf.train.QueueRunner(batches, moves, queue_closed_exception_types=_END)
+    )
+
+
+def bucket_by_sequence_length(
+    input_length,
+    tensors,
+    batch_size,
+    bucket_boundaries,
+    num_threads=1,
+    capacity=32,
+    bucket_capacities=None,
+    shapes=None,
+    dynamic_pad=False,
+    allow_smaller_final_batch=False,
+    keep_input=True,
+    shared_name=None,
+    name=None,
+):
+    """Returns (lengths [batch], batch of `tensors`) of examples whose lengths are alike.
+
+    Args:
+      input_length: scalar int32 tensor, the length of the example.
+      bucket_boundaries: increasing ints; a bucket holds lengths from one (inclusive) to the next.
+
+      The others as those of `bucket`; a list for each bucket has one entry more than there are
+      boundaries.
+
+    Raises:
+      TypeError: a boundary is no int.
+      ValueError: there is no boundary, or they do not increase.
+    """
+    if not bucket_boundaries:
+        raise ValueError("bucket_boundaries must not be empty")
+    for one, after in zip(bucket_boundaries, [*bucket_boundaries[1:], None]):
+        if not isinstance(one, int):
+            raise TypeError(f"bucket boundaries must be integers, but saw: {one!r}")
+        if after is not None and after <= one:
+            raise ValueError(f"Buckets must contain increasing boundaries, saw {bucket_boundaries}")
+    with tf.name_scope(name, "bucket_by_sequence_length", [input_length]):
+        length = tf.convert_to_tensor(input_length, tf.int32)
+        number = tf.reduce_sum(tf.cast(length >= tf.constant(bucket_boundaries), tf.int32))
+        _, outputs = bucket(
+            tensors={"length": length, "tensors": tensors},
+            which_bucket=number,
+            batch_size=batch_size,
+            num_buckets=len(bucket_boundaries) + 1,
+            num_threads=num_threads,
+            capacity=capacity,
+            bucket_capacities=bucket_capacities,
+            shapes=None if shapes is None else [[], *nest.flatten_up_to(tensors, shapes)],
+            dynamic_pad=dynamic_pad,
+            allow_smaller_final_batch=allow_smaller_final_batch,
+            keep_input=keep_input,
+            shared_name=shared_name,
+        )
+    return outputs["length"], outputs["tensors"]

@@ -1,0 +1,226 @@
+"""HParams: hyperparameters with the types of their defaults, parsed from `name=value,...`."""
+
+import json
+import numbers
+import re
+
+__all__ = ["HParams", "parse_values"]
+
+_ITEM = re.compile(
+    r"""
+    (?P<name>[a-zA-Z][\w.]*)
+    (?:\[\s*(?P<index>\d+)\s*\])?
+    \s*=\s*
+    (?: \[(?P<list>[^\]]*)\] | (?P<value>[^,\[]*) )
+    \s*(?:$|,)\s*
+    """,
+    re.VERBOSE,
+)
+
+
+def _cast(name, kind, text, whole):
+    """Turns text into a type; ValueError if it is not of it."""
+    text = text.strip() if kind is not str else text
+    try:
+        if kind is bool:
+            known = {
+                "true": True,
+                "True": True,
+                "1": True,
+                "false": False,
+                "False": False,
+                "0": False,
+            }
+            return known[text]
+        if kind is int and "." in text:
+            raise ValueError
+        return kind(text)
+    except (KeyError, ValueError):
+        message = (
+            f"Could not parse hparam {name!r} of type {kind.__name__!r} with value {text!r} in "
+            f"{whole}"
+        )
+        raise ValueError(message) from None
+
+
+def parse_values(values, type_map, ignore_unknown=False):
+    """Parses `a=1,b=[2,3],c[0]=x`.
+
+    Args:
+      values: the text.
+      type_map: {name: type}, of a list the type of its elements.
+      ignore_unknown: leave out names that are not in type_map.
+
+    Returns:
+      {name: value, list of values, or {index: value}}.
+
+    Raises:
+      ValueError: malformed text, an unknown name, a value of the wrong type, or a name given twice.
+    """
+    found = {}
+    position = 0
+    while position < len(values):
+        match = _ITEM.match(values, position)
+        if not match:
+            raise ValueError(f"Malformed hyperparameter value: {values[position:]}")
+        position = match.end()
+        name, index = match["name"], match["index"]
+        if name not in type_map:
+            if ignore_unknown:
+                continue
+            raise ValueError(f"Unknown hyperparameter type for {name}")
+        kind = type_map[name]
+        if match["list"] is not None:
+            if index is not None:
+                raise ValueError(
+                    f"Assignment of a list to a list index: {name}[{index}] in {values}"
+                )
+            parts = [part for part in re.split(r"[ ,]", match["list"]) if part]
+            value = [_cast(name, kind, part, values) for part in parts]
+        else:
+            value = _cast(name, kind, match["value"], values)
+        if index is not None:
+            slots = found.setdefault(name, {})
+            if not isinstance(slots, dict) or int(index) in slots:
+                raise ValueError(f"Multiple assignments to variable {name!r} in {values}")
+            slots[int(index)] = value
+        elif name in found:
+            raise ValueError(f"Multiple assignments to variable {name!r} in {values}")
+        else:
+            found[name] = value
+    return found
+
+
+class HParams:
+    """Hyperparameters as attributes.
+
+        hparams = HParams(learning_rate=0.1, hidden=[64, 32])
+        hparams.parse("learning_rate=0.3,hidden=[128]")
+
+    A name's type is that of its first value, and stays.
+    """
+
+    _HAS_DYNAMIC_ATTRIBUTES = True
+
+    def __init__(self, hparam_def=None, model_structure=None, **kwargs):
+        if hparam_def is not None:
+            raise ValueError(
+                "HParams: hparam_def (a protocol buffer) is not taken; pass name=value"
+            )
+        self._hparam_types = {}
+        self._model_structure = model_structure
+        for name, value in kwargs.items():
+            self.add_hparam(name, value)
+
+    def add_hparam(self, name, value):
+        """Adds a name.
+
+        ValueError: it is reserved or there already, or the value is an empty list.
+        """
+        if getattr(self, name, None) is not None:
+            raise ValueError(f"Hyperparameter name is reserved: {name}")
+        if isinstance(value, (list, tuple)):
+            if not value:
+                raise ValueError(f"Multi-valued hyperparameters cannot be empty: {name}")
+            self._hparam_types[name] = (type(value[0]), True)
+        else:
+            self._hparam_types[name] = (type(value), False)
+        setattr(self, name, value)
+
+    def set_hparam(self, name, value):
+        """Sets a known name. KeyError: unknown; ValueError: of another type."""
+        kind, is_list = self._hparam_types[name]
+        if isinstance(value, list):
+            if not is_list:
+                raise ValueError(f"Must not pass a list for single-valued parameter: {name}")
+            setattr(self, name, [self._converted(name, kind, one) for one in value])
+        else:
+            if is_list:
+                raise ValueError(f"Must pass a list for multi-valued parameter: {name}.")
+            setattr(self, name, self._converted(name, kind, value))
+
+    @staticmethod
+    def _converted(name, kind, value):
+        message = f"Could not cast hparam {name!r} of type {kind} from value {value!r}"
+        # None has no type yet, and may be left for any value.
+        if value is None or kind is type(None):
+            return value
+        if isinstance(value, bool) != (kind is bool) or isinstance(value, str) != (kind is str):
+            raise ValueError(message)
+        if issubclass(kind, numbers.Integral) and not isinstance(value, numbers.Integral):
+            raise ValueError(message)
+        if not issubclass(kind, numbers.Number) and isinstance(value, numbers.Number):
+            raise ValueError(message)
+        return kind(value)
+
+    def del_hparam(self, name):
+        """Removes a name, if it is there."""
+        if hasattr(self, name):
+            delattr(self, name)
+            del self._hparam_types[name]
+
+    def parse(self, values):
+        """Overrides from `name=value,...`; returns self. ValueError as parse_values."""
+        types = {name: kind for name, (kind, _) in self._hparam_types.items()}
+        return self.override_from_dict(parse_values(values, types))
+
+    def override_from_dict(self, values_dict):
+        """Overrides from a dict, {name: value} or {name: {index: value}} for elements of lists;
+        returns self.
+        """
+        for name, value in values_dict.items():
+            if isinstance(value, dict):
+                changed = list(getattr(self, name))
+                for index, element in value.items():
+                    changed[index] = element
+                value = changed
+            self.set_hparam(name, value)
+        return self
+
+    set_from_map = override_from_dict
+
+    def set_model_structure(self, model_structure):
+        """Keeps an object for the model's own use."""
+        self._model_structure = model_structure
+
+    def get_model_structure(self):
+        """Returns what set_model_structure was given."""
+        return self._model_structure
+
+    def to_json(self, indent=None, separators=None, sort_keys=False):
+        """Returns the values as JSON; functions are left out."""
+        values = {name: value for name, value in self.values().items() if not callable(value)}
+        return json.dumps(values, indent=indent, separators=separators, sort_keys=sort_keys)
+
+    def parse_json(self, values_json):
+        """Overrides from JSON; returns self."""
+        return self.override_from_dict(json.loads(values_json))
+
+    def values(self):
+        """Returns {name: value}."""
+        return {name: getattr(self, name) for name in self._hparam_types}
+
+    def get(self, key, default=None):
+        """Returns a value, or `default` for an unknown name (ValueError: it has another type than
+        the value).
+        """
+        if key not in self._hparam_types:
+            return default
+        kind, is_list = self._hparam_types[key]
+        if default is not None:
+            if is_list != isinstance(default, list):
+                raise ValueError(
+                    f"HParam {key!r} is of type {kind} (list: {is_list}), default is {default!r}"
+                )
+            for one in default if is_list else [default]:
+                self._converted(key, kind, one)
+        return getattr(self, key)
+
+    def __contains__(self, key):
+        return key in self._hparam_types
+
+    def __str__(self):
+        return str(sorted(self.values().items()))
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self})"

@@ -1,0 +1,11 @@
+"""`tf.contrib.util`."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__getattr__, _advice_for = _lookup(globals())
+
+constant_value = tf.get_static_value
+make_ndarray = tf.make_ndarray
+make_tensor_proto = tf.make_tensor_proto

@@ -1,0 +1,276 @@
+"""Who sees TensorFlow 1.x, and who sees TensorFlow 2.
+
+A process has one `sys.modules['tensorflow']`, and two kinds of module ask for it: the program,
+which means 1.x, and the libraries below and beside it (Keras, the Estimator package, TensorBoard,
+TensorFlow itself, whose functions import lazily), which mean 2.x. Putting the 1.x view into
+`sys.modules` would serve the first and break the second, at some later call. So `sys.modules` keeps
+the 2.x module, and `builtins.__import__`, the one place that knows the importing module, answers
+each by its own name. This covers imports at any depth and time, inside functions, `exec` and
+notebooks; rewriting the program's source while it is loaded would miss those, and would need its
+own bytecode cache.
+
+The program is whatever is not known as a 2.x library: an installed package of 1.x code (a team's
+own trainer, installed as a service does it, or `tf_metrics`) is served like a script.
+
+`importlib.import_module("tensorflow")` has no importing module, and gives the 2.x module.
+"""
+
+import builtins
+import functools
+import os
+import sys
+import threading
+import types
+from typing import Callable
+
+from estimator_bridge.tf1 import moved
+from estimator_bridge.tf1.gone import GENERAL_ADVICE, StandIn
+
+__all__ = ["TF2_PACKAGES", "TF2_PACKAGES_VARIABLE", "install", "installed", "keep_on_tf2"]
+
+# An environment variable with more such packages as are in TF2_PACKAGES, comma-separated.
+TF2_PACKAGES_VARIABLE = "ESTIMATOR_BRIDGE_TF2_PACKAGES"
+
+TF2_PACKAGES = frozenset(
+    [
+        "absl",
+        "astunparse",
+        "apache_beam",
+        "array_record",
+        "bigdl",
+        "datasets",
+        "estimator_bridge",
+        "etils",
+        "flatbuffers",
+        "flax",
+        "gast",
+        "google",
+        "grpc",
+        "h5py",
+        "horovod",
+        "importlib",
+        "jax",
+        "jaxlib",
+        "joblib",
+        "keras",
+        "keras_core",
+        "keras_cv",
+        "keras_hub",
+        "keras_nlp",
+        "keras_tuner",
+        "ml_dtypes",
+        "mlflow",
+        "numpy",
+        "onnx",
+        "opt_einsum",
+        "orbax",
+        "pandas",
+        "pickle",
+        "pkg_resources",
+        "pyarrow",
+        "pytest",
+        "_pytest",
+        "ray",
+        "runpy",
+        "scipy",
+        "seqio",
+        "setuptools",
+        "shap",
+        "sklearn",
+        "tensorboard",
+        "tensorboard_plugin_profile",
+        "tensorboardX",
+        "tensorflow",
+        "tensorflow_addons",
+        "tensorflow_data_validation",
+        "tensorflow_datasets",
+        "tensorflow_decision_forests",
+        "tensorflow_estimator",
+        "tensorflow_federated",
+        "tensorflow_graphics",
+        "tensorflow_hub",
+        "tensorflow_io",
+        "tensorflow_io_gcs_filesystem",
+        "tensorflow_metadata",
+        "tensorflow_model_analysis",
+        "tensorflow_model_optimization",
+        "tensorflow_probability",
+        "tensorflow_recommenders",
+        "tensorflow_serving",
+        "tensorflow_text",
+        "tensorflow_transform",
+        "tf_agents",
+        "tf_keras",
+        "tf_slim",
+        "tfx",
+        "tfx_bsl",
+        "torch",
+        "transformers",
+        "typeguard",
+        "wandb",
+        "wrapt",
+    ]
+)
+
+# Below these the names are TensorFlow's files, the same in both versions; elsewhere they are names
+# of the public view.
+_PRIVATE = frozenset(
+    [
+        "_api",
+        "compiler",
+        "core",
+        "distribute",
+        "dtensor",
+        "include",
+        "lite",
+        "python",
+        "security",
+        "stream_executor",
+        "tools",
+        "tsl",
+        "xla",
+    ]
+)
+
+_CONTRIB = "estimator_bridge.tf1.contrib."
+
+_tf2_packages = set(TF2_PACKAGES)
+
+
+def keep_on_tf2(packages) -> None:
+    """Adds top-level package names whose modules go on seeing TensorFlow 2."""
+    _tf2_packages.update(packages)
+    named = os.environ.get(TF2_PACKAGES_VARIABLE, "")
+    _tf2_packages.update(name.strip() for name in named.split(",") if name.strip())
+
+
+def installed() -> bool:
+    """Tells whether `import tensorflow` is being answered by importer."""
+    return isinstance(builtins.__import__, _Importer)
+
+
+def install(build_view: Callable[[], types.ModuleType]) -> None:
+    """Answers `import tensorflow` in the program's modules with the view.
+
+    Args:
+      build_view: makes it, when the first of the program's modules asks: a process that never does
+        is spared TensorFlow's import.
+    """
+    builtins.__import__ = _Importer(builtins.__import__, build_view)
+    sys.excepthook = _show
+
+
+class _Importer:
+    """`builtins.__import__`, as the module docstring describes."""
+
+    def __init__(self, original, build_view):
+        self._original = original
+        self._build_view = build_view
+        self._built = None
+        self._builder = None
+        self._lock = threading.RLock()
+        functools.update_wrapper(self, original)
+
+    @property
+    def _view(self):
+        with self._lock:
+            if self._built is None:
+                self._builder = threading.get_ident()
+                try:
+                    self._built = self._build_view()
+                finally:
+                    self._builder = None
+            return self._built
+
+    def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
+        try:
+            if level == 0 and (name == "tensorflow" or name.startswith("tensorflow.")):
+                importer = (globals or {}).get("__name__") or "__main__"
+                # What TensorFlow's own import runs meanwhile (generated code too) is not the
+                # program's.
+                building = self._builder == threading.get_ident()
+                if importer.partition(".")[0] not in _tf2_packages and not building:
+                    return self._for_program(name, globals, locals, fromlist or ())
+            return self._original(name, globals, locals, fromlist, level)
+        except BaseException as error:
+            _drop_own_frames(error)
+            raise
+
+    def _for_program(self, name, globals, locals, fromlist):
+        parts = name.split(".")[1:]
+        module = view = self._view
+        if parts and parts[0] in _PRIVATE:
+            module = moved.keras_module(name, fromlist) if fromlist else None
+            module = module or self._original(name, globals, locals, fromlist or ("__name__",), 0)
+        elif parts:
+            module = self._public(name, parts, globals, locals, fromlist)
+        if not fromlist:
+            return view
+        return _with_stand_ins(module, fromlist)
+
+    def _public(self, name, parts, globals, locals, fromlist):
+        """Returns the view's own `tensorflow.a.b`, else what TensorFlow has under that name."""
+        module = self._view
+        if parts[:2] == ["contrib", "keras"] and parts[3:4] == ["keras"]:
+            # Its private paths, contrib.keras.api.keras and contrib.keras.python.keras.
+            parts = ["keras", *parts[4:]]
+        for part in parts:
+            parent, module = module, getattr(module, part, None)
+            if not isinstance(module, types.ModuleType) and hasattr(parent, "step"):
+                # A private module may be called like the function it is imported for.
+                module = parent.step(part)
+            if module is None and hasattr(parent, "_advice_for"):
+                module = StandIn(*parent._advice_for(part))
+            if module is None and parts[0] == "contrib":
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+            if module is None:
+                return self._original(name, globals, locals, fromlist or ("__name__",), 0)
+        if not isinstance(module, types.ModuleType):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return module
+
+
+def _with_stand_ins(module, fromlist):
+    """Returns `module`, or a copy in which names that `tf.contrib` once had and has not any more
+    are stand-ins.
+    """
+    advice = getattr(module, "_advice_for", None)
+    if advice is None and module.__name__.startswith(_CONTRIB):
+        symbol = "tf." + module.__name__[len(_CONTRIB) - len("contrib.") :]
+        advice = lambda name: (f"{symbol}.{name}", GENERAL_ADVICE)  # noqa: E731
+    if advice is None:
+        return module
+    missing = [name for name in fromlist if name != "*" and not hasattr(module, name)]
+    if not missing:
+        return module
+    extended = types.ModuleType(module.__name__, module.__doc__)
+    extended.__dict__.update(module.__dict__)
+    # The package's own lookup serves the other names of the same statement.
+    extended.__getattr__ = lambda name: getattr(module, name)
+    for name in missing:
+        setattr(extended, name, StandIn(*advice(name)))
+    return extended
+
+
+def _drop_own_frames(error) -> None:
+    """Takes this module's frames out of a traceback: a nested import error reads as it does without
+    us.
+    """
+    kept = error.__traceback__
+    while kept is not None and kept.tb_next is not None:
+        if kept.tb_next.tb_frame.f_code.co_filename == __file__:
+            kept.tb_next = kept.tb_next.tb_next
+        else:
+            kept = kept.tb_next
+
+
+def _show(kind, error, traceback) -> None:
+    """`sys.excepthook`: an import that fails in the program is shown as it is without us."""
+    seen, waiting = set(), [error]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            _drop_own_frames(one)
+            waiting += [one.__cause__, one.__context__]
+    sys.__excepthook__(kind, error, error.__traceback__ or traceback)

@@ -1,0 +1,208 @@
+"""Private modules and names of TensorFlow that 1.x programs import and that have moved since."""
+
+import importlib
+import importlib.util
+import sys
+import types
+from collections.abc import Sequence
+from typing import Optional
+
+from estimator_bridge.importing import ModuleSupplier
+
+__all__ = ["MODULES", "NAMES", "TREES", "install", "keras_module", "tensorflow_v1"]
+
+# module of 1.x: where it is now. Supplied only where TensorFlow has no module of the old name.
+MODULES = {
+    "tensorflow.python.ops.spectral_ops": "tensorflow.python.ops.signal.fft_ops",
+    "tensorflow.python.summary.event_accumulator": (
+        "tensorboard.backend.event_processing.event_accumulator"
+    ),
+    "tensorflow.python.training.distribute": "tensorflow.python.distribute.distribute_lib",
+    "tensorflow.python.training.distribution_strategy_context": (
+        "tensorflow.python.distribute.distribute_lib"
+    ),
+    "tensorflow.python.training.gen_training_ops": "tensorflow.python.ops.gen_training_ops",
+    "tensorflow.python.training.training_ops": "tensorflow.python.ops.gen_training_ops",
+}
+
+TREES = {
+    "tensorflow.python.training.checkpointable": "tensorflow.python.trackable",
+    "tensorflow.python.training.tracking": "tensorflow.python.trackable",
+}
+
+# Modules that have left the two trees. The import statement asks for them by the new names of the
+# trees as well.
+for _old, _new in {
+    "graph_view": "tensorflow.python.checkpoint.graph_view",
+    "tracking": "tensorflow.python.trackable.autotrackable",
+    "util": "tensorflow.python.checkpoint.checkpoint",
+}.items():
+    for _tree in ("tensorflow.python.trackable", *TREES):
+        MODULES[f"{_tree}.{_old}"] = _new
+
+_KERAS = {
+    "tensorflow.python.keras": ("{api}", "{source}"),
+    "tensorflow.python.keras._impl.keras": ("{api}", "{source}"),
+    "tensorflow.python.layers": ("{source}.legacy_tf_layers",),
+}
+
+# Where a module of Keras has been divided or renamed, its classes are in these public ones.
+_KERAS_PUBLIC = {"engine": ("{api}.layers", "{api}"), "layers": ("{api}.layers",)}
+
+_FEATURE_LAYERS = {
+    "DenseFeatures": "v1.keras.layers.DenseFeatures",
+    "SequenceFeatures": "v1.keras.experimental.SequenceFeatures",
+}
+
+# module: names that 1.x had in it, with the module (or the path below tf.compat.v1) where they are
+# now. Set only where missing.
+NAMES = {
+    "tensorflow.python.feature_column.feature_column_lib": _FEATURE_LAYERS,
+    "tensorflow.python.feature_column.feature_column_v2": _FEATURE_LAYERS,
+    "tensorflow.python.framework.ops": {
+        "Tensor": "tensorflow.python.framework.tensor.Tensor",
+        "IndexedSlices": "tensorflow.python.framework.indexed_slices.IndexedSlices",
+        "convert_to_tensor_or_indexed_slices": (
+            "tensorflow.python.framework.indexed_slices.convert_to_tensor_or_indexed_slices"
+        ),
+        "convert_n_to_tensor_or_indexed_slices": (
+            "tensorflow.python.framework.indexed_slices.convert_n_to_tensor_or_indexed_slices"
+        ),
+        "convert_to_tensor": "v1.convert_to_tensor",
+        "register_tensor_conversion_function": "v1.register_tensor_conversion_function",
+        "register_dense_tensor_like_type": f"{__name__}.register_dense_tensor_like_type",
+    },
+    "tensorflow.python.framework.graph_util": {
+        "convert_variables_to_constants": "v1.graph_util.convert_variables_to_constants",
+    },
+    "tensorflow.python.framework.tensor_util": {
+        "make_ndarray": "tensorflow.python.framework.tensor_util.MakeNdarray",
+    },
+    "tensorflow.python.ops.array_ops": {
+        "parallel_stack": "v1.parallel_stack",
+        "stack": "v1.stack",
+        "unstack": "v1.unstack",
+    },
+    "tensorflow.python.ops.metrics_impl": {
+        "_aggregate_across_towers": (
+            "tensorflow.python.ops.metrics_impl._aggregate_across_replicas"
+        ),
+        "_safe_div": "v1.div_no_nan",
+    },
+    "tensorflow.python.ops.rnn_cell_impl": {
+        "_Linear": "estimator_bridge.tf1.contrib.rnn_linear.Linear",
+        "_RNNCell": "v1.nn.rnn_cell.RNNCell",
+        "_linear": "estimator_bridge.tf1.contrib.rnn_linear.linear",
+    },
+    "tensorflow.python.ops.variable_scope": {
+        "disable_resource_variables": "v1.disable_resource_variables",
+        "enable_resource_variables": "v1.enable_resource_variables",
+        "resource_variables_enabled": "v1.resource_variables_enabled",
+    },
+    "tensorflow.python.util.tf_export": {
+        "estimator_export": (
+            "tensorflow_estimator.python.estimator.estimator_export.estimator_export"
+        ),
+    },
+    "tensorflow.python.ops.variables": {
+        "RefVariable": "tensorflow.python.ops.ref_variable.RefVariable",
+        "VariableV1": "v1.Variable",
+        "is_variable_initialized": "v1.is_variable_initialized",
+    },
+    "tensorflow.python.ops.control_flow_ops": {
+        "Assert": "v1.Assert",
+        "case": "v1.case",
+        "cond": "v1.cond",
+        "while_loop": "v1.while_loop",
+    },
+    "tensorflow.python.data.ops.dataset_ops": {
+        "Options": "v1.data.Options",
+    },
+    "tensorflow.python.pywrap_tensorflow": {
+        "NewCheckpointReader": "v1.train.NewCheckpointReader",
+    },
+    "tensorflow.python.util.nest": {
+        "is_sequence": "tensorflow.python.util.nest.is_nested",
+    },
+}
+
+
+def _exists(fullname: str) -> bool:
+    try:
+        return importlib.util.find_spec(fullname) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def install() -> None:
+    """Supplies the old names that this TensorFlow lacks."""
+    supplier = ModuleSupplier()
+    for old, new in MODULES.items():
+        if not _exists(old):
+            supplier.supply(old, new)
+    for old, new in TREES.items():
+        if not _exists(old):
+            supplier.supply_tree(old, new)
+    sys.meta_path.insert(0, supplier)
+    for module_name, names in NAMES.items():
+        module = importlib.import_module(module_name)
+        for name, home in names.items():
+            if not hasattr(module, name):
+                setattr(module, name, _find(home))
+
+
+def register_dense_tensor_like_type(tensor_type: type) -> None:
+    """Does nothing: every object that converts to a tensor is taken for one today."""
+
+
+def _find(home: str):
+    parent, _, name = home.rpartition(".")
+    if parent == "v1" or parent.startswith("v1."):
+        parent = parent.replace("v1", "tensorflow.compat.v1", 1)
+    head, *attributes = parent.split(".")
+    module = importlib.import_module(head)
+    if not parent.startswith("tensorflow.compat"):
+        return getattr(importlib.import_module(parent), name)
+    for attribute in [*attributes, name]:
+        module = getattr(module, attribute)
+    return module
+
+
+def keras_module(name: str, fromlist: Sequence[str]) -> Optional[types.ModuleType]:
+    """Returns the module of Keras 2 that a 1.x program means by a private name, or None.
+
+    `tensorflow.python.keras` and `tensorflow.python.layers` are still there, but as a remnant that
+    TensorFlow keeps for itself, without most layers; its classes do not mix with those of
+    `tf.keras`.
+
+    Args:
+      name: the imported module's full name.
+      fromlist: the names that the import statement takes from it.
+    """
+    # The longest that fits, for one of them is inside of another.
+    fitting = [p for p in _KERAS if name == p or name.startswith(p + ".")]
+    prefix = max(fitting, key=len, default=None)
+    if prefix is None:
+        return None
+    v1_keras = tensorflow_v1().keras
+    # Touching it resolves TensorFlow's lazy loader, whose name then tells which Keras 2 it is.
+    v1_keras.layers  # noqa: B018
+    api = v1_keras.__name__
+    source = api.split(".")[0] + ".src"
+    rest = name[len(prefix) :]
+    places = [place + rest for place in _KERAS[prefix]]
+    if "keras" in prefix:
+        places += _KERAS_PUBLIC.get(rest.split(".")[1] if rest else "", ())
+    for place in places:
+        candidate = place.format(api=api, source=source)
+        if not _exists(candidate):
+            continue
+        module = importlib.import_module(candidate)
+        if all(hasattr(module, wanted) or _exists(f"{candidate}.{wanted}") for wanted in fromlist):
+            return module
+    return None
+
+
+def tensorflow_v1() -> types.ModuleType:
+    """Returns `tf.compat.v1`."""
+    return importlib.import_module("tensorflow").compat.v1

@@ -1,0 +1,29 @@
+"""Shapes as 1.x took them: a dimension may be a float that is a whole number."""
+
+import functools
+
+import numpy as np
+
+__all__ = ["install"]
+
+
+@functools.cache
+def install() -> None:
+    """Lets a dimension be given as `16 / 2`, which programs written for Python 2 are full of.
+
+    A float that is no whole number is a ValueError, as it was; 2.x refuses every float.
+    """
+    from tensorflow.python.framework import tensor_shape
+
+    construct = tensor_shape.Dimension.__init__
+
+    @functools.wraps(construct)
+    def construct_from_number(self, value):
+        if isinstance(value, (float, np.floating)):
+            whole = int(value)
+            if whole != value:
+                raise ValueError(f"Ambiguous dimension: {value}")
+            value = whole
+        construct(self, value)
+
+    tensor_shape.Dimension.__init__ = construct_from_number

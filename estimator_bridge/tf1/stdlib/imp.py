@@ -1,0 +1,62 @@
+"""`imp`, by which programs loaded a configuration or a model from a file of Python code."""
+
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import types
+from importlib import reload
+
+__all__ = ["find_module", "load_module", "load_source", "new_module", "reload"]
+
+PY_SOURCE, PY_COMPILED, C_EXTENSION, PKG_DIRECTORY, C_BUILTIN = 1, 2, 3, 5, 6
+
+
+def new_module(name):
+    """Returns an empty module, which is not put into sys.modules."""
+    return types.ModuleType(name)
+
+
+def load_source(name, pathname, file=None):
+    """Runs a source file, whatever its suffix, as the module `name`, and returns the module.
+
+    A module of that name that has been loaded before is run into again, as it was by `imp`.
+    """
+    loader = importlib.machinery.SourceFileLoader(name, pathname)
+    spec = importlib.util.spec_from_file_location(name, pathname, loader=loader)
+    module = sys.modules.get(name) or importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    loader.exec_module(module)
+    return module
+
+
+def find_module(name, path=None):
+    """Looks for a top-level module in the folders `path`, else in sys.path.
+
+    Returns: (open file or None, its path, (suffix, mode, kind)), for load_module.
+
+    Raises: ImportError: there is none.
+    """
+    spec = importlib.machinery.PathFinder.find_spec(name, path)
+    if spec is None and path is None and name in sys.builtin_module_names:
+        return None, None, ("", "", C_BUILTIN)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"No module named {name!r}", name=name)
+    if spec.submodule_search_locations:
+        return None, os.path.dirname(spec.origin), ("", "", PKG_DIRECTORY)
+    suffix = os.path.splitext(spec.origin)[1]
+    if suffix == ".py":
+        # The caller closes it, as it did then.
+        return open(spec.origin, encoding="utf-8"), spec.origin, (suffix, "r", PY_SOURCE)
+    return None, spec.origin, (suffix, "rb", PY_COMPILED if suffix == ".pyc" else C_EXTENSION)
+
+
+def load_module(name, file, pathname, description):
+    """Loads what find_module has found, under the given name."""
+    kind = description[2]
+    if kind == PY_SOURCE:
+        return load_source(name, pathname)
+    if kind == PKG_DIRECTORY:
+        return load_source(name, os.path.join(pathname, "__init__.py"))
+    return importlib.import_module(name)

@@ -1,0 +1,93 @@
+"""The 1.x view: the module that a TensorFlow 1.x program gets for `import tensorflow as tf`.
+
+Nearly all of it is `tf.compat.v1`, which TensorFlow still ships whole. The view adds what compat.v1
+has not (`contrib`, `examples`, the private packages as attributes) and what programs compare
+(`__version__`).
+"""
+
+import importlib
+import sys
+import types
+
+from estimator_bridge.tf1 import app, flags
+
+__all__ = ["VERSION", "View", "build"]
+
+# The last 1.x release. Programs compare it ("at least 1.4", "starts with 1."); the one truly in use
+# is in `tf.version.GIT_VERSION` and in what `doctor` prints.
+VERSION = "1.15.5"
+
+_LAZY = {
+    "contrib": "estimator_bridge.tf1.contrib",
+    "examples": "estimator_bridge.tf1.examples",
+    "pywrap_tensorflow": "tensorflow.python.pywrap_tensorflow",
+}
+
+
+class View(types.ModuleType):
+    """`tensorflow` as 1.x had it: what it sets itself, else `tf.compat.v1`, else the private
+    package of that name.
+    """
+
+    def __init__(self, tensorflow, v1):
+        super().__init__("tensorflow", tensorflow.__doc__)
+        self.__dict__.update(
+            _tensorflow=tensorflow,
+            _v1=v1,
+            __file__=tensorflow.__file__,
+            __path__=tensorflow.__path__,
+            __spec__=tensorflow.__spec__,
+            __loader__=tensorflow.__loader__,
+            __package__="tensorflow",
+        )
+
+    def __getattr__(self, name):
+        if name in _LAZY:
+            value = importlib.import_module(_LAZY[name])
+        elif (
+            name in ("python", "core", "tools", "compiler") and f"tensorflow.{name}" in sys.modules
+        ):
+            value = sys.modules[f"tensorflow.{name}"]
+        else:
+            try:
+                value = getattr(self._v1, name)
+            except AttributeError:
+                message = f"module 'tensorflow' (the 1.x view) has no attribute {name!r}"
+                if hasattr(self._tensorflow, name):
+                    message += (
+                        f"; TensorFlow 2 has it: from tensorflow.compat import v2, then v2.{name}"
+                    )
+                raise AttributeError(message) from None
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self):
+        return sorted({*self.__dict__, *_LAZY, *dir(self._v1)})
+
+
+def _with(module, **changed):
+    """Returns a copy of a module of the API with some names changed, its lazy attributes kept."""
+    copy = types.ModuleType(module.__name__, module.__doc__)
+    copy.__dict__.update(module.__dict__)
+    copy.__dict__.update(changed)
+    copy.__getattr__ = lambda name: getattr(module, name)
+    return copy
+
+
+def build(tensorflow) -> View:
+    """Switches TensorFlow to 1.x behaviour and returns the view.
+
+    `disable_v2_behavior` means: graph mode, reference variables, 1.x control flow, and shapes made
+    of Dimension objects.
+
+    Args:
+      tensorflow: the 2.x module, with tf.estimator and Keras 2 in place.
+    """
+    v1 = tensorflow.compat.v1
+    v1.disable_v2_behavior()
+    view = View(tensorflow, v1)
+    view.__version__ = view.VERSION = VERSION
+    view.version = _with(v1.version, VERSION=VERSION)
+    view.flags = flags.as_in_1x(v1.flags)
+    view.app = app.as_in_1x(v1.app, view.flags)
+    return view

@@ -1,0 +1,82 @@
+"""Which TensorFlow is installed, read without importing it.
+
+Whatever must happen before TensorFlow is imported (which Keras it loads, say) has to know the
+version first.
+"""
+
+import importlib.metadata
+import re
+import sys
+from typing import NamedTuple, Optional
+
+__all__ = [
+    "ESTIMATOR_REMOVED_IN",
+    "SUPPORTED",
+    "Supported",
+    "installed",
+    "installed_tensorflow",
+    "parse",
+]
+
+# Names under which builds of TensorFlow are published. The import name is always `tensorflow`.
+_DISTRIBUTIONS = (
+    "tensorflow",
+    "tensorflow-cpu",
+    "tensorflow-intel",
+    "tensorflow-macos",
+    "tensorflow-gpu",
+    "tensorflow-rocm",
+    "intel-tensorflow",
+    "tensorflow-cpu-aws",
+    "tf-nightly",
+    "tf-nightly-cpu",
+)
+
+ESTIMATOR_REMOVED_IN = (2, 16)
+
+
+class Supported(NamedTuple):
+    """One TensorFlow version that the bridge is tested on, and what has to be installed with it.
+
+    Attributes:
+      tensorflow: the tested patch release.
+      python: the first and last Python (major, minor) for which it has a wheel.
+      also: requirements that hold for it, as pip takes them.
+    """
+
+    tensorflow: str
+    python: tuple[tuple[int, int], tuple[int, int]]
+    also: tuple[str, ...]
+
+
+SUPPORTED = (
+    Supported("2.15.1", ((3, 9), (3, 11)), ("tensorflow-estimator==2.15.0", "numpy<2")),
+    Supported("2.16.2", ((3, 9), (3, 12)), ("tf-keras==2.16.*", "numpy<2")),
+    Supported("2.17.1", ((3, 9), (3, 12)), ("tf-keras==2.17.*", "numpy<2")),
+    Supported("2.18.1", ((3, 9), (3, 12)), ("tf-keras==2.18.*",)),
+    Supported("2.19.1", ((3, 9), (3, 12)), ("tf-keras==2.19.*",)),
+    Supported("2.20.0", ((3, 9), (3, 13)), ("tf-keras==2.20.*", "protobuf<7")),
+    Supported("2.21.0", ((3, 10), (3, 13)), ("tf-keras==2.21.*",)),
+)
+
+
+def parse(version: str) -> tuple[int, ...]:
+    """Turns `2.16.2rc1` into `(2, 16, 2)`: the leading numbers, for comparing."""
+    found = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in found.group().split(".")) if found else ()
+
+
+def installed(distribution: str) -> Optional[str]:
+    """Returns the version of an installed distribution, or None."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def installed_tensorflow() -> Optional[str]:
+    """Returns the version of TensorFlow, imported or only installed; None if there is none."""
+    version = getattr(sys.modules.get("tensorflow"), "__version__", None)
+    if version:
+        return version
+    return next(filter(None, map(installed, _DISTRIBUTIONS)), None)

@@ -1,0 +1,396 @@
+"""Data, schemas and runs that the tests of both packages share."""
+
+import csv
+import gzip
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from trainer.processes import SHARING
+
+ROOT = Path(__file__).parents[1]
+SHARED = ROOT.parent / "shared" / "data"
+
+# Files that take minutes, most of them waiting for processes of their own. With two workers that
+# take a file at a time, one of these at the end would leave the other worker idle.
+LONG = (
+    "tests/integration/",
+    "tests/trainer/storage/",
+    "tests/trainer/vertex/",
+    "tests/trainer/test_evaluator.py",
+    "tests/trainer/test_launch.py",
+    "tests/estimator_bridge/test_tf1.py",
+    "tests/estimator_bridge/test_convert",
+    "tests/estimator_bridge/test_verify.py",
+    "tests/estimator_bridge/test_migration_guide.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Long files first; each file's tests stay together and in order."""
+
+    def is_short(item):
+        return not item.path.relative_to(ROOT).as_posix().startswith(LONG)
+
+    items.sort(key=is_short)
+
+
+CITIES = ["Ulm", "Bonn", "Köln"]
+JOBS = ["baker", 'cook, "head"', "two\nlines", "nurse", "smith", "clerk"]
+# Label column → how a schema describes it.
+LABELS = {
+    "price": {"column": "price"},
+    "bought": {"column": "bought", "vocabulary": ["no", "yes"]},
+    "flag": {"column": "flag", "num_classes": 2},
+    "grade": {"column": "grade", "num_classes": 3},
+    "size": {"column": "size", "vocabulary": [10, 20, 30]},
+    "colour": {"column": "colour", "vocabulary": ["red", "green", "blue"]},
+}
+
+
+def make_rows(num_rows, seed=0, missing=True):
+    """Rows of a made-up shop as dicts; None is a missing value."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for index in range(num_rows):
+        age = float(np.float32(rng.uniform(18, 80)))
+        hours = int(rng.integers(0, 60))
+        city = str(rng.choice([*CITIES, "Rom", "Prag"]))
+        score = (age - 49) / 18 + (1.5 if city == "Ulm" else -0.5) + rng.normal(0, 0.3)
+        third = int(score > -0.6) + int(score > 0.6)
+        row = {
+            "id": f"r{index:05d}",
+            "age": age,
+            "hours": hours,
+            "city": city,
+            "job": str(rng.choice(JOBS)),
+            "level": int(rng.integers(0, 5)),
+            "w": float(np.float32(rng.uniform(0.5, 2))),
+            "price": float(np.float32(5 * score)),
+            "bought": "yes" if score > 0 else "no",
+            "flag": int(score > 0),
+            "grade": third,
+            "size": (third + 1) * 10,
+            "colour": ("red", "green", "blue")[third],
+        }
+        if missing:
+            for name, share in (("age", 0.1), ("hours", 0.1), ("city", 0.1), ("job", 0.05)):
+                if rng.random() < share:
+                    row[name] = None
+        rows.append(row)
+    return rows
+
+
+def make_schema_values(label="bought", weight=False, key=True):
+    """The schema of make_rows as YAML would give it, for one of LABELS."""
+    columns = {
+        "id": {"type": "string", "use": []},
+        "age": {"type": "float", "default": "mean", "buckets": [30, 40, 50, 60, 70]},
+        "hours": {"type": "int", "default": 40},
+        "city": {"type": "string", "vocabulary": CITIES, "oov_buckets": 2},
+        "job": {"type": "string", "hash_buckets": 20, "embedding": 3},
+        "level": {"type": "int", "identities": 5},
+        "w": {"type": "float", "use": []},
+        "price": {"type": "float", "use": []},
+        "bought": {"type": "string", "use": []},
+        "flag": {"type": "int", "use": []},
+        "grade": {"type": "int", "use": []},
+        "size": {"type": "int", "use": []},
+        "colour": {"type": "string", "use": []},
+    }
+    values = {
+        "columns": columns,
+        "label": LABELS[label],
+        "crosses": [{"columns": ["age", "city"], "hash_buckets": 30}],
+    }
+    if weight:
+        values["weight"] = "w"
+    if key:
+        values["key"] = "id"
+    return values
+
+
+def write_csv(path, rows, header=True, delimiter=",", compress=False):
+    """Writes rows as CSV; None becomes an empty field."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    if header:
+        writer.writerow(rows[0])
+    for row in rows:
+        writer.writerow(["" if value is None else value for value in row.values()])
+    content = text.getvalue().encode()
+    Path(path).write_bytes(gzip.compress(content) if compress else content)
+    return str(path)
+
+
+def write_parquet(path, rows, types=None, row_group_size=None):
+    """Writes rows as Parquet; `types` gives an Arrow type for some columns."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    arrays = {}
+    for name in rows[0]:
+        array = pa.array([row[name] for row in rows])
+        wanted = (types or {}).get(name)
+        if wanted is not None:
+            array = array.dictionary_encode() if wanted == "dictionary" else array.cast(wanted)
+        arrays[name] = array
+    pa.parquet.write_table(pa.table(arrays), str(path), row_group_size=row_group_size)
+    return str(path)
+
+
+def to_example(row):
+    """A row as a serialized tf.Example; None leaves the feature out."""
+    from estimator_bridge import tf
+
+    features = {}
+    for name, value in row.items():
+        if isinstance(value, str):
+            kind = {"bytes_list": tf.train.BytesList(value=[value.encode()])}
+        elif isinstance(value, bytes):
+            kind = {"bytes_list": tf.train.BytesList(value=[value])}
+        elif isinstance(value, int):
+            kind = {"int64_list": tf.train.Int64List(value=[value])}
+        elif isinstance(value, float):
+            kind = {"float_list": tf.train.FloatList(value=[value])}
+        else:
+            continue
+        features[name] = tf.train.Feature(**kind)
+    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+
+
+def write_tfrecord(path, rows, compress=False):
+    """Writes rows as TFRecord of tf.Example."""
+    from estimator_bridge import tf
+
+    options = "GZIP" if compress else ""
+    with tf.io.TFRecordWriter(str(path), options) as writer:
+        for row in rows:
+            writer.write(to_example(row))
+    return str(path)
+
+
+class Make:
+    """The functions above, for tests: a conftest cannot be imported."""
+
+    labels = LABELS
+    cities = CITIES
+    root = ROOT
+    rows = staticmethod(make_rows)
+    schema_values = staticmethod(make_schema_values)
+    csv = staticmethod(write_csv)
+    parquet = staticmethod(write_parquet)
+    tfrecord = staticmethod(write_tfrecord)
+    example = staticmethod(to_example)
+
+    @staticmethod
+    def schema(label="bought", **options):
+        """The validated schema of make_rows."""
+        from trainer.schema import Schema
+
+        return Schema.model_validate(make_schema_values(label, **options))
+
+    @staticmethod
+    def yaml(path, values):
+        """Writes values as YAML; returns the path as text."""
+        import yaml
+
+        Path(path).write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+        return str(path)
+
+    @staticmethod
+    def config(job_dir="unused", rows=None, eval_rows=None, **sections):
+        """A configuration: data files, and sections as dicts of their options."""
+        from trainer.config import Config
+
+        data = dict(sections.pop("data", {}))
+        if rows is not None:
+            eval_rows = rows if eval_rows is None else eval_rows
+            data["train"] = [str(path) for path in np.atleast_1d(rows)]
+            data["eval"] = [str(path) for path in np.atleast_1d(eval_rows)]
+        return Config.model_validate({"job_dir": str(job_dir), "data": data, **sections})
+
+    @staticmethod
+    def prepare(config, schema):
+        """Looks at the data of a configuration, as a run does first."""
+        from trainer import job
+        from trainer.console import Console
+
+        return job.prepare(config, schema, Console(quiet=True))
+
+    @staticmethod
+    def is_running(pid):
+        """Whether a process is there that has not ended, whether it was waited for or not."""
+        try:
+            os.kill(pid, 0)
+            path = Path(f"/proc/{pid}/stat")
+            return not path.exists() or path.read_text().rpartition(")")[2].split()[0] != "Z"
+        except (ProcessLookupError, FileNotFoundError):
+            return False
+
+    @staticmethod
+    def run(config, schema, console=None):
+        """Trains in this process; returns (job, result)."""
+        from trainer import job, run
+        from trainer.console import Console
+        from trainer.signals import SignalWatch
+
+        console = console or Console(quiet=True)
+        Path(config.job_dir).mkdir(parents=True, exist_ok=True)
+        prepared = job.prepare(config, schema, console)
+        return prepared, run.train_and_evaluate(prepared, console, SignalWatch())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_home(tmp_path_factory):
+    """What programs keep for later runs is kept for this run of the tests alone."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache_home"))
+    yield Path(os.environ["XDG_CACHE_HOME"])
+    os.environ.pop("XDG_CACHE_HOME")
+    if before is not None:
+        os.environ["XDG_CACHE_HOME"] = before
+
+
+@pytest.fixture(scope="session")
+def make():
+    return Make
+
+
+class Finished(subprocess.CompletedProcess):
+    """A finished process whose standard error is also there as lines."""
+
+    @property
+    def errors(self):
+        return self.stderr.splitlines()
+
+
+def _environment(extra=None):
+    # Nothing of the machine's own cluster or log settings may leak in.
+    names = ("TF_CONFIG", "CLUSTER_SPEC", "TF_CPP_MIN_LOG_LEVEL", "TF_USE_LEGACY_KERAS")
+    kept = {name: value for name, value in os.environ.items() if name not in names}
+    own = {"PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg", **SHARING}
+    return {**kept, **own, **(extra or {})}
+
+
+@pytest.fixture(scope="session")
+def run_module():
+    """run_module("trainer.task", "--flag=...", cwd=...) → the finished process."""
+
+    def run(module, *args, cwd=None, timeout=300, env=None):
+        done = subprocess.run(
+            [sys.executable, "-m", module, *args],
+            cwd=cwd or ROOT,
+            env=_environment(env),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        return Finished(done.args, done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def start_module():
+    """Starts a module as a process in the background; ends it after the test if it still runs."""
+    started = []
+
+    def start(module, *args, cwd=None, env=None):
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *args],
+            cwd=cwd or ROOT,
+            env=_environment(env),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory):
+    """A folder with train.csv and eval.csv of make_rows and one schema file for each label."""
+    folder = tmp_path_factory.mktemp("shop")
+    write_csv(folder / "train.csv", make_rows(600, seed=1))
+    write_csv(folder / "eval.csv", make_rows(200, seed=2))
+    for label in LABELS:
+        Make.yaml(folder / f"{label}.yaml", make_schema_values(label))
+    return folder
+
+
+class Trained(NamedTuple):
+    """A finished small job: do not change its folder, copy it."""
+
+    config: Any
+    schema: Any
+    job: Any
+    result: Any
+    folder: Path
+
+    def read(self, kind):
+        """Lines of the ledger: train or eval."""
+        from trainer.ledger import Ledger
+
+        return Ledger(str(self.folder)).read(kind)
+
+    @property
+    def export(self):
+        """Path of the final export."""
+        return self.result.exports["final"][-1]
+
+
+@pytest.fixture(scope="session")
+def trained(shop, tmp_path_factory):
+    """trained(kind, label, **sections) → Trained; each combination is trained once a session."""
+    done = {}
+
+    def train(kind="wide_deep", label="bought", weight=False, **sections):
+        key = (kind, label, weight, repr(sections))
+        if key not in done:
+            folder = tmp_path_factory.mktemp(f"{kind}-{label}")
+            options = {
+                "model": {"type": kind, "hidden_units": [8], **sections.pop("model", {})},
+                "train": {
+                    "max_steps": 60,
+                    "batch_size": 50,
+                    "learning_rate": 0.2,
+                    **sections.pop("train", {}),
+                },
+                "run": {
+                    "save_checkpoints_steps": 1000,
+                    "log_step_count_steps": 10,
+                    **sections.pop("run", {}),
+                },
+                "export": {"exporters": ["final"], **sections.pop("export", {})},
+                **sections,
+            }
+            config = Make.config(folder, shop / "train.csv", shop / "eval.csv", **options)
+            schema = Make.schema(label, weight=weight)
+            job, result = Make.run(config, schema)
+            done[key] = Trained(config, schema, job, result, folder)
+        return done[key]
+
+    return train
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """Folder of the real data sets; skips where they are absent."""
+    if not SHARED.is_dir():
+        pytest.skip(f"{SHARED} is absent")
+    return SHARED

@@ -1,0 +1,82 @@
+"""What Python and NumPy have dropped since: programs use it as they did."""
+
+# ruff: noqa: UP005
+
+import collections
+import configparser
+import imghdr
+import imp
+import inspect
+import io
+import pipes
+import time
+import unittest
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+
+def test_numpy_has_its_old_names():
+    assert np.float is float and np.int is int and np.object is object
+    assert np.asscalar(np.array([3])) == 3
+    assert np.PINF > 0 > np.NINF and np.round_(1.26, 1) == 1.3
+    assert np.asfarray([1, 2]).dtype == np.float64
+    assert np.asfarray([1, 2], np.float32).dtype == np.float32
+    assert np.in1d([[1, 2], [3, 4]], [2, 3]).tolist() == [False, True, True, False]
+    assert np.trapz([0, 1, 2]) == 2 and np.row_stack([[1], [2]]).shape == (2, 1)
+
+
+def test_arrays_go_to_strings_and_back():
+    image = np.arange(6, dtype=np.int16).reshape(2, 3)
+    assert image.tostring() == image.tobytes() and image.T.tostring("F") == image.tobytes()
+    assert np.float32(2).tostring() == np.float32(2).tobytes()
+    read = np.fromstring(image.tostring(), dtype=np.int16)
+    read[0] = 9  # a copy, which can be written to
+    assert read.tolist() == [9, 1, 2, 3, 4, 5]
+    assert np.fromstring("abc", np.uint8).tolist() == [97, 98, 99]
+    assert np.fromstring("1 2 3", dtype=int, sep=" ").tolist() == [1, 2, 3]
+    feature = tf.train.Feature(bytes_list=tf.train.BytesList(value=[image.tostring()]))
+    assert feature.bytes_list.value[0] == image.tobytes()
+
+
+def test_the_standard_library_has_its_old_names():
+    assert list(xrange(2)) == [0, 1]  # noqa: F821
+    assert issubclass(dict, collections.Mapping)
+    assert inspect.getargspec(lambda a, b=1: None).args == ["a", "b"]
+    parser = configparser.SafeConfigParser()
+    parser.readfp(io.StringIO("[job]\nsteps=3\n"))
+    assert parser.getint("job", "steps") == 3
+    assert pipes.quote("a b") == "'a b'"
+    assert time.clock() >= 0
+
+
+def test_imp_loads_a_file(tmp_path):
+    path = tmp_path / "settings.conf"
+    path.write_text("STEPS = 3\nNAME = __name__\n", encoding="utf-8")
+    module = imp.load_source("settings_of_this_check", str(path))
+    assert (module.STEPS, module.NAME) == (3, "settings_of_this_check")
+    (tmp_path / "found.py").write_text("X = 1\n", encoding="utf-8")
+    file, name, description = imp.find_module("found", [str(tmp_path)])
+    with file:
+        assert imp.load_module("found_again", file, name, description).X == 1
+    with pytest.raises(ImportError, match="absent"):
+        imp.find_module("absent", [str(tmp_path)])
+
+
+def test_imghdr_tells_kinds(tmp_path):
+    with tf.Session() as session:
+        image = np.zeros([4, 4, 3], np.uint8)
+        jpeg, png = session.run([tf.image.encode_jpeg(image), tf.image.encode_png(image)])
+    (tmp_path / "a.jpg").write_bytes(jpeg)
+    assert imghdr.what(str(tmp_path / "a.jpg")) == "jpeg"
+    assert imghdr.what(None, h=png) == "png"
+    assert imghdr.what(io.BytesIO(b"no image")) is None
+
+
+class OldAssertions(unittest.TestCase):
+    def test_old_assertions(self):
+        self.assertEquals(1, 1)
+        self.assertRegexpMatches("abc", "b")
+        with self.assertRaisesRegexp(ValueError, "bad"):
+            raise ValueError("bad")

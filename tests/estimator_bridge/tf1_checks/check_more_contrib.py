@@ -1,0 +1,307 @@
+"""Parts of tf.contrib that fewer programs used."""
+
+import numpy as np
+import pytest
+import sklearn.metrics
+import tensorflow as tf
+
+contrib = tf.contrib
+
+
+def numbers(*shape, seed=0):
+    return np.random.RandomState(seed).normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["CudnnLSTM", "CudnnGRU"])
+@pytest.mark.parametrize("direction", ["unidirectional", "bidirectional"])
+def test_cudnn_layers(kind, direction):
+    layer = getattr(contrib.cudnn_rnn, kind)(2, 4, direction=direction, dropout=0.3)
+    inputs = tf.constant(numbers(5, 3, 6))
+    outputs, state = layer(inputs, training=False)
+    again, _ = layer(tf.transpose(inputs, [1, 0, 2]), state, time_major=False, training=True)
+    ways = layer.num_dirs
+    assert outputs.shape.as_list() == [5, 3, 4 * ways]
+    assert [part.shape.as_list() for part in state] == [[2 * ways, 3, 4]] * len(state)
+    names = [variable.name for variable in layer.trainable_variables]
+    assert len(names) == len(tf.trainable_variables()) == 2 * ways * (2 if "LSTM" in kind else 6)
+    part = "multi_rnn_cell/cell_0" if ways == 1 else "bidirectional_rnn/fw"
+    cell = f"cudnn_compatible_{kind[5:].lower()}_cell"
+    assert any(part in name and cell in name for name in names), names
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        outputs, state, again = session.run([outputs, state, again])
+    assert again.shape == (3, 5, 4 * ways)
+    # The last layer's final h, forward, is its last output.
+    np.testing.assert_allclose(outputs[-1, :, :4], state[0][-ways], atol=1e-6)
+
+
+def test_cudnn_lstm_is_an_lstm_without_the_forget_bias(run):
+    inputs = tf.constant(numbers(4, 2, 3))
+    start = tf.constant_initializer(0.1)
+    with tf.variable_scope("a", initializer=start):
+        layer = contrib.cudnn_rnn.CudnnLSTM(1, 5, kernel_initializer=start)
+        got, (h, c) = layer(inputs)
+    with tf.variable_scope("b", initializer=start):
+        cell = tf.nn.rnn_cell.LSTMCell(5, forget_bias=0.0)
+        want, state = tf.nn.dynamic_rnn(cell, inputs, dtype=tf.float32, time_major=True)
+    got, want, h, c, state = run([got, want, h, c, state])
+    np.testing.assert_allclose(got, want, atol=1e-6)
+    np.testing.assert_allclose([c[0], h[0]], [state.c, state.h], atol=1e-6)
+
+
+def test_linear_of_custom_cells(run):
+    from tensorflow.contrib.rnn.python.ops.core_rnn_cell import _linear
+    from tensorflow.python.ops.rnn_cell_impl import _Linear
+
+    one, two = tf.constant(numbers(2, 3)), tf.constant(numbers(2, 4, seed=1))
+    with tf.variable_scope("cell"):
+        out = _linear([one, two], 5, True)
+    with tf.variable_scope("cell", reuse=True):
+        again = _Linear([one, two], 5, True)([one, two])
+    assert [v.name for v in tf.trainable_variables()] == ["cell/kernel:0", "cell/bias:0"]
+    out, again = run([out, again])
+    assert out.shape == (2, 5)
+    np.testing.assert_array_equal(out, again)
+    with pytest.raises(ValueError, match="2D"):
+        _linear(tf.zeros([2, 3, 4]), 5, False)
+
+
+def test_pearson_correlation_and_covariance():
+    a, b = numbers(30), numbers(30, seed=1) + 0.5 * numbers(30)
+    p, label = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
+    pearson = contrib.metrics.streaming_pearson_correlation(p, label)
+    covariance = contrib.metrics.streaming_covariance(p, label)
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        assert np.isnan(session.run(covariance[0]))
+        for i in range(0, 30, 10):
+            feed = {p: a[i : i + 10], label: b[i : i + 10]}
+            updated = session.run([pearson[1], covariance[1]], feed)
+        values = session.run([pearson[0], covariance[0]])
+    np.testing.assert_allclose(values, [np.corrcoef(a, b)[0, 1], np.cov(a, b)[0, 1]], rtol=1e-4)
+    np.testing.assert_allclose(updated, values, rtol=1e-6)
+
+
+def test_cohen_kappa():
+    random = np.random.RandomState(0)
+    labels, found = random.randint(3, size=40), random.randint(3, size=40)
+    found[:20] = labels[:20]
+    a, b = tf.placeholder(tf.int64, [None]), tf.placeholder(tf.int64, [None])
+    value, update = contrib.metrics.cohen_kappa(a, b, 3)
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        for i in (0, 20):
+            session.run(update, {a: labels[i : i + 20], b: found[i : i + 20]})
+        got = session.run(value)
+    assert got == pytest.approx(sklearn.metrics.cohen_kappa_score(labels, found), abs=1e-6)
+
+
+def test_triplet_semihard_loss(run):
+    labels = np.array([0, 0, 1, 1, 2, 0])
+    points = numbers(6, 3)
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    square = ((points[:, None] - points[None]) ** 2).sum(-1)
+    losses = []
+    for a in range(6):
+        negatives = square[a][labels != labels[a]]
+        for b in np.flatnonzero(labels == labels[a]):
+            if a != b:
+                farther = negatives[negatives > square[a, b]]
+                negative = farther.min() if len(farther) else negatives.max()
+                losses.append(max(0, 0.4 + square[a, b] - negative))
+    got = contrib.losses.metric_learning.triplet_semihard_loss(
+        tf.constant(labels), tf.constant(points), margin=0.4
+    )
+    assert run(got) == pytest.approx(np.mean(losses), rel=1e-4)
+
+
+def test_contrastive_and_npairs_loss(run):
+    learning = contrib.losses.metric_learning
+    a, b = numbers(4, 3), numbers(4, 3, seed=1)
+    labels = np.array([1, 0, 1, 0])
+    d = np.linalg.norm(a - b, axis=1)
+    want = np.where(labels == 1, d**2, np.maximum(1.5 - d, 0) ** 2).mean()
+    assert run(learning.contrastive_loss(labels, a, b, 1.5)) == pytest.approx(want, rel=1e-4)
+    log = a @ b.T - np.log(np.exp(a @ b.T).sum(1, keepdims=True))
+    same = (labels[:, None] == labels[None]) / 2
+    want = -(same * log).sum(1).mean() + 0.25 * 0.1 * ((a**2).sum(1).mean() + (b**2).sum(1).mean())
+    got = learning.npairs_loss(tf.constant(labels), tf.constant(a), tf.constant(b), 0.1)
+    assert run(got) == pytest.approx(want, rel=1e-4)
+
+
+def test_alpha_dropout_keeps_mean_and_variance(run):
+    x = tf.constant(numbers(20000))
+    got = run(contrib.nn.alpha_dropout(x, 0.8))
+    assert abs(got.mean()) < 0.05 and abs(got.std() - 1) < 0.05
+
+
+def test_recurrent_classifier(tmp_path):
+    columns = contrib.feature_column
+    words = columns.sequence_categorical_column_with_identity("words", 6)
+
+    def read():
+        rows = [[1, 2, 0], [3, -1, -1], [4, 5, -1], [1, 1, 1]]
+        ids = tf.contrib.layers.dense_to_sparse(tf.constant(rows, tf.int64), eos_token=-1)
+        return {"words": ids, "x": tf.constant([[1.0], [2], [3], [4]])}, tf.constant([0, 1, 1, 0])
+
+    model = contrib.estimator.RNNClassifier(
+        [tf.feature_column.embedding_column(words, 4)],
+        [tf.feature_column.numeric_column("x")],
+        num_units=[8, 4],
+        cell_type="lstm",
+        optimizer=tf.train.AdamOptimizer(0.1),
+        model_dir=str(tmp_path),
+    )
+    model.train(read, steps=40)
+    assert model.evaluate(read, steps=1)["accuracy"] == 1.0
+    with pytest.raises(ValueError, match="num_units and rnn_cell_fn"):
+        contrib.estimator.RNNClassifier([tf.feature_column.embedding_column(words, 4)])
+
+
+def test_one_tower(tmp_path):
+    def model_fn(features, labels, mode):
+        loss = tf.losses.mean_squared_error(labels, tf.layers.dense(features, 1))
+        optimizer = contrib.estimator.TowerOptimizer(tf.train.MomentumOptimizer(0.1, 0.9))
+        train_op = optimizer.minimize(loss, tf.train.get_global_step())
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+    replicated = contrib.estimator.replicate_model_fn(model_fn)
+    model = tf.estimator.Estimator(replicated, str(tmp_path))
+    read = lambda: (tf.ones([4, 2]), tf.ones([4, 1]))  # noqa: E731
+    model.train(read, steps=40)
+    assert model.evaluate(read, steps=1)["loss"] < 0.1
+    with pytest.raises(AttributeError, match="MirroredStrategy"):
+        contrib.estimator.replicate_model_fn(model_fn, devices=["/gpu:0", "/gpu:1"])
+
+
+def test_small_csv_files(tmp_path):
+    from tensorflow.contrib.learn.python.learn.datasets import base
+
+    path = tmp_path / "iris.csv"
+    path.write_text("2,3,a,b\n1.5,2,3,0\n4,5,6,1\n", encoding="utf-8")
+    found = base.load_csv_with_header(str(path), np.int32, np.float32)
+    assert found.data.tolist() == [[1.5, 2, 3], [4, 5, 6]] and found.target.tolist() == [0, 1]
+    same = contrib.learn.datasets.base.load_csv_with_header(
+        filename=str(path), target_dtype=np.int32, features_dtype=np.float32
+    )
+    assert same.target.dtype == np.int32
+    path.write_text("3,3\n1,2,3,0\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="3 rows"):
+        base.load_csv_with_header(str(path), np.int32, np.float32)
+
+
+def test_validation_monitor_ends_training(tmp_path):
+    x, y = numbers(40, 2), np.zeros(40, np.int32)
+    columns = contrib.learn.infer_real_valued_columns_from_input(x)
+    config = contrib.learn.RunConfig(save_checkpoints_steps=5, save_checkpoints_secs=None)
+    model = contrib.learn.LinearClassifier(columns, model_dir=str(tmp_path), config=config)
+    monitor = contrib.learn.monitors.ValidationMonitor(
+        x,
+        y,
+        every_n_steps=5,
+        early_stopping_rounds=5,
+        early_stopping_metric="accuracy",
+        early_stopping_metric_minimize=False,
+    )
+    model.fit(x, y, steps=200, monitors=[monitor])
+    assert monitor.early_stopped and monitor.best_value == 1.0
+    assert model.get_variable_value("global_step") < 60
+
+
+def test_embeddings_are_described_for_the_projector(tmp_path):
+    from estimator_bridge.tf1.contrib.tensorboard import projector
+
+    config = projector.ProjectorConfig()
+    embedding = config.embeddings.add()
+    embedding.tensor_name = "words:0"
+    embedding.metadata_path = "a\\b.tsv"
+    embedding.sprite.image_path = "s.png"
+    embedding.sprite.single_image_dim.extend([28, 28])
+    with tf.summary.FileWriter(str(tmp_path)) as writer:
+        projector.visualize_embeddings(writer, config)
+    text = (tmp_path / "projector_config.pbtxt").read_text(encoding="utf-8")
+    assert text.splitlines() == [
+        "embeddings {",
+        '  tensor_name: "words:0"',
+        '  metadata_path: "a\\\\b.tsv"',
+        "  sprite {",
+        '    image_path: "s.png"',
+        "    single_image_dim: 28",
+        "    single_image_dim: 28",
+        "  }",
+        "}",
+    ]
+    assert hasattr(contrib.tensorboard.plugins.projector, "visualize_embeddings")
+
+
+class EagerNames(tf.test.TestCase):
+    @contrib.eager.run_test_in_graph_and_eager_modes()
+    def test_in_a_graph(self):
+        assert not contrib.eager.in_eager_mode() and contrib.eager.in_graph_mode()
+        self.assertEqual(self.evaluate(tf.constant(2) + 1), 3)
+        assert contrib.eager.num_gpus() >= 0
+
+
+def test_private_paths_that_have_moved(run):
+    from tensorflow.contrib.keras.api.keras.layers import Dense
+    from tensorflow.python.feature_column import feature_column_lib
+    from tensorflow.python.keras._impl.keras.layers import Embedding
+    from tensorflow.python.keras.engine.topology import Layer
+    from tensorflow.python.keras.layers.normalization import BatchNormalization
+    from tensorflow.python.ops import array_ops
+    from tensorflow.python.training.gen_training_ops import resource_apply_adam
+    from tensorflow.python.training.tracking import base, graph_view, util
+    from tensorflow.python.training.tracking.tracking import AutoTrackable
+
+    assert issubclass(Dense, tf.keras.layers.Layer) and Embedding is tf.keras.layers.Embedding
+    assert Layer is tf.keras.layers.Layer and issubclass(tf.keras.Model, tf.keras.layers.Layer)
+    assert issubclass(BatchNormalization, Layer) and callable(resource_apply_adam)
+    assert array_ops.stack([1, 2]).shape == (2,)
+    assert issubclass(AutoTrackable, base.Trackable)
+    assert callable(graph_view.ObjectGraphView) and callable(util.Checkpoint)
+    columns = [feature_column_lib.numeric_column("x", shape=(2,))]
+    dense = feature_column_lib.DenseFeatures(columns)({"x": tf.constant([[1, 2]])})
+    assert run(dense).tolist() == [[1.0, 2.0]]
+
+
+def test_examples_are_decoded_by_handlers(run, tmp_path):
+    decoders = contrib.slim.tfexample_decoder
+    pixels = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    with tf.Session() as session:
+        png = session.run(tf.image.encode_png(pixels))
+    floats = lambda *v: tf.train.Feature(float_list=tf.train.FloatList(value=v))  # noqa: E731
+    ints = lambda *v: tf.train.Feature(int64_list=tf.train.Int64List(value=v))  # noqa: E731
+    text = lambda *v: tf.train.Feature(bytes_list=tf.train.BytesList(value=v))  # noqa: E731
+    feature = {"image/encoded": text(png), "image/format": text(b"png"), "label": ints(3)}
+    feature.update({f"box/{side}": floats(0.1, 0.2) for side in ("ymin", "xmin", "ymax", "xmax")})
+    feature.update(matrix=ints(1, 2, 3, 4, 5, 6), rows=ints(2), columns=ints(3))
+    example = tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
+    features = {
+        "image/encoded": tf.FixedLenFeature((), tf.string, ""),
+        "image/format": tf.FixedLenFeature((), tf.string, "jpeg"),
+        "label": tf.FixedLenFeature([], tf.int64),
+        "matrix": tf.VarLenFeature(tf.int64),
+        "rows": tf.FixedLenFeature([1], tf.int64),
+        "columns": tf.FixedLenFeature([1], tf.int64),
+    }
+    features.update({name: tf.VarLenFeature(tf.float32) for name in feature if "box" in name})
+    decoder = decoders.TFExampleDecoder(
+        features,
+        {
+            "image": decoders.Image(),
+            "label": decoders.Tensor("label"),
+            "boxes": decoders.BoundingBox(prefix="box/"),
+            "matrix": decoders.Tensor("matrix", shape_keys=["rows", "columns"]),
+            "twice": decoders.ItemHandlerCallback("label", lambda given: 2 * given["label"]),
+        },
+    )
+    assert decoder.list_items() == ["image", "label", "boxes", "matrix", "twice"]
+    image, boxes, label, matrix, twice = run(
+        decoder.decode(example, ["image", "boxes", "label", "matrix", "twice"])
+    )
+    assert image.tolist() == pixels.tolist() and (label, twice) == (3, 6)
+    np.testing.assert_allclose(boxes, [[0.1] * 4, [0.2] * 4])
+    assert matrix.tolist() == [[1, 2, 3], [4, 5, 6]]
+    (tmp_path / "a-1").write_bytes(b"")
+    found = contrib.slim.parallel_reader.get_data_files([str(tmp_path / "a-*")])
+    assert found == [str(tmp_path / "a-1")]

@@ -1,0 +1,122 @@
+"""tf.contrib.training's batches of queues, and the optimizer of large batches."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+contrib = tf.contrib
+
+LENGTHS = [1, 9, 2, 5, 3, 8, 7, 1, 4]
+
+
+def sequences(count=1):
+    """(length, tokens of that length) of each example, in order, `count` times."""
+    length = tf.train.slice_input_producer([tf.constant(LENGTHS)], num_epochs=count, shuffle=False)[
+        0
+    ]
+    return length, tf.range(10 * length, 11 * length)
+
+
+def read_all(fetches):
+    """What queue runners deliver until they say that there is no more."""
+    read = []
+    with tf.train.SingularMonitoredSession() as session:
+        while not session.should_stop():
+            read.append(session.run(fetches))
+    return read
+
+
+@pytest.mark.parametrize("smaller", [False, True])
+def test_buckets_hold_sequences_of_like_length(smaller):
+    length, tokens = sequences()
+    lengths, batch = contrib.training.bucket_by_sequence_length(
+        length,
+        {"tokens": tokens, "half": tf.cast(length, tf.float32) / 2},
+        batch_size=[3, 2, 2],
+        bucket_boundaries=[4, 8],
+        dynamic_pad=True,
+        allow_smaller_final_batch=smaller,
+    )
+    assert batch["tokens"].shape.as_list() == [None, None]
+    found = []
+    for sizes, values in read_all([lengths, batch]):
+        found.append(sorted(sizes.tolist()))
+        assert values["tokens"].shape == (len(sizes), max(sizes))
+        np.testing.assert_array_equal(values["half"], sizes / 2)
+        for row, size in zip(values["tokens"], sizes):
+            assert row[:size].tolist() == list(range(10 * size, 11 * size))
+            assert (row[size:] == 0).all()
+    full = [[1, 2, 3], [5, 7], [8, 9]]
+    assert sorted(found) == sorted([*full, [1], [4]] if smaller else full)
+
+
+def test_bucket_may_drop_examples():
+    length, _ = sequences()
+    which, (values,) = contrib.training.bucket(
+        [length], length % 2, batch_size=2, num_buckets=2, keep_input=length < 8, num_threads=2
+    )
+    assert values.shape.as_list() == [2]
+    found = [(int(number), sorted(batch.tolist())) for number, batch in read_all([which, values])]
+    assert sum(len(batch) for _, batch in found) == 6
+    assert all(size % 2 == number and size < 8 for number, batch in found for size in batch)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"bucket_boundaries": []}, ValueError, "must not be empty"),
+        ({"bucket_boundaries": [5, 5]}, ValueError, "increasing"),
+        ({"bucket_boundaries": [5.0]}, TypeError, "integers"),
+        ({"bucket_boundaries": [5], "batch_size": [1, 2, 3]}, ValueError, "2 elements"),
+    ],
+)
+def test_buckets_that_cannot_be(options, kind, message):
+    length, tokens = sequences()
+    options = {"batch_size": 2, "dynamic_pad": True, **options}
+    with pytest.raises(kind, match=message):
+        contrib.training.bucket_by_sequence_length(length, [tokens], **options)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_lars_scales_the_rate_by_the_norms(resource, nesterov):
+    start = {"weight": np.array([3.0, -4.0]), "zero": np.zeros(2), "bias": np.array([1.0, 2.0])}
+    slope = {"weight": np.array([0.6, 0.8]), "zero": np.ones(2), "bias": np.array([0.5, 0.5])}
+    variables = {
+        name: tf.Variable(value.astype(np.float32), name=name, use_resource=resource)
+        for name, value in start.items()
+    }
+    loss = tf.add_n([tf.reduce_sum(variables[name] * slope[name]) for name in variables])
+    optimizer = contrib.opt.LARSOptimizer(
+        0.5,
+        momentum=0.8,
+        weight_decay=0.1,
+        eeta=0.2,
+        epsilon=0.5,
+        skip_list=["bias"],
+        use_nesterov=nesterov,
+    )
+    step = optimizer.minimize(loss)
+    assert optimizer.get_slot_names() == ["momentum"]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(3):
+            session.run(step)
+        got = session.run(variables)
+    for name, value in start.items():
+        momentum = np.zeros(2)
+        for _ in range(3):
+            rate, gradient = 0.5, slope[name]
+            norm, gradient_norm = np.linalg.norm(value), np.linalg.norm(gradient)
+            if name != "bias":
+                if norm:
+                    rate *= 0.2 * norm / (gradient_norm + 0.1 * norm + 0.5)
+                gradient = gradient + 0.1 * value
+            momentum = 0.8 * momentum + rate * gradient
+            value = value - (0.8 * momentum + rate * gradient if nesterov else momentum)
+        np.testing.assert_allclose(got[name], value, rtol=1e-5)
+
+
+def test_lars_refuses_a_negative_momentum():
+    with pytest.raises(ValueError, match="momentum should be positive: -0.1"):
+        contrib.opt.LARSOptimizer(0.1, momentum=-0.1)

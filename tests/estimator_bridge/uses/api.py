@@ -1,0 +1,167 @@
+"""What each use gets: the view that it is to use, data, models and the checks that they share."""
+
+import math
+
+import numpy as np
+
+from estimator_bridge import tf
+
+ROWS = 48
+COLORS = ("red", "green", "blue")
+
+
+class Api:
+    """One view of the Estimator API, with a folder of its own.
+
+    Attributes:
+      view: "v1" or "v2".
+      estimator: `tf.compat.v1.estimator` or `tf.estimator`.
+      folder: an empty folder, as a str.
+    """
+
+    def __init__(self, view, folder):
+        self.view = view
+        self.folder = str(folder)
+        self.estimator = tf.compat.v1.estimator if view == "v1" else tf.estimator
+
+    @property
+    def config(self):
+        return self.estimator.RunConfig(tf_random_seed=7, save_checkpoints_steps=2)
+
+    def linear(self, folder="linear", **options):
+        """A small LinearClassifier of this view."""
+        return self.estimator.LinearClassifier(
+            columns(), model_dir=f"{self.folder}/{folder}", config=self.config, **options
+        )
+
+    def custom(self, folder="custom", hooks=(), hook_fn=None):
+        """An Estimator with a model function; its loss is `the_loss`, twice that `doubled`."""
+        e = self.estimator
+
+        def model_fn(features, labels, mode):
+            step = tf.compat.v1.train.get_or_create_global_step()
+            output = tf.compat.v1.layers.dense(features["x"], 1, name="dense")
+            predictions = {"y": output}
+            if mode == e.ModeKeys.PREDICT:
+                return e.EstimatorSpec(mode, predictions=predictions)
+            loss = tf.identity(tf.reduce_mean((output - labels) ** 2), name="the_loss")
+            tf.identity(2 * loss, name="doubled")
+            train_op = tf.compat.v1.train.GradientDescentOptimizer(0.1).minimize(loss, step)
+            own = list(hooks) + (list(hook_fn()) if hook_fn else [])
+            return e.EstimatorSpec(
+                mode, predictions=predictions, loss=loss, train_op=train_op, training_hooks=own
+            )
+
+        return e.Estimator(model_fn, model_dir=f"{self.folder}/{folder}", config=self.config)
+
+
+def columns():
+    fc = tf.feature_column
+    return [
+        fc.numeric_column("x", shape=(1,)),
+        fc.indicator_column(fc.categorical_column_with_vocabulary_list("c", COLORS)),
+    ]
+
+
+def data(label):
+    """Features as arrays and the label of one kind: binary, multiclass, regression, multilabel."""
+    x = np.linspace(-1, 1, ROWS, dtype=np.float32).reshape(-1, 1)
+    c = np.array([COLORS[i % 3] for i in range(ROWS)]).reshape(-1, 1)
+    y = {
+        "binary": (x > 0).astype(np.int64),
+        "multiclass": (np.arange(ROWS) % 3).reshape(-1, 1),
+        "regression": (2 * x + 1).astype(np.float32),
+        "multilabel": np.concatenate([x > 0, x > 0.5], axis=1).astype(np.int64),
+    }[label]
+    return {"x": x, "c": c}, y
+
+
+def input_fn(label="binary", repeat=True, tensors=False):
+    """An input function over `data(label)`; of tensors, if not of a tf.data.Dataset."""
+
+    def fn():
+        rows = tf.data.Dataset.from_tensor_slices(data(label))
+        rows = (rows.repeat() if repeat else rows).batch(8)
+        return tf.compat.v1.data.make_one_shot_iterator(rows).get_next() if tensors else rows
+
+    return fn
+
+
+def x_only(label="regression", repeat=True):
+    """An input function without the string feature, for the models that have no columns."""
+
+    def fn():
+        features, y = data(label)
+        rows = tf.data.Dataset.from_tensor_slices(({"x": features["x"]}, y))
+        return (rows.repeat() if repeat else rows).batch(8)
+
+    return fn
+
+
+def parsing_receiver(api):
+    spec = tf.feature_column.make_parse_example_spec(columns())
+    return api.estimator.export.build_parsing_serving_input_receiver_fn(spec)
+
+
+def serialized(x, c):
+    features = {
+        "x": tf.train.Feature(float_list=tf.train.FloatList(value=[x])),
+        "c": tf.train.Feature(bytes_list=tf.train.BytesList(value=[c.encode()])),
+    }
+    example = tf.train.Example(features=tf.train.Features(feature=features))
+    return example.SerializeToString()
+
+
+def serve(path, feeds, signature="serving_default"):
+    """Loads an export into a session of its own and answers one query."""
+    path = path.decode() if isinstance(path, bytes) else path
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        meta = tf.compat.v1.saved_model.load(session, ["serve"], path)
+        chosen = meta.signature_def[signature]
+        fed = {chosen.inputs[name].name: value for name, value in feeds.items()}
+        wanted = {name: tensor.name for name, tensor in chosen.outputs.items()}
+        return session.run(wanted, fed)
+
+
+def live(api, make, label, output, tensors=False):
+    """Trains, evaluates, predicts, exports, serves, resumes: the whole life of a canned model.
+
+    Args:
+      make: called with model_dir and config, gives the Estimator.
+      label: the kind of label it wants.
+      output: (key of a prediction, key of the same in the answer of the export).
+      tensors: whether its input functions give tensors instead of a Dataset.
+    """
+    train = input_fn(label, tensors=tensors)
+    once = input_fn(label, repeat=False, tensors=tensors)
+    folder = f"{api.folder}/model"
+    model = make(model_dir=folder, config=api.config)
+    model.train(train, steps=4)
+    metrics = model.evaluate(once)
+    assert metrics["global_step"] == 4
+    assert math.isfinite(metrics["loss"])
+
+    predictions = list(model.predict(once))
+    assert len(predictions) == ROWS
+    key, answer = output
+    assert key in predictions[0]
+
+    features, _ = data(label)
+    path = model.export_saved_model(f"{api.folder}/export", parsing_receiver(api))
+    query = [serialized(float(features["x"][i, 0]), str(features["c"][i, 0])) for i in (0, 1)]
+    served = serve(path, {"inputs": query})
+    expected = [prediction[key] for prediction in predictions[:2]]
+    np.testing.assert_allclose(served[answer], expected, rtol=1e-4, atol=1e-5)
+
+    again = make(model_dir=folder, config=api.config)
+    again.train(train, max_steps=6)
+    assert again.evaluate(once)["global_step"] == 6
+
+
+def regression_head(api):
+    """A head as the canned networks of this view take it; v1 ones have a kind of their own."""
+    if api.view == "v1":
+        from tensorflow_estimator.python.estimator.canned import head
+
+        return head._regression_head()
+    return api.estimator.RegressionHead()

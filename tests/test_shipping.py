@@ -1,0 +1,223 @@
+"""Dockerfile, its lock files and cloudbuild.yaml, held against what reads them."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+VARIANTS = ("cpu", "gpu")
+LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "jobs")
+
+
+def _pins(variant):
+    lines = (ROOT / "docker" / f"{variant}.lock").read_text().splitlines()
+    lines = [line for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.+!]+", line) for line in lines), lines
+    return dict(line.split("==") for line in lines)
+
+
+def _instructions():
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line.strip() for line in text.splitlines()]
+    return [line.split(None, 1) for line in lines if line and not line.startswith("#")]
+
+
+def _run(*command, **options):
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, timeout=900, **options
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_linter_finds_nothing_in_the_dockerfile():
+    linter = Path(sys.executable).with_name("hadolint")
+    if not linter.exists():
+        pytest.skip("hadolint is not installed")
+    assert _run(linter, ROOT / "Dockerfile") == ""
+
+
+def test_the_image_runs_the_trainer_and_not_as_root():
+    instructions = _instructions()
+    last = len(instructions) - 1 - [name for name, _ in instructions][::-1].index("FROM")
+    final = dict(instructions[last:])
+    assert final["USER"] == "1000"
+    assert json.loads(final["ENTRYPOINT"]) == ["python", "-m", "trainer.task"]
+
+
+def test_what_the_image_copies_is_there_and_let_through():
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert ignored[0] == "*"
+    for name, words in _instructions():
+        if name == "COPY" and "--from" not in words:
+            for source in words.split()[:-1]:
+                for variant in VARIANTS:
+                    path = source.replace("${VARIANT}", variant)
+                    assert (ROOT / path).exists(), path
+                    through = {f"!{path}", f"!{Path(path).parent}/*{Path(path).suffix}"}
+                    assert through & set(ignored), path
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_lock_has_all_that_the_package_needs(variant):
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    text = (ROOT / "setup.py").read_text()
+    block = text.partition("REQUIRED = [")[2].partition("\n]")[0]
+    needed = [Requirement(word) for word in re.findall(r'"([^"]+)"', block)]
+    assert len(needed) > 8
+    pins = {canonicalize_name(name): version for name, version in _pins(variant).items()}
+    for one in needed:
+        version = pins.get(canonicalize_name(one.name))
+        assert version is not None, f"make lock: {one.name} is missing"
+        assert one.specifier.contains(version), f"make lock: {one} and not {version}"
+    assert any(name.startswith("nvidia-") for name in pins) == (variant == "gpu")
+
+
+def test_both_images_have_the_same_versions():
+    cpu, gpu = _pins("cpu"), _pins("gpu")
+    assert {name: gpu.get(name) for name in cpu} == cpu
+
+
+def test_cloud_build_takes_the_build():
+    from estimator_bridge import tf
+
+    if not tf.__version__.startswith(("2.15.", "2.21.")):
+        pytest.importorskip("google.cloud.devtools.cloudbuild_v1")
+    from google.cloud.devtools import cloudbuild_v1
+    from google.protobuf import json_format
+
+    text = (ROOT / "cloudbuild.yaml").read_text()
+    values = yaml.safe_load(text)
+    build = cloudbuild_v1.Build()
+    json_format.ParseDict(values, cloudbuild_v1.Build.pb(build))
+    assert [step.id for step in build.steps] == ["test", "package", "image"]
+    assert list(build.steps[2].wait_for) == ["test"]
+    assert build.options.logging == cloudbuild_v1.BuildOptions.LoggingMode.CLOUD_LOGGING_ONLY
+    assert build.artifacts.objects.location == "gs://${_BUCKET}/packages"
+    # Substitutions: each that is used has a default, and each default is used.
+    assert all(re.fullmatch(r"_[A-Z0-9_]+", name) for name in build.substitutions)
+    used = set(re.findall(r"\$\{?(\w+)\}?", text.replace("$SHORT_SHA is", "")))
+    assert used - {"PROJECT_ID"} == set(build.substitutions)
+    (image,) = build.images
+    assert f"--tag={image}" in build.steps[2].args
+    built = [part for part in build.steps[2].args if part.startswith("--build-arg=")]
+    assert built == ["--build-arg=VARIANT=${_VARIANT}"]
+    assert f"ARG VARIANT={build.substitutions['_VARIANT']}" in (ROOT / "Dockerfile").read_text()
+
+
+def _list_below(name, found):
+    """The distributions here that one needs, and itself: name → distribution."""
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    key = canonicalize_name(name)
+    if key in found:
+        return found
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        found[key] = metadata.distribution(name)
+        for text in found[key].requires or ():
+            one = Requirement(text)
+            if one.marker is None or one.marker.evaluate({"extra": ""}):
+                _list_below(one.name, found)
+    return found
+
+
+@pytest.fixture
+def prebuilt(tmp_path):
+    """A Python in which only this TensorFlow and what it needs are installed: to pip, at least."""
+    _run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "image")
+    (folder,) = (tmp_path / "image").glob("lib/python*/site-packages")
+    for one in _list_below("tensorflow", {}).values():
+        # pip goes by their metadata; the gigabyte beside it is not needed to see what it would do.
+        shutil.copytree(one._path, folder / one._path.name)
+    return tmp_path / "image" / "bin" / "python"
+
+
+@pytest.mark.matrix
+def test_an_installed_tensorflow_stays_as_it_is(prebuilt, tmp_path):
+    # As on an image that has its own TensorFlow, and neither tf-keras nor what else we need.
+    report, copy = tmp_path / "report.json", tmp_path / "source"
+    shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
+    pip = [sys.executable, "-m", "pip", "--python", prebuilt, "install", "--dry-run", "--quiet"]
+    _run(*pip, "--report", report, copy)
+    items = [one["metadata"] for one in json.loads(report.read_text())["install"]]
+    made = {one["name"].replace("_", "-"): one["version"] for one in items}
+    there = metadata.version("tensorflow")
+    assert made["tf-keras"].split(".")[:2] == there.split(".")[:2]
+    kept = {"tensorflow", "keras", "numpy", "protobuf", "grpcio", "ml-dtypes", "h5py"}
+    assert not kept & set(made), made
+
+
+def test_the_requirements_are_held_where_pip_builds_and_nowhere_else(tmp_path):
+    shutil.copytree(ROOT, tmp_path / "source", ignore=LEFT_OUT)
+    program = (
+        "import sys; from setuptools import build_meta; "
+        "print(build_meta.prepare_metadata_for_build_wheel(sys.argv[1]))"
+    )
+    environment = {n: v for n, v in os.environ.items() if n != "PIP_BUILD_TRACKER"}
+    needed = []
+    for more in ({}, {"PIP_BUILD_TRACKER": "x"}):
+        (tmp_path / "made").mkdir()
+        command = [sys.executable, "-c", program, tmp_path / "made"]
+        _run(*command, cwd=tmp_path / "source", env={**environment, **more})
+        (path,) = (tmp_path / "made").glob("*.dist-info/METADATA")
+        lines = path.read_text().splitlines()
+        needed.append({line for line in lines if line.startswith("Requires-Dist: t")})
+        shutil.rmtree(tmp_path / "made")
+    there = metadata.version("tensorflow")
+    series = ".".join(there.split(".")[:2])
+    assert {"Requires-Dist: tensorflow<2.22,>=2.15.1", "Requires-Dist: tf-keras<2.22,>=2.15"} <= (
+        needed[0]
+    )
+    assert {f"Requires-Dist: tensorflow=={there}", f"Requires-Dist: tf-keras=={series}.*"} <= (
+        needed[1]
+    )
+
+
+@pytest.mark.matrix
+def test_the_images_install_steps_run(tmp_path):
+    python = next(
+        (
+            found
+            for found in map(shutil.which, ("python3.12",))
+            if found and subprocess.run([found, "-c", "import ensurepip"]).returncode == 0
+        ),
+        None,
+    ) or next(map(str, Path.home().glob(".pyenv/versions/3.12*/bin/python")), None)
+    if python is None:
+        pytest.skip("there is no Python 3.12 here")
+    source = tmp_path / "source"
+    shutil.copytree(ROOT, source, ignore=LEFT_OUT)
+    _run(python, "-m", "venv", tmp_path / "venv")
+    pip = [tmp_path / "venv" / "bin" / "python", "-m", "pip", "-q", "--no-input"]
+    _run(*pip, "install", "--no-deps", "-r", ROOT / "docker" / "cpu.lock")
+    wheels = tmp_path / "wheels"
+    _run(*pip, "wheel", "--no-deps", "--no-build-isolation", f"--wheel-dir={wheels}", source)
+    _run(*pip, "install", "--no-deps", "--no-index", *wheels.glob("*.whl"))
+    _run(*pip, "check")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    python = tmp_path / "venv" / "bin" / "python"
+    assert "--job_dir" in _run(python, "-m", "trainer.task", "--help", cwd=elsewhere)
+    rows = "x,c,y\n" + "".join(f"{i % 7},{'ab'[i % 2]},{int(i % 7 > 3)}\n" for i in range(60))
+    (elsewhere / "rows.csv").write_text(rows)
+    schema = "columns: {x: {type: float}, c: {type: string, vocabulary: [a, b]}, "
+    schema += "y: {type: int, use: []}}\n"
+    (elsewhere / "schema.yaml").write_text(schema + "label: {column: y, num_classes: 2}\n")
+    text = _run(
+        python, "-m", "trainer.task", "--model=linear", "--train_steps=10", "--job_dir=job",
+        "--data.schema_file=schema.yaml", "--train_data=rows.csv", "--eval_data=rows.csv",
+        cwd=elsewhere,
+    )  # fmt: skip
+    assert "Summary of job" in text

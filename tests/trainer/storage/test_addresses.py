@@ -1,0 +1,61 @@
+import pytest
+
+from trainer.errors import UserError
+from trainer.storage.addresses import Address, is_remote, literal_prefix, parse_address, to_regex
+
+
+def test_an_address_is_read_and_written():
+    address = parse_address("gs://a-bucket/jobs/first/", "job_dir")
+    assert address == Address("a-bucket", "jobs/first/")
+    assert address.folder == "jobs/first/"
+    assert str(address.join("checkpoint")) == "gs://a-bucket/jobs/first/checkpoint"
+    assert str(parse_address("gs://a-bucket", "job_dir")) == "gs://a-bucket"
+    assert parse_address("gs://a-bucket", "job_dir").join("x").name == "x"
+    assert is_remote("gs://a/b") and is_remote("gs:/a/b")
+    assert not is_remote("gs/a") and not is_remote(None) and not is_remote("/gcs/a")
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("gs://", "there is no bucket"),
+        ("gs:/bucket/x", "not written gs://"),
+        ("gs://My_Bucket/x", "'My_Bucket' is no name of a bucket"),
+        ("gs://ab/x", "'ab' is no name"),
+        ("gs://-bucket/x", "is no name"),
+        ("gs://a..b/x", "empty or too long"),
+        ("gs://" + "a" * 64 + "/x", "empty or too long"),
+        ("gs://192.168.5.4/x", "no bucket may have"),
+        ("gs://google-data/x", "no bucket may have"),
+        ("gs://bucket/a//b", "an empty part"),
+        ("gs://bucket/a/../b", "an empty part"),
+    ],
+)
+def test_a_wrong_address_is_told_in_one_line(text, words):
+    with pytest.raises(UserError) as raised:
+        parse_address(text, "data.train")
+    assert words in str(raised.value)
+    assert str(raised.value).startswith("data.train: ") and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "pattern, names, matched",
+    [
+        ("d/*.csv", ["d/a.csv", "d/e/a.csv", "d/a.csv.gz"], ["d/a.csv"]),
+        ("d/**/*.csv", ["d/a.csv", "d/e/f/a.csv"], ["d/a.csv", "d/e/f/a.csv"]),
+        ("d/train-?.csv", ["d/train-1.csv", "d/train-12.csv"], ["d/train-1.csv"]),
+        ("d/[ab].csv", ["d/a.csv", "d/c.csv"], ["d/a.csv"]),
+        ("d/[!ab].csv", ["d/a.csv", "d/c.csv"], ["d/c.csv"]),
+        ("d/a+b.csv", ["d/a+b.csv", "d/aab.csv"], ["d/a+b.csv"]),
+    ],
+)
+def test_patterns_match_as_they_do_on_a_disk(pattern, names, matched):
+    assert [name for name in names if to_regex(pattern).fullmatch(name)] == matched
+    assert all(name.startswith(literal_prefix(pattern)) for name in matched)
+
+
+def test_a_mounted_bucket_is_a_folder(tmp_path):
+    (tmp_path / "a-bucket").mkdir()
+    address = parse_address("gs://a-bucket/x/y.csv", "data.train")
+    assert address.mounted(str(tmp_path)) == tmp_path / "a-bucket" / "x" / "y.csv"
+    assert parse_address("gs://other/x", "data.train").mounted(str(tmp_path)) is None

@@ -1,0 +1,152 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from trainer import storage
+from trainer.errors import UserError
+from trainer.inputs.files import find_files
+from trainer.storage.data import GIB, DataFiles, Settings
+
+
+def _read(path):
+    return Path(path).read_bytes()
+
+
+@pytest.fixture
+def files(cloud, tmp_path):
+    """files(**settings) → DataFiles with a cache of its own."""
+
+    def build(**settings):
+        options = {"cache_dir": str(tmp_path / "cache"), "patience_secs": 5, **settings}
+        return DataFiles(Settings(**options))
+
+    return build
+
+
+@pytest.fixture
+def configured(cloud, tmp_path):
+    storage.configure(Settings(cache_dir=str(tmp_path / "cache")))
+    yield
+    storage.configure(Settings())
+
+
+def test_files_patterns_and_folders_are_found(cloud, files):
+    for name in ("d/a.csv", "d/b.csv", "d/_SUCCESS", "d/.x", "d/deep/c.csv", "dx/a.csv"):
+        cloud.write(name, b"x")
+    found = files().find
+    assert found("gs://a-bucket/d/a.csv", "data") == ["gs://a-bucket/d/a.csv"]
+    both = ["gs://a-bucket/d/a.csv", "gs://a-bucket/d/b.csv"]
+    assert found("gs://a-bucket/d/*.csv", "data") == both
+    assert found("gs://a-bucket/d", "data") == found("gs://a-bucket/d/", "data") == both
+    assert len(found("gs://a-bucket/**/*.csv", "data")) == 4
+    assert found("gs://a-bucket/nothing*", "data") == []
+
+
+def test_a_file_is_fetched_once_and_again_when_it_is_another(cloud, files):
+    cloud.write("d/a.csv", b"one")
+    data = files()
+    path = "gs://a-bucket/d/a.csv"
+    local = data.fetch(path)
+    assert _read(local) == b"one" and data.fetch(path) == local
+    reads = [asked for asked in cloud.requests if "alt=media" in asked[1]]
+    assert len(reads) == 1
+    assert files().fetch(path) == local
+    cloud.write("d/a.csv", b"two")
+    assert _read(files().fetch(path)) == b"two"
+    # Found before it was replaced, read after.
+    late = files()
+    cloud.write("d/c.csv", b"one")
+    late.find("gs://a-bucket/d/c.csv", "data")
+    cloud.write("d/c.csv", b"three")
+    assert _read(late.fetch("gs://a-bucket/d/c.csv")) == b"three"
+    with pytest.raises(UserError, match="gs://a-bucket/d/b.csv: no such object"):
+        data.fetch("gs://a-bucket/d/b.csv")
+
+
+def test_the_cache_never_takes_more_than_it_may(cloud, files, tmp_path):
+    for number in range(6):
+        cloud.write(f"d/{number}.csv", bytes([number]) * 1000)
+    data = files(cache_gib=2500 / GIB)
+    for number in (0, 1, 0, 2, 0, 3, 4, 0, 5):
+        local = data.fetch(f"gs://a-bucket/d/{number}.csv")
+        assert _read(local) == bytes([number]) * 1000
+        kept = list((tmp_path / "cache" / "data").iterdir())
+        assert sum(os.path.getsize(path) for path in kept) <= 2500
+    # The one that is asked for all the time has stayed.
+    reads = [path for _, path in cloud.requests if "alt=media" in path and "0.csv" in path]
+    assert len(reads) <= 2
+    cloud.write("d/big", b"x" * 3000)
+    with pytest.raises(UserError, match="raise --storage.cache_gib"):
+        data.fetch("gs://a-bucket/d/big")
+
+
+def test_a_file_is_read_on_while_it_makes_room_for_another(cloud, files):
+    cloud.write("d/a", b"a" * 1000)
+    cloud.write("d/b", b"b" * 1000)
+    data = files(cache_gib=1500 / GIB)
+    with open(data.fetch("gs://a-bucket/d/a"), "rb") as stream:
+        data.fetch("gs://a-bucket/d/b")
+        assert stream.read() == b"a" * 1000
+
+
+def test_a_mounted_bucket_is_read_from_the_mount(cloud, files, tmp_path):
+    (tmp_path / "gcs" / "a-bucket" / "d").mkdir(parents=True)
+    mount = str(tmp_path / "gcs")
+    pattern = "gs://a-bucket/d/*.csv"
+    assert files(mount=mount).find(pattern, "data") == [f"{mount}/a-bucket/d/*.csv"]
+    assert files(mount=mount, reader="client").find(pattern, "data") == []
+    with pytest.raises(UserError, match="data.train: .*no .*/gcs/other-bucket; mount the bucket"):
+        files(mount=mount, reader="mount").find("gs://other-bucket/x", "data.train")
+
+
+def test_every_format_is_read_from_a_bucket(cloud, make, configured, tmp_path):
+    from trainer.inputs.tables import count_rows, read_batches
+
+    rows = make.rows(50)
+    names = {"a.csv": make.csv, "b.csv.gz": make.csv, "c.parquet": make.parquet,
+             "d.tfrecord": make.tfrecord}  # fmt: skip
+    for name, write in names.items():
+        options = {"compress": True} if name.endswith("gz") else {}
+        cloud.write(f"d/{name}", _read(write(tmp_path / name, rows, **options)))
+    found = find_files(["gs://a-bucket/d"], "auto", "data.train")
+    assert [file.format for file in found] == ["csv", "csv", "parquet", "tfrecord"]
+    # To tell the formats apart, the first bytes were enough.
+    assert not (tmp_path / "cache" / "data").exists()
+    schema = make.schema()
+    for file in found:
+        config = make.config(rows=["x"])
+        batches = list(read_batches(file, schema, ["age", "city"], config.data))
+        assert sum(batch.columns.num_rows for batch in batches) == 50
+        assert batches[0].file.path == f"gs://a-bucket/d/{file.path.rpartition('/')[2]}"
+    assert count_rows(found[2]) == 50
+    with pytest.raises(UserError, match="data.eval: no object matches 'gs://a-bucket/e/\\*'"):
+        find_files(["gs://a-bucket/e/*"], "auto", "data.eval")
+
+
+def test_tensorflow_reads_where_it_can(tmp_path):
+    from estimator_bridge import tf
+    from trainer.storage.gfile import FileSystem
+
+    root = "ram://a-bucket/"
+    tf.io.gfile.makedirs(root + "d/deep")
+    for name in ("d/a.csv", "d/deep/b.csv"):
+        with tf.io.gfile.GFile(root + name, "wb") as stream:
+            stream.write(b"content of " + name.encode())
+    store = FileSystem("ram://", "a-bucket")
+    assert [found.name for found in store.list_all("d/")] == ["d/a.csv", "d/deep/b.csv"]
+    found = store.find("d/a.csv")
+    assert store.read_head(found, 7) == b"content" and store.find("d/no.csv") is None
+    store.download(found, tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_bytes() == b"content of d/a.csv"
+    with pytest.raises(UserError, match="TensorFlow cannot read it"):
+        store.read_head(found._replace(name="d/gone.csv"), 7)
+    with pytest.raises(UserError, match="--storage=tensorflow: .*set --storage=auto"):
+        FileSystem("nosuch://", "a-bucket")
+
+
+def test_a_cache_that_is_anothers_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setattr("os.getuid", lambda: 12345)
+    with pytest.raises(UserError, match="it belongs to another user; name another folder"):
+        Settings(cache_dir=str(tmp_path / "cache")).make_folder("data")

@@ -1,0 +1,270 @@
+import json
+import os
+import re
+
+import pytest
+
+from trainer.errors import UserError
+from trainer.storage import layout
+from trainer.storage.addresses import Address
+from trainer.storage.bucket import Bucket, Conflict
+from trainer.storage.mirror import Keeper, Mirror
+
+ADDRESS = Address("a-bucket", "jobs/x")
+
+
+@pytest.fixture
+def machine(cloud, tmp_path):
+    """machine(name) → a Mirror with a disk of its own."""
+
+    def start(name, **options):
+        folder = tmp_path / name / "job"
+        folder.mkdir(parents=True, exist_ok=True)
+        bucket = Bucket("a-bucket", 5, 20, sleep=lambda secs: None)
+        return Mirror(bucket, ADDRESS, folder, **options)
+
+    return start
+
+
+def _checkpoint(folder, step, kept=()):
+    for suffix in ("data-00000-of-00001", "index", "meta"):
+        (folder / f"model.ckpt-{step}.{suffix}").write_text(f"{step} {suffix}")
+    for old in folder.glob("model.ckpt-*"):
+        if int(re.search(r"-(\d+)\.", old.name).group(1)) not in (step, *kept):
+            old.unlink()
+    lines = [f'model_checkpoint_path: "model.ckpt-{step}"']
+    lines += [f'all_model_checkpoint_paths: "model.ckpt-{one}"' for one in (*kept, step)]
+    (folder / "checkpoint").write_text("\n".join(lines) + "\n")
+
+
+def _write(folder, **files):
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+
+def _export(folder, stamp=1700000000):
+    for name in ("variables/variables.index", "saved_model.pb", "assets.extra/config.yaml"):
+        _write(folder, **{f"export/best/{stamp}/{name}": "x"})
+    _write(folder, **{"export/best/best.json": "{}"})
+
+
+def _tree(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def _uploads(cloud):
+    names = []
+    for method, path in cloud.requests:
+        if method == "DELETE":
+            names.append("-" + path.partition("/o/jobs/x/")[2].partition("?")[0])
+    return names
+
+
+def test_a_job_is_stored_and_found_again_on_an_empty_disk(machine, cloud):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    _export(one.folder)
+    text = f"job_dir: {one.folder}\n"
+    _write(one.folder, **{"config.yaml": text, "eval/events.out.tfevents.1": "e"})
+    assert one.push() == 10
+    assert one.push() == 0
+    assert cloud.read("jobs/x/config.yaml") == b"job_dir: gs://a-bucket/jobs/x\n"
+    two = machine("two")
+    assert two.restore() == 10
+    assert (two.folder / "config.yaml").read_text() == f"job_dir: {two.folder}\n"
+    mine, theirs = _tree(one.folder), _tree(two.folder)
+    assert {**mine, "config.yaml": b""} == {**theirs, "config.yaml": b""}
+    _checkpoint(two.folder, 20)
+    assert two.push() == 7
+    assert "jobs/x/model.ckpt-10.index" not in cloud.names("jobs/x/")
+
+
+def test_what_points_is_stored_last_and_removed_first(machine, cloud, monkeypatch):
+    one = machine("one")
+    order = []
+    upload, remove = Bucket.upload, Bucket.remove
+
+    def noted_upload(self, stream, size, name, generation):
+        order.append(name.partition("jobs/x/")[2])
+        return upload(self, stream, size, name, generation)
+
+    def noted_remove(self, found):
+        order.append("-" + found.name.partition("jobs/x/")[2])
+        return remove(self, found)
+
+    monkeypatch.setattr(Bucket, "upload", noted_upload)
+    monkeypatch.setattr(Bucket, "remove", noted_remove)
+    _checkpoint(one.folder, 10)
+    _export(one.folder)
+    one.push()
+    assert order[-3:] == ["export/best/1700000000/saved_model.pb", "export/best/best.json",
+                          "checkpoint"]  # fmt: skip
+    order.clear()
+    _checkpoint(one.folder, 20)
+    one.push()
+    assert order[3] == "checkpoint" and {name[:12] for name in order[4:]} == {"-model.ckpt-"}
+    order.clear()
+    for path in one.folder.rglob("*"):
+        if path.is_file():
+            path.unlink()
+    _write(one.folder, **{"config.yaml": "new"})
+    one.push()
+    assert order[:2] == ["-checkpoint", "config.yaml"]
+    assert cloud.names("jobs/x/") == ["jobs/x/config.yaml"]
+
+
+def test_what_is_in_the_making_stays_here(machine, cloud):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    making = {
+        "model.ckpt-20.index": "not named yet",
+        "model.ckpt-20_temp/part-0": "x",
+        "model.ckpt-20.data-00000-of-00001.tempstate12": "x",
+        "checkpoint.tmp12ab": "x",
+        "export/final/temp-1700000000/saved_model.pb": "x",
+        ".config.yaml.12.tmp": "x",
+        "cluster/chief-0.json": "{}",
+    }
+    _write(one.folder, **making)
+    one.push()
+    assert len(cloud.names("jobs/x/")) == 4
+    # An export without its last file is not fetched.
+    cloud.write("jobs/x/export/final/1800000000/variables/variables.index", b"half")
+    two = machine("two")
+    two.restore()
+    assert not (two.folder / "export").exists()
+
+
+def test_a_disk_that_is_ahead_is_kept_and_one_that_is_behind_is_not(machine, cloud):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    one.push()
+    _checkpoint(one.folder, 20)
+    again = machine("one")
+    assert again.restore() == 0
+    assert layout.pointed_steps((again.folder / "checkpoint").read_text())[0] == 20
+    again.push()
+    # Stored, and killed before it could be noted.
+    memory = one.folder.parent / "mirror.json"
+    kept = json.loads(memory.read_text())
+    _checkpoint(one.folder, 30)
+    again.push()
+    _checkpoint(one.folder, 40)
+    memory.write_text(json.dumps(kept))
+    # What it noted is of the past, what the bucket has is not here: the bucket is right.
+    third = machine("one")
+    third.restore()
+    assert layout.pointed_steps((third.folder / "checkpoint").read_text())[0] == 30
+    # Another machine has gone on meanwhile.
+    other = machine("other")
+    other.restore()
+    _checkpoint(other.folder, 50)
+    other.push()
+    _checkpoint(one.folder, 45)
+    back = machine("one")
+    back.restore()
+    assert layout.pointed_steps((back.folder / "checkpoint").read_text())[0] == 50
+    assert not (back.folder / "model.ckpt-45.index").exists()
+
+
+def test_stored_but_not_noted_is_no_other_writer(machine, cloud):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    one.push()
+    memory = one.folder.parent / "mirror.json"
+    kept = memory.read_text()
+    _checkpoint(one.folder, 20, kept=[10])
+    one.push()
+    memory.write_text(kept)
+    _write(one.folder, **{"metrics.jsonl": "more"})
+    again = machine("one")
+    assert again.restore() == 0
+    assert again.push() == 1
+    assert cloud.read("jobs/x/metrics.jsonl") == b"more"
+
+
+def test_the_second_of_two_writers_is_stopped(machine, cloud):
+    one, two = machine("one"), machine("two")
+    one.restore()
+    two.restore()
+    _checkpoint(one.folder, 10)
+    _checkpoint(two.folder, 10)
+    (two.folder / "model.ckpt-10.index").write_text("another")
+    one.push()
+    with pytest.raises(Conflict):
+        two.push()
+    assert cloud.read("jobs/x/model.ckpt-10.index") == b"10 index"
+    stopped = []
+    keeper = Keeper(two, True, False, print, lambda: stopped.append(1), secs=0.01)
+    keeper.start()
+    keeper._thread.join(10)
+    assert stopped and isinstance(keeper.error, Conflict)
+    with pytest.raises(UserError, match=f"what is not stored there is in {two.folder}"):
+        keeper.end()
+
+
+def test_a_service_that_is_away_for_a_while_loses_nothing(machine, cloud):
+    one = machine("one")
+    said = []
+    one.bucket._patience = 0.2
+    _checkpoint(one.folder, 10)
+    fault = cloud.fail("status", times=50)
+    keeper = Keeper(one, True, False, said.append, None, secs=0.05)
+    keeper.start()
+    deadline = 100
+    while "jobs/x/checkpoint" not in cloud.names("jobs/x/") and deadline:
+        deadline -= 1
+        keeper._ended.wait(0.2)
+    keeper.end()
+    assert fault.met == 50 and len(said) == 1 and "no answer from Cloud Storage" in said[0]
+    assert len(cloud.names("jobs/x/")) == 4
+
+
+def test_an_evaluator_fetches_checkpoints_and_stores_exports(machine, cloud):
+    chief = machine("chief", theirs=layout.is_evaluated, shares=True)
+    evaluator = machine("evaluator", mine=layout.is_evaluated, shares=True)
+    _checkpoint(chief.folder, 10)
+    _write(chief.folder, **{"events.out.tfevents.1": "e", "metrics.jsonl": "{}"})
+    chief.push()
+    assert evaluator.pull() == 4
+    assert not (evaluator.folder / "events.out.tfevents.1").exists()
+    _export(evaluator.folder)
+    _write(evaluator.folder, **{"metrics.jsonl": "not its own to store"})
+    evaluator.push()
+    assert cloud.read("jobs/x/metrics.jsonl") == b"{}"
+    assert chief.pull() == 4 and (chief.folder / "export/best/best.json").exists()
+    _checkpoint(chief.folder, 20)
+    chief.push()
+    evaluator.pull()
+    assert sorted(path.name for path in evaluator.folder.glob("*.index")) == ["model.ckpt-20.index"]
+    # Both evaluate once, the one in the other's place: the later of them stays.
+    (evaluator.folder / "export/best/best.json").write_text('{"by": "evaluator"}')
+    (chief.folder / "export/best/best.json").write_text('{"by": "the chief"}')
+    evaluator.push()
+    chief.push()
+    assert b"the chief" in cloud.read("jobs/x/export/best/best.json")
+
+
+def test_a_file_that_vanishes_while_it_is_stored_is_looked_for_again(machine, cloud, monkeypatch):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    upload = Bucket.upload
+
+    def slow_upload(self, stream, size, name, generation):
+        if name.endswith("10.data-00000-of-00001"):
+            _checkpoint(one.folder, 20)
+        return upload(self, stream, size, name, generation)
+
+    monkeypatch.setattr(Bucket, "upload", slow_upload)
+    one.push()
+    one.push()
+    assert cloud.names("jobs/x/model") == [
+        f"jobs/x/model.ckpt-20.{suffix}" for suffix in ("data-00000-of-00001", "index", "meta")
+    ]
+    assert os.stat(one.folder / "checkpoint").st_size == len(cloud.read("jobs/x/checkpoint"))

@@ -1,0 +1,112 @@
+"""trainer.inputs.files: which files a pattern means, and what is in them."""
+
+import gzip
+
+import pytest
+
+from trainer.errors import UserError
+from trainer.inputs.files import find_files
+
+
+def _find(*patterns, file_format="auto"):
+    return find_files([str(pattern) for pattern in patterns], file_format, "data.train")
+
+
+def _refuse(*patterns, file_format="auto"):
+    with pytest.raises(UserError) as caught:
+        _find(*patterns, file_format=file_format)
+    message = str(caught.value)
+    assert "\n" not in message and message.startswith("data.train: ")
+    return message
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("b.csv", "a.csv", "c.csv", ".hidden.csv", "_SUCCESS"):
+        (tmp_path / name).write_text("x,y\n1,2\n")
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "d.csv").write_text("x,y\n1,2\n")
+    return tmp_path
+
+
+def _names(files):
+    return [file.path.rpartition("/")[2] for file in files]
+
+
+def test_a_path_a_glob_a_directory(folder):
+    assert _names(_find(folder / "b.csv")) == ["b.csv"]
+    assert _names(_find(folder / "[ab].csv")) == ["a.csv", "b.csv"]
+    # Markers and temporary files are left out, folders inside too.
+    assert _names(_find(folder)) == ["a.csv", "b.csv", "c.csv"]
+    assert _names(_find(folder / "**" / "d.csv")) == ["d.csv"]
+
+
+def test_order_of_patterns_and_each_file_once(folder):
+    assert _names(_find(folder / "c.csv", folder)) == ["c.csv", "a.csv", "b.csv"]
+
+
+def test_home_folder(folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder))
+    assert _names(_find("~/a.csv")) == ["a.csv"]
+
+
+def test_a_name_with_the_signs_of_a_glob(tmp_path):
+    (tmp_path / "part[1].csv").write_text("x\n1\n")
+    assert _names(_find(tmp_path / "part[1].csv")) == ["part[1].csv"]
+
+
+def test_nothing_found_names_pattern_and_where_it_looked(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    message = _refuse("nope-*.csv")
+    assert "'nope-*.csv'" in message and str(folder) in message
+    (folder / "empty").mkdir()
+    assert "no file matches" in _refuse(folder / "empty")
+
+
+def test_no_pattern():
+    with pytest.raises(UserError, match="data.train: no data given; set --data.train=FILES"):
+        find_files([], "auto", "data.train")
+
+
+def test_empty_file(tmp_path):
+    (tmp_path / "a.csv").touch()
+    assert "a.csv is empty" in _refuse(tmp_path / "a.csv")
+
+
+def test_formats_by_name_and_by_first_bytes(make, tmp_path):
+    rows = [{"x": 1.0, "y": 2.0}] * 3
+    paths = {
+        "a.csv": "csv",
+        "a.tsv": "csv",
+        "noname": "csv",
+        "a.parquet": "parquet",
+        "b.data": "parquet",
+        "a.tfrecord": "tfrecord",
+        "train-00000-of-00001": "tfrecord",
+    }
+    for name, kind in paths.items():
+        getattr(make, kind)(tmp_path / name, rows)
+    make.csv(tmp_path / "z.csv.gz", rows, compress=True)
+    make.tfrecord(tmp_path / "z.tfrecord.gz", rows, compress=True)
+    for name, kind in paths.items():
+        (file,) = _find(tmp_path / name)
+        assert (file.format, file.gzipped) == (kind, False), name
+    for name, kind in (("z.csv.gz", "csv"), ("z.tfrecord.gz", "tfrecord")):
+        (file,) = _find(tmp_path / name)
+        assert (file.format, file.gzipped) == (kind, True), name
+
+
+def test_compression_goes_by_the_bytes_and_not_by_the_name(tmp_path):
+    (tmp_path / "a.csv").write_bytes(gzip.compress(b"x\n1\n"))
+    assert _find(tmp_path / "a.csv")[0].gzipped
+
+
+def test_a_given_format_wins(make, tmp_path):
+    path = make.tfrecord(tmp_path / "a.csv", [{"x": 1.0}])
+    assert _find(path, file_format="tfrecord")[0].format == "tfrecord"
+
+
+def test_no_parquet_file(tmp_path):
+    (tmp_path / "a.parquet").write_text("x\n1\n")
+    message = _refuse(tmp_path / "a.parquet")
+    assert "not a Parquet file" in message and "write it again" in message

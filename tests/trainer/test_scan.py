@@ -1,0 +1,79 @@
+"""trainer.inputs.scan: one pass that counts rows and measures numbers."""
+
+import numpy as np
+import pytest
+
+from trainer.errors import UserError
+from trainer.inputs.scan import list_names
+
+
+def _statistics(make, tmp_path, values, default=0):
+    from trainer.schema import Schema
+
+    schema = Schema.model_validate(
+        {
+            "columns": {"x": {"type": "float", "default": default}, "y": {"type": "int"}},
+            "label": {"column": "y"},
+        }
+    )
+    files = np.array_split(np.arange(len(values)), 3)
+    paths = [
+        make.csv(tmp_path / f"{number}.csv", [{"x": values[row], "y": row} for row in part])
+        for number, part in enumerate(files)
+        if len(part)
+    ]
+    return make.prepare(make.config(rows=paths), schema).train_scan
+
+
+def test_moments_over_several_files(make, tmp_path):
+    values = np.random.default_rng(1).normal(1e6, 0.5, 999).astype(np.float32).tolist()
+    seen = _statistics(make, tmp_path, values).statistics.columns["x"]
+    # Sums of squares in float32, or in float64 without care, would lose these digits.
+    assert seen.mean == pytest.approx(np.mean(values), rel=1e-12)
+    assert seen.std == pytest.approx(np.std(values), rel=1e-6)
+    assert (seen.min, seen.max, seen.count) == (min(values), max(values), 999)
+
+
+def test_missing_values_are_left_out(make, tmp_path):
+    scan = _statistics(make, tmp_path, [1.0, None, 3.0, None, None, 8.0])
+    seen = scan.statistics.columns["x"]
+    assert (seen.count, seen.missing, seen.mean) == (3, 3, 4.0)
+    assert scan.statistics.num_rows == 6
+    assert sorted(scan.rows.values()) == [2, 2, 2]
+
+
+def test_a_column_without_any_value(make, tmp_path):
+    seen = _statistics(make, tmp_path, [None, None, None], default="mean").statistics.columns["x"]
+    assert (seen.count, seen.mean, seen.std) == (0, 0.0, 0.0)
+
+
+def test_a_constant_column(make, tmp_path):
+    seen = _statistics(make, tmp_path, [2.5] * 5).statistics.columns["x"]
+    assert (seen.mean, seen.std, seen.min, seen.max) == (2.5, 0.0, 2.5, 2.5)
+
+
+def test_only_what_the_model_uses_is_read(make, tmp_path):
+    schema = make.schema("bought")
+    assert list_names(schema) == ["id", "age", "hours", "city", "job", "level", "bought"]
+    rows = make.rows(20, missing=False)
+    # Of columns that nobody uses the values do not matter, nor whether they are there.
+    for row in rows:
+        row["grade"] = "not a number"
+        del row["colour"]
+    make.prepare(make.config(rows=make.csv(tmp_path / "a.csv", rows)), schema)
+
+
+def test_the_evaluation_data_are_checked_before_training(make, tmp_path):
+    rows = make.rows(20, missing=False)
+    good = make.csv(tmp_path / "good.csv", rows)
+    rows[13]["age"] = "old"
+    bad = make.csv(tmp_path / "bad.csv", rows)
+    with pytest.raises(UserError, match=r"bad.csv: row 15, column age: 'old' is not a float"):
+        make.prepare(make.config(rows=good, eval_rows=bad), make.schema("bought"))
+
+
+def test_unknown_metrics_are_refused_before_training(make, shop):
+    for options in ({"best_metric": "auc"}, {"best_metric": "rmsee", "best_mode": "min"}):
+        config = make.config(rows=shop / "train.csv", export=options)
+        with pytest.raises(UserError, match="export.best_metric: .*a regression model has .*rmse"):
+            make.prepare(config, make.schema("price"))

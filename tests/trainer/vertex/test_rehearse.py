@@ -1,0 +1,160 @@
+"""Rehearsals: the job's replicas as processes here, with what the service would tell them."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+from trainer.errors import UserError
+from trainer.vertex import __main__ as vertex
+from trainer.vertex import jobs, rehearse
+
+
+@pytest.fixture
+def render(make, tmp_path):
+    def run(*words, task=()):
+        (tmp_path / "data").mkdir(exist_ok=True)
+        for name, seed in (("train", 1), ("eval", 2)):
+            make.csv(tmp_path / "data" / f"{name}.csv", make.rows(300, seed=seed))
+        schema = make.yaml(tmp_path / "schema.yaml", make.schema_values())
+        path = tmp_path / "job.yaml"
+        status = vertex.main([
+            "render", "--name=shop", "--image=gcr.io/project/trainer:1", f"--output={path}",
+            "--base_output_dir=gs://a-bucket/shop", *words, "--",
+            "--train_data=gs://a-bucket/data/train.csv", "--eval_data=gs://a-bucket/data/eval.csv",
+            f"--data.schema_file={schema}", "--model=linear", *task,
+        ])  # fmt: skip
+        assert status == 0
+        return path
+
+    return run
+
+
+def test_replicas_are_told_what_the_service_tells(render):
+    job = jobs.read_job(
+        str(render("--workers=1", "--evaluator", task=["--strategy=multi_worker_mirrored"]))
+    )
+    chief, worker, evaluator = rehearse.list_replicas(job, ["h:1", "h:2", "h:3"], ["--x=1"])
+    assert [one.name for one in (chief, worker, evaluator)] == [
+        "chief-0",
+        "worker-0",
+        "evaluator-0",
+    ]
+    assert chief.command[1:3] == ["-m", "trainer.task"] and chief.command[-1] == "--x=1"
+    spec = json.loads(worker.environment["CLUSTER_SPEC"])
+    assert spec == {
+        "cluster": {"workerpool0": ["h:1"], "workerpool1": ["h:2"], "workerpool3": ["h:3"]},
+        "environment": "cloud",
+        "task": {"type": "workerpool1", "index": 0},
+    }
+    config = json.loads(evaluator.environment["TF_CONFIG"])
+    assert config["cluster"] == {"chief": ["h:1"], "worker": ["h:2"]}
+    assert config["task"] == {"type": "evaluator", "index": 0}
+    assert chief.environment["AIP_MODEL_DIR"] == "gs://a-bucket/shop/model/"
+    assert chief.environment["AIP_CHECKPOINT_DIR"] == "gs://a-bucket/shop/checkpoints/"
+
+
+def test_a_trial_is_told_its_number_and_has_folders_of_its_own(render):
+    job = jobs.read_job(str(render("--tuning=census")))
+    (chief,) = rehearse.list_replicas(job, ["h:1"], [], "3")
+    assert "TF_CONFIG" not in chief.environment
+    assert chief.environment["CLOUD_ML_TRIAL_ID"] == "3"
+    assert json.loads(chief.environment["CLUSTER_SPEC"])["task"]["trial"] == "3"
+    assert chief.environment["AIP_CHECKPOINT_DIR"] == "gs://a-bucket/shop/3/checkpoints/"
+
+
+def test_what_cannot_be_rehearsed_is_told(render, capsys):
+    path = render()
+    text = path.read_text()
+    path.write_text(text.replace("trainer.task", "other.program"))
+    assert vertex.main(["rehearse", f"--job={path}"]) == 2
+    assert "does not run trainer.task" in capsys.readouterr().err
+    path.write_text(text)
+    assert vertex.main(["rehearse", f"--job={path}", "--put=gs://a-bucket/data=x"]) == 2
+    assert "set --emulator" in capsys.readouterr().err
+    assert vertex.main(["rehearse", f"--job={path}", "--emulator", "--put=gs://b-b/d=/no"]) == 2
+    assert "is no folder here" in capsys.readouterr().err
+    with pytest.raises(UserError, match="has one replica, the chief"):
+        rehearse.list_replicas(jobs.Job("x", "", {}, {"workerPoolSpecs": [{}]}), [], [])
+
+
+@pytest.mark.slow
+def test_a_trial_runs_here_as_it_would_there(render, run_module, tmp_path):
+    path = render("--tuning=census")
+    metrics = tmp_path / "hypertune" / "output.metrics"
+    done = run_module(
+        "trainer.vertex", "rehearse", f"--job={path}", "--emulator", "--trial=2",
+        f"--put=gs://a-bucket/data={tmp_path / 'data'}", "--",
+        "--train_steps=40", "--learning_rate=0.1",
+        env={"CLOUD_ML_HP_METRIC_FILE": str(metrics), "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "1 replica(s): all replicas ended well" in done.stdout
+    said = done.stderr
+    # No flag has named any of these folders.
+    assert "Summary of gs://a-bucket/shop/2/checkpoints" in said
+    assert re.search(r"model: gs://a-bucket/shop/2/checkpoints/export/final/\d+ is in "
+                     r"gs://a-bucket/shop/2/model/ too", said)  # fmt: skip
+    lines = [json.loads(line) for line in metrics.read_text().splitlines()]
+    assert {line["trial"] for line in lines} == {"2"} and lines[-1]["global_step"] == "40"
+    (auc,) = [line["auc"] for line in lines if "auc" in line]
+    assert 0 < float(auc) < 1
+
+
+@pytest.mark.slow
+def test_a_chief_and_an_evaluator_run_here_on_the_real_bucket(render, run_module, cloud, tmp_path):
+    path = render("--evaluator")
+    for name in ("train", "eval"):
+        cloud.write(f"data/{name}.csv", (tmp_path / "data" / f"{name}.csv").read_bytes())
+    done = run_module(
+        "trainer.vertex", "rehearse", f"--job={path}", "--",
+        "--train_steps=40", "--run.save_checkpoints_steps=20",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "2 replica(s): all replicas ended well" in done.stdout
+    assert "evaluator-0 evaluation at step 40" in done.stderr
+    assert "is in gs://a-bucket/shop/model/ too" in done.stderr
+    stored = {"checkpoints/model.ckpt-40.index", "checkpoints/metrics.json", "model/saved_model.pb"}
+    assert {f"shop/{name}" for name in stored} <= set(cloud.names("shop/"))
+
+
+def test_a_rehearsal_that_fails_says_so(render, run_module, tmp_path):
+    done = run_module(
+        "trainer.vertex", "rehearse", f"--job={render()}", "--emulator",
+        env={"TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "no object matches 'gs://a-bucket/data/train.csv'" in done.stderr
+    assert "failed with status 2" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_replica_that_fails_fails_the_rehearsal(render, run_module, tmp_path):
+    path = render("--evaluator")
+    job = yaml.safe_load(path.read_text())
+    job["workerPoolSpecs"][3]["containerSpec"]["args"].append("--batchsize=3")
+    path.write_text(path.read_text().partition("\n")[0] + "\n" + yaml.safe_dump(job))
+    done = run_module(
+        "trainer.vertex", "rehearse", f"--job={path}", "--emulator",
+        f"--put=gs://a-bucket/data={tmp_path / 'data'}", "--", "--train_steps=40",
+        env={"TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert "2 replica(s): failed with status 2" in done.stdout
+    assert "evaluator-0 error: --batchsize: no such flag; did you mean --batch_size?" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.matrix
+def test_two_pools_in_step_run_here_as_they_would_there(render, run_module, tmp_path):
+    path = render("--workers=1", task=["--strategy=multi_worker_mirrored"])
+    done = run_module(
+        "trainer.vertex", "rehearse", f"--job={path}", "--emulator",
+        f"--put=gs://a-bucket/data={tmp_path / 'data'}", "--", "--train_steps=20",
+        env={"TMPDIR": str(tmp_path)}, timeout=240,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "2 replica(s): all replicas ended well" in done.stdout
+    assert "Summary of gs://a-bucket/shop/checkpoints" in done.stderr
+    assert "worker-0" in done.stderr and "is in gs://a-bucket/shop/model/ too" in done.stderr

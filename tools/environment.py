@@ -1,0 +1,191 @@
+"""Virtual environments for the supported TensorFlow versions, one folder each under .venv/.
+
+    python tools/environment.py [--tf=2.17] [--build]
+
+prints the folder of the environment that fits the Python it runs under (`.venv/tf2.21-py3.13`);
+with --build the environment is made or brought up to date first, and nothing is done where its
+stamp says that setup.py and the constraints have not changed since it was installed.
+
+It has to start on any Python that a machine may have, to say that one does not fit: nothing that
+the choice needs is newer than Python 2.7.
+"""
+
+# ruff: noqa: UP032
+import argparse
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+EXTRAS = "demo,test"
+# The first and the last TensorFlow are given all that the whole suite can use.
+MORE_EXTRAS = {"2.15": ",vertex,cloud-test", "2.21": ",vertex,cloud-test"}
+
+# Minor versions of Python that each TensorFlow has wheels for, newest TensorFlow first.
+PYTHONS = {
+    "2.21": ("3.10", "3.11", "3.12", "3.13"),
+    "2.20": ("3.9", "3.10", "3.11", "3.12", "3.13"),
+    "2.19": ("3.9", "3.10", "3.11", "3.12"),
+    "2.18": ("3.9", "3.10", "3.11", "3.12"),
+    "2.17": ("3.9", "3.10", "3.11", "3.12"),
+    "2.16": ("3.9", "3.10", "3.11", "3.12"),
+    "2.15": ("3.9", "3.10", "3.11"),
+}
+
+
+class Unfit(Exception):
+    """This Python, or this choice of TensorFlow, cannot be used; the message is for the user."""
+
+
+def minor(version):
+    """'2.15.1' -> '2.15'; '2.15' stays."""
+    return ".".join(version.split(".")[:2])
+
+
+def choose_tensorflow(python, wanted=""):
+    """Returns the minor TensorFlow version for a minor Python version ('3.11').
+
+    Args:
+      python: minor version of Python.
+      wanted: '2.17' or '2.17.1'; empty chooses the newest that has wheels for `python`.
+
+    Raises:
+      Unfit: no supported TensorFlow runs there, or not the one that was asked for.
+    """
+    fitting = [tf for tf, pythons in PYTHONS.items() if python in pythons]
+    if not fitting:
+        raise Unfit(
+            "Python {} has no supported TensorFlow: Python 3.9 to 3.13 is needed; "
+            "name one with PYTHON=/path/to/python3.12".format(python)
+        )
+    if not wanted:
+        return fitting[0]
+    tensorflow = minor(wanted)
+    if tensorflow not in PYTHONS:
+        raise Unfit("TF={}: not supported; choose from {}".format(wanted, ", ".join(PYTHONS)))
+    if tensorflow not in fitting:
+        raise Unfit(
+            "TensorFlow {} does not run on Python {}: choose TF from {}, or PYTHON from {}".format(
+                tensorflow, python, ", ".join(fitting), ", ".join(PYTHONS[tensorflow])
+            )
+        )
+    if "." in wanted[len(tensorflow) :] and wanted != pinned(tensorflow):
+        raise Unfit("TF={}: of {} it is {}".format(wanted, tensorflow, pinned(tensorflow)))
+    return tensorflow
+
+
+def constraints_file(tensorflow):
+    return os.path.join(ROOT, "constraints", "tf-{}.txt".format(tensorflow))
+
+
+def pinned(tensorflow):
+    """The full version that the constraints hold for a minor one: '2.15' -> '2.15.1'."""
+    for line in _read(constraints_file(tensorflow)).splitlines():
+        if line.startswith("tensorflow=="):
+            return line.split("==")[1].strip()
+    raise AssertionError("no tensorflow== line in {}".format(constraints_file(tensorflow)))
+
+
+def extras(tensorflow):
+    return EXTRAS + MORE_EXTRAS.get(tensorflow, "")
+
+
+def folder(tensorflow, python):
+    return os.path.join(ROOT, ".venv", "tf{}-py{}".format(tensorflow, python))
+
+
+def fingerprint(tensorflow):
+    """Changes when the environment must be installed anew."""
+    digest = hashlib.sha256()
+    for part in (
+        _read(os.path.join(ROOT, "setup.py")),
+        _read(constraints_file(tensorflow)),
+        sys.version,
+        sys.executable,
+        extras(tensorflow),
+        # An editable install points at one checkout; a moved one needs a new install.
+        ROOT,
+    ):
+        digest.update(hashlib.sha256(part.encode()).digest())
+    return digest.hexdigest()
+
+
+def build(tensorflow, python):
+    """Makes or updates the environment; returns its folder.
+
+    Raises:
+      Unfit: venv or pip failed; their own words are on stderr by then.
+    """
+    home = folder(tensorflow, python)
+    os.makedirs(os.path.dirname(home), exist_ok=True)
+    # Two makes at once must not install into the same folder; the lock goes with the process.
+    with open(home + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stamp = os.path.join(home, "installed")
+        wanted = fingerprint(tensorflow)
+        if os.path.exists(stamp) and _read(stamp) == wanted:
+            return home
+        shown = os.path.relpath(home, ROOT)
+        _say("{}: installing TensorFlow {}, a minute or two".format(shown, pinned(tensorflow)))
+        _make_venv(home)
+        _pip(home, "--upgrade", "pip")
+        _pip(
+            home,
+            "--constraint={}".format(constraints_file(tensorflow)),
+            "--editable={}[{}]".format(ROOT, extras(tensorflow)),
+        )
+        with open(stamp, "w") as file:
+            file.write(wanted)
+    return home
+
+
+def _make_venv(home):
+    # --clear: what an older install or an interrupted one left behind must not shine through.
+    command = [sys.executable, "-m", "venv", "--clear", home]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        sys.stderr.write(done.stdout.decode(errors="replace"))
+        raise Unfit(
+            "{} cannot make virtual environments: install its venv module "
+            "(python3-venv on Debian and Ubuntu)".format(sys.executable)
+        )
+
+
+def _pip(home, *arguments):
+    # -qq leaves errors alone on the screen: a machine's own pip settings warn at length.
+    command = [os.path.join(home, "bin", "python"), "-m", "pip", "install", "-qq", "--no-input"]
+    environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")
+    if subprocess.run(command + list(arguments), env=environment, stdout=sys.stderr).returncode:
+        raise Unfit("pip could not install into {}; its words are above".format(home))
+
+
+def _read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def _say(text):
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="The environment for a TensorFlow version.")
+    parser.add_argument("--tf", default="", help="TensorFlow version; default: the newest fitting")
+    parser.add_argument("--build", action="store_true", help="make it or bring it up to date")
+    options = parser.parse_args(arguments)
+    python = "{}.{}".format(*sys.version_info[:2])
+    try:
+        tensorflow = choose_tensorflow(python, options.tf.strip())
+        home = build(tensorflow, python) if options.build else folder(tensorflow, python)
+    except Unfit as problem:
+        _say(str(problem))
+        return 2
+    print(home)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

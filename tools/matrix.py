@@ -1,0 +1,188 @@
+"""Runs the tests on every supported TensorFlow, each on a Python of this machine that it has.
+
+    python tools/matrix.py          the suite on the newest and the oldest, the tests marked
+                                    `smoke` on the others
+    python tools/matrix.py --full   the whole suite, with the tests marked `matrix`, on the newest
+                                    and the oldest, the tests marked `smoke` or `versions` on the
+                                    others
+
+The next environment is installed while the tests of the present one run. The last lines say what
+became of each version, then how many tests passed and failed in all; the exit status is 0 where
+nothing failed and no version was left out.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import environment
+
+ROOT = Path(environment.ROOT)
+
+# Which Python to take for each TensorFlow, best first. The first choices are spread so that every
+# supported Python is met; 3.9 meets 2.20, the newest that it can have.
+PREFERRED = {
+    "2.21": ("3.13", "3.12", "3.11", "3.10"),
+    "2.15": ("3.11", "3.10", "3.9"),
+    "2.16": ("3.12", "3.11", "3.10", "3.9"),
+    "2.17": ("3.10", "3.12", "3.11", "3.9"),
+    "2.18": ("3.12", "3.11", "3.10", "3.9"),
+    "2.19": ("3.11", "3.12", "3.10", "3.9"),
+    "2.20": ("3.9", "3.13", "3.12", "3.11", "3.10"),
+}
+WHOLE_SUITE = ("2.21", "2.15")
+
+# Below this much free disk an environment is removed once its tests have run.
+SHORT_OF_DISK_BYTES = 20 * 2**30
+
+
+def find_pythons():
+    """Returns minor version -> program, for the Pythons of this machine that can make venvs.
+
+    Looks at python3.X and python3 on PATH, then at the versions that pyenv has installed.
+    """
+    found = {}
+    minors = sorted({python for pythons in environment.PYTHONS.values() for python in pythons})
+    candidates = [f"python{python}" for python in minors] + ["python3", sys.executable]
+    if shutil.which("pyenv"):
+        root = _output("pyenv", "root")
+        if root:
+            candidates += sorted(map(str, Path(root).glob("versions/*/bin/python")))
+    for candidate in candidates:
+        # A shim of pyenv is on PATH for versions that are not switched on: only running one tells.
+        version = _output(
+            candidate,
+            "-c",
+            "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])",
+        )
+        if version in minors:
+            found.setdefault(version, shutil.which(candidate) or candidate)
+    return found
+
+
+def _output(*command):
+    try:
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60, cwd=ROOT
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace").strip() if done.returncode == 0 else ""
+
+
+class Version:
+    """One TensorFlow version, the Python for it, and what became of its tests."""
+
+    def __init__(self, tensorflow, pythons):
+        self.tensorflow = tensorflow
+        self.python = next((python for python in PREFERRED[tensorflow] if python in pythons), None)
+        self.program = pythons.get(self.python)
+        self.num_passed = self.num_failed = 0
+        self.verdict = f"not run: no Python {' or '.join(PREFERRED[tensorflow])} on this machine"
+
+    def install(self):
+        """Runs at the side of another version's tests: its output is kept for a failure."""
+        command = ["make", "-s", "environment", *self._choice()]
+        return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def test(self, mark):
+        """Runs `make test`, its output as it comes, and counts from pytest's closing line."""
+        command = ["make", "-s", "test", *self._choice(), f"MARK={mark}"]
+        closing = ""
+        # Unbuffered: whoever waits for it wants to see how far it is.
+        shown = dict(os.environ, PYTHONUNBUFFERED="1")
+        with subprocess.Popen(
+            command, cwd=ROOT, env=shown, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as process:
+            for line in process.stdout:
+                text = line.decode(errors="replace")
+                sys.stdout.write(text)
+                sys.stdout.flush()
+                closing = text if re.search(r"\d+ \w+.* in [\d.]+s", text) else closing
+        self.num_passed = _count("passed", closing)
+        self.num_failed = _count("failed", closing) + _count("errors?", closing)
+        if process.returncode == 0:
+            self.verdict = f"{self.num_passed} passed"
+        else:
+            self.verdict = f"FAILED: exit status {process.returncode}"
+            self.num_failed = max(self.num_failed, 1)
+
+    def remove(self):
+        home = Path(environment.folder(self.tensorflow, self.python))
+        shutil.rmtree(home, ignore_errors=True)
+
+    def _choice(self):
+        return f"PYTHON={self.program}", f"TF={self.tensorflow}"
+
+    def __str__(self):
+        return f"TensorFlow {environment.pinned(self.tensorflow)}, Python {self.python or '-'}"
+
+
+def _count(word, closing):
+    found = re.search(rf"(\d+) {word}\b", closing)
+    return int(found.group(1)) if found else 0
+
+
+def run(versions, full, strict):
+    """Installs and tests the versions in turn; True where all is well."""
+    runnable = [version for version in versions if version.program]
+    with ThreadPoolExecutor(1) as installer:
+        installed = [None] * len(runnable)
+        for index, version in enumerate(runnable):
+            # Submitted one ahead only, so that disk is not filled with environments for later.
+            for at in (index, index + 1):
+                if at < len(runnable) and installed[at] is None:
+                    installed[at] = installer.submit(runnable[at].install)
+            _run_one(version, installed[index], full)
+    print()
+    for version in versions:
+        print(f"{version}: {version.verdict}")
+    num_failed = sum(version.num_failed for version in versions)
+    if strict:
+        num_failed += sum(not version.program for version in versions)
+    print(f"{sum(version.num_passed for version in versions)} passed, {num_failed} failed")
+    return num_failed == 0
+
+
+def _choose_mark(whole, full):
+    """Returns pytest's expression for the tests of one version; empty for all."""
+    if whole:
+        return "" if full else "not matrix"
+    return "smoke or versions" if full else "smoke"
+
+
+def _run_one(version, installation, full):
+    whole = version.tensorflow in WHOLE_SUITE
+    mark = _choose_mark(whole, full)
+    started = time.monotonic()
+    done = installation.result()
+    print(f"\n=== {version}", flush=True)
+    if done.returncode:
+        sys.stdout.write(done.stdout.decode(errors="replace"))
+        version.verdict, version.num_failed = "FAILED: could not be installed", 1
+        return
+    version.test(mark)
+    scope = "the suite" if whole else mark
+    version.verdict += f" ({scope}, {time.monotonic() - started:.0f} s)"
+    if not whole and shutil.disk_usage(ROOT).free < SHORT_OF_DISK_BYTES:
+        version.remove()
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="The tests on every supported TensorFlow.")
+    parser.add_argument("--full", action="store_true", help="also the longer sets")
+    options = parser.parse_args(arguments)
+    pythons = find_pythons()
+    versions = [Version(tensorflow, pythons) for tensorflow in PREFERRED]
+    # A developer's machine need not have every Python; CI must, or it would claim too much.
+    return 0 if run(versions, options.full, strict=bool(os.environ.get("CI"))) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

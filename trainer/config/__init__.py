@@ -1,0 +1,83 @@
+"""The configuration: the only place where an option and its default live.
+
+`sections` and `training` hold the options, `values` the kinds of value that they take, `loading`
+what turns a file and flags into them.
+"""
+
+from trainer.config.loading import (
+    Option,
+    find_preset,
+    list_options,
+    load_config,
+    read_yaml,
+    to_yaml,
+)
+from trainer.config.sections import (
+    USER,
+    ClusterConfig,
+    Config,
+    DataConfig,
+    ExportConfig,
+    Exporter,
+    RunConfig,
+    StorageConfig,
+    TfxConfig,
+)
+from trainer.config.training import (
+    MODEL_TYPES,
+    EvalConfig,
+    ModelConfig,
+    Optimizer,
+    StopConfig,
+    TrainConfig,
+)
+from trainer.config.values import (
+    CODE_REFERENCE,
+    CodeName,
+    Floats,
+    Ints,
+    Layers,
+    OptionalCode,
+    OptionalFloat,
+    OptionalInt,
+    OptionalStr,
+    Section,
+    StrList,
+)
+from trainer.errors import nearest
+
+__all__ = [
+    "CODE_REFERENCE",
+    "ClusterConfig",
+    "CodeName",
+    "Config",
+    "DataConfig",
+    "EvalConfig",
+    "ExportConfig",
+    "Exporter",
+    "Floats",
+    "Ints",
+    "Layers",
+    "MODEL_TYPES",
+    "ModelConfig",
+    "Optimizer",
+    "Option",
+    "OptionalCode",
+    "OptionalFloat",
+    "OptionalInt",
+    "OptionalStr",
+    "RunConfig",
+    "Section",
+    "StopConfig",
+    "StorageConfig",
+    "StrList",
+    "TfxConfig",
+    "TrainConfig",
+    "USER",
+    "find_preset",
+    "list_options",
+    "load_config",
+    "nearest",
+    "read_yaml",
+    "to_yaml",
+]

@@ -1,0 +1,1 @@
+"""Demo data: a year of real flights, prepared for training."""

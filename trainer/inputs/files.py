@@ -1,0 +1,117 @@
+"""Which files a pattern means, and what is in them."""
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from trainer import storage
+from trainer.errors import UserError
+
+GZIP = b"\x1f\x8b"
+PARQUET = b"PAR1"
+SUFFIXES = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
+# A masked CRC cannot be told from text by eye, but a TFRecord's first 8 bytes are a length that
+# leaves the upper bytes zero, which no CSV has.
+TFRECORD_LENGTH = slice(4, 8)
+
+
+class DataFile(NamedTuple):
+    """One file to read.
+
+    Attributes:
+        path: where it is, on this machine or gs://.
+        format: csv, tfrecord or parquet.
+        gzipped: whether it is compressed as a whole.
+    """
+
+    path: str
+    format: str
+    gzipped: bool
+
+    @property
+    def local_path(self) -> str:
+        """A path that can be opened here; a file in Cloud Storage is fetched first."""
+        return storage.fetch_data(self.path)
+
+
+def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[DataFile]:
+    """Expands paths, globs and directories, sorted, each file once.
+
+    Args:
+        patterns: what the user gave.
+        file_format: csv, tfrecord, parquet, or auto to look into each file.
+        option: the option's name, for messages.
+
+    Raises:
+        UserError: nothing was given, a pattern matches nothing, a file is unreadable or empty.
+    """
+    if not patterns:
+        raise UserError(f"{option}: no data given; set --{option}=FILES")
+    paths: list[str] = []
+    for pattern in patterns:
+        is_remote = storage.is_remote(pattern)
+        found = _expand_remote(pattern, option) if is_remote else _expand(pattern)
+        if not found and is_remote:
+            raise UserError(
+                f"{option}: no object matches {pattern!r}; check the name, for instance with "
+                f"gcloud storage ls"
+            )
+        if not found:
+            raise UserError(
+                f"{option}: no file matches {pattern!r} (looked from {os.getcwd()}); check the path"
+            )
+        paths += found
+    return [_inspect(path, file_format, option) for path in dict.fromkeys(paths)]
+
+
+def _expand_remote(pattern: str, option: str) -> list[str]:
+    found = storage.find_data(pattern, option)
+    # A bucket that is mounted gives a pattern of paths.
+    return [path for one in found for path in ([one] if storage.is_remote(one) else _expand(one))]
+
+
+def _expand(pattern: str) -> list[str]:
+    path = Path(pattern).expanduser()
+    if path.is_dir():
+        # Names with a leading dot or underscore are markers and temporary files by convention.
+        return sorted(
+            str(child)
+            for child in path.iterdir()
+            if child.is_file() and not child.name.startswith((".", "_"))
+        )
+    if path.is_file():
+        return [str(path)]
+    return sorted(name for name in glob.glob(str(path), recursive=True) if os.path.isfile(name))
+
+
+def _inspect(path: str, file_format: str, option: str) -> DataFile:
+    try:
+        head = storage.read_head(path, 12)
+    except OSError as error:
+        raise UserError(f"{option}: {path}: {error.strerror}; check its permissions") from error
+    if not head:
+        raise UserError(f"{option}: {path} is empty; remove it or write it again")
+    gzipped = head.startswith(GZIP)
+    if file_format == "auto":
+        file_format = _guess_format(path, head, gzipped)
+    if file_format == "parquet" and not head.startswith(PARQUET):
+        raise UserError(
+            f"{option}: {path} is not a Parquet file (it does not begin with PAR1); "
+            "write it again, or name its format in --data.format"
+        )
+    return DataFile(path, file_format, gzipped)
+
+
+def _guess_format(path: str, head: bytes, gzipped: bool) -> str:
+    if head.startswith(PARQUET):
+        return "parquet"
+    name = Path(path.lower())
+    suffix = Path(name.stem).suffix if gzipped and name.suffix == ".gz" else name.suffix
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
+    if "tfrecord" in name.name:
+        return "tfrecord"
+    binary = len(head) == 12 and head[TFRECORD_LENGTH] == b"\0\0\0\0"
+    return "tfrecord" if binary else "csv"

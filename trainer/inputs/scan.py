@@ -1,0 +1,159 @@
+"""One pass over the data before training: rows, statistics, and the first thing that is wrong."""
+
+import time
+from collections.abc import Sequence
+from typing import Callable, NamedTuple, Optional
+
+import pyarrow as pa
+
+from trainer import config as config_lib
+from trainer.errors import UserError
+from trainer.inputs.bad_rows import BadRows, refuse_faults
+from trainer.inputs.files import DataFile
+from trainer.inputs.several_values import split_column, split_numbers
+from trainer.inputs.sketch import Moments, RowSample, ValueCounts, build_bins
+from trainer.inputs.tables import read_batches
+from trainer.schema import Bins, Schema, Statistics
+
+# Seconds between two progress lines of a long scan.
+REPORT_SECS = 5.0
+
+
+class Scan(NamedTuple):
+    """What one pass over some files found.
+
+    Attributes:
+        statistics: rows, the range of each numeric column, the counts of each categorical one.
+        rows: path → rows of that file, bad ones left out.
+        absent: columns without a value in any row of TFRecord files, where a name that no record
+            has looks like a value that is always missing.
+        num_bad_rows: rows left out, as data.max_bad_rows allows.
+        bad_rows: what is wrong with the first of those.
+    """
+
+    statistics: Statistics
+    rows: dict[str, int]
+    absent: list[str]
+    num_bad_rows: int = 0
+    bad_rows: tuple[str, ...] = ()
+
+
+def scan_files(
+    files: Sequence[DataFile],
+    schema: Schema,
+    data: config_lib.DataConfig,
+    report: Callable[[str], None],
+) -> Scan:
+    """Reads every row once.
+
+    Args:
+        files: what to read.
+        schema: columns and types.
+        data: delimiter and header of CSV files, and how many bad rows are tolerated.
+        report: takes a line of progress.
+
+    Raises:
+        UserError: a file or a value that the schema does not allow.
+    """
+    names = list_names(schema)
+    sketches = Sketches(schema, names)
+    bad = BadRows(data.max_bad_rows) if data.max_bad_rows else None
+    rows: dict[str, int] = {}
+    absent = set(names) if all(file.format == "tfrecord" for file in files) else set()
+    started = reported = time.monotonic()
+    for number, file in enumerate(files):
+        rows[file.path] = 0
+        for batch in read_batches(file, schema, names, data, bad):
+            if bad is None:
+                refuse_faults(file.path, batch.first_row, batch.columns, schema)
+            sketches.add(batch.columns)
+            absent -= {
+                name
+                for name in absent
+                if batch.columns.column(name).null_count < len(batch.columns)
+            }
+            rows[file.path] += batch.columns.num_rows
+            if time.monotonic() - reported > REPORT_SECS:
+                reported = time.monotonic()
+                report(
+                    f"reading the data: file {number + 1} of {len(files)}, "
+                    f"{sum(rows.values()):,} rows, {reported - started:.0f} s"
+                )
+    if bad is not None and not any(rows.values()):
+        raise UserError(f"no row of {len(files)} file(s) fits; the first: {bad.examples[0]}")
+    return Scan(
+        sketches.to_statistics(sum(rows.values())),
+        rows,
+        sorted(absent),
+        bad.count if bad is not None else 0,
+        tuple(bad.examples) if bad is not None else (),
+    )
+
+
+class Sketches:
+    """Statistics of the columns as they come by.
+
+    Args:
+        schema: types and label.
+        names: the columns.
+
+    Attributes:
+        moments, counts: name → sketch of each numeric and of each categorical column.
+        sample: of the numeric columns.
+    """
+
+    def __init__(self, schema: Schema, names: Sequence[str]):
+        numeric = [name for name in names if schema.columns[name].raw_type != "string"]
+        several = [name for name in names if schema.columns[name].is_several_numbers]
+        self.moments = {name: Moments() for name in (*numeric, *several)}
+        self.sample = RowSample(numeric)
+        self.counts = {
+            name: ValueCounts()
+            for name in names
+            if name != schema.key and _has_categories(name, schema)
+        }
+        self._separators = {name: schema.columns[name].separator for name in names}
+
+    def add(self, columns: pa.RecordBatch) -> None:
+        """Adds rows that fit the schema."""
+        for name, moments in self.moments.items():
+            column, separator = columns.column(name), self._separators[name]
+            if separator is not None:
+                moments.missing += column.null_count
+                column = split_numbers(column, separator)
+            moments.add(column)
+        for name, counts in self.counts.items():
+            column, separator = columns.column(name), self._separators[name]
+            if separator is None:
+                counts.add(column)
+            else:
+                counts.missing += column.null_count
+                counts.add(split_column(column, separator).dictionary_encode())
+        self.sample.add(columns)
+
+    def to_statistics(self, num_rows: int) -> Statistics:
+        """What was added."""
+        ranges = {name: moments.to_range(self._bin(name)) for name, moments in self.moments.items()}
+        categories = {name: counts.to_categories() for name, counts in self.counts.items()}
+        return Statistics(num_rows, ranges, categories)
+
+    def _bin(self, name: str) -> Optional[Bins]:
+        # Of the many numbers of a row no sample is kept.
+        return build_bins(self.sample.get(name)) if self._separators[name] is None else None
+
+
+def _has_categories(name: str, schema: Schema) -> bool:
+    column = schema.columns[name]
+    is_class = any(name == label.column and label.classes for label in schema.labels)
+    if column.text is not None or column.image is not None:
+        # Hardly any of them comes twice.
+        return False
+    is_text = column.type == "string" and not column.date
+    return is_text or column.is_categorical or is_class
+
+
+def list_names(schema: Schema) -> list:
+    """The columns that are read: features in use, label, weight and key."""
+    roles = (*schema.label_columns, schema.weight, schema.key)
+    wanted = {*schema.used_features, *(name for name in roles if name)}
+    return [name for name in schema.columns if name in wanted]

@@ -1,0 +1,275 @@
+"""Summaries of a stream of Arrow columns, in memory that does not grow with the stream."""
+
+from collections.abc import Sequence
+from typing import Optional
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trainer.schema import Bins, Categories, Range
+from trainer.schema.statistics import MAX_CATEGORIES
+
+# Distinct values of a column that are counted one by one; of more, the most frequent are kept.
+MAX_COUNTED = 20_000
+# Counted values that wait until they are merged: merging is one grouping, whatever its size.
+MERGE_SIZE = 100_000
+# Rows of the sample behind histograms and quantiles; a share of it has a standard error below
+# 0.2 percentage points.
+SAMPLE_ROWS = 65_536
+# A histogram's bins hold at least so much of the data each: deciles, but for what is repeated.
+BIN_SHARE = 0.1
+# Smallest hashes kept by a distinct count; its standard error is 1/sqrt(this), 1.6 %.
+MIN_HASHES = 4096
+
+
+class Moments:
+    """Running moments of one numeric column, in float64."""
+
+    def __init__(self):
+        self.count, self.missing = 0, 0
+        self.mean, self.squares = 0.0, 0.0
+        self.low, self.high = np.inf, -np.inf
+
+    def add(self, column: pa.Array) -> None:
+        """Adds a numeric column."""
+        self.missing += column.null_count
+        values = column.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
+        if not len(values):
+            return
+        # Chan, Golub and LeVeque's pairwise update, as sums of squares lose digits.
+        mean, total = values.mean(), self.count + len(values)
+        delta = mean - self.mean
+        self.squares += ((values - mean) ** 2).sum() + delta**2 * self.count * len(values) / total
+        self.mean += delta * len(values) / total
+        self.count = total
+        self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
+
+    def to_range(self, bins: Optional[Bins] = None) -> Range:
+        """What was added, with a histogram if there is one."""
+        return Range(
+            count=self.count,
+            missing=self.missing,
+            mean=self.mean,
+            std=float(np.sqrt(self.squares / self.count)) if self.count else 0.0,
+            min=float(self.low) if self.count else 0.0,
+            max=float(self.high) if self.count else 0.0,
+            bins=bins,
+        )
+
+
+class ValueCounts:
+    """Counts of each value of one column, exact up to MAX_COUNTED distinct values.
+
+    Beyond, the rarest are dropped whenever there are too many, as in Misra and Gries, "Finding
+    repeated elements" (1982): what is frequent stays, its count possibly too low.
+
+    Attributes:
+        count, missing: rows with and without a value.
+    """
+
+    def __init__(self):
+        self.count, self.missing = 0, 0
+        self._dropped = False
+        self._merged: Optional[pa.Table] = None
+        self._pending: list[pa.Table] = []
+        self._pending_size = 0
+
+    def add(self, column: pa.Array) -> None:
+        """Adds a column: a dictionary, integers or strings."""
+        self.missing += column.null_count
+        self.count += len(column) - column.null_count
+        if pa.types.is_dictionary(column.type):
+            indices = column.indices.drop_null().to_numpy()
+            counts = np.bincount(indices, minlength=len(column.dictionary))
+            seen = np.flatnonzero(counts)
+            values, counts = column.dictionary.take(pa.array(seen)), pa.array(counts[seen])
+        else:
+            pairs = pc.value_counts(column.drop_null())
+            values, counts = pairs.field(0), pairs.field(1)
+        self._pending.append(pa.table({"value": values, "rows": counts.cast(pa.int64())}))
+        self._pending_size += len(values)
+        if self._pending_size > MERGE_SIZE:
+            self._merge()
+
+    def _merge(self) -> None:
+        tables = self._pending if self._merged is None else [self._merged, *self._pending]
+        self._pending, self._pending_size = [], 0
+        if not tables:
+            return
+        grouped = pa.concat_tables(tables).group_by("value").aggregate([("rows", "sum")])
+        grouped = grouped.rename_columns(
+            ["rows" if name == "rows_sum" else name for name in grouped.column_names]
+        ).select(["value", "rows"])
+        grouped = grouped.sort_by([("rows", "descending"), ("value", "ascending")])
+        if grouped.num_rows > MAX_COUNTED:
+            self._dropped = True
+            grouped = grouped.slice(0, MAX_COUNTED)
+        self._merged = grouped
+
+    def list_counts(self, most: Optional[int] = None) -> list:
+        """(value, rows) pairs, the most frequent first, at most `most`."""
+        self._merge()
+        if self._merged is None:
+            return []
+        table = self._merged if most is None else self._merged.slice(0, most)
+        return list(zip(table["value"].to_pylist(), table["rows"].to_pylist()))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every value is counted, and exactly."""
+        self._merge()
+        return not self._dropped
+
+    @property
+    def num_values(self) -> int:
+        """Distinct values that are counted: all there were if complete."""
+        self._merge()
+        return 0 if self._merged is None else self._merged.num_rows
+
+    def to_categories(self) -> Categories:
+        """What was added, the most frequent values alone where there are too many."""
+        counts = {str(value): rows for value, rows in self.list_counts(MAX_CATEGORIES)}
+        complete = self.complete and self.num_values <= MAX_CATEGORIES
+        return Categories(count=self.count, missing=self.missing, counts=counts, complete=complete)
+
+
+class RowSample:
+    """A uniform sample of rows of a stream of batches: all of them while they are few.
+
+    Each row is kept with the same probability, which is halved, and the sample thinned, whenever
+    it has grown to twice SAMPLE_ROWS. Seeded: the same stream gives the same sample.
+    """
+
+    def __init__(self, names: Sequence[str]):
+        self._rng = np.random.default_rng(0)
+        self._probability = 1.0
+        self._held: dict[str, list[np.ndarray]] = {name: [] for name in names}
+        self._rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Adds a batch which has the sample's columns, all of them numeric."""
+        rows = np.arange(batch.num_rows)
+        if self._probability < 1:
+            rows = rows[self._rng.random(len(rows)) < self._probability]
+        for name, held in self._held.items():
+            held.append(_to_float64(batch.column(name).take(pa.array(rows))))
+        self._rows += len(rows)
+        while self._rows > 2 * SAMPLE_ROWS:
+            self._thin()
+
+    def _thin(self) -> None:
+        keep = self._rng.random(self._rows) < 0.5
+        self._held = {name: [np.concatenate(held)[keep]] for name, held in self._held.items()}
+        self._rows = int(keep.sum())
+        self._probability /= 2
+
+    def get(self, name: str) -> np.ndarray:
+        """The sampled values of a column, missing ones left out; float64 [n], unordered."""
+        held = self._held[name]
+        values = np.concatenate(held) if held else np.zeros(0)
+        return values[~np.isnan(values)]
+
+
+def _to_float64(column: pa.Array) -> np.ndarray:
+    return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
+def build_bins(values: np.ndarray) -> Optional[Bins]:
+    """A histogram of about ten bins of equal share; a frequent value has one of its own.
+
+    Args:
+        values: float64 [n].
+
+    Returns:
+        the bins; None where there are no values.
+    """
+    if not len(values):
+        return None
+    distinct, counts = np.unique(values, return_counts=True)
+    edges: list[float] = []
+    shares: list[float] = []
+    held = 0
+    for value, count in zip(distinct.tolist(), counts.tolist()):
+        # A bin is closed before a value that fills one by itself, and once it is full.
+        if held and (count >= BIN_SHARE * len(values) or held >= BIN_SHARE * len(values)):
+            shares.append(held / len(values))
+            edges.append(value)
+            held = 0
+        held += count
+    shares.append(held / len(values))
+    return Bins(edges=tuple(edges), shares=tuple(shares))
+
+
+def fill_bins(bins: Bins, values: np.ndarray) -> np.ndarray:
+    """Rows of float64 [n] in each of the bins, int64 [bins]."""
+    index = np.searchsorted(np.asarray(bins.edges), values, side="right")
+    return np.bincount(index, minlength=len(bins.shares))
+
+
+class DistinctCount:
+    """Number of distinct values by the k smallest hashes.
+
+    Source: Bar-Yossef et al., "Counting distinct elements in a data stream" (2002); exact while
+    there are fewer than MIN_HASHES.
+    """
+
+    def __init__(self):
+        self._smallest = np.zeros(0, np.uint64)
+
+    def add(self, values: pa.Array) -> None:
+        """Adds strings or numbers without nulls; repeated ones cost time, not truth."""
+        hashes = hash_strings(values.cast(pa.binary()) if _is_text(values) else values)
+        if len(self._smallest) == MIN_HASHES:
+            hashes = hashes[hashes < self._smallest[-1]]
+        if len(hashes):
+            self._smallest = np.unique(np.concatenate([self._smallest, hashes]))[:MIN_HASHES]
+
+    @property
+    def value(self) -> int:
+        """The estimate so far."""
+        if len(self._smallest) < MIN_HASHES:
+            return len(self._smallest)
+        return round((MIN_HASHES - 1) / (float(self._smallest[-1]) / 2.0**64))
+
+
+def _is_text(values: pa.Array) -> bool:
+    return pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+
+
+def hash_strings(values: pa.Array) -> np.ndarray:
+    """A 64-bit hash of each value, uint64 [n]; the same in every process.
+
+    Bytes are hashed as a sum of each byte times a random number of its place (multilinear hashing;
+    Lemire and Kaser, "Strongly universal string hashing is fast", 2014), then mixed.
+
+    Args:
+        values: binary, integers or floats, without nulls.
+    """
+    if not pa.types.is_binary(values.type):
+        return _mix(values.to_numpy(zero_copy_only=False).astype(np.float64).view(np.uint64))
+    if not len(values):
+        return np.zeros(0, np.uint64)
+    offsets = np.frombuffer(values.buffers()[1], np.int32)[
+        values.offset : values.offset + len(values) + 1
+    ].astype(np.int64)
+    data = np.frombuffer(values.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+    offsets = offsets - offsets[0]
+    lengths = np.diff(offsets)
+    place = np.arange(len(data)) - np.repeat(offsets[:-1], lengths)
+    # Far into a long text the multipliers repeat; the mixed-in block number keeps places apart.
+    factors = np.random.default_rng(1).integers(1, 2**64 - 1, 256, np.uint64) | np.uint64(1)
+    with np.errstate(over="ignore"):
+        terms = (data.astype(np.uint64) + np.uint64(1)) * (
+            factors[place % 256] + (place // 256).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        )
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+        return _mix(sums[offsets[1:]] - sums[offsets[:-1]] + lengths.astype(np.uint64))
+
+
+def _mix(hashes: np.ndarray) -> np.ndarray:
+    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    with np.errstate(over="ignore"):
+        hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return hashes ^ (hashes >> np.uint64(31))

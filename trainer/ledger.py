@@ -1,0 +1,49 @@
+"""metrics.jsonl in job_dir: every recorded loss and evaluation of a job, over all its runs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+# Metrics that people are shown, by task; the main one first.
+SHOWN_METRICS = {
+    "binary": ("auc", "auc_precision_recall", "accuracy", "log_loss", "calibration_error"),
+    "multiclass": ("accuracy", "log_loss"),
+    "regression": ("rmse", "mae", "r2"),
+    "multilabel": ("auc", "auc_precision_recall"),
+    # Each metric has the name of its head behind it.
+    "multihead": ("loss",),
+}
+
+# Metrics of which less is better, and of which more is.
+FALLING = ("loss", "average_loss", "log_loss", "rmse", "mae", "calibration_error", "deviance")
+RISING = ("accuracy", "auc", "auc_precision_recall", "precision", "recall", "r2")
+
+
+class Ledger:
+    """A file that is only ever appended to, so that it tells of restarts too."""
+
+    def __init__(self, job_dir: str):
+        self._path = Path(job_dir) / "metrics.jsonl"
+
+    def append(self, kind: str, step: int, values: dict[str, float]) -> None:
+        """Adds one line; `kind` is train or eval."""
+        line = json.dumps({"kind": kind, "step": int(step), **values})
+        with self._path.open("a", encoding="utf-8") as stream:
+            stream.write(line + "\n")
+
+    def read(self, kind: str) -> list[dict[str, Any]]:
+        """The lines of a kind, each with "step" and values, in order of step.
+
+        A step that was run twice, before and after a restart, counts as it was the last time; a
+        line that a crash cut short is passed over.
+        """
+        steps: dict[int, dict[str, Any]] = {}
+        if self._path.exists():
+            for line in self._path.read_text(encoding="utf-8").splitlines():
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    continue
+                if record.pop("kind") == kind:
+                    steps[record["step"]] = record
+        return [steps[step] for step in sorted(steps)]

@@ -1,0 +1,1 @@
+"""Estimators by name."""

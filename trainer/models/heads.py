@@ -1,0 +1,117 @@
+"""Heads: from logits to loss, metrics, predictions and export outputs; and what they are fed."""
+
+from typing import Any, Optional
+
+from estimator_bridge import estimator, tf
+from trainer.schema import Label, Schema
+
+
+def build_head(schema: Schema, loss_reduction: str) -> Any:
+    """Builds the head for what the schema's labels ask for; prepare_labels feeds it.
+
+    Args:
+        schema: labels and weight.
+        loss_reduction: mean (over the rows of a batch) or sum.
+
+    Returns:
+        an estimator.Head; its logits_dimension is the number of outputs that a model needs. With
+        several labels it is a MultiHead whose heads are named after their columns.
+    """
+    heads = [_build_head(label, schema, loss_reduction) for label in schema.labels]
+    if not schema.more_labels:
+        return heads[0]
+    return estimator.MultiHead(heads, [label.importance for label in schema.labels])
+
+
+def _build_head(label: Label, schema: Schema, loss_reduction: str) -> Any:
+    kinds = tf.keras.losses.Reduction
+    options = {
+        "weight_column": _weight_name(label, schema),
+        "loss_reduction": {"mean": kinds.SUM_OVER_BATCH_SIZE, "sum": kinds.SUM}[loss_reduction],
+        "name": label.column if schema.more_labels else None,
+    }
+    if label.task == "multilabel":
+        names = list(label.columns)
+        return estimator.MultiLabelHead(len(names), classes_for_class_based_metrics=None, **options)
+    if label.loss == "poisson":
+        return estimator.PoissonRegressionHead(**options)
+    if label.task == "regression":
+        return estimator.RegressionHead(**options)
+    if label.vocabulary is not None:
+        options["label_vocabulary"] = [str(value) for value in label.vocabulary]
+    if label.task == "binary":
+        return estimator.BinaryClassHead(**options)
+    return estimator.MultiClassHead(len(label.classes), **options)
+
+
+def _weight_name(label: Label, schema: Schema) -> Optional[str]:
+    # No column can have this name and a label at once.
+    return f"{label.column}/weight" if label.class_weights else schema.weight
+
+
+def prepare_labels(
+    features: dict[str, Any], labels: Any, schema: Schema, training: bool
+) -> tuple[dict[str, Any], Any]:
+    """What the input gives to what the head takes.
+
+    The input gives the first label's (first) column as labels and every other label column among
+    the features.
+
+    Args:
+        features: name → tensor [batch].
+        labels: tensor [batch].
+        schema: labels and weight.
+        training: whether class weights apply: evaluation counts rows as they are.
+
+    Returns:
+        the features without labels, with the weights that heads of labels with class weights want;
+        and labels: text or int64 [batch] for classes, float32 [batch] for a number, int64
+        [batch, columns] for several answers; of several labels a dict of these by column.
+    """
+    columns = {schema.label.column: labels}
+    columns.update({name: features[name] for name in schema.label_columns[1:]})
+    features = {name: values for name, values in features.items() if name not in columns}
+    prepared = {label.column: _prepare_label(columns, label) for label in schema.labels}
+    for label in schema.labels:
+        if label.class_weights:
+            weights = tf.ones(tf.shape(labels)[:1])
+            if schema.weight:
+                weights = tf.reshape(tf.cast(features[schema.weight], tf.float32), [-1])
+            if training:
+                weights *= _class_weights(prepared[label.column], label)
+            features[_weight_name(label, schema)] = weights
+    return features, prepared if schema.more_labels else prepared[schema.label.column]
+
+
+def _prepare_label(columns: dict[str, Any], label: Label) -> Any:
+    if label.task == "multilabel":
+        answers = [tf.reshape(columns[name], [-1]) for name in label.columns]
+        return tf.stack([tf.cast(answer, tf.int64) for answer in answers], axis=1)
+    values = columns[label.column]
+    if label.task == "regression":
+        return tf.cast(values, tf.float32)
+    if label.vocabulary is not None and values.dtype != tf.string:
+        return tf.strings.as_string(values)
+    return values
+
+
+def class_ids(labels: Any, label: Label) -> Any:
+    """Labels [batch], as text or ids, to ids, int64 [batch]."""
+    labels = tf.reshape(labels, [-1])
+    if label.vocabulary is None:
+        return tf.cast(labels, tf.int64)
+    if labels.dtype != tf.string:
+        labels = tf.strings.as_string(labels)
+    classes = tf.constant([str(value) for value in label.vocabulary])
+    return tf.argmax(tf.equal(labels[:, None], classes[None, :]), axis=1)
+
+
+def _class_weights(values: Any, label: Label) -> Any:
+    """Classes [batch], as text or ids, to factors, float32 [batch]."""
+    values = tf.reshape(values, [-1])
+    if values.dtype != tf.string:
+        values = tf.strings.as_string(values)
+    factors = tf.ones(tf.shape(values))
+    for value, factor in label.class_weights.items():
+        factors = tf.where(tf.equal(values, str(value)), factor, factors)
+    return factors

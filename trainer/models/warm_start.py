@@ -1,0 +1,181 @@
+"""Starting values from another job's checkpoint."""
+
+import re
+from pathlib import Path
+from typing import Any, Callable
+
+from estimator_bridge import estimator, tf
+from trainer import config as config_lib
+from trainer import storage
+from trainer.errors import UserError
+from trainer.features import is_one_hot, name_feature, name_sequence, name_table
+from trainer.schema import Schema
+
+# Where Keras' optimizers keep what is theirs.
+OPTIMIZERS = "training/"
+
+
+def warm_start(
+    inner: Any, train: config_lib.TrainConfig, schema: Schema, say: Callable[[str], None]
+):
+    """Wraps an Estimator so that training starts from another checkpoint's values.
+
+    A variable is taken over if its name matches train.warm_start_vars and its shape is the same.
+    Rows of a column whose vocabulary has changed are carried over word by word; a new word starts
+    afresh. Moving averages and frozen variables are taken over too; of the optimizers only Ftrl's
+    slots. What is not taken over keeps the values that the model itself starts from, such as a
+    Keras model's.
+
+    Args:
+        inner: any Estimator; its model_dir must hold no checkpoint.
+        train: names the checkpoint (a file prefix, or a job_dir for its newest).
+        schema: today's columns.
+        say: takes the plan, a line.
+
+    Raises:
+        UserError: there is no such checkpoint, or no variable of it fits.
+    """
+    checkpoint = find_checkpoint(train.warm_start)
+    stored = {name: shape for name, shape in tf.train.list_variables(checkpoint)}
+    vocabularies = _changed_vocabularies(checkpoint, schema, Path(inner.model_dir), say)
+
+    own = inner._warm_start_settings
+
+    def model_fn(features, labels, mode, config):
+        spec = inner.model_fn(features, labels, mode, config)
+        if mode == estimator.ModeKeys.TRAIN:
+            if own is not None:
+                # First: an Estimator would do it last, and overrule the other checkpoint.
+                tf.compat.v1.train.warm_start(
+                    own.ckpt_to_initialize_from,
+                    own.vars_to_warm_start,
+                    own.var_name_to_vocab_info,
+                    own.var_name_to_prev_var_name,
+                )
+            _assign(checkpoint, stored, vocabularies, train, say)
+        return spec
+
+    return estimator.Estimator(model_fn=model_fn, config=inner.config)
+
+
+def find_checkpoint(path: str) -> str:
+    """The checkpoint that a file prefix or a job_dir means.
+
+    Raises:
+        UserError: there is none.
+    """
+    if Path(f"{path}.index").is_file():
+        return path
+    if storage.is_remote(path):
+        here = storage.fetch_checkpoint(path, "train.warm_start")
+        if Path(f"{here}.index").is_file():
+            return here
+    newest = tf.train.latest_checkpoint(path) if Path(path).is_dir() else None
+    if newest is None:
+        raise UserError(
+            f"train.warm_start: no checkpoint at {path!r}; name a job_dir or a model.ckpt-STEP"
+        )
+    return newest
+
+
+def _assign(checkpoint, stored, vocabularies, train, say) -> None:
+    shapes = {
+        variable.op.name: variable.shape.as_list() for variable in tf.compat.v1.global_variables()
+    }
+    model = _list_model_variables(shapes)
+    wanted = [name for name in model if re.search(train.warm_start_vars, name)]
+    by_word = {
+        name: info
+        for name in wanted
+        for ending, info in vocabularies.items()
+        if f"/{name}".endswith(f"/{ending}") and name in stored
+    }
+    same = [name for name in wanted if name not in by_word and stored.get(name) == shapes[name]]
+    if not same and not by_word:
+        raise UserError(
+            f"train.warm_start: no variable of {checkpoint} fits this model "
+            f"(it has {', '.join(sorted(stored)[:5])} ...); check train.warm_start_vars and model"
+        )
+    fresh = [name for name in model if name not in same and name not in by_word]
+    listed = f" ({', '.join(fresh[:5])}{' ...' if len(fresh) > 5 else ''})" if fresh else ""
+    say(
+        f"warm start from {checkpoint}: {len(same)} variable(s) taken over, {len(by_word)} word by "
+        f"word, {len(fresh)} new{listed}"
+    )
+    # Ftrl computes a weight from its slots alone: without them the first update would forget it.
+    slots = {
+        slot: name
+        for name in (*same, *by_word)
+        for slot in shapes
+        if "Ftrl" in slot and f"/{name}/" in f"/{slot}/" and slot in stored
+    }
+    tf.compat.v1.train.warm_start(
+        checkpoint,
+        # Matched from the start of a tensor's name, "name:0" or "name/part_0:0".
+        vars_to_warm_start=[f"{re.escape(name)}(:|/part_)" for name in (*same, *by_word, *slots)],
+        var_name_to_vocab_info={
+            **by_word,
+            **{slot: by_word[name] for slot, name in slots.items() if name in by_word},
+        },
+    )
+
+
+def _list_model_variables(names) -> list[str]:
+    """The variables of the model itself: trained ones, moving averages, frozen ones."""
+    trained = [variable.op.name for variable in tf.compat.v1.trainable_variables()]
+    rest = [
+        name
+        for name in names
+        if name not in trained
+        and not name.startswith((OPTIMIZERS, "global_step"))
+        and not name.endswith("_power")
+        # Optimizers of TensorFlow 1 keep <variable>/<slot>.
+        and name.rpartition("/")[0] not in trained
+    ]
+    return trained + rest
+
+
+def _list_endings(name: str, schema: Schema) -> list[str]:
+    """How the variables end that have one row for each word of a column's vocabulary."""
+    weights = schema.columns[name].weights
+    weighed = name_feature(name)
+    if weights:
+        weighed += f"_weighted_by_{name_feature(weights)}"
+    endings = [f"{weighed}/weights"]
+    keys = (weighed, name_feature(name_sequence(name)))
+    endings += [f"{key}_embedding/embedding_weights" for key in keys]
+    for shared in schema.shared_embeddings:
+        if name in shared.columns:
+            endings.append(f"{name_table(shared.columns, schema)}/embedding_weights")
+    return endings
+
+
+def _changed_vocabularies(
+    checkpoint: str, schema: Schema, folder: Path, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """End of a variable's name → VocabInfo, for columns whose vocabulary is another one now."""
+    before = storage.read_json(Path(checkpoint).parent / "schema.json") or {"columns": {}}
+    infos: dict[str, Any] = {}
+    for name, column in schema.columns.items():
+        old = before["columns"].get(name, {}).get("vocabulary")
+        if not old or not column.vocabulary or list(column.vocabulary) == list(old):
+            continue
+        files = {}
+        for age, words in (("old", old), ("new", column.vocabulary)):
+            files[age] = folder / "vocabulary" / f"{name_feature(name)}.{age}.txt"
+            files[age].parent.mkdir(parents=True, exist_ok=True)
+            storage.write_text(files[age], "".join(f"{word}\n" for word in words))
+        info = estimator.VocabInfo(
+            new_vocab=str(files["new"]),
+            new_vocab_size=len(column.vocabulary),
+            num_oov_buckets=column.oov_buckets,
+            old_vocab=str(files["old"]),
+            old_vocab_size=len(old),
+        )
+        infos.update({ending: info for ending in _list_endings(name, schema)})
+        if is_one_hot(name, schema):
+            say(
+                f"warm start: column {name} has another vocabulary and no embedding: what the deep "
+                "part knew of its values stays in place, word by word it cannot be carried over"
+            )
+    return infos

@@ -1,0 +1,42 @@
+"""The schema: columns, their types and uses, label, weight, key, vocabularies, statistics.
+
+    python -m trainer.schema infer --data=FILES --label=COLUMN     proposes one
+    python -m trainer.schema check --schema=FILE --data=FILES      holds data against one
+
+This much of the package imports no TensorFlow and reads no data; `infer` and `check` do.
+"""
+
+from trainer.schema.columns import MAX_INDICATOR_SIZE, Column, Image, Moments, Part, Text
+from trainer.schema.labels import Label
+from trainer.schema.loading import load_schema
+from trainer.schema.statistics import (
+    Bins,
+    Categories,
+    Range,
+    Statistics,
+    dump_statistics,
+    parse_statistics,
+    resolve_defaults,
+)
+from trainer.schema.types import Cross, Schema, SharedEmbedding
+
+__all__ = [
+    "MAX_INDICATOR_SIZE",
+    "Bins",
+    "Categories",
+    "Column",
+    "Cross",
+    "Image",
+    "Label",
+    "Moments",
+    "Part",
+    "Range",
+    "Schema",
+    "SharedEmbedding",
+    "Statistics",
+    "Text",
+    "dump_statistics",
+    "load_schema",
+    "parse_statistics",
+    "resolve_defaults",
+]

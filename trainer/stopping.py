@@ -1,0 +1,135 @@
+"""Hooks that end training before its last step: a signal, an early stop, a time budget."""
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Optional
+
+from estimator_bridge import estimator, tf
+from trainer import config as config_lib
+from trainer.signals import Interrupted, SignalWatch
+
+
+class InterruptHook(estimator.SessionRunHook):
+    """Saves a checkpoint and ends when a signal is pending.
+
+    In training the checkpoint is of the step just run. In evaluation there is nothing to save: the
+    checkpoint that is being evaluated exists.
+    """
+
+    def __init__(self, watch: SignalWatch, model_dir: str, training: bool):
+        self._watch = watch
+        self._model_dir = model_dir
+        self._training = training
+
+    def begin(self):
+        """Finds the step in the graph, and sees to it that a checkpoint can be saved."""
+        self._step = tf.compat.v1.train.get_global_step()
+        if self._training:
+            _note_variables_once()
+
+    def after_create_session(self, session, coord):
+        """From here on a signal waits for the end of a step."""
+        if self._training:
+            self._watch.in_session = True
+
+    def after_run(self, run_context, run_values):
+        """Ends here if a signal has come."""
+        if self._watch.pending is None:
+            return
+        if not self._training:
+            raise Interrupted(self._watch.pending)
+        session = run_context.session
+        step = int(session.run(self._step))
+        saver = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVERS)[0]
+        prefix = str(Path(self._model_dir) / "model.ckpt")
+        if tf.train.latest_checkpoint(self._model_dir) != f"{prefix}-{step}":
+            saver.save(session, prefix, global_step=step)
+        raise Interrupted(self._watch.pending, step)
+
+    def end(self, session):
+        """The session is over."""
+        if self._training:
+            self._watch.in_session = False
+
+
+def _note_variables_once() -> None:
+    """Takes out of the graph's variables those that others of them wrap.
+
+    Under central_storage TensorFlow notes what Keras makes, the slots of optimizers among it, both
+    wrapped and as what is wrapped: two variables of one name, of which no saver can be built.
+    """
+    noted = tf.compat.v1.get_collection_ref(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES)
+    wrapped = [each.get() for each in noted if type(each).__name__ == "AggregatingVariable"]
+    inner = {id(each) for each in wrapped}
+    noted[:] = [each for each in noted if id(each) not in inner]
+
+
+class EarlyStop:
+    """Decides after each evaluation, and on the clock, whether training goes on.
+
+    Args:
+        stop: the rules.
+        metric: name of the metric that is watched.
+        direction: min or max.
+        evaluations: earlier evaluations of the job, oldest first, each with "step" and metrics: a
+            restarted job counts on from them.
+        clock: gives seconds.
+
+    Attributes:
+        reason: why training stops; None while it goes on.
+    """
+
+    def __init__(
+        self,
+        stop: config_lib.StopConfig,
+        metric: str,
+        direction: str,
+        evaluations: list[dict[str, Any]],
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._stop = stop
+        self._metric = metric
+        self._sign = 1 if direction == "max" else -1
+        self._clock = clock
+        self._started = clock()
+        self._best = -math.inf
+        self._without = 0
+        self.reason: Optional[str] = None
+        for evaluation in evaluations:
+            self.add(evaluation)
+
+    def add(self, evaluation: dict[str, Any]) -> None:
+        """Takes the metrics of one evaluation."""
+        if self._metric not in evaluation:
+            return
+        value = self._sign * evaluation[self._metric]
+        if value > self._best + (self._stop.min_delta if self._best > -math.inf else 0):
+            self._best, self._without = value, 0
+        else:
+            self._without += 1
+        name, best = self._metric, self._sign * self._best
+        patience, target = self._stop.patience_evals, self._stop.target
+        if patience is not None and self._without >= patience:
+            self.reason = f"{name} has not improved on {best:.6g} for {self._without} evaluations"
+        if target is not None and value >= self._sign * target:
+            self.reason = f"{name} {evaluation[name]:.6g} has reached the target {target:g}"
+
+    def check_clock(self) -> None:
+        """Stops when the time budget is used up."""
+        if self._stop.max_secs is not None and self._clock() - self._started >= self._stop.max_secs:
+            self.reason = f"the time budget of {self._stop.max_secs} s is used up"
+
+
+class EarlyStopHook(estimator.SessionRunHook):
+    """Ends training once an EarlyStop has a reason."""
+
+    def __init__(self, early_stop: EarlyStop):
+        self._early_stop = early_stop
+
+    def after_run(self, run_context, run_values):
+        """Asks after each step."""
+        self._early_stop.check_clock()
+        if self._early_stop.reason:
+            run_context.request_stop()

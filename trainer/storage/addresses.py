@@ -1,0 +1,118 @@
+"""gs://bucket/name: reading it, and what may stand there."""
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from trainer.errors import UserError
+
+SCHEME = "gs://"
+# Where Vertex AI mounts all buckets that a job may read.
+MOUNT = "/gcs"
+MAGIC = re.compile(r"[*?[]")
+# https://cloud.google.com/storage/docs/buckets#naming
+BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
+IP_ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
+
+
+class Address(NamedTuple):
+    """A place in Cloud Storage.
+
+    Attributes:
+        bucket: its name.
+        name: of an object, or the beginning of several names; "" for the whole bucket.
+    """
+
+    bucket: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{SCHEME}{self.bucket}/{self.name}" if self.name else f"{SCHEME}{self.bucket}"
+
+    @property
+    def has_magic(self) -> bool:
+        """Whether the name is a pattern."""
+        return bool(MAGIC.search(self.name))
+
+    @property
+    def folder(self) -> str:
+        """The name as a folder: with a slash at its end, or empty."""
+        return self.name.rstrip("/") + "/" if self.name.strip("/") else ""
+
+    def join(self, name: str) -> "Address":
+        """An object in the folder."""
+        return Address(self.bucket, self.folder + name)
+
+    def mounted(self, mount: str = MOUNT) -> Optional[Path]:
+        """The same place under a mount of all buckets; None where the bucket is not mounted."""
+        root = Path(mount, self.bucket)
+        return root / self.name if root.is_dir() else None
+
+
+def is_remote(path: Optional[str]) -> bool:
+    """Whether a path is in Cloud Storage, or was meant to be."""
+    return bool(path) and str(path).startswith(("gs:/", "GS:/"))
+
+
+def parse_address(text: str, option: str) -> Address:
+    """Reads gs://bucket/name.
+
+    Args:
+        text: the address.
+        option: where it was given, for messages.
+
+    Raises:
+        UserError: no bucket can have that name.
+    """
+    if not text.startswith(SCHEME):
+        raise UserError(f"{option}: {text!r} is not written gs://BUCKET/NAME")
+    bucket, _, name = text[len(SCHEME) :].partition("/")
+    wrong = _find_fault(bucket)
+    if wrong:
+        raise UserError(
+            f"{option}: {text!r}: {wrong}; a bucket's name has 3 to 63 lower-case letters, digits, "
+            "dashes, underscores and dots, and begins and ends with a letter or digit"
+        )
+    if "//" in f"/{name}" or any(part in (".", "..") for part in name.split("/")):
+        raise UserError(f"{option}: {text!r}: an empty part, . or .. in it; write it out")
+    return Address(bucket, name)
+
+
+def _find_fault(bucket: str) -> Optional[str]:
+    if not bucket:
+        return "there is no bucket"
+    if not BUCKET_NAME.fullmatch(bucket):
+        return f"{bucket!r} is no name of a bucket"
+    if any(not 0 < len(part) <= 63 for part in bucket.split(".")) or (
+        "." not in bucket and len(bucket) > 63
+    ):
+        return f"{bucket!r} has a part that is empty or too long"
+    if IP_ADDRESS.fullmatch(bucket) or bucket.startswith("goog"):
+        return f"{bucket!r} is a name that no bucket may have"
+    return None
+
+
+def to_regex(pattern: str) -> "re.Pattern[str]":
+    """A file pattern as a regular expression: * and ? stay in a folder, ** does not."""
+    parts = []
+    for token in re.findall(r"\*\*/|\*\*|\*|\?|\[[^]]+\]|.", pattern, re.DOTALL):
+        known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+        if token in known:
+            parts.append(known[token])
+        elif len(token) > 2 and token.startswith("["):
+            parts.append("[" + token[1:-1].replace("!", "^", 1).replace("\\", "\\\\") + "]")
+        else:
+            parts.append(re.escape(token))
+    return re.compile("".join(parts))
+
+
+def literal_prefix(pattern: str) -> str:
+    """What every match of a pattern begins with."""
+    found = MAGIC.search(pattern)
+    return pattern[: found.start()] if found else pattern
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a name is, by convention, a marker or a temporary file."""
+    return os.path.basename(name).startswith((".", "_"))

@@ -1,0 +1,292 @@
+"""What a command reads and writes, where it may lie in Cloud Storage: copies, gone at its end.
+
+A command that asks a trained job needs a few of its files; those are fetched into a folder of this
+machine, of bounded size. What the command makes is written there, and stored file by file. For a
+path on this machine nothing is copied: the same calls read and write it in place.
+"""
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, Optional, Union
+
+from trainer.errors import UserError
+from trainer.storage import layout
+from trainer.storage.addresses import Address, is_remote, parse_address
+from trainer.storage.bucket import Bucket, Changed, Conflict, Found
+from trainer.storage.data import GIB, Settings, current_settings
+
+ATTEMPTS = 3
+
+
+class _Place(NamedTuple):
+    """A folder of a bucket, the folder here that stands for it, and what was last seen there."""
+
+    address: Address
+    option: str
+    bucket: Bucket
+    folder: Path
+    found: dict[str, Found]
+
+
+class Copies:
+    """Folders here that stand for places in Cloud Storage; see open_copies.
+
+    Args:
+        settings: how gs:// is reached, and how much may be kept here.
+        root: an empty folder of this machine.
+    """
+
+    def __init__(self, settings: Settings, root: Path):
+        self._settings = settings
+        self._root = root
+        self._places: dict[str, _Place] = {}
+
+    def shown(self, text: str) -> str:
+        """A text for people: every place by the user's own name."""
+        for place in self._places.values():
+            text = text.replace(str(place.folder), str(place.address))
+        return text
+
+    def fetch(
+        self, path: str, option: str, wanted: Callable[[str], bool] = lambda name: True
+    ) -> str:
+        """The folder here that has the wanted files of a folder.
+
+        Args:
+            path: the folder, on this machine or gs://.
+            option: where it was given, for messages.
+            wanted: tells, of a name relative to the folder, whether it is.
+
+        Raises:
+            UserError: a wrong address, no bucket, no permission, nothing there, too much.
+        """
+        place = self._find_place(path, option)
+        if isinstance(place, str):
+            return place
+        self._fetch(place, wanted)
+        return str(place.folder)
+
+    def _fetch(self, place: _Place, wanted: Callable[[str], bool]) -> None:
+        for _ in range(ATTEMPTS):
+            try:
+                self._download(place, wanted)
+                return
+            except Changed:
+                # A job that is running removes old checkpoints.
+                self._look(place)
+        raise UserError(
+            f"{place.option}: {place.address} is changed again and again while it is read; wait "
+            "for the job that writes it"
+        )
+
+    def list_names(self, path: str, option: str) -> list[str]:
+        """Names of all files of a folder, relative to it, with slashes.
+
+        Raises:
+            UserError: as fetch.
+        """
+        place = self._find_place(path, option)
+        if isinstance(place, str):
+            root = Path(place)
+            return [one.relative_to(root).as_posix() for one in root.rglob("*") if one.is_file()]
+        return sorted(place.found)
+
+    def _find_place(self, path: str, option: str) -> Union[_Place, str]:
+        """The place of a gs:// folder that has something in it, or the path of a folder here."""
+        if not is_remote(path):
+            return path
+        mounted = self._find_mounted(parse_address(path, option), option)
+        if mounted is not None:
+            return mounted
+        place = self._open(path, option)
+        if not place.found:
+            raise UserError(
+                f"{option}: there is nothing in {place.address}; check the name, for instance with "
+                "gcloud storage ls"
+            )
+        return place
+
+    def _find_mounted(self, address: Address, option: str) -> Optional[str]:
+        if self._settings.reader != "mount":
+            return None
+        mounted = address.mounted(self._settings.mount)
+        if mounted is None:
+            raise UserError(
+                f"{option}: {address}: storage.reader is mount, and there is no "
+                f"{self._settings.mount}/{address.bucket}; mount the bucket, or set "
+                "--storage.reader=auto"
+            )
+        return str(mounted)
+
+    def _open(self, path: str, option: str) -> _Place:
+        address = parse_address(path.rstrip("/"), option)
+        if not address.name:
+            raise UserError(f"{option}: {path}: a whole bucket; name a folder in it")
+        key = str(address)
+        if key not in self._places:
+            folder = self._root / str(len(self._places)) / address.name.rpartition("/")[2][:80]
+            folder.mkdir(parents=True)
+            bucket = self._settings.open_bucket(address.bucket)
+            place = _Place(address, option, bucket, folder, {})
+            self._look(place)
+            self._places[key] = place
+        return self._places[key]
+
+    def _look(self, place: _Place) -> None:
+        prefix = place.address.folder
+        listed = {one.name[len(prefix) :]: one for one in place.bucket.list_all(prefix)}
+        for name, before in place.found.items():
+            if listed.get(name) != before:
+                (place.folder / name).unlink(missing_ok=True)
+        place.found.clear()
+        place.found.update(listed)
+
+    def _download(self, place: _Place, wanted: Callable[[str], bool]) -> None:
+        names = [name for name in place.found if wanted(name)]
+        names = [name for name in names if not (place.folder / name).exists()]
+        self._check_room(place, [place.found[name] for name in names])
+        for name in sorted(names):
+            path = place.folder / name
+            place.bucket.download(place.found[name], path)
+            if name in layout.PORTABLE:
+                # They name the folder that they are in.
+                text = path.read_text(encoding="utf-8")
+                path.write_text(
+                    text.replace(str(place.address), str(place.folder)), encoding="utf-8"
+                )
+
+    def _check_room(self, place: _Place, found: list[Found]) -> None:
+        limit = int(self._settings.cache_gib * GIB)
+        used = sum(path.stat().st_size for path in self._root.rglob("*") if path.is_file())
+        needed = sum(one.size for one in found)
+        if used + needed > limit:
+            raise UserError(
+                f"{place.option}: {place.address}: {(used + needed) / GIB:.2f} GiB, more than the "
+                f"{limit / GIB:.2f} GiB that may be kept here; raise --storage.cache_gib"
+            )
+
+    def open_output(self, path: str, option: str, is_file: bool) -> Path:
+        """The path here to write what is to lie at `path`: itself, or what stands for it.
+
+        Args:
+            path: on this machine or gs://.
+            option: where it was given, for messages.
+            is_file: whether it is a file's; else a folder's.
+
+        Raises:
+            UserError: a wrong address, no bucket, no permission.
+        """
+        if not is_remote(path):
+            return Path(path)
+        address = parse_address(path.rstrip("/"), option)
+        mounted = self._find_mounted(address, option)
+        if mounted is not None:
+            return Path(mounted)
+        parent, _, last = address.name.rpartition("/")
+        if not is_file:
+            return self._open(path, option).folder
+        if not parent:
+            raise UserError(f"{option}: {path}: a file of no folder; name one in a folder")
+        return self._open(str(Address(address.bucket, parent)), option).folder / last
+
+    def _locate(self, path: Path) -> Optional[tuple[_Place, str]]:
+        """The place that a file here belongs to, and the file's name there; None: this machine."""
+        for place in self._places.values():
+            if place.folder in path.parents:
+                return place, path.relative_to(place.folder).as_posix()
+        return None
+
+    def find_size(self, path: Path) -> Optional[int]:
+        """Bytes of the file that lies at an output's path by now; None where there is none."""
+        located = self._locate(path)
+        if located is None:
+            return path.stat().st_size if path.exists() else None
+        found = located[0].found.get(located[1])
+        return found.size if found is not None else None
+
+    def bring(self, path: Path) -> None:
+        """Fetches what lies at an output's path, if anything does."""
+        located = self._locate(path)
+        if located is not None:
+            place, wanted = located
+            path.unlink(missing_ok=True)
+            self._fetch(place, lambda name: name == wanted)
+
+    def keep(self, path: Path) -> None:
+        """Stores a file that has been written at an output's path.
+
+        Raises:
+            UserError: it cannot be stored, or another program has changed it meanwhile.
+        """
+        located = self._locate(path)
+        if located is None:
+            return
+        place, name = located
+        there = place.found.get(name)
+        target = place.address.join(name)
+        try:
+            with path.open("rb") as stream:
+                place.found[name] = place.bucket.upload(
+                    stream,
+                    path.stat().st_size,
+                    target.name,
+                    there.generation if there is not None else 0,
+                )
+        except Conflict as error:
+            raise UserError(
+                f"{place.option}: {target}: another program has written it meanwhile; look at what "
+                "it is, and name another place"
+            ) from error
+        path.unlink()
+
+
+@contextmanager
+def open_copies(settings: Settings) -> Iterator[Copies]:
+    """Opens a folder for copies, which is removed at the end; errors name places as users do.
+
+    Raises:
+        UserError: there can be no such folder.
+    """
+    root = Path(tempfile.mkdtemp(prefix="copies-", dir=settings.make_folder()))
+    copies = Copies(settings, root)
+    try:
+        yield copies
+    except UserError as error:
+        raise UserError(copies.shown(str(error))) from error.__cause__
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def fetch_checkpoint(path: str, option: str) -> str:
+    """The checkpoint here that a path means; one in Cloud Storage is kept until this process ends.
+
+    Args:
+        path: of a checkpoint, or of a job's folder for its newest, on this machine or gs://.
+        option: where it was given, for messages.
+
+    Raises:
+        UserError: a wrong address, no bucket, no permission, nothing there.
+    """
+    if not is_remote(path):
+        return path
+    settings = current_settings()
+    root = Path(tempfile.mkdtemp(prefix="copies-", dir=settings.make_folder()))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    copies = Copies(settings, root)
+    folder, _, prefix = path.rstrip("/").rpartition("/")
+    if f"{prefix}.index" not in copies.list_names(folder, option):
+        folder, prefix = path.rstrip("/"), ""
+    # Beside it is what its model's vocabularies were.
+    here = copies.fetch(folder, option, lambda name: name in (layout.POINTER, "schema.json"))
+    pointer = Path(here, layout.POINTER)
+    if not prefix and pointer.exists():
+        steps = layout.pointed_steps(pointer.read_text(encoding="utf-8"))
+        prefix = f"model.ckpt-{steps[0]}" if steps else ""
+    if not prefix:
+        return path
+    copies.fetch(folder, option, lambda name: name.startswith(f"{prefix}."))
+    return str(Path(here, prefix))

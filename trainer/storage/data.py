@@ -1,0 +1,250 @@
+"""Data files that may lie in Cloud Storage: found there, and brought here when they are read.
+
+A file is fetched whole when it is opened for the first time, held against its checksum, and kept in
+a folder of bounded size; the one unused for longest makes room. A file that is being read may be
+removed: POSIX keeps it for whoever has it open.
+"""
+
+import contextlib
+import hashlib
+import os
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+from trainer.errors import UserError
+from trainer.storage.addresses import (
+    MOUNT,
+    SCHEME,
+    Address,
+    is_hidden,
+    is_remote,
+    literal_prefix,
+    parse_address,
+    to_regex,
+)
+from trainer.storage.bucket import Bucket, Changed, Found
+
+GIB = 2**30
+ATTEMPTS = 3
+
+
+class Settings(NamedTuple):
+    """How gs:// paths are reached.
+
+    Attributes:
+        reader: who reads data files: auto, mount, client or tensorflow.
+        cache_dir: folder for what is kept here; None: in the system's folder for temporary files.
+        cache_gib: most that data files may take there, GiB.
+        timeout_secs: how long one answer may take.
+        patience_secs: how long a request is repeated.
+        mount: where buckets are mounted.
+    """
+
+    reader: str = "auto"
+    cache_dir: Optional[str] = None
+    cache_gib: float = 20.0
+    timeout_secs: float = 60.0
+    patience_secs: float = 300.0
+    mount: str = MOUNT
+
+    @property
+    def folder(self) -> Path:
+        """The folder for what is kept here; each user of a machine has an own one."""
+        if self.cache_dir:
+            return Path(self.cache_dir)
+        return Path(tempfile.gettempdir(), f"trainer-storage-{os.getuid()}")
+
+    def make_folder(self, *parts: str) -> Path:
+        """Makes a folder in it that nobody else may read.
+
+        Raises:
+            UserError: it cannot be made, or belongs to somebody else.
+        """
+        folder = self.folder.joinpath(*parts)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.folder.stat().st_uid != os.getuid():
+                raise PermissionError(1, "it belongs to another user")
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(
+                f"storage.cache_dir {self.folder}: {error.strerror}; name another folder in "
+                "--storage.cache_dir"
+            ) from error
+        return folder
+
+    def open_bucket(self, name: str) -> Bucket:
+        """The bucket of that name."""
+        return Bucket(name, self.timeout_secs, self.patience_secs)
+
+
+class DataFiles:
+    """Finds and fetches data files.
+
+    Args:
+        settings: how.
+
+    Attributes:
+        settings: the same.
+    """
+
+    def __init__(self, settings: Settings):
+        self.settings = settings
+        self._stores: dict[str, Any] = {}
+        self._found: dict[str, Found] = {}
+        # Training and evaluation read in threads of their own.
+        self._lock = threading.RLock()
+
+    def find(self, pattern: str, option: str) -> list[str]:
+        """Files that a gs:// path, pattern or folder means, sorted; empty where there is none.
+
+        A bucket that is mounted gives paths on the mount, any other gs:// addresses.
+
+        Raises:
+            UserError: a wrong address, no bucket, no permission.
+        """
+        address = parse_address(pattern, option)
+        mounted = self._find_mounted(address, option)
+        if mounted is not None:
+            return mounted
+        store = self._store(address.bucket)
+        if address.has_magic:
+            fits = to_regex(address.name).fullmatch
+            found = [one for one in store.list_all(literal_prefix(address.name)) if fits(one.name)]
+        else:
+            folder = address.folder
+            listed = store.list_all(address.name.rstrip("/"))
+            found = [one for one in listed if one.name == address.name]
+            found = found or [
+                one
+                for one in listed
+                if one.name.startswith(folder)
+                and "/" not in one.name[len(folder) :]
+                and not is_hidden(one.name)
+            ]
+        paths = {str(Address(address.bucket, one.name)): one for one in found}
+        self._found.update(paths)
+        return sorted(paths)
+
+    def _find_mounted(self, address: Address, option: str) -> Optional[list[str]]:
+        if self.settings.reader not in ("auto", "mount"):
+            return None
+        path = address.mounted(self.settings.mount)
+        if path is None:
+            if self.settings.reader == "auto":
+                return None
+            raise UserError(
+                f"{option}: {address}: storage.reader is mount, and there is no "
+                f"{self.settings.mount}/{address.bucket}; mount the bucket, or set --storage=auto"
+            )
+        return [str(path)]
+
+    def _store(self, bucket: str) -> Any:
+        with self._lock:
+            if bucket not in self._stores:
+                if self.settings.reader == "tensorflow":
+                    from trainer.storage.gfile import FileSystem
+
+                    self._stores[bucket] = FileSystem(SCHEME, bucket)
+                else:
+                    self._stores[bucket] = self.settings.open_bucket(bucket)
+            return self._stores[bucket]
+
+    def _look_up(self, path: str) -> Found:
+        if path not in self._found:
+            address = parse_address(path, "data")
+            found = self._store(address.bucket).find(address.name)
+            if found is None:
+                raise UserError(f"{path}: no such object; check its name")
+            self._found[path] = found
+        return self._found[path]
+
+    def read_head(self, path: str, size: int) -> bytes:
+        """The first bytes of a file."""
+        if not is_remote(path):
+            with open(path, "rb") as stream:
+                return stream.read(size)
+        found = self._look_up(path)
+        return self._store(parse_address(path, "data").bucket).read_head(found, size)
+
+    def fetch(self, path: str) -> str:
+        """A path on this machine with the content of a file.
+
+        Raises:
+            UserError: it cannot be fetched, is larger than the cache, or changes all the time.
+        """
+        if not is_remote(path):
+            return path
+        with self._lock:
+            for _ in range(ATTEMPTS):
+                found = self._look_up(path)
+                try:
+                    return str(self._fetch(path, found))
+                except Changed:
+                    del self._found[path]
+        raise UserError(f"{path}: is replaced again and again while it is read; copy it first")
+
+    def _fetch(self, path: str, found: Found) -> Path:
+        folder = self.settings.make_folder("data")
+        key = hashlib.sha256(f"{path} {found.generation}".encode()).hexdigest()[:24]
+        # The name's end tells some readers what is inside.
+        local = folder / f"{key}-{path.rpartition('/')[2][-80:]}"
+        if local.is_file() and local.stat().st_size == found.size:
+            os.utime(local)
+            return local
+        limit = int(self.settings.cache_gib * GIB)
+        if found.size > limit:
+            raise UserError(
+                f"{path}: {found.size / GIB:.2f} GiB, more than the {limit / GIB:.2f} GiB that may "
+                "be kept here; raise --storage.cache_gib, or write smaller files"
+            )
+        _make_room(folder, limit - found.size)
+        self._store(parse_address(path, "data").bucket).download(found, local)
+        return local
+
+
+def _make_room(folder: Path, limit: int) -> None:
+    """Removes what was unused for longest until the rest fits."""
+    kept = []
+    for file in folder.iterdir():
+        # Another process may make room at the same time.
+        with contextlib.suppress(FileNotFoundError):
+            status = file.stat()
+            kept.append((status.st_mtime_ns, status.st_size, file))
+    used = sum(size for _, size, _ in kept)
+    for _, size, file in sorted(kept):
+        if used <= limit:
+            return
+        file.unlink(missing_ok=True)
+        used -= size
+
+
+_files = DataFiles(Settings())
+
+
+def configure(settings: Settings) -> None:
+    """Sets how this process reaches gs:// data."""
+    global _files
+    _files = DataFiles(settings)
+
+
+def current_settings() -> Settings:
+    """How this process reaches gs:// data."""
+    return _files.settings
+
+
+def find_data(pattern: str, option: str) -> list[str]:
+    """See DataFiles.find."""
+    return _files.find(pattern, option)
+
+
+def read_head(path: str, size: int) -> bytes:
+    """The first bytes of a file, local or remote."""
+    return _files.read_head(path, size)
+
+
+def fetch_data(path: str) -> str:
+    """A path on this machine with the content of a file, local or remote."""
+    return _files.fetch(path)

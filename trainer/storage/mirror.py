@@ -1,0 +1,367 @@
+"""A job's folder in a bucket: worked on here, kept there.
+
+The folder on this machine is restored when the job starts. While it runs, what has changed is
+stored: checkpoints before the file that names them, an export's files before its saved_model.pb,
+and what is gone here is removed there last. So whoever reads the bucket, or is started again on
+another machine with an empty disk, never meets half a checkpoint.
+"""
+
+import io
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Optional
+
+from trainer.errors import UserError
+from trainer.storage import layout
+from trainer.storage.addresses import Address
+from trainer.storage.bucket import Bucket, Changed, Conflict, Found, Unavailable, checksum
+from trainer.storage.files import read_json, write_json
+
+# What this machine has last seen in the bucket.
+MEMORY = "mirror.json"
+ATTEMPTS = 5
+
+
+class Known(NamedTuple):
+    """An object as it was last seen, and the file here that has its content.
+
+    Attributes:
+        found: the object.
+        size, mtime_ns: of the file.
+    """
+
+    found: Found
+    size: int
+    mtime_ns: int
+
+
+class Mirror:
+    """Keeps a folder and its place in a bucket alike.
+
+    Args:
+        bucket: the bucket.
+        address: the place.
+        folder: on this machine.
+        mine: tells whether this process stores a file.
+        theirs: tells whether other processes do; None: all but `mine`.
+        shares: whether other machines store files of the same job.
+        memory: name of the file, beside the folder, that remembers what was seen in the bucket.
+    """
+
+    def __init__(
+        self,
+        bucket: Bucket,
+        address: Address,
+        folder: Path,
+        mine: Callable[[str], bool] = lambda name: True,
+        theirs: Optional[Callable[[str], bool]] = None,
+        shares: bool = False,
+        memory: str = MEMORY,
+    ):
+        self.address = address
+        self.folder = folder
+        self.bucket = bucket
+        self._mine = mine
+        self._theirs = theirs or (lambda name: not mine(name))
+        self._shares = shares
+        self._memory = memory
+        self._known: dict[str, Known] = {}
+        # Training goes on while a thread stores.
+        self._lock = threading.RLock()
+
+    # From the bucket.
+
+    def restore(self) -> int:
+        """Makes the folder what the bucket has; returns how many files were fetched.
+
+        A folder that has gone on from what the bucket still has, because this machine stopped
+        before it could store it, is kept as it is.
+
+        Raises:
+            UserError: the bucket cannot be read.
+        """
+        with self._lock:
+            memory = read_json(self.folder.parent / self._memory)
+            listed = self._list()
+            if memory is not None and self._is_ahead(memory, listed):
+                return 0
+            for child in self.folder.iterdir():
+                # The processes of a cluster on this machine are meeting there already.
+                if child.name != layout.BOARD.rstrip("/"):
+                    _remove(child)
+            self._known = {}
+            return self._settle(lambda name: True)
+
+    def _is_ahead(self, memory: dict[str, Any], listed: dict[str, Found]) -> bool:
+        """Whether nobody else has changed the bucket since this machine stopped."""
+        if memory.get("address") != str(self.address):
+            return False
+        known = _read_memory(memory)
+        for name in {*known, *listed}:
+            there, here = listed.get(name), self.folder / name
+            if there is None:
+                # Ours to remove, unless it is gone there and kept here.
+                if here.exists():
+                    return False
+                known.pop(name, None)
+            elif name not in known or known[name].found != there:
+                # Stored just before the end, too late to be remembered.
+                if not here.is_file() or self._checksum(name) != (there.size, there.crc32c):
+                    return False
+                status = here.stat()
+                known[name] = Known(there, status.st_size, status.st_mtime_ns)
+        self._known = known
+        return bool(known)
+
+    def _checksum(self, name: str) -> tuple[int, str]:
+        content = self._open(name)
+        with content:
+            size = content.seek(0, io.SEEK_END)
+            content.seek(0)
+            return size, checksum(content, size)
+
+    def _open(self, name: str) -> BinaryIO:
+        """A file as it is stored."""
+        path = self.folder / name
+        if name not in layout.PORTABLE:
+            return path.open("rb")
+        return io.BytesIO(self._outward(path.read_text(encoding="utf-8")))
+
+    def pull(self) -> int:
+        """Fetches what other processes have stored; returns how many files."""
+        with self._lock:
+            return self._settle(lambda name: self._theirs(name) and not _only_grows(name))
+
+    def _list(self) -> dict[str, Found]:
+        prefix = self.address.folder
+        names = {found.name[len(prefix) :]: found for found in self.bucket.list_all(prefix)}
+        return {name: found for name, found in names.items() if not layout.is_temporary(name)}
+
+    def _settle(self, wanted: Callable[[str], bool]) -> int:
+        for _ in range(ATTEMPTS):
+            try:
+                return self._fetch({n: f for n, f in self._list().items() if wanted(n)}, wanted)
+            except Changed:
+                # Somebody stores right now: what was listed no longer belongs together.
+                continue
+        return 0
+
+    def _fetch(self, listed: dict[str, Found], wanted: Callable[[str], bool]) -> int:
+        whole = {name.rpartition("/")[0] for name in listed if name.endswith("/saved_model.pb")}
+        count = 0
+        for name in sorted(listed, key=lambda name: (layout.rank(name), name)):
+            found, known = listed[name], self._known.get(name)
+            export = layout.EXPORT.match(name)
+            if export and export.group().rstrip("/") not in whole:
+                continue
+            if known is not None and known.found == found:
+                continue
+            path = self.folder / name
+            if name in layout.PORTABLE:
+                temporary = path.with_name(f".{path.name}.fetched.tmp")
+                self.bucket.download(found, temporary)
+                _rewrite(temporary, str(self.address).rstrip("/"), str(self.folder))
+                temporary.replace(path)
+            else:
+                self.bucket.download(found, path)
+            self._remember(name, found)
+            count += 1
+        for name in [name for name in self._known if wanted(name) and name not in listed]:
+            (self.folder / name).unlink(missing_ok=True)
+            del self._known[name]
+        self._save_memory()
+        return count
+
+    # To the bucket.
+
+    def push(self) -> int:
+        """Stores what has changed here; returns how many objects were stored or removed.
+
+        Raises:
+            Conflict: another job has changed the same object.
+            UserError: the bucket cannot be written.
+        """
+        with self._lock:
+            for _ in range(ATTEMPTS):
+                try:
+                    return self._store()
+                except FileNotFoundError:
+                    # Training has removed an old checkpoint meanwhile: look again.
+                    continue
+            return 0
+
+    def _store(self) -> int:
+        # As it is now: by the end it may name a checkpoint that is not stored yet.
+        pointer = self.folder / layout.POINTER
+        pointed = pointer.stat() if pointer.exists() else None
+        text = pointer.read_text(encoding="utf-8") if pointed else ""
+        newest = max(layout.pointed_steps(text), default=-1)
+        names = [name for name in layout.list_names(self.folder) if self._mine(name)]
+        names = [name for name in names if pointed or name != layout.POINTER]
+        names = [name for name in names if layout.is_settled(name, newest)]
+        count = 0
+        if not text and layout.POINTER in self._known and self._mine(layout.POINTER):
+            # The job begins anew: nothing new may be taken for part of what was there.
+            self.bucket.remove(self._known.pop(layout.POINTER).found)
+            count += 1
+        for name in sorted(names, key=lambda name: (layout.rank(name), name)):
+            status = pointed if name == layout.POINTER else (self.folder / name).stat()
+            known = self._known.get(name)
+            if known is not None and known[1:] == (status.st_size, status.st_mtime_ns):
+                continue
+            if name == layout.POINTER:
+                self._upload(name, io.BytesIO(self._outward(text)), status)
+            else:
+                with self._open(name) as stream:
+                    self._upload(name, stream, status)
+            count += 1
+        # A pointer goes before what it points to.
+        for name in sorted({*self._known} - {*names}, key=layout.rank, reverse=True):
+            if self._mine(name) and not (self.folder / name).exists():
+                self.bucket.remove(self._known.pop(name).found)
+                count += 1
+        if count:
+            self._save_memory()
+        return count
+
+    def _outward(self, text: str) -> bytes:
+        return text.replace(str(self.folder), str(self.address).rstrip("/")).encode("utf-8")
+
+    def _upload(self, name: str, stream: Any, status: Any) -> None:
+        size = len(stream.getbuffer()) if isinstance(stream, io.BytesIO) else status.st_size
+        known = self._known.get(name)
+        target = self.address.folder + name
+        generation = known.found.generation if known is not None else 0
+        try:
+            found = self.bucket.upload(stream, size, target, generation)
+        except Conflict:
+            # An evaluator that was taken for gone, and the chief in its place, may both evaluate.
+            there = self.bucket.find(target) if self._may_overwrite(name) else None
+            if there is None:
+                raise
+            found = self.bucket.upload(stream, size, target, there.generation)
+        self._known[name] = Known(found, status.st_size, status.st_mtime_ns)
+
+    def _may_overwrite(self, name: str) -> bool:
+        return self._shares and (layout.is_evaluated(name) or layout.is_event_file(name))
+
+    # What both know.
+
+    def _remember(self, name: str, found: Found) -> None:
+        status = (self.folder / name).stat()
+        self._known[name] = Known(found, status.st_size, status.st_mtime_ns)
+
+    def _save_memory(self) -> None:
+        objects = {name: [list(known.found), *known[1:]] for name, known in self._known.items()}
+        memory = {"address": str(self.address), "objects": objects}
+        write_json(self.folder.parent / self._memory, memory)
+
+
+def _only_grows(name: str) -> bool:
+    """Whether a file is for people and for the process that appends to it."""
+    return layout.is_event_file(name) or name == layout.LEDGER
+
+
+def _read_memory(memory: dict[str, Any]) -> dict[str, Known]:
+    return {
+        name: Known(Found(*found), size, mtime_ns)
+        for name, (found, size, mtime_ns) in memory["objects"].items()
+    }
+
+
+def _rewrite(path: Path, before: str, after: str) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content.replace(before.encode(), after.encode()))
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+class Keeper:
+    """Stores and fetches in a thread of its own, every few seconds.
+
+    Args:
+        mirror: what to keep alike.
+        pushes, pulls: whether this process stores, and fetches.
+        say: takes a line for people.
+        stop: called once when the job must end: another writer is at work.
+        secs: between two looks.
+    """
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        pushes: bool,
+        pulls: bool,
+        say: Callable[[str], None],
+        stop: Callable[[], None],
+        secs: float = 2.0,
+    ):
+        self.mirror = mirror
+        self.error: Optional[UserError] = None
+        self._pushes, self._pulls = pushes, pulls
+        self._say, self._stop, self._secs = say, stop, secs
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
+        self._is_behind = False
+        self._followed: list[Mirror] = []
+
+    def follow(self, mirror: Mirror) -> None:
+        """Stores another mirror of the same folder too."""
+        self._followed.append(mirror)
+
+    def start(self) -> None:
+        """Begins."""
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._secs):
+            try:
+                self.synchronize()
+                self._is_behind = False
+            except Unavailable as error:
+                if not self._is_behind:
+                    self._say(f"warning: {error}; training goes on, and storing is tried again")
+                self._is_behind = True
+            except UserError as error:
+                self.error = error
+                self._stop()
+                return
+
+    def synchronize(self) -> None:
+        """Stores and fetches now.
+
+        Raises:
+            UserError: the bucket cannot be read or written.
+        """
+        if self._pushes:
+            for mirror in [self.mirror, *self._followed]:
+                mirror.push()
+        if self._pulls:
+            self.mirror.pull()
+
+    def end(self) -> None:
+        """Ends the thread, and stores what is left.
+
+        Raises:
+            UserError: it cannot be stored; says where it is.
+        """
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        if self.error is None and self._pushes:
+            try:
+                for mirror in [self.mirror, *self._followed]:
+                    mirror.push()
+            except UserError as error:
+                self.error = error
+        if self.error is not None:
+            raise UserError(
+                f"{self.error}; what is not stored there is in {self.mirror.folder}"
+            ) from self.error

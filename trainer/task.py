@@ -1,0 +1,246 @@
+"""python -m trainer.task: parse, resolve, run, report."""
+
+import sys
+import traceback
+from pathlib import Path
+from typing import Optional
+
+import estimator_bridge
+from trainer import cluster as cluster_lib
+from trainer import config as config_lib
+from trainer import disk, flags, processes, storage
+from trainer import schema as schema_lib
+from trainer import service as service_lib
+from trainer.console import Console
+from trainer.errors import USER_ERROR_STATUS, JobEnded, UserError
+from trainer.importing import quickly
+from trainer.models import memory
+from trainer.signals import Interrupted, SignalWatch
+from trainer.storage import workspace
+
+
+def main(argv: list[str]) -> int:
+    """Runs a job; returns the exit status.
+
+    0: done; 2: something the user gave is wrong; 128 + number: ended by that signal.
+    """
+    config = None
+    try:
+        command = flags.parse_command_line(argv)
+        if command is None:
+            return 0
+        config = config_lib.load_config(command.hparams, command.overrides)
+        with SignalWatch() as watch:
+            return _run_in_workspace(config, command, watch)
+    except UserError as error:
+        cause = error.__cause__
+        if config is not None and config.verbosity == "debug" and cause is not None:
+            traceback.print_exception(type(cause), cause, cause.__traceback__)
+        print(f"error: {error}", file=sys.stderr)
+        return USER_ERROR_STATUS
+    except estimator_bridge.BridgeError as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return USER_ERROR_STATUS
+    except JobEnded as end:
+        print(f"error: {end}", file=sys.stderr)
+        return end.status
+    except Interrupted as interruption:
+        saved = f"; checkpoint saved at step {interruption.step:,}" if interruption.step else ""
+        print(
+            f"stopped by {interruption.signal.name}{saved}; the same command goes on from the "
+            "last checkpoint",
+            file=sys.stderr,
+        )
+        return 128 + interruption.signal.value
+
+
+def _run_in_workspace(
+    config: config_lib.Config, command: flags.CommandLine, watch: SignalWatch
+) -> int:
+    """Runs the job in a folder of this machine, wherever its job_dir is."""
+    cluster = cluster_lib.read_cluster()
+    processes.end_with_starter(cluster_lib.take_lifeline(), asks=cluster.role == "chief")
+    service = cluster_lib.read_service()
+    config = service_lib.place(config, cluster, service)
+    _require_job_dir(config)
+    settings = storage.Settings(**config.storage.model_dump())
+    storage.configure(settings)
+    console = Console(quiet=config.verbosity in ("warning", "error"))
+    with workspace.open_workspace(
+        config.job_dir,
+        settings,
+        cluster,
+        console.say,
+        stores=not command.dry_run,
+        events_dir=service.log_dir,
+    ) as space:
+        config = config.model_copy(update={"job_dir": space.folder})
+        if command.fresh is not None and command.fresh.rstrip("/") == space.job_dir:
+            command = command._replace(fresh=space.folder)
+        try:
+            with memory.exhaustion_explained(), disk.full_disk_explained(space.folder):
+                return _run(config, command, watch, cluster, space)
+        except UserError as error:
+            raise UserError(space.shown(str(error))) from error.__cause__
+
+
+def _run(
+    config: config_lib.Config,
+    command: flags.CommandLine,
+    watch: SignalWatch,
+    cluster: cluster_lib.Cluster,
+    space: workspace.Workspace,
+) -> int:
+    if config.experiment or config.tfx.trainer_fn:
+        return _run_experiment(config, command, watch, space)
+    schema = _load_schema(config)
+    # TensorFlow takes seconds to load: what can be told to be wrong without it has been told.
+    estimator_bridge.set_verbosity("debug" if config.verbosity == "debug" else "error")
+    with quickly():
+        from trainer import dry_run, evaluator, job, roles, run, strategies, watchdog
+        from trainer.times import Times, process_age
+        from trainer.verify import Checker
+
+    console = _open_console(config, space)
+    times = Times(before=process_age())
+    strategies.check_strategy(config.cluster, cluster)
+    if command.dry_run:
+        _check_job_dir(config, schema, None)
+        dry_run.rehearse(config, schema, console, watch)
+        return 0
+    _make_job_dir(config.job_dir)
+    if not cluster.has_others:
+        _check_job_dir(config, schema, command.fresh, console)
+        with Checker(config.export.verify) as checker:
+            prepared = job.prepare(config, schema, console, times=times, checker=checker)
+            _report(prepared, run.train_and_evaluate(prepared, console, watch), console, space)
+        return 0
+    with watchdog.on_board(config, cluster, console) as board:
+        board.carrier = space.relay
+        if cluster.role != "chief" and watchdog.has_finished(board):
+            console.say(f"{cluster.name}: the job has finished already; nothing is left to do")
+        elif cluster.role == "ps":
+            roles.serve(cluster, board)
+        elif cluster.role == "chief":
+            _check_job_dir(config, schema, command.fresh, console)
+            with Checker(config.export.verify) as checker:
+                prepared = job.prepare(config, schema, console, cluster, times, checker)
+                result = roles.run_chief(prepared, console, watch, cluster, board)
+                _report(prepared, result, console, space)
+        else:
+            prepared = job.prepare(config, schema, console, cluster)
+            if cluster.role == "worker":
+                roles.run_worker(prepared, console, watch, cluster, board)
+            else:
+                evaluator.run_evaluator(prepared, console, watch, board)
+    return 0
+
+
+def _check_job_dir(
+    config: config_lib.Config,
+    schema: schema_lib.Schema,
+    fresh: Optional[str],
+    console: Optional[Console] = None,
+) -> None:
+    """Empties job_dir if `fresh` names it, and holds what it has against what is to be run.
+
+    Before training, which takes a console, a torn checkpoint is set aside.
+    """
+    from trainer import checkpoints, resume
+
+    if fresh is not None:
+        resume.delete_job(config.job_dir, fresh)
+    resume.check_same_model(config, schema)
+    if console is not None and checkpoints.set_torn_aside(config.job_dir, console.warn):
+        # There is a checkpoint now that could not be found before.
+        resume.check_same_model(config, schema)
+    resume.check_warm_start(config)
+
+
+def _report(prepared, result, console: Console, space: workspace.Workspace) -> None:
+    """Checks the exports, writes the report and prints the summary."""
+    from trainer import job, report, verify
+    from trainer.times import VERIFY
+
+    config, checker, times = prepared.config, prepared.checker, prepared.times
+    rows = verify.take_rows(job.build_source(prepared, training=False), prepared.schema)
+    exports = [path for paths in result.exports.values() for path in paths[-1:]]
+    # A receiver of the user's own takes questions that only they can ask.
+    asked = [] if config.export.receiver_fn else rows
+    if exports:
+        checker.ask(exports, asked, prepared.schema, config.data.delimiter)
+    # Meanwhile, what does not depend on the answer.
+    baselines = job.measure_baselines(prepared)
+    report.draw(config, prepared.schema.task)
+    if exports and checker.is_on:
+        with times.within(VERIFY):
+            checker.wait()
+        answered = ", each answered" if asked else ""
+        console.say(f"exports: {len(exports)} loaded in a fresh process{answered}")
+    result = result._replace(secs=times.read())
+    facts = report.collect_facts(prepared, result, baselines, rows[0])
+    print(space.shown(report.write_report(config, facts)))
+    model_dir = cluster_lib.read_service().model_dir
+    chosen = service_lib.choose_export(result.exports)
+    if model_dir and chosen:
+        service_lib.publish(chosen, model_dir, storage.Settings(**config.storage.model_dump()))
+        console.say(f"model: {space.shown(chosen)} is in {model_dir} too")
+
+
+def _run_experiment(
+    config: config_lib.Config,
+    command: flags.CommandLine,
+    watch: SignalWatch,
+    space: workspace.Workspace,
+) -> int:
+    estimator_bridge.set_verbosity("debug" if config.verbosity == "debug" else "error")
+    with quickly():
+        from trainer import experiment, resume
+
+    console = _open_console(config, space)
+    if command.fresh is not None:
+        resume.delete_job(config.job_dir, command.fresh)
+    if not command.dry_run:
+        _make_job_dir(config.job_dir)
+    summary = experiment.run_experiment(config, console, watch, bool(command.dry_run))
+    if summary is not None:
+        print(space.shown(summary))
+    return 0
+
+
+def _open_console(config: config_lib.Config, space: workspace.Workspace) -> Console:
+    return Console(quiet=config.verbosity in ("warning", "error"), shown=space.shown)
+
+
+def _require_job_dir(config: config_lib.Config) -> None:
+    if not config.job_dir:
+        raise UserError("job_dir: not given; set --job_dir=FOLDER for checkpoints and exports")
+
+
+def _load_schema(config: config_lib.Config) -> schema_lib.Schema:
+    if not config.data.schema_file:
+        raise UserError(
+            "data.schema_file: not given; set --data.schema_file=FILE or --hparams=PRESET"
+        )
+    return schema_lib.load_schema(config.data.schema_file, storage.fetch_data)
+
+
+def _make_job_dir(job_dir: str) -> None:
+    try:
+        Path(job_dir).mkdir(parents=True, exist_ok=True)
+        probe = Path(job_dir) / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise UserError(
+            f"job_dir {job_dir}: cannot be written: {error.strerror}; choose another --job_dir"
+        ) from error
+
+
+def run_as_program(argv: Optional[list[str]] = None) -> None:
+    """The entry point: exits with main's status."""
+    sys.exit(main(sys.argv[1:] if argv is None else argv))
+
+
+if __name__ == "__main__":
+    run_as_program()

@@ -1,0 +1,252 @@
+"""python -m trainer.vertex: custom jobs on Vertex AI.
+
+  python -m trainer.vertex package  --upload=gs://BUCKET/packages
+  python -m trainer.vertex render   --name=census --image=IMAGE --base_output_dir=gs://BUCKET/census \\
+      --output=job.yaml -- --hparams=census --train_data=gs://... --eval_data=gs://...
+  python -m trainer.vertex rehearse --job=job.yaml --emulator --put=gs://BUCKET/data=data -- --train_steps=20
+  python -m trainer.vertex submit   --job=job.yaml --project=PROJECT --stream
+
+Flags of trainer.task go after --.
+"""  # noqa: E501
+
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Optional
+
+from absl import flags
+
+from trainer import commands
+from trainer.errors import UserError, nearest
+from trainer.processes import find_addresses
+from trainer.vertex import jobs, package, paths, rehearse, submit
+from trainer.vertex.tuning import load_study
+
+
+def main(argv: list[str]) -> int:
+    """Runs a command; returns the exit status."""
+    return commands.run(_main, argv)
+
+
+def _main(argv: list[str]) -> int:
+    known: dict[str, Callable[[list[str], list[str]], int]] = {
+        "package": _package,
+        "render": _render,
+        "submit": _submit,
+        "rehearse": _rehearse,
+    }
+    if not argv or argv[0] in ("--help", "-h", "help"):
+        print(__doc__.strip())
+        return 0
+    if argv[0] not in known:
+        raise UserError(
+            f"{argv[0]!r} is no command{nearest(argv[0], known)} (there are {', '.join(known)})"
+        )
+    ours, task_flags = argv[1:], []
+    if "--" in ours:
+        place = ours.index("--")
+        ours, task_flags = ours[:place], ours[place + 1 :]
+    return known[argv[0]](ours, task_flags)
+
+
+def _parse(command: str, define, argv: list[str]) -> Optional[flags.FlagValues]:
+    return commands.parse_flags(f"trainer.vertex {command}", define, argv, __doc__)
+
+
+def _define_strings(values: flags.FlagValues, meanings: dict[str, str]) -> None:
+    for name, meaning in meanings.items():
+        flags.DEFINE_string(name, None, meaning, flag_values=values)
+
+
+def _refuse_task_flags(command: str, task_flags: list[str]) -> None:
+    if task_flags:
+        raise UserError(f"{command} takes no flags of trainer.task; {task_flags[0]!r} is after --")
+
+
+def _package(argv: list[str], task_flags: list[str]) -> int:
+    def define(values):
+        _define_strings(values, {"upload": "gs:// folder to store it in"})
+        flags.DEFINE_string("output_dir", "dist", "folder for it here", flag_values=values)
+
+    _refuse_task_flags("package", task_flags)
+    values = _parse("package", define, argv)
+    if values is None:
+        return 0
+    if values.upload:
+        package.check_bucket(values.upload, "--upload")
+    path = package.build_sdist(Path(values.output_dir))
+    print(package.upload(path, values.upload) if values.upload else path)
+    return 0
+
+
+def _define_render(values: flags.FlagValues) -> None:
+    meanings = {
+        "name": "of the job",
+        "image": "container image; with --package the executor image",
+        "package": "gs:// address of a source distribution, instead of an image with the trainer",
+        "base_output_dir": "gs:// folder for checkpoints, model and logs",
+        "machine": "of the chief: TYPE or TYPE:ACCELERATOR:COUNT; unset: n1-standard-8",
+        "worker_machine": "of the workers; unset: the chief's",
+        "ps_machine": "of the parameter servers; unset: the chief's",
+        "evaluator_machine": "of the evaluator; unset: the chief's",
+        "service_account": "that the job runs as",
+        "network": "projects/NUMBER/global/networks/NAME",
+        "tensorboard": "resource name of a TensorBoard of the same region",
+        "nfs": "SERVER:/PATH:/mnt/nfs/POINT, a folder that all replicas share",
+        "tuning": "search space: a name in hparams/tuning/ or a file",
+        "output": "file to write; unset: standard output",
+    }
+    _define_strings(values, meanings)
+    flags.DEFINE_string("region", "us-central1", "where it runs", flag_values=values)
+    flags.DEFINE_list("labels", [], "KEY=VALUE,KEY=VALUE", flag_values=values)
+    flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
+    flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
+    flags.DEFINE_boolean("evaluator", False, "whether there is an evaluator", flag_values=values)
+    flags.DEFINE_boolean("spot", False, "cheaper machines that can be taken away", values)
+    flags.DEFINE_integer("timeout_secs", None, "longest time of the job", flag_values=values)
+    flags.DEFINE_boolean("restart_job", False, "start all again when one replica is", values)
+    flags.DEFINE_boolean("disable_retries", False, "do not start a failed replica again", values)
+
+
+def _render(argv: list[str], task_flags: list[str]) -> int:
+    values = _parse("render", _define_render, argv)
+    if values is None:
+        return 0
+    commands.require(values, "name")
+    study = load_study(values.tuning) if values.tuning else None
+    labels = {}
+    for pair in values.labels:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"--labels: {pair!r}: write KEY=VALUE")
+        labels[key] = value
+    machines = {
+        "chief": values.machine,
+        "worker": values.worker_machine,
+        "ps": values.ps_machine,
+        "evaluator": values.evaluator_machine,
+    }
+    request = jobs.Request(
+        name=values.name,
+        region=values.region,
+        image=values.image,
+        package=values.package,
+        base_output_dir=values.base_output_dir,
+        machines=jobs.parse_machines(machines),
+        counts={
+            "chief": 1,
+            "worker": values.workers,
+            "ps": values.ps,
+            "evaluator": int(values.evaluator),
+        },
+        task_flags=task_flags,
+        service_account=values.service_account,
+        network=values.network,
+        tensorboard=values.tensorboard,
+        labels=labels,
+        nfs=values.nfs,
+        spot=values.spot,
+        timeout_secs=values.timeout_secs,
+        restart_job=values.restart_job,
+        disable_retries=values.disable_retries,
+    )
+    text = jobs.to_yaml(jobs.build_job(request, study), values.output or "JOB.yaml")
+    for line in paths.list_inside(task_flags, values.nfs):
+        print(f"note: {line}", file=sys.stderr)
+    following = f"python -m trainer.vertex rehearse --job={values.output}, then submit"
+    commands.hand_over(text, values.output, following)
+    return 0
+
+
+def _define_submit(values: flags.FlagValues) -> None:
+    meanings = {
+        "job": "file that render has written",
+        "project": "that pays",
+        "region": "unset: the one it was rendered for",
+        "api_endpoint": "host:port of the service, for a private one; unset: the region's",
+    }
+    _define_strings(values, meanings)
+    flags.DEFINE_boolean("stream", False, "wait, and say each state", flag_values=values)
+    flags.DEFINE_boolean("look", True, "whether buckets, data and package are there", values)
+    flags.DEFINE_float("poll_secs", submit.POLL_SECS, "between two looks", 0.01, flag_values=values)
+
+
+def _submit(argv: list[str], task_flags: list[str]) -> int:
+    _refuse_task_flags("submit", task_flags)
+    values = _parse("submit", _define_submit, argv)
+    if values is None:
+        return 0
+    commands.require(values, "job", "project")
+    job = jobs.read_job(values.job)
+    region = values.region or job.region
+    if not region:
+        raise UserError(f"--region: not given, and the first line of {values.job} names none")
+    submit.parse_resource(job)
+    if values.look:
+        paths.check_places(job.job_spec)
+    service = submit.Service(values.project, region, values.api_endpoint)
+    name = service.create(job)
+    print(name)
+    print(service.link(name))
+    if not values.stream:
+        return 0
+    return 0 if service.follow(name, lambda line: print(line, flush=True), values.poll_secs) else 1
+
+
+def _define_rehearse(values: flags.FlagValues) -> None:
+    _define_strings(
+        values,
+        {"job": "file that render has written", "trial": "of a tuning job; unset: 1"},
+    )
+    flags.DEFINE_boolean(
+        "emulator", False, "keep gs:// in a storage emulator here, gone at the end", values
+    )
+    flags.DEFINE_list(
+        "put", [], "with --emulator: gs://BUCKET/FOLDER=FOLDER, files that it has", values
+    )
+
+
+def _rehearse(argv: list[str], task_flags: list[str]) -> int:
+    values = _parse("rehearse", _define_rehearse, argv)
+    if values is None:
+        return 0
+    commands.require(values, "job")
+    job = jobs.read_job(values.job)
+    trial = (values.trial or "1") if job.is_tuning else None
+    if values.put and not values.emulator:
+        raise UserError("--put: writes to the emulator; set --emulator, or copy the files yourself")
+    replicas = rehearse.list_replicas(
+        job, find_addresses(rehearse.count_replicas(job)), task_flags, trial
+    )
+    with contextlib.ExitStack() as stack:
+        more = {}
+        if values.emulator:
+            from trainer.vertex.emulator import run_emulator
+
+            more = stack.enter_context(run_emulator(job, values.put))
+        running = rehearse.Rehearsal(replicas, more)
+        with _passed_on(running):
+            status = running.run()
+    told = "all replicas ended well" if status == 0 else f"failed with status {status}"
+    print(f"rehearsal of {job.name}: {len(replicas)} replica(s): {told}")
+    return status
+
+
+@contextlib.contextmanager
+def _passed_on(running: rehearse.Rehearsal) -> Iterator[None]:
+    before = {
+        number: signal.signal(number, lambda *_: running.stop())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        running.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

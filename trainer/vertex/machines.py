@@ -1,0 +1,137 @@
+"""Machine types, and the accelerators that each can have.
+
+From the service's documentation of compute resources for custom training. A machine type of a
+family that is not known here is let through: the service will judge it.
+"""
+
+from typing import NamedTuple, Optional
+
+from trainer.errors import UserError, nearest
+
+POWERS = (1, 2, 4, 8)
+# Accelerator → most vCPUs of an N1 machine with (1, 2, 4, 8) of them; None: not that many.
+N1_VCPUS: dict[str, tuple[Optional[int], ...]] = {
+    "NVIDIA_TESLA_T4": (48, 48, 96, None),
+    "NVIDIA_TESLA_P4": (24, 48, 96, None),
+    "NVIDIA_TESLA_P100": (16, 32, 96, None),
+    "NVIDIA_TESLA_V100": (12, 24, 48, 96),
+}
+# Families whose machines come with accelerators: machine type → (accelerator, how many).
+BUILT_IN = {
+    **{f"a2-highgpu-{n}g": ("NVIDIA_TESLA_A100", n) for n in POWERS},
+    "a2-megagpu-16g": ("NVIDIA_TESLA_A100", 16),
+    **{f"a2-ultragpu-{n}g": ("NVIDIA_A100_80GB", n) for n in POWERS},
+    **{f"a3-highgpu-{n}g": ("NVIDIA_H100_80GB", n) for n in POWERS},
+    "a3-megagpu-8g": ("NVIDIA_H100_MEGA_80GB", 8),
+    "a3-ultragpu-8g": ("NVIDIA_H200_141GB", 8),
+    "a4-highgpu-8g": ("NVIDIA_B200", 8),
+    **{f"g2-standard-{n}": ("NVIDIA_L4", 1) for n in (4, 8, 12, 16, 32)},
+    "g2-standard-24": ("NVIDIA_L4", 2),
+    "g2-standard-48": ("NVIDIA_L4", 4),
+    "g2-standard-96": ("NVIDIA_L4", 8),
+}
+CPU_FAMILIES = {
+    "n1": {"standard": (4, 8, 16, 32, 64, 96), "highmem": (2, 4, 8, 16, 32, 64, 96),
+           "highcpu": (16, 32, 64, 96)},
+    "n2": {kind: (2, 4, 8, 16, 32, 48, 64, 80) for kind in ("standard", "highmem", "highcpu")},
+    "e2": {"standard": (4, 8, 16, 32), "highmem": (2, 4, 8, 16), "highcpu": (16, 32)},
+    "c2": {"standard": (4, 8, 16, 30, 60)},
+    "m1": {"ultramem": (40, 80, 160), "megamem": (96,)},
+}  # fmt: skip
+MACHINES = [
+    f"{family}-{kind}-{count}"
+    for family, kinds in CPU_FAMILIES.items()
+    for kind, counts in kinds.items()
+    for count in counts
+]
+ACCELERATORS = [*N1_VCPUS, *dict.fromkeys(accelerator for accelerator, _ in BUILT_IN.values())]
+
+
+class Machine(NamedTuple):
+    """One machine of a pool.
+
+    Attributes:
+        machine_type: n1-standard-8, g2-standard-24, ...
+        accelerator: NVIDIA_L4, ...; None for none.
+        count: how many of them.
+    """
+
+    machine_type: str
+    accelerator: Optional[str] = None
+    count: int = 0
+
+    def to_spec(self) -> dict:
+        """As the service takes it."""
+        spec: dict = {"machineType": self.machine_type}
+        if self.accelerator:
+            spec.update(acceleratorType=self.accelerator, acceleratorCount=self.count)
+        return spec
+
+
+def parse_machine(text: str, option: str) -> Machine:
+    """Reads TYPE or TYPE:ACCELERATOR:COUNT, and holds it against what there is.
+
+    The accelerators of a machine type that comes with them may be left out.
+
+    Raises:
+        UserError: no such machine type, or it cannot have these accelerators.
+    """
+    machine_type, *rest = text.split(":")
+    if len(rest) > 2:
+        raise UserError(f"{option}: {text!r}: write TYPE or TYPE:ACCELERATOR:COUNT")
+    accelerator = rest[0].upper() if rest else None
+    number = rest[1] if len(rest) == 2 else "1"
+    if not number.isdigit() or int(number) < 1:
+        raise UserError(f"{option}: {text!r}: {number!r} is no number of accelerators; write 1, 2")
+    _check_type(machine_type, option)
+    if accelerator is not None and accelerator not in ACCELERATORS:
+        raise UserError(
+            f"{option}: {text!r}: no accelerator {accelerator!r}"
+            f"{nearest(accelerator, ACCELERATORS)} (there are {', '.join(ACCELERATORS)})"
+        )
+    machine = Machine(machine_type, accelerator, int(number) if accelerator else 0)
+    if machine_type in BUILT_IN and accelerator is None:
+        machine = Machine(machine_type, *BUILT_IN[machine_type])
+    wrong = _find_fault(machine)
+    if wrong:
+        raise UserError(f"{option}: {text!r}: {wrong}")
+    return machine
+
+
+def _check_type(machine_type: str, option: str) -> None:
+    family = machine_type.partition("-")[0]
+    known = [*MACHINES, *BUILT_IN]
+    families = {one.partition("-")[0] for one in known}
+    if machine_type in known or family not in families and machine_type.count("-") == 2:
+        return
+    raise UserError(
+        f"{option}: no machine type {machine_type!r}{nearest(machine_type, known)} "
+        f"(families: {', '.join(sorted(families))})"
+    )
+
+
+def _find_fault(machine: Machine) -> Optional[str]:
+    if machine.machine_type in BUILT_IN:
+        accelerator, count = BUILT_IN[machine.machine_type]
+        if (machine.accelerator, machine.count) != (accelerator, count):
+            return f"this machine type has {count} {accelerator}, no more, no fewer and no others"
+        return None
+    if machine.accelerator is None:
+        return None
+    if machine.accelerator not in N1_VCPUS:
+        fitting = [name for name, (one, _) in BUILT_IN.items() if one == machine.accelerator]
+        return f"{machine.accelerator} comes with the machine types {', '.join(fitting)} only"
+    family = machine.machine_type.partition("-")[0]
+    if family in CPU_FAMILIES and family != "n1":
+        return f"{machine.accelerator} can only be added to n1 machines"
+    most = dict(zip(POWERS, N1_VCPUS[machine.accelerator]))
+    if most.get(machine.count) is None:
+        counts = [str(count) for count, vcpus in most.items() if vcpus]
+        return f"{machine.accelerator} comes in numbers of {', '.join(counts)}"
+    vcpus = int(machine.machine_type.rpartition("-")[2])
+    if vcpus > most[machine.count]:
+        return (
+            f"{machine.count} {machine.accelerator} go with at most {most[machine.count]} vCPUs; "
+            "take a smaller machine or more accelerators"
+        )
+    return None

@@ -1,0 +1,128 @@
+"""Which paths the machines of a job see, and which they do not."""
+
+import re
+from pathlib import Path
+from typing import Any, Optional
+
+from trainer import config as config_lib
+from trainer import flags, storage
+from trainer.errors import UserError
+from trainer.vertex import package
+
+# server:/path:/mnt/nfs/point
+NFS = re.compile(r"(?P<server>[\w.-]+):(?P<path>/[^:]*):/mnt/nfs/(?P<point>[\w.-]+)")
+MOUNT = f"{storage.addresses.MOUNT}/"
+READ = ("data.train", "data.eval", "data.schema_file")
+# Files of these options may be made part of the container.
+IN_CONTAINER = ("data.schema_file", "train.warm_start")
+
+
+def check_paths(config: config_lib.Config, nfs: Optional[str], is_alone: bool) -> None:
+    """Refuses a job_dir or data that the job's machines would not find again.
+
+    Args:
+        config: of the trainer.
+        nfs: SERVER:/PATH:/mnt/nfs/POINT, a folder that all of them have.
+        is_alone: whether the job is of one machine.
+
+    Raises:
+        UserError: names the option and the path.
+    """
+    job_dir = config.job_dir
+    if job_dir and not _is_seen(job_dir, "--job_dir", nfs):
+        raise UserError(
+            f"--job_dir={job_dir}: is in the container, and gone with it; name a gs:// folder, or "
+            "leave it out and give --base_output_dir"
+        )
+    if job_dir and job_dir.startswith(MOUNT) and not is_alone:
+        raise UserError(
+            f"--job_dir={job_dir}: what one machine writes to this mount the others see late; "
+            f"name it gs://{job_dir[len(MOUNT) :]}"
+        )
+    for option, files in (("data.train", config.data.train), ("data.eval", config.data.eval)):
+        for path in files:
+            if not _is_seen(path, option, nfs):
+                raise UserError(
+                    f"{option}: {path!r} is on this machine, which the job cannot see; "
+                    "copy it to gs:// first"
+                )
+
+
+def _is_seen(path: str, option: str, nfs: Optional[str]) -> bool:
+    if storage.is_remote(path):
+        storage.parse_address(path.rstrip("/"), option)
+        return True
+    if path.startswith("/mnt/nfs/"):
+        match = NFS.fullmatch(nfs or "")
+        if match is None or path.split("/")[3] != match["point"]:
+            raise UserError(
+                f"{option}: {path!r}: nothing is mounted there; mount it with "
+                "--nfs=SERVER:/PATH:/mnt/nfs/POINT"
+            )
+        return True
+    return path.startswith(MOUNT)
+
+
+def list_inside(task_flags: list[str], nfs: Optional[str]) -> list[str]:
+    """Files that a job reads in its container, where render cannot look; a line each."""
+    command = flags.parse_command_line(task_flags)
+    assert command is not None
+    named = {"--hparams": command.hparams}
+    named.update({f"--{option}": command.overrides.get(option) for option in IN_CONTAINER})
+    return [
+        f"{option}={path} is read in the container: it has to be there, under this path"
+        for option, path in named.items()
+        # The name of a preset has no slash, and comes with the trainer.
+        if path and ("/" in path or Path(path).is_file()) and not _is_seen(path, option, nfs)
+    ]
+
+
+def check_places(spec: dict[str, Any]) -> None:
+    """Refuses a job whose buckets, data or package are not there, or not for this account to see.
+
+    Args:
+        spec: CustomJobSpec, as JSON names it.
+
+    Raises:
+        UserError: names the option and the place.
+    """
+    base = (spec.get("baseOutputDirectory") or {}).get("outputUriPrefix")
+    if base:
+        package.check_bucket(base, "baseOutputDirectory")
+    seen = set()
+    for pool in spec["workerPoolSpecs"]:
+        python, container = pool.get("pythonPackageSpec") or {}, pool.get("containerSpec") or {}
+        for address in python.get("packageUris", ()):
+            if not storage.find_data(address, "packageUris"):
+                raise UserError(
+                    f"packageUris: there is no {address}; store it with "
+                    "python -m trainer.vertex package --upload=..."
+                )
+        program = [python.get("pythonModule"), *container.get("command", ())]
+        args = tuple(map(str, (python or container).get("args", ())))
+        if "trainer.task" in program and args not in seen:
+            seen.add(args)
+            _check_flags(list(args))
+
+
+def _check_flags(task_flags: list[str]) -> None:
+    command = flags.parse_command_line(task_flags)
+    said = command.overrides if command is not None else {}
+    for option in READ:
+        for path in str(said.get(option) or "").split(","):
+            address = _to_address(path)
+            if address and not storage.find_data(address, option):
+                raise UserError(
+                    f"{option}: no object matches {address!r}; check the name, for instance with "
+                    "gcloud storage ls"
+                )
+    job_dir = _to_address(str(said.get("job_dir") or ""))
+    if job_dir:
+        package.check_bucket(job_dir, "job_dir")
+
+
+def _to_address(path: str) -> Optional[str]:
+    """The gs:// address of a path there or on the mount; None for any other."""
+    if path.startswith(MOUNT):
+        return f"gs://{path[len(MOUNT) :]}"
+    return path if storage.is_remote(path) else None

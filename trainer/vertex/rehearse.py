@@ -1,0 +1,155 @@
+"""A job's replicas on this machine, with the environment that the service would give them.
+
+The same program with the same flags, one process a replica, CLUSTER_SPEC and TF_CONFIG in the
+service's form but with ports of loopback, and the AIP_* variables. What is not the same: machines,
+accelerators, the image, and time.
+"""
+
+import json
+import signal
+import sys
+import time
+from typing import Any, NamedTuple, Optional, TextIO
+
+from trainer.cluster import POOLS, copy_environment
+from trainer.errors import UserError
+from trainer.processes import Processes, to_status
+from trainer.vertex.jobs import POOL_ROLES, Job
+
+GRACE_SECS = 60.0
+ROLE_OF_POOL = dict(zip(POOLS, POOL_ROLES))
+
+
+class Replica(NamedTuple):
+    """One process of a job.
+
+    Attributes:
+        name: chief-0, worker-1, ...
+        command: what it runs.
+        environment: what the service would set.
+    """
+
+    name: str
+    command: list[str]
+    environment: dict[str, str]
+
+
+def list_replicas(
+    job: Job, addresses: list[str], more_flags: list[str], trial: Optional[str] = None
+) -> list[Replica]:
+    """The processes of a job.
+
+    Args:
+        job: as it was rendered.
+        addresses: one for each replica.
+        more_flags: for each of them, after the job's own.
+        trial: of a tuning job: which trial.
+
+    Raises:
+        UserError: a pool that is none, or one that runs another program.
+    """
+    pools = job.job_spec["workerPoolSpecs"]
+    counts = [int(pool.get("replicaCount", 1)) if pool else 0 for pool in pools]
+    if len(pools) > len(POOL_ROLES) or not counts or counts[0] != 1:
+        raise UserError("job: the first of at most four pools has one replica, the chief")
+    rest = iter(addresses)
+    spec = {pool: [next(rest) for _ in range(n)] for pool, n in zip(POOLS, counts) if n}
+    common = _describe_output(job, trial)
+    replicas = []
+    for pool, addresses_of_pool in spec.items():
+        for index in range(len(addresses_of_pool)):
+            task: dict[str, Any] = {"type": pool, "index": index}
+            if trial is not None:
+                task["trial"] = trial
+            place = {"cluster": spec, "environment": "cloud", "task": task}
+            environment = {**common, "CLUSTER_SPEC": json.dumps(place)}
+            if sum(counts) > 1:
+                environment["TF_CONFIG"] = _to_tf_config(spec, pool, index)
+            command = [sys.executable, "-m", "trainer.task"]
+            command += [*_find_args(pools[list(POOLS).index(pool)], pool), *more_flags]
+            replicas.append(Replica(f"{ROLE_OF_POOL[pool]}-{index}", command, environment))
+    return replicas
+
+
+def count_replicas(job: Job) -> int:
+    """How many processes a job has."""
+    pools = job.job_spec["workerPoolSpecs"]
+    return sum(int(pool.get("replicaCount", 1)) for pool in pools if pool)
+
+
+def _to_tf_config(spec: dict[str, list[str]], pool: str, index: int) -> str:
+    # The evaluator is no part of the cluster there.
+    cluster = {role: spec[pool] for pool, role in ROLE_OF_POOL.items() if pool in spec}
+    cluster.pop("evaluator", None)
+    task = {"type": ROLE_OF_POOL[pool], "index": index}
+    return json.dumps({"cluster": cluster, "environment": "cloud", "task": task})
+
+
+def _describe_output(job: Job, trial: Optional[str]) -> dict[str, str]:
+    found = {"CLOUD_ML_TRIAL_ID": trial} if trial is not None else {}
+    base = (job.job_spec.get("baseOutputDirectory") or {}).get("outputUriPrefix")
+    if base:
+        base = base.rstrip("/") + (f"/{trial}" if trial is not None else "")
+        found.update(
+            AIP_MODEL_DIR=f"{base}/model/",
+            AIP_CHECKPOINT_DIR=f"{base}/checkpoints/",
+            AIP_TENSORBOARD_LOG_DIR=f"{base}/logs/",
+        )
+    return found
+
+
+def _find_args(pool: dict[str, Any], name: str) -> list[str]:
+    package, container = pool.get("pythonPackageSpec"), pool.get("containerSpec")
+    if package is not None and package.get("pythonModule") == "trainer.task":
+        return [str(word) for word in package.get("args", ())]
+    if container is not None and [str(w) for w in container.get("command", ())][-1:] == [
+        "trainer.task"
+    ]:
+        return [str(word) for word in container.get("args", ())]
+    raise UserError(f"job: {name} does not run trainer.task; only such a job can be rehearsed")
+
+
+class Rehearsal:
+    """Runs replicas to their end.
+
+    Args:
+        replicas: what to start.
+        more: variables for all of them.
+        stream: where what they say goes.
+    """
+
+    def __init__(
+        self,
+        replicas: list[Replica],
+        more: dict[str, str],
+        stream: TextIO = sys.stderr,
+    ):
+        self._replicas = replicas
+        self._more = more
+        self._processes = Processes(stream)
+
+    def run(self) -> int:
+        """Returns 0 where all end well, else the status of the first that does not."""
+        for replica in self._replicas:
+            environment = copy_environment({**self._more, **replica.environment})
+            self._processes.start(replica.name, replica.command, environment)
+        status, ended = 0, None
+        while self._processes.running:
+            for name, code in self._processes.take_ended():
+                status = status or to_status(code)
+                ended = ended or (time.monotonic() if code or name == "chief-0" else None)
+            if ended is not None and time.monotonic() - ended > GRACE_SECS:
+                late = ", ".join(self._processes.running)
+                self._processes.say("rehearse", f"{late} did not end; killed")
+                self.stop(signal.SIGKILL)
+            time.sleep(0.1)
+        self._processes.listen_out()
+        return status
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """Asks all that run to end."""
+        self._processes.send(number)
+
+    def close(self) -> None:
+        """Ends what still runs at once, and is done."""
+        self._processes.close()
