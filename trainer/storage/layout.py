@@ -11,6 +11,8 @@ from pathlib import Path
 # Names every checkpoint that counts; the last thing to be written.
 POINTER = "checkpoint"
 LEDGER = "metrics.jsonl"
+# In the bucket alone: who works on the job.
+WRITER = "writer.json"
 # The folder through which a cluster's processes know of each other.
 BOARD = "cluster/"
 # Small texts that name the folder itself: where they are kept they name the bucket instead.
@@ -34,8 +36,11 @@ def list_names(folder: Path) -> Iterator[str]:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file, or a folder (with a slash at its end), is in the making or of a board."""
-    if name.startswith(BOARD):
+    """Whether a name is no lasting part of a job: in the making, of a board, or the writer's.
+
+    A folder's name has a slash at its end.
+    """
+    if name.startswith(BOARD) or name == WRITER:
         return True
     last = name.rstrip("/").rpartition("/")[2]
     # Estimator's exports, TensorFlow's checkpoints and our own files, before they are renamed.

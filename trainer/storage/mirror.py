@@ -6,8 +6,13 @@ and what is gone here is removed there last. So whoever reads the bucket, or is 
 another machine with an empty disk, never meets half a checkpoint.
 """
 
+import contextlib
+import datetime
 import io
+import json
+import os
 import shutil
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +52,7 @@ class Mirror:
         mine: tells whether this process stores a file.
         theirs: tells whether other processes do; None: all but `mine`.
         shares: whether other machines store files of the same job.
+        claims: whether this process works on the job: the last to begin storing has the place.
         memory: name of the file, beside the folder, that remembers what was seen in the bucket.
     """
 
@@ -58,6 +64,7 @@ class Mirror:
         mine: Callable[[str], bool] = lambda name: True,
         theirs: Optional[Callable[[str], bool]] = None,
         shares: bool = False,
+        claims: bool = False,
         memory: str = MEMORY,
     ):
         self.address = address
@@ -66,6 +73,9 @@ class Mirror:
         self._mine = mine
         self._theirs = theirs or (lambda name: not mine(name))
         self._shares = shares
+        self._claims = claims
+        self._claim: Optional[Found] = None
+        self._writer_before = 0
         self._memory = memory
         self._known: dict[str, Known] = {}
         # Training goes on while a thread stores.
@@ -83,6 +93,9 @@ class Mirror:
             UserError: the bucket cannot be read.
         """
         with self._lock:
+            if self._claims:
+                there = self.bucket.find(self._writer)
+                self._writer_before = there.generation if there is not None else 0
             memory = read_json(self.folder.parent / self._memory)
             listed = self._list()
             if memory is not None and self._is_ahead(memory, listed):
@@ -180,7 +193,7 @@ class Mirror:
         """Stores what has changed here; returns how many objects were stored or removed.
 
         Raises:
-            Conflict: another job has changed the same object.
+            Conflict: another job has claimed the place, or changed the same object.
             UserError: the bucket cannot be written.
         """
         with self._lock:
@@ -201,30 +214,36 @@ class Mirror:
         names = [name for name in layout.list_names(self.folder) if self._mine(name)]
         names = [name for name in names if pointed or name != layout.POINTER]
         names = [name for name in names if layout.is_settled(name, newest)]
-        count = 0
-        if not text and layout.POINTER in self._known and self._mine(layout.POINTER):
-            # The job begins anew: nothing new may be taken for part of what was there.
-            self.bucket.remove(self._known.pop(layout.POINTER).found)
-            count += 1
+        changed = {}
         for name in sorted(names, key=lambda name: (layout.rank(name), name)):
             status = pointed if name == layout.POINTER else (self.folder / name).stat()
             known = self._known.get(name)
-            if known is not None and known[1:] == (status.st_size, status.st_mtime_ns):
-                continue
+            if known is None or known[1:] != (status.st_size, status.st_mtime_ns):
+                changed[name] = status
+        # A pointer goes before what it points to.
+        gone = [
+            name
+            for name in sorted({*self._known} - {*names}, key=layout.rank, reverse=True)
+            if self._mine(name) and not (self.folder / name).exists()
+        ]
+        begins_anew = not text and layout.POINTER in self._known and self._mine(layout.POINTER)
+        if not changed and not gone and not begins_anew:
+            return 0
+        self._hold()
+        if begins_anew:
+            # Nothing new may be taken for part of what was there.
+            self._remove_stored(layout.POINTER)
+        for name, status in changed.items():
             if name == layout.POINTER:
                 self._upload(name, io.BytesIO(self._outward(text)), status)
             else:
                 with self._open(name) as stream:
                     self._upload(name, stream, status)
-            count += 1
-        # A pointer goes before what it points to.
-        for name in sorted({*self._known} - {*names}, key=layout.rank, reverse=True):
-            if self._mine(name) and not (self.folder / name).exists():
-                self.bucket.remove(self._known.pop(name).found)
-                count += 1
-        if count:
-            self._save_memory()
-        return count
+        gone = [name for name in gone if name in self._known]
+        for name in gone:
+            self._remove_stored(name)
+        self._save_memory()
+        return len(changed) + len(gone) + begins_anew
 
     def _outward(self, text: str) -> bytes:
         return text.replace(str(self.folder), str(self.address).rstrip("/")).encode("utf-8")
@@ -237,7 +256,6 @@ class Mirror:
         try:
             found = self.bucket.upload(stream, size, target, generation)
         except Conflict:
-            # An evaluator that was taken for gone, and the chief in its place, may both evaluate.
             there = self.bucket.find(target) if self._may_overwrite(name) else None
             if there is None:
                 raise
@@ -245,7 +263,63 @@ class Mirror:
         self._known[name] = Known(found, status.st_size, status.st_mtime_ns)
 
     def _may_overwrite(self, name: str) -> bool:
+        if self._claim is not None:
+            # The job that had the place before was in the middle of storing when it lost it.
+            self._hold()
+            return True
+        # An evaluator that was taken for gone, and the chief in its place, may both evaluate.
         return self._shares and (layout.is_evaluated(name) or layout.is_event_file(name))
+
+    def _remove_stored(self, name: str) -> None:
+        try:
+            self.bucket.remove(self._known[name].found)
+        except Conflict:
+            there = self.bucket.find(self.address.folder + name)
+            if there is None or not self._may_overwrite(name):
+                raise
+            self.bucket.remove(there)
+        del self._known[name]
+
+    # Whose the place is.
+
+    @property
+    def _writer(self) -> str:
+        return self.address.folder + layout.WRITER
+
+    def _hold(self) -> None:
+        """Claims the place, where that is not done yet, and makes sure that the claim stands.
+
+        Only what is about to be stored claims: a job that is refused does not end another one.
+        """
+        if not self._claims:
+            return
+        if self._claim is None:
+            words = {
+                "host": socket.gethostname(),
+                "pid": os.getpid(),
+                "since": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+            }
+            content = json.dumps(words).encode()
+            # Who has claimed it since this job was fetched has it.
+            with contextlib.suppress(Conflict):
+                self._claim = self.bucket.upload(
+                    io.BytesIO(content), len(content), self._writer, self._writer_before
+                )
+        if self._claim is None or self.bucket.find(self._writer) != self._claim:
+            raise Conflict(
+                f"{self.address}: another writer has begun to work there meanwhile (its host and "
+                f"process are in {layout.WRITER}); two jobs must not share a job_dir: end one of "
+                "them, or give it another --job_dir"
+            )
+
+    def release(self) -> None:
+        """Gives the claim up, after the last push."""
+        with self._lock:
+            if self._claim is not None:
+                # Claimed by another after the last push: it is that job's now, and nothing is lost.
+                with contextlib.suppress(Conflict):
+                    self.bucket.remove(self._claim)
+                self._claim = None
 
     # What both know.
 
@@ -359,6 +433,7 @@ class Keeper:
             try:
                 for mirror in [self.mirror, *self._followed]:
                     mirror.push()
+                self.mirror.release()
             except UserError as error:
                 self.error = error
         if self.error is not None:

@@ -146,7 +146,15 @@ def _open_keeper(address, settings, folder, cluster, spread, say, stores) -> Kee
     # Where no evaluator is listed one may still be there, and the chief may act in its place.
     theirs = layout.is_evaluated if role == "chief" else None
     bucket = settings.open_bucket(address.bucket)
-    mirror = Mirror(bucket, address, folder, mine.get(role, lambda name: False), theirs, spread)
+    mirror = Mirror(
+        bucket,
+        address,
+        folder,
+        mine.get(role, lambda name: False),
+        theirs,
+        shares=spread,
+        claims=stores and role == "chief",
+    )
     return Keeper(
         mirror,
         pushes=stores and role in ("chief", "evaluator"),

@@ -141,14 +141,16 @@ def test_of_two_jobs_in_one_place_one_ends(start_module, cloud, flags, tmp_path)
     _, errors = loser.communicate(timeout=30)
     assert loser.returncode == 2
     last = errors.splitlines()[-1]
-    assert last.startswith("error: gs://a-bucket/jobs/first/") and "Traceback" not in errors
-    assert "another writer has changed it meanwhile" in last and "another --job_dir" in last
+    assert last.startswith("error: gs://a-bucket/jobs/first: ") and "Traceback" not in errors
+    assert "another writer has begun to work there" in last and "another --job_dir" in last
+    assert json.loads(cloud.read("jobs/first/writer.json"))["pid"] == winner.pid
     while _pointed(cloud) < [300]:
         assert winner.poll() is None and time.monotonic() < deadline
         time.sleep(0.1)
     winner.send_signal(signal.SIGTERM)
     _, errors = winner.communicate(timeout=60)
     assert winner.returncode == 143, errors
+    assert "jobs/first/writer.json" not in cloud.names("jobs/first/")
     saved = re.search(r"checkpoint saved at step ([\d,]+)", errors)
     # In the middle of an evaluation there is nothing to save.
     pointed = _pointed(cloud)

@@ -209,6 +209,46 @@ def test_the_second_of_two_writers_is_stopped(machine, cloud):
         keeper.end()
 
 
+def test_of_two_that_claim_a_place_the_last_to_store_has_it(machine, cloud):
+    one, two = machine("one", claims=True), machine("two", claims=True)
+    one.restore()
+    two.restore()
+    _write(one.folder, **{"metrics.jsonl": "one"})
+    one.push()
+    # Both began at once: who stored first has it, and the other has stored nothing.
+    _write(two.folder, **{"config.yaml": "two"})
+    with pytest.raises(Conflict, match="another writer has begun to work there"):
+        two.push()
+    assert cloud.names("jobs/x/") == ["jobs/x/metrics.jsonl", "jobs/x/writer.json"]
+    # One is begun again elsewhere. What it stores late, two's claim lets be replaced and removed.
+    two = machine("elsewhere", claims=True)
+    assert two.restore() == 1 and not (two.folder / "writer.json").exists()
+    _write(one.folder, **{"metrics.jsonl": "one, late", "events.out.tfevents.1": "one"})
+    assert one.push() == 2
+    _write(two.folder, **{"metrics.jsonl": "two", "events.out.tfevents.1": "two"})
+    assert two.push() == 2
+    _write(one.folder, **{"metrics.jsonl": "one, too late"})
+    with pytest.raises(Conflict, match="gs://a-bucket/jobs/x: another writer has begun"):
+        one.push()
+    assert cloud.read("jobs/x/metrics.jsonl") == b"two"
+    one.release()
+    assert "jobs/x/writer.json" in cloud.names("jobs/x/")
+    two.release()
+    assert cloud.names("jobs/x/") == ["jobs/x/events.out.tfevents.1", "jobs/x/metrics.jsonl"]
+
+
+def test_who_is_refused_does_not_claim(machine, cloud):
+    one, two = machine("one", claims=True), machine("two", claims=True)
+    one.restore()
+    _write(one.folder, **{"metrics.jsonl": "one"})
+    one.push()
+    two.restore()
+    keeper = Keeper(two, True, False, print, None)
+    keeper.end()
+    _write(one.folder, **{"metrics.jsonl": "one, still"})
+    assert one.push() == 1
+
+
 def test_a_service_that_is_away_for_a_while_loses_nothing(machine, cloud):
     one = machine("one")
     said = []
