@@ -95,7 +95,10 @@ def note(number, frame):
     (folder / "saved").touch()
     sys.exit(0)
 signal.signal(signal.SIGTERM, note)
-processes.end_with_starter(cluster.take_lifeline(), asks=name == "chief-0", secs=1.0)
+asks = name == "chief-0"
+# Who is asked ends by itself, however long it takes here.
+secs = 60.0 if asks else 1.0
+processes.end_with_starter(cluster.take_lifeline(), asks, secs)
 (folder / "new").joinpath(name).write_text(json.dumps(os.getpid()))
 (folder / "new" / name).rename(folder / name)
 while True:
