@@ -16,6 +16,7 @@ from trainer.board import FAILED, FINISHED, INTERRUPTED, RUNNING, TRAINED, Board
 from trainer.cluster import ALONE, Cluster, tf_config
 from trainer.console import Console
 from trainer.errors import UserError
+from trainer.hooks import MoveHook
 from trainer.job import Job
 from trainer.signals import SignalWatch
 from trainer.watchdog import CHIEF, EVALUATOR, POLL_SECS, await_chief, build_end
@@ -69,7 +70,7 @@ class _Evaluations:
     def _evaluate(self, checkpoint: str, is_final: bool) -> None:
         self._next = time.monotonic() + self._job.config.eval.throttle_secs
         folder = self._board.folder / f"held-by-{EVALUATOR}"
-        with checkpoints.hold(checkpoint, folder) as held:
+        with self._board.steps.between(), checkpoints.hold(checkpoint, folder) as held:
             if held is None:
                 self._pass_over(checkpoint, is_final)
                 return
@@ -99,7 +100,8 @@ class _Evaluations:
         job = self._job
         statistics = resume.load_statistics(job.config.job_dir) or job.statistics
         job = job._replace(statistics=statistics)
-        return run.build_plan(job, self._console, self._watch, EVALUATES)
+        moves = MoveHook(self._board.steps)
+        return run.build_plan(job, self._console, self._watch, EVALUATES, eval_hooks=(moves,))
 
 
 def is_my_turn(board: Board) -> bool:

@@ -304,6 +304,17 @@ class NearEndHook(estimator.SessionRunHook):
             self._start = None
 
 
+class MoveHook(estimator.SessionRunHook):
+    """Tells a trainer.step_clock.StepClock of each batch that is evaluated."""
+
+    def __init__(self, steps: Any):
+        self._steps = steps
+
+    def after_run(self, run_context, run_values):
+        """One more is done."""
+        self._steps.move()
+
+
 class EvaluationRecorder(estimator.Exporter):
     """An exporter that exports nothing: it hears every evaluation's result and records it.
 

@@ -123,8 +123,12 @@ class Launcher:
                 # None has failed by itself: they have lost touch with each other.
                 if self._restarts and not self._stopping and not status:
                     self._say("who trains has ended because of each other; starting all again")
-                    self._start_after_failure([])
+                    # What their variables lie on may be what stands still.
+                    servers = [name for name in running if name.startswith("ps-")]
+                    self._processes.end(*servers)
+                    self._start_after_failure(servers)
                 else:
+                    self._note_failure(self._followers[0], FOLLOWED_STATUS)
                     status = status or FOLLOWED_STATUS
             if status and chief_ended is None and CHIEF in self._followers:
                 # It waits for one that is not started again: nobody is left to end the others.
@@ -173,16 +177,25 @@ class Launcher:
                     self._following_since = time.monotonic()
                 self._followers.append(name)
             return True
+        self._note_failure(name, code)
+        if code == USER_ERROR_STATUS or self._stopping:
+            # Of the former the chief hears itself.
+            return False
+        if self._restarts == 0:
+            if code > 0 and name.startswith(("worker-", "ps-")):
+                # An error: others go on without a worker only where it was killed.
+                self.stop()
+            return False
+        self._say(f"{name} ended with status {code}; starting it again")
+        self._start_after_failure([name])
+        return True
+
+    def _note_failure(self, name: str, code: int) -> None:
         if self._first_error is None and not self._stopping:
             # Bounded, as a process of its own making may hold the pipe open.
             self._processes.listen_out(name, secs=5)
             last = self._last_lines.get(name, "no word")
             self._first_error = f"first to fail: {name}, exit status {code}: {last}"
-        if code == USER_ERROR_STATUS or self._stopping or self._restarts == 0:
-            return False
-        self._say(f"{name} ended with status {code}; starting it again")
-        self._start_after_failure([name])
-        return True
 
     def _start_after_failure(self, names: list[str]) -> None:
         self._restarts -= 1

@@ -116,6 +116,13 @@ class Processes:
             if not names or name in names:
                 process.send_signal(number)
 
+    def end(self, *names: str) -> None:
+        """Ends processes at once; take_ended does not tell of them."""
+        for name in names:
+            process = self.running.pop(name)
+            process.kill()
+            process.wait()
+
     def say(self, name: str, line: str) -> None:
         """Passes a line on."""
         prefix = f"{name:<12}"

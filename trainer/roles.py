@@ -18,6 +18,7 @@ from trainer.cluster import ALONE, Cluster, tf_config
 from trainer.console import Console
 from trainer.errors import JobEnded, UserError
 from trainer.evaluator import await_evaluator, step_out, steps_in
+from trainer.hooks import MoveHook
 from trainer.job import Job
 from trainer.signals import SignalWatch
 from trainer.strategies import SYNCHRONOUS
@@ -70,6 +71,8 @@ class _BoardHook(estimator.SessionRunHook):
             raise
         if is_step:
             steps.end()
+        else:
+            steps.move()
         return results
 
     def after_run(self, run_context, run_values):
@@ -175,7 +178,7 @@ def run_chief(
     # This process may have been killed when there was only the report left to write.
     is_done = board.previous.get("final_step") == end and board.previous["state"] != FINISHED
     if not is_done and not await_evaluator(job.config.cluster, cluster, board, end, console):
-        with run.explained(plan), tf_config(ALONE):
+        with board.steps.between(), run.explained(plan), tf_config(ALONE):
             run.finish(plan.evaluator, plan.eval_spec, console)
     board.post(TRAINED, final_step=end)
     return run.collect_result(plan)
@@ -185,7 +188,7 @@ def _build_plan(job, console, watch, cluster, board) -> run.Plan:
     hooks = [_BoardHook(board, cluster, job.config.cluster.strategy in SYNCHRONOUS)]
     if cluster.role == "chief":
         hooks.append(_EvaluateHook(board))
-    plan = run.build_plan(job, console, watch, cluster, tuple(hooks))
+    plan = run.build_plan(job, console, watch, cluster, tuple(hooks), (MoveHook(board.steps),))
     for hook in hooks:
         hook.plan = plan
     return plan

@@ -141,7 +141,12 @@ def build_run_config(config: config_lib.Config, cluster: Cluster = ALONE, strate
 
 
 def build_plan(
-    job: Job, console: Console, watch: SignalWatch, cluster: Cluster = ALONE, hooks: tuple = ()
+    job: Job,
+    console: Console,
+    watch: SignalWatch,
+    cluster: Cluster = ALONE,
+    hooks: tuple = (),
+    eval_hooks: tuple = (),
 ) -> Plan:
     """Builds Estimator and specs; only the process that writes shared files gets hooks that do.
 
@@ -150,7 +155,7 @@ def build_plan(
         console: shows progress.
         watch: tells of signals.
         cluster: who takes part.
-        hooks: more hooks for training.
+        hooks, eval_hooks: more hooks for training and for evaluations.
 
     Raises:
         UserError: the options do not make a model, or a device is not there.
@@ -235,7 +240,9 @@ def build_plan(
         ],
         saving_listeners=[TimesListener(job.times), PauseListener(pace)],
     )
-    eval_spec = _build_eval_spec(job, console, watch, ledger, early_stop, eval_rows)
+    recorder = EvaluationRecorder(console, ledger, SHOWN_METRICS[job.schema.task][0], early_stop)
+    eval_hooks = (*eval_hooks, InterruptHook(watch, config.job_dir, training=False))
+    eval_spec = _build_eval_spec(job, recorder, eval_hooks, eval_rows)
     return Plan(
         job,
         cluster,
@@ -322,10 +329,9 @@ def collect_result(plan: Plan) -> Result:
     )
 
 
-def _build_eval_spec(job, console, watch, ledger, early_stop, rows: Rows):
+def _build_eval_spec(job: Job, recorder: EvaluationRecorder, hooks: tuple, rows: Rows):
     config = job.config
     receiver_fn = _make_receiver_fn(job)
-    recorder = EvaluationRecorder(console, ledger, SHOWN_METRICS[job.schema.task][0], early_stop)
     # What an export's inputs mean goes with it, wherever it is copied.
     assets = {name: str(Path(config.job_dir) / name) for name in resume.MODEL_FILES}
     exporters = export.build_exporters(
@@ -335,7 +341,7 @@ def _build_eval_spec(job, console, watch, ledger, early_stop, rows: Rows):
         make_eval_input_fn(rows, job.schema, config.eval.batch_size),
         steps=config.eval.steps,
         name=config.eval.name,
-        hooks=[InterruptHook(watch, config.job_dir, training=False)],
+        hooks=hooks,
         exporters=[recorder, *exporters],
         start_delay_secs=config.eval.start_delay_secs,
         throttle_secs=config.eval.throttle_secs,

@@ -1,5 +1,6 @@
 """SIGTERM and Ctrl-C, turned into an exception at a moment when nothing is lost."""
 
+import os
 import signal
 from typing import Any, Optional
 
@@ -18,6 +19,11 @@ class Interrupted(BaseException):
         super().__init__(number, step)
         self.signal = signal.Signals(number)
         self.step = step
+
+    @property
+    def saved(self) -> str:
+        """ "; checkpoint saved at step 7", or nothing where none was."""
+        return f"; checkpoint saved at step {self.step:,}" if self.step else ""
 
 
 class SignalWatch:
@@ -40,6 +46,11 @@ class SignalWatch:
     def __exit__(self, *exception: Any) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def ask(self) -> None:
+        """Has this process end as by SIGTERM, unless a signal is pending; from any thread."""
+        if self.pending is None:
+            os.kill(os.getpid(), signal.SIGTERM)
 
     def _note(self, number: int, frame: Any) -> None:
         if self.in_session and self.pending is None:

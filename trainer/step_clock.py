@@ -1,30 +1,35 @@
-"""How long the training step has taken that a process is in, and how long it may take."""
+"""How long a process has been in a training step, or between two, and how long it may be."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Optional
 
 # The creation of a session and its first step, which builds and compiles, may take so many times as
-# long as a step may; and any step so many times as long as the longest one before it.
-FIRST_TIMES, LONGEST_TIMES = 10, 10
+# long as a step may; any step so many times as long as the longest one before it; and what comes
+# between steps, a checkpoint, an export, a hook, or one batch of an evaluation, so many times too.
+FIRST_TIMES, LONGEST_TIMES, BETWEEN_TIMES = 10, 10, 10
 
 
 class StepClock:
-    """A stop watch that runs in steps only: checkpoints, evaluations and hooks are not counted.
+    """A stop watch that knows steps, and what is done between them, apart.
 
-    The main thread says when steps begin and end, another one reads.
+    The main thread says when steps begin and end, and when it gets on between them; another one
+    reads.
 
     Args:
         clock: gives seconds.
 
     Attributes:
         began: when the step began; None between two steps.
+        moved: when something was last done that is no step; None where nothing is timed.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         self._longest: Optional[float] = None
         self.began: Optional[float] = None
+        self.moved: Optional[float] = None
 
     def start(self) -> None:
         """A session is about to be created, or created anew; its first step belongs to that."""
@@ -39,11 +44,25 @@ class StepClock:
         """It has ended well."""
         # The first one is no measure of those that follow.
         taken = 0.0 if self._longest is None else self._clock() - self.began
+        self.move()
         self._longest, self.began = max(taken, self._longest or 0.0), None
 
+    def move(self) -> None:
+        """Something has been done, or begins, that is no step."""
+        self.moved = self._clock()
+
+    @contextmanager
+    def between(self) -> Iterator[None]:
+        """Times what is done meanwhile, which is no step."""
+        self.move()
+        try:
+            yield
+        finally:
+            self.stop()
+
     def stop(self) -> None:
-        """Training is over."""
-        self.began = None
+        """Nothing is timed from here on."""
+        self.began = self.moved = None
 
     def limit(self, secs: float) -> float:
         """Seconds that this step may take, where `secs` are enough for most."""

@@ -2,6 +2,8 @@
 
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Optional
 
@@ -45,10 +47,9 @@ def main(argv: list[str]) -> int:
         print(f"error: {end}", file=sys.stderr)
         return end.status
     except Interrupted as interruption:
-        saved = f"; checkpoint saved at step {interruption.step:,}" if interruption.step else ""
         print(
-            f"stopped by {interruption.signal.name}{saved}; the same command goes on from the "
-            "last checkpoint",
+            f"stopped by {interruption.signal.name}{interruption.saved}; the same command goes on "
+            "from the last checkpoint",
             file=sys.stderr,
         )
         return 128 + interruption.signal.value
@@ -78,10 +79,17 @@ def _run_in_workspace(
         if command.fresh is not None and command.fresh.rstrip("/") == space.job_dir:
             command = command._replace(fresh=space.folder)
         try:
-            with memory.exhaustion_explained(), disk.full_disk_explained(space.folder):
+            with _explained(space.folder):
                 return _run(config, command, watch, cluster, space)
         except UserError as error:
             raise UserError(space.shown(str(error))) from error.__cause__
+
+
+@contextmanager
+def _explained(folder: str) -> Iterator[None]:
+    """Tells memory and a disk that have run out as what is the user's to mend."""
+    with memory.exhaustion_explained(), disk.full_disk_explained(folder):
+        yield
 
 
 def _run(
@@ -115,7 +123,9 @@ def _run(
             prepared = job.prepare(config, schema, console, times=times, checker=checker)
             _report(prepared, run.train_and_evaluate(prepared, console, watch), console, space)
         return 0
-    with watchdog.on_board(config, cluster, console) as board:
+    joined = watchdog.on_board(config, cluster, console, watch)
+    # What the others hear of an error tells whether a restart may mend it.
+    with joined as board, _explained(config.job_dir):
         board.carrier = space.relay
         if cluster.role != "chief" and watchdog.has_finished(board):
             console.say(f"{cluster.name}: the job has finished already; nothing is left to do")

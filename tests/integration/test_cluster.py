@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -182,6 +183,28 @@ def test_a_chief_that_fails_takes_the_others_along(start_module, shop, tmp_path)
     assert finished["ps-0"][0] != 0
 
 
+def test_an_error_in_a_worker_ends_all_and_saves(start_module, shop, tmp_path):
+    job = tmp_path / "job"
+    chief, server = find_addresses(2)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        worker = f"127.0.0.1:{taken.getsockname()[1]}"
+        cluster = {"chief": [chief], "worker": [worker], "ps": [server]}
+        flags = ["--train_steps=1000000", "--export.exporters="]
+        processes = {
+            role: _start_role(start_module, shop, job, role, cluster, *flags) for role in cluster
+        }
+        said = {
+            role: process.communicate(timeout=LIMIT_SECS)[1] for role, process in processes.items()
+        }
+    statuses = {role: process.returncode for role, process in processes.items()}
+    assert statuses == {"chief": 2, "worker": 2, "ps": 75}, said
+    (line,) = [line for line in said["worker"].splitlines() if line.startswith("error: ")]
+    assert f"worker-0 cannot listen on {worker}" in line
+    last = said["chief"].splitlines()[-1]
+    assert last.startswith("error: worker-0 has failed: TF_CONFIG: worker-0 cannot listen on ")
+    assert last.endswith(f"this process ends with it; checkpoint saved at step {_saved(job):,}")
+
+
 def _launch(start_module, shop, job, launch_flags, *flags, env=None):
     return start_module(
         "trainer.launch",
@@ -316,7 +339,8 @@ def test_a_killed_process_is_started_again_and_the_job_ends(start_module, shop, 
         *gate.flags,
         env=gate.env,
     )
-    _await(launcher, lambda: _evaluated(job) and _saved(job) >= 400 and _word(job, victim))
+    # At the gate the checkpoint is not only there, but noted as the newest.
+    _await(launcher, lambda: gate.holds() and _evaluated(job) and _word(job, victim))
     os.kill(_word(job, victim)["pid"], signal.SIGKILL)
     gate.open()
     summary, said = _finish(launcher)
@@ -376,7 +400,8 @@ def test_a_kill_under_the_parameter_server_strategy(start_module, shop, tmp_path
         *gate.flags,
         env=gate.env,
     )
-    _await(launcher, lambda: _evaluated(job) and _saved(job) >= 400 and _word(job, victim))
+    # At the gate the checkpoint is not only there, but noted as the newest.
+    _await(launcher, lambda: gate.holds() and _evaluated(job) and _word(job, victim))
     os.kill(_word(job, victim)["pid"], signal.SIGKILL)
     gate.open()
     _, said = _finish(launcher)
@@ -426,8 +451,19 @@ def test_a_worker_that_stands_still_for_a_while(start_module, shop, tmp_path, st
 
 HANG = """
 import threading
+import time
 
 from estimator_bridge import estimator, tf
+
+
+class Sleep(estimator.SessionRunHook):
+    def __init__(self, hparams):
+        self._steps = 0
+
+    def after_run(self, run_context, run_values):
+        self._steps += 1
+        if self._steps == 12:
+            time.sleep(1000)
 
 
 class Hang(estimator.SessionRunHook):
@@ -446,7 +482,18 @@ class Hang(estimator.SessionRunHook):
 """
 
 
-def test_a_step_that_does_not_end_ends_the_process(start_module, shop, tmp_path):
+@pytest.mark.parametrize(
+    "hook, line",
+    [
+        ("Hang", "a training step has not ended within"),
+        pytest.param(
+            "Sleep",
+            "a checkpoint, an evaluation, an export or a hook has not got on for",
+            marks=pytest.mark.matrix,
+        ),
+    ],
+)
+def test_a_step_that_does_not_end_ends_the_process(start_module, shop, tmp_path, hook, line):
     (tmp_path / "cluster_hang.py").write_text(HANG)
     process = _start_role(
         start_module,
@@ -456,13 +503,15 @@ def test_a_step_that_does_not_end_ends_the_process(start_module, shop, tmp_path)
         {"chief": find_addresses(1)},
         "--train_steps=20",
         "--run.save_checkpoints_steps=10",
-        "--hooks=cluster_hang:Hang",
+        f"--hooks=cluster_hang:{hook}",
         "--cluster.stall_secs=3",
         path=tmp_path,
     )
     _, said = process.communicate(timeout=LIMIT_SECS)
     assert process.returncode == 1, said
-    assert "error: chief-0: a training step has not ended within" in said.splitlines()[-1]
+    last = said.splitlines()[-1]
+    assert f"error: chief-0: {line}" in last
+    assert hook != "Sleep" or f"in after_run of {tmp_path / 'cluster_hang.py'}" in last
     assert _word(tmp_path / "job", "chief-0")["state"] == FAILED
 
 

@@ -39,18 +39,26 @@ def test_what_is_wrong_is_said_in_one_line(argv, said):
     assert said in str(refused.value) and "\n" not in str(refused.value)
 
 
-# Stands for a process of a cluster: notes its start, waits for what it is to wait for, and ends
-# as its n-th start is to end.
+# Stands for a process of a cluster: notes its start, waits for what it is to wait for, which is
+# another's start or with "end of " its end, and ends as its n-th start is to end.
 PROCESS = """
-import json, os, pathlib, sys, time
+import fcntl, json, os, pathlib, sys, time
 folder, script = pathlib.Path(sys.argv[1]), json.loads(sys.argv[2])
 config = json.loads(os.environ["TF_CONFIG"])
 name = config["task"]["type"]
 starts = sorted(folder.glob(name + "-*"))
-(folder / f"{name}-{len(starts)}").write_text(config["run"])
+note = folder / f".{name}-{len(starts)}"
+note.write_text(config["run"])
+# Held until this process is gone.
+held = note.open()
+fcntl.flock(held, fcntl.LOCK_EX)
+note.rename(folder / note.name[1:])
 awaited, status = script[name][len(starts)]
-while awaited and not (folder / awaited).exists():
+start = awaited and folder / awaited.replace("end of ", "")
+while awaited and not start.exists():
     time.sleep(0.05)
+if awaited and awaited.startswith("end of "):
+    fcntl.flock(start.open(), fcntl.LOCK_EX)
 print(f"{name} ends", file=sys.stderr)
 sys.exit(status)
 """
@@ -105,6 +113,20 @@ def test_nobody_follows_a_chief_that_has_no_restarts_left(run_script):
     assert said.endswith("first to fail: chief-0, exit status 1: chief ends\n")
 
 
+def test_an_error_that_is_not_tried_again_ends_all(run_script):
+    script = {"chief": [["never", 0]], "worker": [["chief-0", 1]]}
+    status, starts, said = run_script(script, max_restarts=0)
+    assert (status, starts) == (1, ["chief-0", "worker-0"])
+    assert said.endswith("first to fail: worker-0, exit status 1: worker ends\n")
+
+
+def test_a_server_that_stands_still_is_started_again_with_those_that_gave_it_up(run_script):
+    script = {"chief": [["ps-0", 75], ["ps-1", 0]], "ps": [["never", 0], ["chief-1", 0]]}
+    status, starts, said = run_script(script, max_restarts=1)
+    assert (status, starts) == (0, ["chief-0", "chief-1", "ps-0", "ps-1"])
+    assert said.count("starting") == 1
+
+
 def test_wrong_input_is_not_tried_again(run_script):
     status, starts, _ = run_script({"chief": [[None, 2]]}, max_restarts=3)
     assert (status, starts) == (2, ["chief-0"])
@@ -118,7 +140,7 @@ def test_a_kill_is_counted(run_script):
 
 
 def test_a_chief_that_follows_one_that_is_not_started_again_ends_all(run_script):
-    script = {"chief": [["ps-0", 75]], "ps": [[None, 3]]}
+    script = {"chief": [["end of ps-0", 75]], "ps": [["chief-0", 3]]}
     status, starts, said = run_script(script, max_restarts=0)
     assert (status, starts) == (3, ["chief-0", "ps-0"])
     assert "first to fail: ps-0, exit status 3" in said
@@ -151,5 +173,6 @@ def test_those_that_lost_each_other_and_have_no_restarts_left_end_all(run_script
         "worker": [["evaluator-0", 75]],
         "evaluator": [["never", 0]],
     }
-    status, starts, _ = run_script(script, max_restarts=0)
+    status, starts, said = run_script(script, max_restarts=0)
     assert (status, starts) == (75, ["chief-0", "evaluator-0", "worker-0"])
+    assert "first to fail: " in said.splitlines()[-1] and "exit status 75: " in said

@@ -1,12 +1,15 @@
 """Who ends when, by what the board says and a clock that the tests move."""
 
+import time
+
 import pytest
 
-from trainer.board import FAILED, FINISHED, LOST, RUNNING, Board
+from trainer.board import FAILED, FINISHED, LOST, RUNNING, TRAINED, Board
 from trainer.cluster import Cluster
 from trainer.config import ClusterConfig
 from trainer.console import Console
-from trainer.errors import FOLLOWED_STATUS
+from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS, JobEnded, UserError
+from trainer.signals import Interrupted, SignalWatch
 from trainer.watchdog import Watchdog, has_finished, on_board
 
 SPEC = {"chief": ("a:1",), "worker": ("b:1",), "ps": ("c:1",)}
@@ -22,9 +25,16 @@ class Process:
     def __init__(self, folder, role, now, strategy="none", run_id=None, spec=SPEC):
         cluster = Cluster(spec, role, run_id=run_id)
         self.board = Board(str(folder), cluster.name, lambda: now[0], run_id)
-        self.left, self.said = [], []
+        self.left, self.said, self.asked = [], [], []
         config = ClusterConfig(strategy=strategy, watchdog_secs=LIMIT, stall_secs=STALL)
-        self.watchdog = Watchdog(self.board, cluster, config, self.said.append, self.left.append)
+        self.watchdog = Watchdog(
+            self.board,
+            cluster,
+            config,
+            self.said.append,
+            lambda: self.asked.append(self.watchdog.cause),
+            self.left.append,
+        )
 
     def check(self):
         self.board.look()
@@ -42,7 +52,8 @@ def test_a_chief_that_falls_silent_ends_the_others(tmp_path, now):
     chief.board.post(RUNNING)
     assert worker.check() == []
     now[0] += LIMIT + 1
-    assert worker.check() == [1]
+    assert worker.check() == [FOLLOWED_STATUS]
+    assert worker.board.posted["state"] == LOST
     assert "chief-0 has been silent for 300 s" in worker.said[0]
 
 
@@ -63,7 +74,7 @@ def test_who_waits_for_the_chief_that_follows_a_failed_one_waits_no_longer(tmp_p
     server = Process(tmp_path, "ps", now)
     assert server.check() == []
     now[0] += LIMIT + 1
-    assert server.check() == [1]
+    assert server.check() == [FOLLOWED_STATUS]
 
 
 def test_who_comes_after_the_end_ends_well(tmp_path, now):
@@ -76,15 +87,17 @@ def test_who_comes_after_the_end_ends_well(tmp_path, now):
     assert server.check() == [0]
 
 
-@pytest.mark.parametrize("strategy, status", [("none", []), ("multi_worker_mirrored", [1])])
-def test_only_workers_in_step_need_each_other(tmp_path, now, strategy, status):
+@pytest.mark.parametrize(
+    "strategy, left", [("none", []), ("multi_worker_mirrored", [FOLLOWED_STATUS])]
+)
+def test_only_workers_in_step_need_each_other(tmp_path, now, strategy, left):
     chief = Process(tmp_path, "chief", now, strategy)
     for role in ("worker", "ps"):
         Process(tmp_path, role, now).board.post(RUNNING)
     chief.check()
     now[0] += LIMIT + 1
     Process(tmp_path, "ps", now).board.post(RUNNING)
-    assert chief.check() == status
+    assert chief.check() == left
 
 
 def test_a_stuck_process_is_ended_after_its_grace(tmp_path, now, monkeypatch):
@@ -101,7 +114,7 @@ def test_a_stuck_process_is_ended_after_its_grace(tmp_path, now, monkeypatch):
 def test_a_failed_chief_leaves_once_all_have_heard(make, tmp_path):
     spec = {"chief": ("a:1",), "ps": ("c:1",)}
     server = Board(str(tmp_path), "ps-0")
-    joined = on_board(make.config(tmp_path), Cluster(spec), Console(quiet=True))
+    joined = on_board(make.config(tmp_path), Cluster(spec), Console(quiet=True), SignalWatch())
     with pytest.raises(RuntimeError, match="broken"), joined as board:
         server.look()
         server.post(FAILED)
@@ -192,7 +205,9 @@ def test_a_worker_waits_while_the_chief_evaluates(pair, now):
     chief, worker = pair
     _make_steps(now, pair, 1)
     worker.board.steps.begin()
-    _let_pass(now, 20 * STALL, pair)
+    for _ in range(4):
+        _let_pass(now, 5 * STALL, pair)
+        chief.board.steps.move()
     assert chief.left == worker.left == []
 
 
@@ -204,7 +219,7 @@ def test_the_silence_of_one_that_is_needed_has_a_limit_of_its_own(pair, now):
     _let_pass(now, LIMIT, [chief])
     assert chief.left == []
     _let_pass(now, 2 * BEAT, [chief])
-    assert chief.left == [1] and "worker-0 has been silent" in chief.said[0]
+    assert chief.left == [FOLLOWED_STATUS] and "worker-0 has been silent" in chief.said[0]
 
 
 def test_one_that_closes_a_lost_session_does_not_hang_in_it(tmp_path, now, monkeypatch):
@@ -214,3 +229,124 @@ def test_one_that_closes_a_lost_session_does_not_hang_in_it(tmp_path, now, monke
     assert chief.check() == []
     now[0] += 6
     assert chief.check() == [FOLLOWED_STATUS]
+
+
+@pytest.mark.parametrize("role", ["chief", "worker", "evaluator"])
+def test_a_pause_between_steps_has_a_limit_of_its_own(tmp_path, now, role):
+    job = {each: Process(tmp_path, each, now) for each in ("chief", "ps", role)}
+    process, job = job[role], list(job.values())
+    _let_pass(now, BEAT, job)
+    process.board.steps.move()
+    for _ in range(3):
+        # As each batch of an evaluation does.
+        _let_pass(now, 9 * STALL, job)
+        process.board.steps.move()
+    _let_pass(now, 10 * STALL, job)
+    assert process.left == []
+    _let_pass(now, BEAT, job)
+    assert process.left == [1]
+    assert f"{role}-0: a checkpoint, an evaluation, an export or a hook" in process.said[0]
+    assert (
+        f"for {10 * STALL + BEAT} s (cluster.stall_secs {STALL}, 10 times), in " in process.said[0]
+    )
+
+
+def test_who_waits_for_others_between_steps_is_not_timed(tmp_path, now):
+    job = [Process(tmp_path, role, now) for role in ("chief", "ps", "evaluator")]
+    _let_pass(now, BEAT, job)
+    with job[2].board.steps.between():
+        _let_pass(now, BEAT, job)
+    _make_steps(now, job[:1], 1)
+    job[0].board.steps.stop()
+    _let_pass(now, 20 * STALL, job)
+    assert [each.left for each in job] == [[], [], []]
+
+
+def _fail(make, folder, process, error, watchdog_secs=LIMIT):
+    """Ends a process by an error as trainer.task does."""
+    config = make.config(folder, cluster={"watchdog_secs": watchdog_secs})
+    joined = on_board(config, Cluster(SPEC, process), Console(quiet=True), SignalWatch())
+    with pytest.raises(type(error)), joined:
+        raise error
+
+
+@pytest.mark.parametrize("role", ["worker", "ps", "evaluator"])
+def test_an_error_that_no_restart_mends_ends_the_chief(make, tmp_path, now, role):
+    chief = Process(tmp_path, "chief", now)
+    _fail(make, tmp_path, role, UserError("data: row 7"))
+    assert chief.check() == []
+    (cause,) = chief.asked
+    assert str(cause) == f"{role}-0 has failed: data: row 7; this process ends with it"
+    assert cause.status == USER_ERROR_STATUS
+    chief.check()
+    assert chief.asked == [cause]
+
+
+@pytest.mark.parametrize("role, ends", [("worker", True), ("ps", True), ("evaluator", False)])
+def test_an_error_of_one_that_is_not_started_again_ends_the_chief(make, tmp_path, now, role, ends):
+    chief = Process(tmp_path, "chief", now)
+    Process(tmp_path, "ps", now).board.post(RUNNING)
+    _fail(make, tmp_path, role, RuntimeError("broken"))
+    chief.check()
+    now[0] += LIMIT - 1
+    if role != "ps":
+        Process(tmp_path, "ps", now).board.post(RUNNING)
+    assert chief.check() == chief.asked == []
+    now[0] += 1
+    assert chief.check() == []
+    if not ends:
+        assert chief.asked == []
+        return
+    (cause,) = chief.asked
+    assert f"{role}-0 has failed and has not been started again within {LIMIT} s" in str(cause)
+    assert cause.status == FOLLOWED_STATUS
+
+
+def test_one_that_is_started_again_after_an_error_ends_nobody(make, tmp_path, now):
+    chief = Process(tmp_path, "chief", now)
+    _fail(make, tmp_path, "worker", RuntimeError("broken"))
+    chief.check()
+    now[0] += LIMIT - 1
+    for role in ("worker", "ps"):
+        Process(tmp_path, role, now).board.post(RUNNING)
+    chief.check()
+    now[0] += LIMIT - 1
+    assert chief.check() == chief.asked == []
+
+
+def test_an_error_elsewhere_does_not_keep_the_chief_from_the_last_evaluation(make, tmp_path, now):
+    chief = Process(tmp_path, "chief", now)
+    chief.board.post(TRAINED)
+    _fail(make, tmp_path, "worker", UserError("data: row 7"))
+    assert chief.check() == chief.asked == []
+
+
+def test_a_chief_does_not_wait_for_a_server_that_is_gone_for_good(make, tmp_path, now, monkeypatch):
+    monkeypatch.setattr("trainer.watchdog.time.monotonic", lambda: now[0])
+    chief = Process(tmp_path, "chief", now)
+    _fail(make, tmp_path, "ps", UserError("port"))
+    assert chief.check() == []
+    now[0] += 21
+    assert chief.check() == [USER_ERROR_STATUS]
+    assert chief.board.posted["state"] == FAILED and "ps-0 has failed: port" in chief.said[0]
+
+
+def test_a_chief_that_was_asked_to_end_says_why(make, tmp_path, monkeypatch):
+    monkeypatch.setattr("trainer.watchdog.GRACE_SECS", 0.0)
+    worker = Board(str(tmp_path), "worker-0")
+    cluster, console = Cluster(SPEC), Console(quiet=True)
+    with SignalWatch() as watch:
+        joined = on_board(make.config(tmp_path), cluster, console, watch)
+        with pytest.raises(JobEnded) as ended, joined:
+            worker.post(FAILED, message="data: row 7", awaited_secs=0)
+            try:
+                time.sleep(100)
+            except Interrupted as interruption:
+                # As in training.
+                raise Interrupted(interruption.signal, 1234) from None
+    assert ended.value.status == USER_ERROR_STATUS
+    line = "worker-0 has failed: data: row 7; this process ends with it"
+    assert str(ended.value) == f"{line}; checkpoint saved at step 1,234"
+    worker.look()
+    assert worker.read("chief-0")["state"] == FAILED
+    assert worker.read("chief-0")["message"] == str(ended.value)

@@ -92,7 +92,8 @@ class ClusterConfig(Section):
         600,
         gt=0,
         description="a process of a cluster ends, to be started again, when a step takes longer "
-        "than this and than ten times the longest before; the first may take ten times this",
+        "than this and than ten times the longest before; the first, and between steps a "
+        "checkpoint, an export, a hook or a batch of an evaluation, may take ten times this",
     )
     evaluator_wait_secs: int = Field(
         1800, ge=0, description="how long the chief waits at the end for the evaluator's last word"
