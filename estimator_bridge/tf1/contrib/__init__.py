@@ -12,10 +12,12 @@ from estimator_bridge.tf1.gone import GENERAL_ADVICE, StandIn
 _SUPPLIED = frozenset(
     [
         "cluster_resolver",
+        "compiler",
         "crf",
         "cudnn_rnn",
         "data",
         "distribute",
+        "distributions",
         "eager",
         "estimator",
         "factorization",
@@ -28,6 +30,7 @@ _SUPPLIED = frozenset(
         "lookup",
         "losses",
         "metrics",
+        "mixed_precision",
         "nn",
         "opt",
         "predictor",
@@ -48,7 +51,6 @@ _SUPPLIED = frozenset(
 # the names that they had only here.
 _SAME_AS = {
     "autograph": "use tf.autograph",
-    "distributions": "use the package tensorflow-probability (tfp.distributions, tfp.bijectors)",
     "keras": "use tf.keras",
     "lite": "use tf.lite",
     "linalg": "use the classes of tf.linalg, with tf.linalg.LinearOperatorComposition and the like",
@@ -68,7 +70,6 @@ _GONE = {
     "boosted_trees": "boosted trees left TensorFlow; use the package tensorflow-decision-forests",
     "checkpoint": "use tf.train.Checkpoint",
     "coder": "it became the package tensorflow-compression",
-    "compiler": "use tf.xla.experimental",
     "ffmpeg": "use the package tensorflow-io",
     "gan": "it became the package tensorflow-gan",
     "graph_editor": (
@@ -119,7 +120,6 @@ _OTHERS = frozenset(
         "labeled_tensor",
         "libsvm",
         "memory_stats",
-        "mixed_precision",
         "mpi",
         "nearest_neighbor",
         "optimizer_v2",

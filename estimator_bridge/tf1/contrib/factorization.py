@@ -2,22 +2,19 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib import wals as _wals
 from estimator_bridge.tf1.contrib.package import lookup as _lookup
-
-_KERNELS = (
-    "its kernels were never in TensorFlow 2; solve the factors with tf.linalg.lstsq, or outside "
-    "of TensorFlow"
-)
 
 __getattr__, _advice_for = _lookup(
     globals(),
     {
         "GMM": "use sklearn.mixture, or the package tensorflow-probability",
         "KMeans": "use tf.contrib.factorization.KMeansClustering",
-        "WALSMatrixFactorization": _KERNELS,
-        "WALSModel": _KERNELS,
+        "WALSModel": "use tf.contrib.factorization.WALSMatrixFactorization",
     },
 )
+
+WALSMatrixFactorization = _wals.WALSMatrixFactorization
 
 _KMeans = tf.estimator.experimental.KMeans
 SQUARED_EUCLIDEAN_DISTANCE = _KMeans.SQUARED_EUCLIDEAN_DISTANCE

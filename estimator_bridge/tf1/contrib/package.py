@@ -71,7 +71,9 @@ class PrivatePath(types.ModuleType):
 
 
 def lookup(
-    names: dict[str, object], gone: Optional[Mapping[str, str]] = None
+    names: dict[str, object],
+    gone: Optional[Mapping[str, str]] = None,
+    otherwise: str = GENERAL_ADVICE,
 ) -> tuple[Callable, Callable]:
     """Returns a package's `__getattr__`, and the function that the import statement asks about
     missing names.
@@ -79,12 +81,13 @@ def lookup(
     Args:
       names: the package's `globals()`.
       gone: what to do instead, for names that programs are known to use and that are not supplied.
+      otherwise: the same for all other names.
     """
     public = "tf." + names["__name__"].split(".tf1.")[1]
     gone = gone or {}
 
     def advice_for(name):
-        return f"{public}.{name}", gone.get(name, GENERAL_ADVICE)
+        return f"{public}.{name}", gone.get(name, otherwise)
 
     def getattribute(name):
         if name == "python":

@@ -386,3 +386,35 @@ def test_rotated_and_moved_images(run):
     )
     np.testing.assert_array_equal(rotated[0, :, :, 0], np.rot90(image[0, :, :, 0]))
     assert moved[0, :, :, 0].tolist() == [[0, 0, 1], [0, 3, 4], [0, 6, 7]]
+
+
+def test_support_vector_machine_of_contrib_learn(tmp_path):
+    random = np.random.RandomState(0)
+    x = random.uniform(-1, 1, size=[200, 2]).astype(np.float32)
+    x = x[np.abs(x[:, 0] - x[:, 1]) > 0.3]
+    y = (x[:, 0] > x[:, 1]).astype(np.int64)
+
+    def input_fn():
+        return {
+            "id": tf.constant([str(i) for i in range(len(x))]),
+            "first": tf.constant(x[:, :1]),
+            "second": tf.constant(x[:, 1:]),
+        }, tf.constant(y[:, None])
+
+    columns = [contrib.layers.real_valued_column(name) for name in ("first", "second")]
+    machine = contrib.learn.SVM("id", columns, model_dir=str(tmp_path), l2_regularization=0.1)
+    machine.fit(input_fn=input_fn, steps=30)
+    assert machine.evaluate(input_fn=input_fn, steps=1)["accuracy"] > 0.97
+    rows = list(machine.predict(input_fn=lambda: tf.data.Dataset.from_tensors(input_fn()[0])))
+    classes = np.array([row["classes"] for row in rows])
+    assert classes.dtype.kind == "i" and (classes == y).mean() > 0.97
+    # The margin is wide: a hinge loss leaves examples far from the border alone.
+    (name,) = [n for n in machine.get_variable_names() if n.endswith("/first/weights")]
+    assert machine.get_variable_value(name)[0, 0] > 0.5
+    logits = np.array([row["logits"][0] for row in rows])
+    loss = np.maximum(1 - (2 * y - 1) * logits, 0).mean()
+    assert machine.evaluate(input_fn=input_fn, steps=1)["average_loss"] == pytest.approx(
+        loss, rel=1e-4
+    )
+    with pytest.raises(ValueError, match="kernels"):
+        contrib.learn.SVM("id", columns, kernels=[1])

@@ -279,3 +279,55 @@ def test_the_old_feature_columns(run):
     assert bias.shape.as_list() == [4]
     assert run(dense).shape == (2, 2 + 3 + 6 + 5)
     assert run(linear).shape == (2, 4)
+
+
+def test_group_norm(run):
+    x = np.random.RandomState(0).normal(2, 3, size=[2, 4, 5, 6]).astype(np.float32)
+    net = layers.group_norm(tf.constant(x), groups=3)
+    assert shapes() == {"GroupNorm/beta": [6], "GroupNorm/gamma": [6]}
+    grouped = x.reshape([2, 20, 3, 2])
+    wanted = (grouped - grouped.mean((1, 3), keepdims=True)) / grouped.std((1, 3), keepdims=True)
+    wanted = wanted.reshape(x.shape)
+    first = layers.group_norm(
+        tf.constant(x.transpose([0, 3, 1, 2])),
+        3,
+        channels_axis=-3,
+        reduction_axes=[-2, -1],
+        mean_close_to_zero=True,
+        activation_fn=tf.nn.relu,
+        param_initializers={"beta": tf.constant_initializer(0.5)},
+    )
+    net, first = run([net, first])
+    np.testing.assert_allclose(net, wanted, atol=1e-4)
+    np.testing.assert_allclose(
+        first.transpose([0, 2, 3, 1]), np.maximum(wanted + 0.5, 0), atol=1e-3
+    )
+    for options in ({"groups": 4}, {"groups": 3, "reduction_axes": [-1]}, {"channels_axis": 4}):
+        with pytest.raises(ValueError, match="groups|reduction_axes|rank"):
+            layers.group_norm(tf.constant(x), **options)
+
+
+def test_maxout_and_layers_of_volumes(run):
+    x = np.random.RandomState(0).normal(size=[2, 5, 6]).astype(np.float32)
+    most = layers.maxout(tf.constant(x), 3)
+    middle = layers.maxout(tf.placeholder_with_default(x, [None, 5, None]), 1, axis=1)
+    assert most.shape.as_list() == [2, 5, 3] and middle.shape.as_list() == [None, 1, None]
+    with pytest.raises(ValueError, match="multiple of 4"):
+        layers.maxout(tf.constant(x), 4)
+    volumes = tf.random_normal([1, 4, 4, 4, 2])
+    pooled = [layers.max_pool3d(volumes, 2), layers.avg_pool3d(volumes, [2, 2, 2])]
+    with framework.arg_scope([layers.conv3d_transpose], activation_fn=None):
+        net = layers.conv3d_transpose(pooled[1], 3, 3, stride=2, padding="VALID")
+        flat = layers.conv2d_transpose(tf.zeros([1, 2, 2, 1]) - 1, 1, 2, biases_initializer=None)
+    assert net.shape.as_list() == [1, 5, 5, 5, 3]
+    assert shapes()["Conv3d_transpose/weights"] == [3, 3, 3, 3, 2]
+    most, middle, volumes, highest, mean, net, flat = run(
+        [most, middle, volumes, *pooled, net, flat]
+    )
+    np.testing.assert_array_equal(most, x.reshape([2, 5, 3, 2]).max(-1))
+    np.testing.assert_array_equal(middle, x.max(1, keepdims=True))
+    blocks = volumes.reshape([1, 2, 2, 2, 2, 2, 2, 2])
+    np.testing.assert_allclose(highest, blocks.max((2, 4, 6)))
+    np.testing.assert_allclose(mean, blocks.mean((2, 4, 6)), atol=1e-6)
+    # The scope is of the layer that was named only.
+    assert net.min() < 0 and flat.min() >= 0

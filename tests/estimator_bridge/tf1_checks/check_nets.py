@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.contrib.slim.nets import resnet_v1, resnet_v2, vgg
+from tensorflow.contrib.slim.nets import inception, resnet_v1, resnet_v2, vgg
+from tensorflow.contrib.slim.python.slim.nets import inception_v3
 
 slim = tf.contrib.slim
 
@@ -122,3 +123,64 @@ def test_vgg_has_its_weights():
     assert {"vgg_16/conv5/conv5_3/weights", "vgg_16/fc6/biases"} <= names
     assert num_values() == 2 * 138_357_544
     assert len(tf.losses.get_regularization_losses()) == 32
+
+
+@pytest.mark.parametrize(
+    ("network", "base_values", "names"),
+    [
+        # As published: what the layers below the classifier hold, moving averages with it.
+        (inception.inception_v1, 5_607_184, ["Mixed_5b/Branch_2/Conv2d_0a_3x3/weights"]),
+        (inception.inception_v2, 10_173_112, ["Conv2d_1a_7x7/depthwise_weights"]),
+        (
+            inception_v3.inception_v3,
+            21_802_784,
+            [
+                "Mixed_5c/Branch_1/Conv_1_0c_5x5/weights",
+                "Mixed_6a/Branch_0/Conv2d_1a_1x1/BatchNorm/moving_variance",
+                "Mixed_7b/Branch_1/Conv2d_0b_3x1/BatchNorm/beta",
+                "AuxLogits/Conv2d_2a_5x5/weights",
+            ],
+        ),
+    ],
+)
+def test_inception_networks_have_their_weights(network, base_values, names):
+    version, side = network.__name__[-1], network.default_image_size
+    with slim.arg_scope(inception.inception_v3_arg_scope()):
+        logits, end_points = network(tf.zeros([2, side, side, 3]), 7, is_training=True)
+    assert logits.shape.as_list() == end_points["Predictions"].shape.as_list() == [2, 7]
+    last = {"1": "Mixed_5c", "2": "Mixed_5c", "3": "Mixed_7c"}[version]
+    depth = {"1": 1024, "2": 1024, "3": 2048}[version]
+    small = 8 if version == "3" else 7
+    assert end_points[last].shape.as_list() == [2, small, small, depth]
+    scope = f"InceptionV{version}"
+    variables = {v.op.name: v.shape.num_elements() for v in slim.get_model_variables(scope)}
+    assert {f"{scope}/{name}" for name in names} <= set(variables)
+    head = sum(n for name, n in variables.items() if "Logits/" in name and "Aux" not in name)
+    auxiliary = sum(n for name, n in variables.items() if "AuxLogits/" in name)
+    assert sum(variables.values()) - head - auxiliary == base_values
+    assert head == 7 * depth + 7
+    base = getattr(inception, f"inception_v{version}_base")
+    with pytest.raises(ValueError, match="Mixed_9z"):
+        base(tf.zeros([1, side, side, 3]), final_endpoint="Mixed_9z", scope="again")
+
+
+def test_inception_v3_as_a_feature_extractor(run):
+    """Small, on an input of unknown size, with its weights shared by the evaluation."""
+    images = tf.placeholder(tf.float32, [None, None, None, 3])
+    with slim.arg_scope(inception_v3.inception_v3_arg_scope(weight_decay=0.0)):
+        net, end_points = inception_v3.inception_v3_base(
+            images, "Mixed_6e", min_depth=4, depth_multiplier=0.1, scope="InceptionV3"
+        )
+        logits, _ = inception_v3.inception_v3(
+            tf.zeros([2, 139, 139, 3]),
+            3,
+            is_training=False,
+            depth_multiplier=0.1,
+            min_depth=4,
+            create_aux_logits=False,
+            spatial_squeeze=False,
+            reuse=tf.AUTO_REUSE,
+        )
+    assert logits.shape.as_list() == [2, 1, 1, 3] and "Mixed_7a" not in end_points
+    found = run(net, {images: np.zeros([1, 299, 299, 3])})
+    assert found.shape == (1, 17, 17, 4 * 19)

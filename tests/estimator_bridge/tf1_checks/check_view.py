@@ -152,14 +152,14 @@ def test_what_is_missing_says_so_where_it_is_used():
     import tensorflow.contrib.eager as tfe
     from tensorflow.contrib.gan import GANEstimator
     from tensorflow.contrib.rnn import BasicLSTMCell, SRUCell
-    from tensorflow.contrib.slim.nets import inception
+    from tensorflow.contrib.slim.nets import alexnet
 
     assert BasicLSTMCell is tf.nn.rnn_cell.BasicLSTMCell
     for use, symbol in (
         (lambda: tfe.enable_eager_execution(), "tf.contrib.eager.*graph mode"),
         (lambda: GANEstimator(), "tf.contrib.gan.GANEstimator"),
         (lambda: SRUCell(3), "tf.contrib.rnn.SRUCell"),
-        (lambda: inception.inception_v3, "tf.contrib.slim.nets.inception"),
+        (lambda: alexnet.alexnet_v2, "tf.contrib.slim.nets.alexnet"),
         (lambda: types.new_class("Mine", (SRUCell,)), "SRUCell"),
         (lambda: tf.contrib.opt.ShampooOptimizer, "tf.contrib.opt.ShampooOptimizer"),
     ):

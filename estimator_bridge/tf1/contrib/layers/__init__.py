@@ -29,7 +29,6 @@ __getattr__, _advice_for = _lookup(
             "use tf.keras.experimental.SequenceFeatures with tf.feature_column.sequence_* columns"
         ),
         "transform_features": "use tf.feature_column.input_layer",
-        "group_norm": "write it with tf.nn.moments over a reshaped tensor",
         "gdn": "use the package tensorflow-compression",
     },
 )
@@ -38,7 +37,9 @@ utils = variables
 feature_column = feature_columns
 
 avg_pool2d = pooling.avg_pool2d
+avg_pool3d = pooling.avg_pool3d
 max_pool2d = pooling.max_pool2d
+max_pool3d = pooling.max_pool3d
 pool = pooling.pool
 conv1d = convolution1d = convolutional.convolution1d
 conv2d = convolution2d = convolutional.convolution2d
@@ -46,18 +47,21 @@ conv3d = convolution3d = convolutional.convolution3d
 convolution = convolutional.convolution
 conv2d_in_plane = convolution2d_in_plane = convolutional.conv2d_in_plane
 conv2d_transpose = convolution2d_transpose = convolutional.convolution2d_transpose
+conv3d_transpose = convolution3d_transpose = convolutional.convolution3d_transpose
 separable_conv2d = separable_convolution2d = convolutional.separable_convolution2d
 
 bias_add = dense.bias_add
 bow_encoder = dense.bow_encoder
 dense_to_sparse = dense.dense_to_sparse
 dropout = dense.dropout
+elu = dense.elu
 embed_sequence = dense.embed_sequence
 embedding_lookup_unique = dense.embedding_lookup_unique
 flatten = dense.flatten
 fully_connected = dense.fully_connected
 legacy_fully_connected = dense.fully_connected
 linear = dense.linear
+maxout = dense.maxout
 legacy_linear = dense.linear
 one_hot_encoding = dense.one_hot_encoding
 relu = dense.relu
@@ -71,6 +75,7 @@ safe_embedding_lookup_sparse = _tf.nn.safe_embedding_lookup_sparse
 recompute_grad = _tf.recompute_grad
 
 batch_norm = normalization.batch_norm
+group_norm = normalization.group_norm
 instance_norm = normalization.instance_norm
 layer_norm = normalization.layer_norm
 

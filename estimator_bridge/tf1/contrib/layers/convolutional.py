@@ -279,78 +279,99 @@ def separable_convolution2d(
 separable_conv2d = separable_convolution2d
 
 
-@add_arg_scope
-def convolution2d_transpose(
-    inputs,
-    num_outputs,
-    kernel_size,
-    stride=1,
-    padding="SAME",
-    data_format="NHWC",
-    activation_fn=tf.nn.relu,
-    normalizer_fn=None,
-    normalizer_params=None,
-    weights_initializer=_XAVIER,
-    weights_regularizer=None,
-    biases_initializer=_ZEROS,
-    biases_regularizer=None,
-    reuse=None,
-    variables_collections=None,
-    outputs_collections=None,
-    trainable=True,
-    scope=None,
-):
-    """The transpose of a convolution.
+def _transposed(dims, transpose, default_scope, name):
+    default_format = {2: "NHWC", 3: "NDHWC"}[dims]
 
-    Variables: `<scope>/weights` [*kernel, outputs, inputs], `<scope>/biases`.
-    """
-    with tf.variable_scope(scope, "Conv2d_transpose", [inputs], reuse=reuse) as sc:
-        inputs = tf.convert_to_tensor(inputs)
-        dtype = inputs.dtype.base_dtype
-        axis = _channels_axis(data_format, 4)
-        rows, columns = (2, 3) if axis == 1 else (1, 2)
-        kernel, stride = n_positive_integers(2, kernel_size), n_positive_integers(2, stride)
-        weights = layer_variable(
-            "weights",
-            [*kernel, num_outputs, static_size(inputs, axis, "conv2d_transpose")],
-            dtype,
-            weights_initializer,
-            weights_regularizer,
-            trainable,
-            variables_collections,
-        )
+    def layer(
+        inputs,
+        num_outputs,
+        kernel_size,
+        stride=1,
+        padding="SAME",
+        data_format=default_format,
+        activation_fn=tf.nn.relu,
+        normalizer_fn=None,
+        normalizer_params=None,
+        weights_initializer=_XAVIER,
+        weights_regularizer=None,
+        biases_initializer=_ZEROS,
+        biases_regularizer=None,
+        reuse=None,
+        variables_collections=None,
+        outputs_collections=None,
+        trainable=True,
+        scope=None,
+    ):
+        with tf.variable_scope(scope, default_scope, [inputs], reuse=reuse) as sc:
+            inputs = tf.convert_to_tensor(inputs)
+            dtype = inputs.dtype.base_dtype
+            axis = _channels_axis(data_format, dims + 2)
+            first = 2 if axis == 1 else 1
+            kernel = n_positive_integers(dims, kernel_size)
+            stride = n_positive_integers(dims, stride)
+            weights = layer_variable(
+                "weights",
+                [*kernel, num_outputs, static_size(inputs, axis, name)],
+                dtype,
+                weights_initializer,
+                weights_regularizer,
+                trainable,
+                variables_collections,
+            )
 
-        def stretched(sizes, i):
-            # VALID keeps what the kernel adds beyond the last stride.
-            extra = max(kernel[i] - stride[i], 0) if padding.upper() == "VALID" else 0
-            size = sizes[(rows, columns)[i]]
-            return None if size is None else size * stride[i] + extra
+            def stretched(sizes, i):
+                # VALID keeps what the kernel adds beyond the last stride.
+                extra = max(kernel[i] - stride[i], 0) if padding.upper() == "VALID" else 0
+                size = sizes[first + i]
+                return None if size is None else size * stride[i] + extra
 
-        def full(sizes):
-            sides = [stretched(sizes, 0), stretched(sizes, 1)]
-            return [sizes[0], num_outputs, *sides] if axis == 1 else [sizes[0], *sides, num_outputs]
+            def around(batch, channels, sides):
+                return [batch, channels, *sides] if axis == 1 else [batch, *sides, channels]
 
-        outputs = tf.nn.conv2d_transpose(
-            inputs,
-            weights,
-            tf.stack(full(tf.unstack(tf.shape(inputs)))),
-            [1, 1, *stride] if axis == 1 else [1, *stride, 1],
-            padding=padding.upper(),
-            data_format=data_format,
-        )
-        outputs.set_shape(full(inputs.shape.as_list()))
-        bias = _bias_for(
-            num_outputs,
-            dtype,
-            data_format,
-            biases_initializer,
-            biases_regularizer,
-            trainable,
-            variables_collections,
-        )
-        return finish(
-            outputs, sc, activation_fn, normalizer_fn, normalizer_params, bias, outputs_collections
-        )
+            def full(sizes):
+                sides = [stretched(sizes, i) for i in range(dims)]
+                return around(sizes[0], num_outputs, sides)
+
+            outputs = transpose(
+                inputs,
+                weights,
+                tf.stack(full(tf.unstack(tf.shape(inputs)))),
+                around(1, 1, stride),
+                padding=padding.upper(),
+                data_format=data_format,
+            )
+            outputs.set_shape(full(inputs.shape.as_list()))
+            bias = _bias_for(
+                num_outputs,
+                dtype,
+                data_format,
+                biases_initializer,
+                biases_regularizer,
+                trainable,
+                variables_collections,
+            )
+            return finish(
+                outputs,
+                sc,
+                activation_fn,
+                normalizer_fn,
+                normalizer_params,
+                bias,
+                outputs_collections,
+            )
+
+    layer.__name__ = layer.__qualname__ = name
+    layer.__doc__ = (
+        f"The transpose of a convolution over {dims} dimensions.\n\n"
+        "Variables: `<scope>/weights` [*kernel, outputs, inputs], `<scope>/biases`."
+    )
+    return add_arg_scope(layer)
 
 
-conv2d_transpose = convolution2d_transpose
+convolution2d_transpose = _transposed(
+    2, tf.nn.conv2d_transpose, "Conv2d_transpose", "conv2d_transpose"
+)
+convolution3d_transpose = _transposed(
+    3, tf.nn.conv3d_transpose, "Conv3d_transpose", "conv3d_transpose"
+)
+conv2d_transpose, conv3d_transpose = convolution2d_transpose, convolution3d_transpose

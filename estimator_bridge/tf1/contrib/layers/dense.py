@@ -110,6 +110,7 @@ def fully_connected(
         )
 
 
+elu = functools.partial(fully_connected, activation_fn=tf.nn.elu)
 linear = functools.partial(fully_connected, activation_fn=None)
 relu = functools.partial(fully_connected, activation_fn=tf.nn.relu)
 relu6 = functools.partial(fully_connected, activation_fn=tf.nn.relu6)
@@ -187,6 +188,27 @@ def one_hot_encoding(
             labels = tf.to_int64(labels)
         outputs = tf.one_hot(labels, num_classes, on_value=on_value, off_value=off_value)
         return collect_named_outputs(outputs_collections, sc, outputs)
+
+
+@add_arg_scope
+def maxout(inputs, num_units, axis=-1, scope=None):
+    """The largest of each group of features: along `axis`, as many are left as `num_units`.
+
+    Raises: ValueError: the features' number is not known, or no multiple of `num_units`.
+    """
+    with tf.name_scope(scope, "MaxOut", [inputs]):
+        inputs = tf.convert_to_tensor(inputs)
+        axis %= inputs.shape.ndims
+        features = static_size(inputs, axis, "maxout")
+        if features % num_units:
+            raise ValueError(f"number of features({features}) is not a multiple of {num_units}")
+        shape = tf.shape(inputs)
+        groups = [num_units, features // num_units]
+        split = tf.reshape(inputs, tf.concat([shape[:axis], groups, shape[axis + 1 :]], 0))
+        outputs = tf.reduce_max(split, axis + 1)
+        static = inputs.shape.as_list()
+        outputs.set_shape([*static[:axis], num_units, *static[axis + 1 :]])
+        return outputs
 
 
 @add_arg_scope

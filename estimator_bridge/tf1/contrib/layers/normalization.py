@@ -1,4 +1,4 @@
-"""Batch and layer normalization of `tf.contrib.layers`."""
+"""Normalizations of `tf.contrib.layers`."""
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import smart_cond
@@ -267,6 +267,87 @@ def instance_norm(
         axes = [a for a in range(1, rank) if a != axis]
         mean, variance = tf.nn.moments(inputs, axes, keep_dims=True)
         outputs = tf.nn.batch_normalization(inputs, mean, variance, beta, gamma, epsilon)
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+        return collect_named_outputs(outputs_collections, sc.name, outputs)
+
+
+@add_arg_scope
+def group_norm(
+    inputs,
+    groups=32,
+    channels_axis=-1,
+    reduction_axes=(-3, -2),
+    center=True,
+    scale=True,
+    epsilon=1e-6,
+    activation_fn=None,
+    param_initializers=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    scope=None,
+    mean_close_to_zero=False,
+):
+    """Wu and He (2018): normalizes each example and group of channels over its positions.
+
+    Variables: `<scope>/beta` and `<scope>/gamma`, [channels]. The default scope is `GroupNorm`.
+
+    Args:
+      groups: how many; a divisor of the channels' number.
+      reduction_axes: the positions' axes.
+      mean_close_to_zero: the variance is of E[x^2] - E[x]^2, which is exact enough then.
+
+    Raises:
+      ValueError: the rank or the channels' number is not known, an axis is outside of the rank or
+        among the channels, or the channels cannot be divided into the groups.
+    """
+    with tf.variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as sc:
+        inputs = tf.convert_to_tensor(inputs)
+        rank = inputs.shape.ndims
+        if rank is None:
+            raise ValueError(f"Inputs {inputs.name} has undefined rank.")
+        axes = [channels_axis, *reduction_axes]
+        if any(not -rank <= axis < rank for axis in axes):
+            raise ValueError(f"group_norm: axes {axes} are not all within the rank {rank}")
+        axis, *reduced = [one % rank for one in axes]
+        if axis in reduced:
+            raise ValueError("reduction_axes must not have the channels' axis")
+        channels = static_size(inputs, axis, "group_norm")
+        if groups > channels or channels % groups:
+            raise ValueError(f"{channels} channels cannot be divided into {groups} groups")
+        initializers = param_initializers or {}
+
+        def param(name, default):
+            values = layer_variable(
+                name,
+                [channels],
+                inputs.dtype.base_dtype,
+                initializers.get(name, default),
+                None,
+                trainable,
+                variables_collections,
+            )
+            shape = [1] * (rank + 1)
+            shape[axis : axis + 2] = [groups, channels // groups]
+            return tf.reshape(values, shape)
+
+        beta = param("beta", tf.zeros_initializer()) if center else None
+        gamma = param("gamma", tf.ones_initializer()) if scale else None
+        shape = tf.shape(inputs)
+        split = [groups, channels // groups]
+        grouped = tf.reshape(inputs, tf.concat([shape[:axis], split, shape[axis + 1 :]], 0))
+        # The channels of a group are averaged too; axes behind them have moved by one.
+        over = [axis + 1, *(one + (one > axis) for one in reduced)]
+        if mean_close_to_zero:
+            mean = tf.reduce_mean(grouped, over, keepdims=True)
+            variance = tf.reduce_mean(tf.square(grouped), over, keepdims=True) - tf.square(mean)
+        else:
+            mean, variance = tf.nn.moments(grouped, over, keep_dims=True)
+        outputs = tf.nn.batch_normalization(grouped, mean, variance, beta, gamma, epsilon)
+        outputs = tf.reshape(outputs, shape)
+        outputs.set_shape(inputs.shape)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
         return collect_named_outputs(outputs_collections, sc.name, outputs)

@@ -9,19 +9,21 @@ from estimator_bridge.tf1.contrib.layers.variables import (
 )
 
 
-def _pool2d(pool, default_scope, name):
+def _pooling(pool, dims, default_scope, name):
+    default_format = {2: "NHWC", 3: "NDHWC"}[dims]
+
     def layer(
         inputs,
         kernel_size,
         stride=2,
         padding="VALID",
-        data_format="NHWC",
+        data_format=default_format,
         outputs_collections=None,
         scope=None,
     ):
         with tf.name_scope(scope, default_scope, [inputs]) as sc:
-            size, step = n_positive_integers(2, kernel_size), n_positive_integers(2, stride)
-            first = data_format == "NCHW"
+            size, step = n_positive_integers(dims, kernel_size), n_positive_integers(dims, stride)
+            first = data_format.startswith("NC")
             outputs = pool(
                 tf.convert_to_tensor(inputs),
                 ksize=[1, 1, *size] if first else [1, *size, 1],
@@ -33,13 +35,15 @@ def _pool2d(pool, default_scope, name):
 
     layer.__name__ = layer.__qualname__ = name
     layer.__doc__ = (
-        f"{default_scope} over windows of `kernel_size`; one number stands for both sides."
+        f"{default_scope} over windows of `kernel_size`; one number stands for all sides."
     )
     return add_arg_scope(layer)
 
 
-avg_pool2d = _pool2d(tf.nn.avg_pool, "AvgPool2D", "avg_pool2d")
-max_pool2d = _pool2d(tf.nn.max_pool, "MaxPool2D", "max_pool2d")
+avg_pool2d = _pooling(tf.nn.avg_pool, 2, "AvgPool2D", "avg_pool2d")
+avg_pool3d = _pooling(tf.nn.avg_pool3d, 3, "AvgPool3D", "avg_pool3d")
+max_pool2d = _pooling(tf.nn.max_pool, 2, "MaxPool2D", "max_pool2d")
+max_pool3d = _pooling(tf.nn.max_pool3d, 3, "MaxPool3D", "max_pool3d")
 
 
 @add_arg_scope

@@ -14,6 +14,7 @@ from estimator_bridge.tf1.contrib.learn import (
     monitors,
     preprocessing,
     run_config,
+    svm,
     utils,
 )
 from estimator_bridge.tf1.contrib.package import lookup as _lookup
@@ -25,7 +26,6 @@ __getattr__, _advice_for = _lookup(
     {
         "DynamicRnnEstimator": "write a model_fn with tf.nn.dynamic_rnn",
         "KMeansClustering": "use tf.contrib.factorization.KMeansClustering",
-        "SVM": "use tf.estimator.LinearClassifier with a hinge loss in a head",
         "ops": "use the functions of tf",
     },
 )
@@ -44,6 +44,7 @@ DNNLinearCombinedClassifier = canned.DNNLinearCombinedClassifier
 DNNLinearCombinedRegressor = canned.DNNLinearCombinedRegressor
 LinearClassifier = canned.LinearClassifier
 LinearRegressor = canned.LinearRegressor
+SVM = svm.SVM
 infer_real_valued_columns_from_input = canned.infer_real_valued_columns_from_input
 infer_real_valued_columns_from_input_fn = canned.infer_real_valued_columns_from_input_fn
 

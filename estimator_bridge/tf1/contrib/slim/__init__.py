@@ -9,36 +9,36 @@ from estimator_bridge.tf1.contrib import layers as _layers
 from estimator_bridge.tf1.contrib import losses, metrics
 from estimator_bridge.tf1.contrib.package import lookup as _lookup
 from estimator_bridge.tf1.contrib.slim import (
+    data_provider,
+    dataset,
+    dataset_data_provider,
+    evaluation,
     learning,
     model_analyzer,
     nets,
     parallel_reader,
+    prefetch_queue,
+    queues,
     tfexample_decoder,
 )
 
-_DATA = "read the records with tf.data.TFRecordDataset and tf.parse_single_example"
-
 __all__ = [
+    "data_provider",
+    "dataset",
+    "dataset_data_provider",
+    "evaluation",
     "learning",
     "losses",
     "metrics",
     "model_analyzer",
     "nets",
     "parallel_reader",
+    "prefetch_queue",
+    "queues",
     "tfexample_decoder",
 ]
 
-__getattr__, _advice_for = _lookup(
-    globals(),
-    {
-        "data": _DATA,
-        "dataset": _DATA,
-        "dataset_data_provider": _DATA,
-        "prefetch_queue": _DATA,
-        "queues": _DATA,
-        "evaluation": "use tf.contrib.training.evaluate_once and evaluate_repeatedly",
-    },
-)
+__getattr__, _advice_for = _lookup(globals())
 
 add_arg_scope = _framework.add_arg_scope
 arg_scope = _framework.arg_scope
@@ -72,6 +72,7 @@ for _name in [
 
 for _name in [
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "bias_add",
     "conv1d",
@@ -79,15 +80,18 @@ for _name in [
     "conv2d_in_plane",
     "conv2d_transpose",
     "conv3d",
+    "conv3d_transpose",
     "convolution",
     "convolution1d",
     "convolution2d",
     "convolution2d_transpose",
     "convolution3d",
     "dropout",
+    "elu",
     "embed_sequence",
     "flatten",
     "fully_connected",
+    "group_norm",
     "instance_norm",
     "l1_l2_regularizer",
     "l1_regularizer",
@@ -95,6 +99,8 @@ for _name in [
     "layer_norm",
     "linear",
     "max_pool2d",
+    "max_pool3d",
+    "maxout",
     "one_hot_encoding",
     "pool",
     "relu",

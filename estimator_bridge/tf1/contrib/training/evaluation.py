@@ -78,22 +78,28 @@ def evaluate_repeatedly(
     Args:
       max_number_of_evaluations: None: until `timeout` (seconds without a new checkpoint).
     """
+    hooks = list(hooks or ())
+    # The first session makes the graph final: all operations, and the Scaffold that makes some, are
+    # made here.
+    completed = tf.assign_add(get_or_create_eval_step(), 1, use_locking=True)
+    for hook in hooks:
+        if isinstance(hook, StopAfterNEvalsHook):
+            hook._set_evals_completed_tensor(completed)
+    scaffold = scaffold or tf.train.Scaffold()
     values = None
     checkpoints = tf.train.checkpoints_iterator(
         checkpoint_dir, eval_interval_secs, timeout=timeout, timeout_fn=timeout_fn
     )
     for count, path in enumerate(checkpoints, 1):
-        values = evaluate_once(
-            path,
-            master=master,
-            scaffold=scaffold,
-            eval_ops=eval_ops,
-            feed_dict=feed_dict,
-            final_ops=final_ops,
-            final_ops_feed_dict=final_ops_feed_dict,
-            hooks=hooks,
-            config=config,
+        tf.logging.info("Starting evaluation of %s", path)
+        creator = tf.train.ChiefSessionCreator(
+            scaffold, master=master, config=config, checkpoint_filename_with_path=path
         )
+        final = tf.train.FinalOpsHook(final_ops, final_ops_feed_dict)
+        with tf.train.MonitoredSession(creator, [*hooks, final]) as session:
+            while eval_ops is not None and not session.should_stop():
+                session.run(eval_ops, feed_dict)
+        values = final.final_ops_values
         if max_number_of_evaluations is not None and count >= max_number_of_evaluations:
             break
     return values

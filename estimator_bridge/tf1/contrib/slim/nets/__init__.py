@@ -4,14 +4,28 @@ Names of variables and of end points are those of 1.x, so that the checkpoints l
 """
 
 from estimator_bridge.tf1.contrib.package import lookup as _lookup
-from estimator_bridge.tf1.contrib.slim.nets import resnet_utils, resnet_v1, resnet_v2, vgg
+from estimator_bridge.tf1.contrib.slim.nets import (
+    inception,
+    inception_v1,
+    inception_v2,
+    inception_v3,
+    resnet_utils,
+    resnet_v1,
+    resnet_v2,
+    vgg,
+)
 
 _MOVED = "it is in the package tf-slim (tf_slim.nets); or keep the network's code in the program"
 
-__all__ = ["resnet_utils", "resnet_v1", "resnet_v2", "vgg"]
+__all__ = [
+    "inception",
+    "inception_v1",
+    "inception_v2",
+    "inception_v3",
+    "resnet_utils",
+    "resnet_v1",
+    "resnet_v2",
+    "vgg",
+]
 
-__getattr__, _advice_for = _lookup(
-    globals(),
-    dict.fromkeys(("alexnet", "inception", "overfeat"), _MOVED)
-    | dict.fromkeys(("inception_v1", "inception_v2", "inception_v3"), _MOVED),
-)
+__getattr__, _advice_for = _lookup(globals(), dict.fromkeys(("alexnet", "overfeat"), _MOVED))

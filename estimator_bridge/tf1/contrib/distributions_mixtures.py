@@ -1,0 +1,172 @@
+"""Mixtures of distributions."""
+
+import tensorflow.compat.v1 as tf
+
+__all__ = ["Mixture", "MixtureSameFamily"]
+
+_distributions = tf.distributions
+
+
+class _Mixed(_distributions.Distribution):
+    """What both mixtures share: components [batch, component, event], chosen by a Categorical."""
+
+    def __init__(self, categorical, parameters, dtype, validate_args, allow_nan_stats, name):
+        self._categorical = categorical
+        super().__init__(
+            dtype=dtype,
+            reparameterization_type=_distributions.NOT_REPARAMETERIZED,
+            validate_args=validate_args,
+            allow_nan_stats=allow_nan_stats,
+            parameters=parameters,
+            name=name,
+        )
+
+    def _of_each(self, function):
+        """Returns function(component) of all, the components last: [..., component]."""
+        raise NotImplementedError
+
+    def _weigh(self, values):
+        """Returns the mean over the components of [batch, event, component]."""
+        probs = self._categorical.probs
+        for _ in range(self.event_shape.ndims):
+            probs = tf.expand_dims(probs, -2)
+        return tf.reduce_sum(probs * values, -1)
+
+    def _batch_shape_tensor(self):
+        return self._categorical.batch_shape_tensor()
+
+    def _batch_shape(self):
+        return self._categorical.batch_shape
+
+    def _sample_n(self, n, seed=None):
+        chosen = self._categorical.sample(n, seed=seed)
+        samples = self._of_each(lambda one: one.sample(n, seed=seed))
+        mask = tf.one_hot(chosen, tf.shape(samples)[-1], True, False)
+        for _ in range(self.event_shape.ndims):
+            mask = tf.expand_dims(mask, -2)
+        mask = tf.broadcast_to(mask, tf.shape(samples))
+        # Only one is taken of each: infinite values of the others do no harm.
+        return tf.reduce_sum(tf.where(mask, samples, tf.zeros_like(samples)), -1)
+
+    def _log_prob(self, x):
+        weights = tf.nn.log_softmax(self._categorical.logits)
+        return tf.reduce_logsumexp(weights + self._log_probs(x), -1)
+
+    def _log_probs(self, x):
+        """Returns each component's log_prob, [..., component]."""
+        raise NotImplementedError
+
+    def _mean(self):
+        return self._weigh(self._of_each(lambda one: one.mean()))
+
+    def _variance(self):
+        squares = self._of_each(lambda one: one.variance() + one.mean() ** 2)
+        return self._weigh(squares) - self._mean() ** 2
+
+    def _stddev(self):
+        return tf.sqrt(self._variance())
+
+
+class Mixture(_Mixed):
+    """A mixture of distributions of any kinds.
+
+    Args:
+      cat: a Categorical of as many classes as there are components.
+      components: distributions of one dtype, batch shape and event shape.
+
+    Raises:
+      TypeError: `cat` is no Categorical.
+      ValueError: there are no components, or their dtypes differ.
+    """
+
+    def __init__(
+        self, cat, components, validate_args=False, allow_nan_stats=True, name="Mixture", **kwargs
+    ):
+        del kwargs  # use_static_graph: the result is the same.
+        if not isinstance(cat, _distributions.Categorical):
+            raise TypeError(f"cat must be a Categorical distribution, but saw: {cat}")
+        if not components:
+            raise ValueError("components must be a non-empty list or tuple")
+        dtypes = {component.dtype for component in components}
+        if len(dtypes) > 1:
+            raise ValueError(f"All components must have the same dtype, but saw: {dtypes}")
+        self._components = list(components)
+        parameters = {"cat": cat, "components": self._components}
+        super().__init__(cat, parameters, dtypes.pop(), validate_args, allow_nan_stats, name)
+
+    cat = property(lambda self: self._categorical)
+    components = property(lambda self: self._components)
+    num_components = property(lambda self: len(self._components))
+
+    def _of_each(self, function):
+        return tf.stack([function(component) for component in self._components], -1)
+
+    def _log_probs(self, x):
+        return self._of_each(lambda one: one.log_prob(x))
+
+    def _event_shape_tensor(self):
+        return self._components[0].event_shape_tensor()
+
+    def _event_shape(self):
+        return self._components[0].event_shape
+
+    def entropy_lower_bound(self, name="entropy_lower_bound"):
+        """Returns the mean of the components' entropies, which the mixture's is not below."""
+        with tf.name_scope(name):
+            entropies = self._of_each(lambda one: one.entropy())
+            return tf.reduce_sum(self._categorical.probs * entropies, -1)
+
+
+class MixtureSameFamily(_Mixed):
+    """A mixture whose components are the last batch dimension of one distribution.
+
+    Args:
+      mixture_distribution: a Categorical, [...] of as many classes as there are components.
+      components_distribution: a distribution of batch shape [..., component].
+    """
+
+    def __init__(
+        self,
+        mixture_distribution,
+        components_distribution,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="MixtureSameFamily",
+    ):
+        self._family = components_distribution
+        parameters = {
+            "mixture_distribution": mixture_distribution,
+            "components_distribution": components_distribution,
+        }
+        super().__init__(
+            mixture_distribution,
+            parameters,
+            components_distribution.dtype,
+            validate_args,
+            allow_nan_stats,
+            name,
+        )
+
+    mixture_distribution = property(lambda self: self._categorical)
+    components_distribution = property(lambda self: self._family)
+
+    def _batch_shape_tensor(self):
+        return self._family.batch_shape_tensor()[:-1]
+
+    def _batch_shape(self):
+        return self._family.batch_shape[:-1]
+
+    def _of_each(self, function):
+        values = function(self._family)
+        order = list(range(values.shape.ndims))
+        order.append(order.pop(-1 - self.event_shape.ndims))
+        return tf.transpose(values, order)
+
+    def _log_probs(self, x):
+        return self._family.log_prob(tf.expand_dims(x, -1 - self.event_shape.ndims))
+
+    def _event_shape_tensor(self):
+        return self._family.event_shape_tensor()
+
+    def _event_shape(self):
+        return self._family.event_shape

@@ -1,0 +1,306 @@
+"""Distributions of numbers and of classes that tf.distributions has not."""
+
+import tensorflow.compat.v1 as tf
+
+__all__ = [
+    "BernoulliWithSigmoidProbs",
+    "Deterministic",
+    "Logistic",
+    "NormalWithSoftplusScale",
+    "OneHotCategorical",
+    "Poisson",
+    "RelaxedOneHotCategorical",
+]
+
+_distributions = tf.distributions
+
+
+class NormalWithSoftplusScale(_distributions.Normal):
+    """Normal whose scale is softplus(scale)."""
+
+    def __init__(self, loc, scale, *args, **kwargs):
+        super().__init__(loc, tf.nn.softplus(scale), *args, **kwargs)
+
+
+class BernoulliWithSigmoidProbs(_distributions.Bernoulli):
+    """Bernoulli whose probability is sigmoid(p)."""
+
+    def __init__(self, p=None, dtype=tf.int32, *args, **kwargs):
+        super().__init__(None, tf.nn.sigmoid(p), dtype, *args, **kwargs)
+
+
+class _Scalar(_distributions.Distribution):
+    """A distribution of numbers, its batch shaped as one of its tensors."""
+
+    def __init__(self, of, dtype, reparameterized, parameters, validate_args, allow_nan, name):
+        self._of = of
+        kinds = _distributions.NOT_REPARAMETERIZED, _distributions.FULLY_REPARAMETERIZED
+        super().__init__(
+            dtype=dtype,
+            reparameterization_type=kinds[reparameterized],
+            validate_args=validate_args,
+            allow_nan_stats=allow_nan,
+            parameters=parameters,
+            name=name,
+        )
+
+    def _batch_shape_tensor(self):
+        return tf.shape(self._of)
+
+    def _batch_shape(self):
+        return self._of.shape
+
+    def _event_shape_tensor(self):
+        return tf.constant([], tf.int32)
+
+    def _event_shape(self):
+        return tf.TensorShape([])
+
+    def _stddev(self):
+        return tf.sqrt(self._variance())
+
+
+class Poisson(_Scalar):
+    """Counts of events; `rate`, or its logarithm `log_rate`, is their mean."""
+
+    def __init__(
+        self,
+        rate=None,
+        log_rate=None,
+        interpolate_nondiscrete=True,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="Poisson",
+    ):
+        del interpolate_nondiscrete  # Only for values that are no counts.
+        if (rate is None) == (log_rate is None):
+            raise ValueError("Must specify exactly one of `rate` and `log_rate`.")
+        rate = tf.exp(log_rate) if rate is None else tf.convert_to_tensor(rate)
+        self.rate, self.log_rate = rate, tf.log(rate) if log_rate is None else log_rate
+        super().__init__(
+            rate, rate.dtype, False, {"rate": rate}, validate_args, allow_nan_stats, name
+        )
+
+    def _sample_n(self, n, seed=None):
+        return tf.random_poisson(self.rate, [n], dtype=self.dtype, seed=seed)
+
+    def _log_prob(self, x):
+        x = tf.cast(x, self.dtype)
+        return x * self.log_rate - self.rate - tf.lgamma(1 + x)
+
+    def _mean(self):
+        return tf.identity(self.rate)
+
+    def _variance(self):
+        return tf.identity(self.rate)
+
+    def _mode(self):
+        return tf.floor(self.rate)
+
+
+class Deterministic(_Scalar):
+    """One value, with the probability 1 (within `atol` and `rtol` of it)."""
+
+    def __init__(
+        self,
+        loc,
+        atol=None,
+        rtol=None,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="Deterministic",
+    ):
+        self.loc = tf.convert_to_tensor(loc)
+        self._slack = (atol or 0) + (rtol or 0) * tf.abs(self.loc)
+        super().__init__(
+            self.loc, self.loc.dtype, True, {"loc": loc}, validate_args, allow_nan_stats, name
+        )
+
+    def _sample_n(self, n, seed=None):
+        return tf.broadcast_to(self.loc, tf.concat([[n], tf.shape(self.loc)], 0))
+
+    def _prob(self, x):
+        return tf.cast(tf.abs(x - self.loc) <= self._slack, self.dtype)
+
+    def _log_prob(self, x):
+        return tf.log(self._prob(x))
+
+    def _mean(self):
+        return tf.identity(self.loc)
+
+    _mode = _mean
+
+    def _variance(self):
+        return tf.zeros_like(self.loc)
+
+    _entropy = _variance
+
+
+class Logistic(_Scalar):
+    """A density like the normal one's with longer tails; its distribution function is a sigmoid."""
+
+    def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Logistic"):
+        self.scale = tf.convert_to_tensor(scale)
+        self.loc = tf.convert_to_tensor(loc, self.scale.dtype)
+        both = self.loc + self.scale
+        parameters = {"loc": loc, "scale": scale}
+        super().__init__(both, both.dtype, True, parameters, validate_args, allow_nan_stats, name)
+
+    def _sample_n(self, n, seed=None):
+        shape = tf.concat([[n], tf.shape(self._of)], 0)
+        # 0 itself has no logarithm.
+        tiny = self.dtype.as_numpy_dtype(1e-7)
+        uniform = tf.random_uniform(shape, tiny, 1 - tiny, self.dtype, seed=seed)
+        return self.loc + self.scale * (tf.log(uniform) - tf.math.log1p(-uniform))
+
+    def _z(self, x):
+        return (x - self.loc) / self.scale
+
+    def _log_prob(self, x):
+        z = self._z(x)
+        return -z - 2 * tf.nn.softplus(-z) - tf.log(self.scale)
+
+    def _cdf(self, x):
+        return tf.sigmoid(self._z(x))
+
+    def _log_cdf(self, x):
+        return -tf.nn.softplus(-self._z(x))
+
+    def _survival_function(self, x):
+        return tf.sigmoid(-self._z(x))
+
+    def _log_survival_function(self, x):
+        return -tf.nn.softplus(self._z(x))
+
+    def _entropy(self):
+        return 2 + tf.log(self.scale) + tf.zeros_like(self._of)
+
+    def _mean(self):
+        return self.loc + tf.zeros_like(self._of)
+
+    _mode = _mean
+
+    def _variance(self):
+        return (self.scale * 3.141592653589793) ** 2 / 3 + tf.zeros_like(self._of)
+
+
+class _Classes(_distributions.Distribution):
+    """Vectors over classes, given by logits or probs, [..., classes]."""
+
+    def __init__(self, logits, probs, dtype, reparameterized, validate_args, allow_nan_stats, name):
+        if (logits is None) == (probs is None):
+            raise ValueError("Must pass probs or logits, but not both.")
+        if probs is None:
+            self.logits = tf.convert_to_tensor(logits)
+            self.probs = tf.nn.softmax(self.logits)
+        else:
+            self.probs = tf.convert_to_tensor(probs)
+            self.logits = tf.log(self.probs)
+        kinds = _distributions.NOT_REPARAMETERIZED, _distributions.FULLY_REPARAMETERIZED
+        super().__init__(
+            dtype=dtype or self.logits.dtype,
+            reparameterization_type=kinds[reparameterized],
+            validate_args=validate_args,
+            allow_nan_stats=allow_nan_stats,
+            parameters={"logits": logits, "probs": probs},
+            name=name,
+        )
+
+    @property
+    def event_size(self):
+        return tf.shape(self.logits)[-1]
+
+    def _batch_shape_tensor(self):
+        return tf.shape(self.logits)[:-1]
+
+    def _batch_shape(self):
+        return self.logits.shape[:-1]
+
+    def _event_shape_tensor(self):
+        return tf.shape(self.logits)[-1:]
+
+    def _event_shape(self):
+        return self.logits.shape[-1:]
+
+
+class OneHotCategorical(_Classes):
+    """A class as a one-hot vector [..., classes]."""
+
+    def __init__(
+        self,
+        logits=None,
+        probs=None,
+        dtype=tf.int32,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="OneHotCategorical",
+    ):
+        super().__init__(logits, probs, dtype, False, validate_args, allow_nan_stats, name)
+
+    def _one_hot(self, classes):
+        return tf.one_hot(classes, self.event_size, dtype=self.dtype)
+
+    def _sample_n(self, n, seed=None):
+        return self._one_hot(_distributions.Categorical(self.logits).sample(n, seed=seed))
+
+    def _log_prob(self, x):
+        log_probs = tf.nn.log_softmax(self.logits)
+        # A class of no probability must not turn the others' zeros into NaN.
+        return tf.reduce_sum(tf.math.multiply_no_nan(log_probs, tf.cast(x, log_probs.dtype)), -1)
+
+    def _entropy(self):
+        return _distributions.Categorical(self.logits).entropy()
+
+    def _mode(self):
+        return self._one_hot(tf.argmax(self.logits, -1))
+
+    def _mean(self):
+        return tf.identity(self.probs)
+
+    def _variance(self):
+        return self.probs * (1 - self.probs)
+
+
+@_distributions.RegisterKL(OneHotCategorical, OneHotCategorical)
+def _divergence(a, b, name=None):
+    one, other = (_distributions.Categorical(side.logits) for side in (a, b))
+    return _distributions.kl_divergence(one, other, name=name)
+
+
+class RelaxedOneHotCategorical(_Classes):
+    """A soft one-hot vector [..., classes], the harder the lower `temperature` is (Jang et al.,
+    2016; Maddison et al., 2016).
+    """
+
+    def __init__(
+        self,
+        temperature,
+        logits=None,
+        probs=None,
+        dtype=None,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="RelaxedOneHotCategorical",
+    ):
+        super().__init__(logits, probs, dtype, True, validate_args, allow_nan_stats, name)
+        self.temperature = tf.convert_to_tensor(temperature, self.logits.dtype)
+
+    def _sample_n(self, n, seed=None):
+        shape = tf.concat([[n], tf.shape(self.logits)], 0)
+        tiny = self.dtype.as_numpy_dtype(1e-7)
+        uniform = tf.random_uniform(shape, tiny, 1 - tiny, self.dtype, seed=seed)
+        gumbel = -tf.log(-tf.log(uniform))
+        return tf.nn.softmax((self.logits + gumbel) / self._slope)
+
+    @property
+    def _slope(self):
+        """The temperature, beside the classes."""
+        return self.temperature[..., None]
+
+    def _log_prob(self, x):
+        size = tf.cast(self.event_size, self.dtype)
+        log_x = tf.log(x)
+        scores = tf.nn.log_softmax(self.logits) - self._slope * log_x
+        normalizer = tf.lgamma(size) + (size - 1) * tf.log(self.temperature)
+        total = tf.reduce_sum(scores - log_x, -1) - size * tf.reduce_logsumexp(scores, -1)
+        return normalizer + total

@@ -1,0 +1,74 @@
+"""`tf.contrib.learn.SVM`: a linear support vector machine, solved in the dual."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.learn.fitting import FitMixin
+
+__all__ = ["SVM"]
+
+
+class _Hinge(tf.estimator.experimental.LinearSDCA):
+    """The solver of tf.estimator, which offers logistic and squared loss only, for hinge loss."""
+
+    def get_train_step(self, state_manager, weight_column_name, loss_type, *args):
+        return super().get_train_step(state_manager, weight_column_name, "hinge_loss", *args)
+
+
+def _hinge_loss(labels, logits):
+    return tf.nn.relu(1 - (2 * tf.cast(labels, logits.dtype) - 1) * logits)
+
+
+class SVM(FitMixin, tf.estimator.LinearEstimator):
+    """Tells two classes apart; labels are 0 and 1, predictions `logits` and `classes`.
+
+    Args:
+      example_id_column: the feature with a string for each example that is its own.
+      feature_columns: real-valued, bucketized and sparse columns.
+      weight_column_name: the feature with the examples' weights.
+      l1_regularization, l2_regularization: of the weights; the solver takes 1 for an L2 below 1.
+      num_loss_partitions: the workers that train at once.
+
+    Raises:
+      ValueError: kernels are asked for, or features are to be engineered.
+    """
+
+    def __init__(
+        self,
+        example_id_column,
+        feature_columns,
+        weight_column_name=None,
+        model_dir=None,
+        l1_regularization=0.0,
+        l2_regularization=0.0,
+        num_loss_partitions=1,
+        kernels=None,
+        config=None,
+        feature_engineering_fn=None,
+    ):
+        if kernels is not None or feature_engineering_fn is not None:
+            raise ValueError(
+                "tf.contrib.learn.SVM: kernels and feature_engineering_fn are not supplied to 1.x "
+                "programs; transform the features in the input_fn"
+            )
+        head = tf.estimator.BinaryClassHead(weight_column_name, loss_fn=_hinge_loss)
+        solver = _Hinge(
+            example_id_column,
+            num_loss_partitions=num_loss_partitions,
+            symmetric_l1_regularization=l1_regularization,
+            symmetric_l2_regularization=l2_regularization,
+        )
+        super().__init__(
+            head, list(feature_columns), model_dir=model_dir, optimizer=solver, config=config
+        )
+        self._model_fn = _with_classes_as_numbers(self._model_fn)
+
+
+def _with_classes_as_numbers(model_fn):
+    def wrapped(features, labels, mode, config):
+        spec = model_fn(features=features, labels=labels, mode=mode, config=config)
+        if mode != tf.estimator.ModeKeys.PREDICT:
+            return spec
+        classes = tf.squeeze(spec.predictions["class_ids"], 1)
+        return spec._replace(predictions=dict(spec.predictions, classes=classes))
+
+    return wrapped

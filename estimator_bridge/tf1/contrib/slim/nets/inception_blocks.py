@@ -1,0 +1,167 @@
+"""What the Inception networks share: layers read from tables, and the classifier at their end.
+
+A table is a list of (scope, function of net and scope) for single layers, and of (scope, branches)
+for blocks. A branch is a list of layers, each made by `conv` or `pool`; a list of layers in their
+place are side by side. In a block the layers called `_1a_` halve the grid.
+"""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib import layers
+from estimator_bridge.tf1.contrib.framework import arg_scope
+
+__all__ = [
+    "build",
+    "classify",
+    "conv",
+    "inception_arg_scope",
+    "pool",
+    "reduced_kernel",
+    "scaling",
+]
+
+
+def conv(scope, depth, kernel=None):
+    """A convolution; its kernel is in the end of its scope (`Conv2d_0a_1x1`) unless it is given: a
+    few of the published names do not say what the layer does.
+    """
+    return scope, depth, kernel
+
+
+def pool(scope):
+    """A pooling, `MaxPool_0a_3x3` or `AvgPool_0a_3x3`."""
+    return scope, None, None
+
+
+def scaling(depth_multiplier, min_depth):
+    """Returns the function of a depth that a network's options ask for.
+
+    Raises: ValueError: the multiplier is not above 0.
+    """
+    if depth_multiplier <= 0:
+        raise ValueError("depth_multiplier is not greater than zero.")
+    return lambda depth: max(int(depth * depth_multiplier), min_depth)
+
+
+def inception_arg_scope(
+    weight_decay=0.00004,
+    use_batch_norm=True,
+    batch_norm_var_collection="moving_vars",
+    batch_norm_decay=0.9997,
+    batch_norm_epsilon=0.001,
+    updates_collections=tf.GraphKeys.UPDATE_OPS,
+    use_fused_batchnorm=True,
+):
+    """Returns the scope that the networks are to be built in."""
+    moving = [batch_norm_var_collection]
+    params = {
+        "decay": batch_norm_decay,
+        "epsilon": batch_norm_epsilon,
+        "updates_collections": updates_collections,
+        "fused": use_fused_batchnorm,
+        "variables_collections": {
+            "beta": None,
+            "gamma": None,
+            "moving_mean": moving,
+            "moving_variance": moving,
+        },
+    }
+    decayed = arg_scope(
+        [layers.conv2d, layers.fully_connected],
+        weights_regularizer=layers.l2_regularizer(weight_decay),
+    )
+    convolutions = arg_scope(
+        [layers.conv2d],
+        weights_initializer=layers.variance_scaling_initializer(),
+        activation_fn=tf.nn.relu,
+        normalizer_fn=layers.batch_norm if use_batch_norm else None,
+        normalizer_params=params if use_batch_norm else {},
+    )
+    with decayed, convolutions as scope:
+        return scope
+
+
+def build(net, table, final_endpoint, depth_of, reduce_padding="SAME"):
+    """Returns (features, {scope: features of each layer and block up to `final_endpoint`}).
+
+    Args:
+      net: the images.
+      table: as the module's docstring says.
+      final_endpoint: the scope to stop at.
+      depth_of: scales a depth.
+      reduce_padding: of the layers that halve the grid in a block.
+
+    Raises:
+      ValueError: there is no such scope.
+    """
+    if final_endpoint not in dict(table):
+        raise ValueError(f"Unknown final endpoint {final_endpoint}")
+    end_points = {}
+    for scope, what in table:
+        if isinstance(what, list):
+            net = _block(net, scope, what, depth_of, reduce_padding)
+        else:
+            net = what(net, scope)
+        end_points[scope] = net
+        if scope == final_endpoint:
+            break
+    return net, end_points
+
+
+def _block(net, scope, branches, depth_of, reduce_padding):
+    with tf.variable_scope(scope):
+        outputs = []
+        for number, branch in enumerate(branches):
+            with tf.variable_scope(f"Branch_{number}"):
+                output = net
+                for step in branch:
+                    # A list of layers: side by side, of the same input.
+                    side = step if isinstance(step, list) else [step]
+                    found = [_layer(output, *layer, depth_of, reduce_padding) for layer in side]
+                    output = found[0] if len(found) == 1 else tf.concat(found, axis=3)
+                outputs.append(output)
+        return tf.concat(outputs, axis=3)
+
+
+def _layer(net, scope, depth, kernel, depth_of, reduce_padding):
+    kernel = kernel or [int(side) for side in scope.rpartition("_")[2].split("x")]
+    halves = "_1a_" in scope
+    options = {
+        "stride": 2 if halves else 1,
+        "padding": reduce_padding if halves else "SAME",
+        "scope": scope,
+    }
+    if scope.startswith("MaxPool"):
+        return layers.max_pool2d(net, kernel, **options)
+    if scope.startswith("AvgPool"):
+        return layers.avg_pool2d(net, kernel, **options)
+    return layers.conv2d(net, depth_of(depth), kernel, **options)
+
+
+def reduced_kernel(net, kernel):
+    """Returns the kernel's sides, no longer than those of a small input of known size."""
+    sides = net.shape.as_list()[1:3]
+    return [full if side is None else min(side, full) for side, full in zip(sides, kernel)]
+
+
+def classify(
+    net, end_points, num_classes, dropout_keep_prob, prediction_fn, spatial_squeeze, letter="1"
+):
+    """Returns the logits of averaged features, [batch, 1, 1, depth]; sets the end points `Logits`
+    and `Predictions`.
+    """
+    net = layers.dropout(net, keep_prob=dropout_keep_prob, scope=f"Dropout_{letter}b")
+    end_points["PreLogits"] = net
+    logits = layers.conv2d(
+        net,
+        num_classes,
+        [1, 1],
+        activation_fn=None,
+        normalizer_fn=None,
+        scope=f"Conv2d_{letter}c_1x1",
+    )
+    if spatial_squeeze:
+        logits = tf.squeeze(logits, [1, 2], name="SpatialSqueeze")
+    end_points["Logits"] = logits
+    end_points["Predictions"] = prediction_fn(logits, scope="Predictions")
+    return logits

@@ -1,0 +1,122 @@
+"""Inception with batch normalization (Ioffe and Szegedy, 2015)."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib import layers
+from estimator_bridge.tf1.contrib.framework import arg_scope
+from estimator_bridge.tf1.contrib.slim.nets import inception_blocks
+from estimator_bridge.tf1.contrib.slim.nets.inception_blocks import conv, pool
+
+__all__ = ["inception_v2", "inception_v2_arg_scope", "inception_v2_base"]
+
+inception_v2_arg_scope = inception_blocks.inception_arg_scope
+
+
+def _mixed(one, three, double, pooled, pooling="AvgPool"):
+    """Branches of a 1x1, a 3x3, two 3x3, and a pooling."""
+    return [
+        [conv("Conv2d_0a_1x1", one)],
+        [conv("Conv2d_0a_1x1", three[0]), conv("Conv2d_0b_3x3", three[1])],
+        [
+            conv("Conv2d_0a_1x1", double[0]),
+            conv("Conv2d_0b_3x3", double[1]),
+            conv("Conv2d_0c_3x3", double[1]),
+        ],
+        [pool(f"{pooling}_0a_3x3"), conv("Conv2d_0b_1x1", pooled)],
+    ]
+
+
+def _halving(three, double):
+    return [
+        [conv("Conv2d_0a_1x1", three[0]), conv("Conv2d_1a_3x3", three[1])],
+        [
+            conv("Conv2d_0a_1x1", double[0]),
+            conv("Conv2d_0b_3x3", double[1]),
+            conv("Conv2d_1a_3x3", double[1]),
+        ],
+        [pool("MaxPool_1a_3x3")],
+    ]
+
+
+def _halve(net, scope):
+    return layers.max_pool2d(net, 3, 2, padding="SAME", scope=scope)
+
+
+def inception_v2_base(
+    inputs, final_endpoint="Mixed_5c", min_depth=16, depth_multiplier=1.0, scope=None
+):
+    """Returns (features, end points by name) of images [batch, height, width, 3], up to the layer
+    `final_endpoint`.
+
+    Raises:
+      ValueError: there is none of that name, or the multiplier is not above 0.
+    """
+    depth_of = inception_blocks.scaling(depth_multiplier, min_depth)
+
+    def _conv(depth, kernel):
+        return lambda net, scope: layers.conv2d(net, depth_of(depth), kernel, scope=scope)
+
+    def first(net, scope):
+        return layers.separable_conv2d(
+            net,
+            depth_of(64),
+            7,
+            depth_multiplier=min(int(depth_of(64) / 3), 8),
+            stride=2,
+            weights_initializer=tf.truncated_normal_initializer(0.0, 1.0),
+            scope=scope,
+        )
+
+    table = [
+        ("Conv2d_1a_7x7", first),
+        ("MaxPool_2a_3x3", _halve),
+        ("Conv2d_2b_1x1", _conv(64, 1)),
+        ("Conv2d_2c_3x3", _conv(192, 3)),
+        ("MaxPool_3a_3x3", _halve),
+        ("Mixed_3b", _mixed(64, (64, 64), (64, 96), 32)),
+        ("Mixed_3c", _mixed(64, (64, 96), (64, 96), 64)),
+        ("Mixed_4a", _halving((128, 160), (64, 96))),
+        ("Mixed_4b", _mixed(224, (64, 96), (96, 128), 128)),
+        ("Mixed_4c", _mixed(192, (96, 128), (96, 128), 128)),
+        ("Mixed_4d", _mixed(160, (128, 160), (128, 160), 96)),
+        ("Mixed_4e", _mixed(96, (128, 192), (160, 192), 96)),
+        ("Mixed_5a", _halving((128, 192), (192, 256))),
+        ("Mixed_5b", _mixed(352, (192, 320), (160, 224), 128)),
+        ("Mixed_5c", _mixed(352, (192, 320), (192, 224), 128, pooling="MaxPool")),
+    ]
+    with tf.variable_scope(scope, "InceptionV2", [inputs]):
+        return inception_blocks.build(inputs, table, final_endpoint, depth_of)
+
+
+def inception_v2(
+    inputs,
+    num_classes=1000,
+    is_training=True,
+    dropout_keep_prob=0.8,
+    min_depth=16,
+    depth_multiplier=1.0,
+    prediction_fn=layers.softmax,
+    spatial_squeeze=True,
+    reuse=None,
+    scope="InceptionV2",
+):
+    """Returns (logits [batch, num_classes], end points by name) of images [batch, 224, 224, 3].
+
+    Args:
+      min_depth, depth_multiplier: every layer's depth is multiplied, and is `min_depth` at least.
+    """
+    scoped = arg_scope([layers.batch_norm, layers.dropout], is_training=is_training)
+    with tf.variable_scope(scope, "InceptionV2", [inputs], reuse=reuse) as sc, scoped:
+        net, end_points = inception_v2_base(
+            inputs, min_depth=min_depth, depth_multiplier=depth_multiplier, scope=sc
+        )
+        with tf.variable_scope("Logits"):
+            kernel = inception_blocks.reduced_kernel(net, [7, 7])
+            net = layers.avg_pool2d(net, kernel, scope="AvgPool_1a_{}x{}".format(*kernel))
+            logits = inception_blocks.classify(
+                net, end_points, num_classes, dropout_keep_prob, prediction_fn, spatial_squeeze
+            )
+        return logits, end_points
+
+
+inception_v2.default_image_size = 224

@@ -1,0 +1,137 @@
+"""Weighted alternating least squares as an Estimator."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.contrib.factorization import WALSMatrixFactorization
+
+ROWS, COLUMNS = 12, 9
+RANDOM = np.random.RandomState(0)
+MATRIX = RANDOM.normal(size=[ROWS, 2]).dot(RANDOM.normal(size=[2, COLUMNS])).astype(np.float32)
+
+
+def entries(matrix, numbers):
+    """The rows of a matrix as a program reads them: all entries, with the rows' own numbers."""
+    indices = [[row, column] for row in numbers for column in range(matrix.shape[1])]
+    values = [matrix[row, column] for row, column in indices]
+    return tf.SparseTensor(indices, np.array(values, np.float32), matrix.shape)
+
+
+def input_fn(batch=5, **more):
+    """Batches of rows and of columns, in turn, without an end."""
+
+    def read(matrix):
+        batches = [
+            list(range(start, len(matrix)))[:batch] for start in range(0, len(matrix), batch)
+        ]
+        datasets = [tf.data.Dataset.from_tensors(entries(matrix, one)) for one in batches]
+        dataset = datasets[0]
+        for one in datasets[1:]:
+            dataset = dataset.concatenate(one)
+        return dataset.repeat().make_one_shot_iterator().get_next()
+
+    features = {
+        WALSMatrixFactorization.INPUT_ROWS: read(MATRIX),
+        WALSMatrixFactorization.INPUT_COLS: read(MATRIX.T.copy()),
+    }
+    return dict(features, **{name: tf.constant(value) for name, value in more.items()}), None
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_it_finds_the_factors(tmp_path, shards):
+    estimator = WALSMatrixFactorization(
+        ROWS,
+        COLUMNS,
+        2,
+        unobserved_weight=0.1,
+        regularization_coeff=1e-4,
+        num_row_shards=shards,
+        num_col_shards=shards,
+        max_sweeps=16,
+        model_dir=str(tmp_path),
+        config=tf.estimator.RunConfig(tf_random_seed=1),
+    )
+    estimator.fit(input_fn=input_fn, steps=1000)
+    # A sweep over the rows is 3 batches, one over the columns 2.
+    assert estimator.get_variable_value("global_step") == 8 * (3 + 2)
+    rows, columns = estimator.get_row_factors(), estimator.get_col_factors()
+    assert [len(part) for part in columns] == ([9] if shards == 1 else [5, 4])
+    product = np.concatenate(rows).dot(np.concatenate(columns).T)
+    np.testing.assert_allclose(product, MATRIX, atol=0.01)
+    result = estimator.evaluate(input_fn=input_fn, steps=3)
+    assert result[WALSMatrixFactorization.RWSE] < 0.01
+
+    def one_row():
+        row = tf.SparseTensor([[4, column] for column in range(COLUMNS)], MATRIX[4], MATRIX.shape)
+        return {WALSMatrixFactorization.INPUT_ROWS: row, "project_row": tf.constant(True)}
+
+    # The same input for ever, so there are projections without an end.
+    projected = next(estimator.get_projections(one_row))
+    np.testing.assert_allclose(projected, np.concatenate(rows)[4], atol=1e-3)
+
+
+def test_a_row_is_what_its_equations_say(tmp_path):
+    """Some entries only, own weights, and a projection of rows and of columns by a cond."""
+    columns = RANDOM.normal(size=[COLUMNS, 2]).astype(np.float32)
+    weights = RANDOM.uniform(size=COLUMNS)
+    estimator = WALSMatrixFactorization(
+        ROWS,
+        COLUMNS,
+        2,
+        unobserved_weight=0.3,
+        regularization_coeff=0.7,
+        row_init=np.zeros([ROWS, 2], np.float32),
+        col_init=columns,
+        row_weights=2.0,
+        col_weights=[weights],
+        model_dir=str(tmp_path),
+    )
+    observed = {3: 1.5, 7: -2.0}
+
+    def read():
+        row = tf.SparseTensor([[6, c] for c in observed], list(observed.values()), MATRIX.shape)
+        return {
+            WALSMatrixFactorization.INPUT_ROWS: row,
+            WALSMatrixFactorization.INPUT_COLS: row,
+            WALSMatrixFactorization.PROJECT_ROW: tf.constant(True),
+            WALSMatrixFactorization.PROJECTION_WEIGHTS: tf.constant(0.5),
+        }, None
+
+    estimator.fit(input_fn=read, steps=1)
+
+    def best(row_weight):
+        weight = np.full(COLUMNS, 0.3)
+        target = np.zeros(COLUMNS)
+        for column, value in observed.items():
+            weight[column] += row_weight * weights[column]
+            target[column] = value
+        left = (columns.T * weight).dot(columns) + 0.7 * np.eye(2)
+        return np.linalg.solve(left, (columns.T * weight).dot(target))
+
+    np.testing.assert_allclose(estimator.get_row_factors()[0][6], best(2.0), rtol=1e-4)
+    np.testing.assert_array_equal(estimator.get_col_factors()[0], columns)
+    np.testing.assert_allclose(next(estimator.get_projections(read)), best(0.5), rtol=1e-4)
+    with pytest.raises(ValueError, match="both be None"):
+        WALSMatrixFactorization(ROWS, COLUMNS, 2, row_weights=None)
+
+
+def test_a_serving_function_of_1x(tmp_path):
+    """As recommenders had it: placeholders make the rows, and InputFnOps carries them."""
+    estimator = WALSMatrixFactorization(ROWS, COLUMNS, 2, model_dir=str(tmp_path / "job"))
+    estimator.fit(input_fn=input_fn, steps=3)
+
+    def serving_input_fn():
+        user = tf.placeholder(tf.int64, [1], name="user")
+        items = tf.range(COLUMNS, dtype=tf.int64)
+        indices = tf.stack([user * tf.ones([COLUMNS], tf.int64), items], axis=1)
+        row = tf.SparseTensor(indices, tf.fill([COLUMNS], 0.1), (ROWS, COLUMNS))
+        features = {
+            WALSMatrixFactorization.INPUT_ROWS: row,
+            WALSMatrixFactorization.INPUT_COLS: row,
+            WALSMatrixFactorization.PROJECT_ROW: tf.equal(user[0], user[0]),
+        }
+        return tf.contrib.learn.InputFnOps(features, None, {"user": user})
+
+    export = estimator.export_savedmodel(str(tmp_path / "export"), serving_input_fn)
+    predict = tf.contrib.predictor.from_saved_model(export)
+    assert predict({"user": [3]})["projection"].shape == (1, 2)
