@@ -53,6 +53,8 @@ class _Deferred(types.ModuleType):
     def __init__(self, name: str, spec: Any):
         super().__init__(name)
         self.__spec__ = spec
+        # AutoGraph looks for the file of each module that there is.
+        self.__file__ = spec.origin
 
     def __getattr__(self, attribute: str) -> Any:
         # Called for what is not there, and so for all that the package has.

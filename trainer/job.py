@@ -140,21 +140,28 @@ def _check_metric(option: str, metric: str, config: config_lib.Config, schema: S
 def _count_steps(
     train: config_lib.TrainConfig, num_rows: int, batches: int, console: Console
 ) -> int:
-    sizes = " then ".join(map(str, dict.fromkeys([train.batch_size, *train.batch_growth_sizes])))
     together = f" x {batches} replicas" if batches > 1 else ""
     if train.max_steps is not None:
         epochs = train.count_rows(train.max_steps) * batches / num_rows
         console.say(
-            f"length: {train.max_steps:,} steps of {sizes} rows{together} = {epochs:.2f} epochs"
+            f"length: {train.max_steps:,} steps of {_name_sizes(train, train.max_steps)} rows"
+            f"{together} = {epochs:.2f} epochs"
         )
         return train.max_steps
     epochs = train.epochs or 1
     steps = train.count_steps(num_rows * epochs / batches)
     console.say(
-        f"length: {epochs:g} epoch(s) x {num_rows:,} rows / {sizes} rows{together} a step "
-        f"= {steps:,} steps"
+        f"length: {epochs:g} epoch(s) x {num_rows:,} rows / {_name_sizes(train, steps)} rows"
+        f"{together} a step = {steps:,} steps"
     )
     return steps
+
+
+def _name_sizes(train: config_lib.TrainConfig, steps: int) -> str:
+    """The batch sizes that the first `steps` steps have."""
+    grown = zip(train.batch_growth_steps, train.batch_growth_sizes)
+    sizes = [train.batch_size, *(size for start, size in grown if start < steps)]
+    return " then ".join(map(str, dict.fromkeys(sizes)))
 
 
 def build_source(

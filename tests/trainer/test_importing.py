@@ -15,6 +15,8 @@ assert gc.isenabled() and gc.get_freeze_count() > 100_000
 loaded = {name for name in ("pandas.core", "matplotlib", "sklearn", "pyarrow.parquet")
           if name in sys.modules}
 assert not loaded, loaded
+# AutoGraph looks for the files of all modules.
+assert sys.modules["pandas"].__file__ and "pandas.core" not in sys.modules
 import pandas
 from pandas import Series
 import pandas.testing

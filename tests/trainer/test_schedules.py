@@ -125,3 +125,22 @@ def test_batches_grow_and_a_resumed_run_begins_in_its_phase(make, tmp_path):
     assert sizes(0, 5) == [10, 10, 30, 30, 30]
     assert sizes(1, 3) == [10, 30, 30]
     assert sizes(7, 2) == [30, 30]
+
+
+@pytest.mark.parametrize(
+    "train, line",
+    [
+        ({"max_steps": 3}, "length: 3 steps of 10 then 30 rows = 0.50 epochs"),
+        ({"max_steps": 2}, "length: 2 steps of 10 rows = 0.20 epochs"),
+        ({"epochs": 1}, "length: 1 epoch(s) x 100 rows / 10 then 30 rows a step = 5 steps"),
+    ],
+)
+def test_the_length_names_the_batch_sizes_that_are_reached(make, tmp_path, capsys, train, line):
+    from trainer import job
+    from trainer.console import Console
+
+    path = make.csv(tmp_path / "rows.csv", make.rows(100))
+    growth = {"batch_size": 10, "batch_growth_steps": [2, 50], "batch_growth_sizes": [30, 40]}
+    config = build_config(tmp_path / "job", path, train={**growth, **train})
+    job.prepare(config, make.schema(), Console())
+    assert line in capsys.readouterr().err

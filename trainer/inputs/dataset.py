@@ -215,6 +215,7 @@ def _make_input_fn(source, schema, make_groups: Callable[[], Iterator[Group]]):
             source.error = error
             raise
 
+    @tf.autograph.experimental.do_not_convert
     def split(arrays, rows):
         """A group's columns [batches, rows]: text out of its words."""
         columns = {}

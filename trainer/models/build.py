@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator
 from typing import Any, Optional
 
-from estimator_bridge import estimator
+from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.features import FeatureColumns, build_feature_columns
@@ -143,6 +143,10 @@ def _frame(inner: Any, schema: Schema, receiver: str, ours: bool):
         an Estimator of the same model_dir, configuration and initial values.
     """
 
+    # Of our models AutoGraph would translate half a second long what is plain graph code.
+    as_written = tf.autograph.experimental.do_not_convert
+    build = as_written(inner.model_fn) if ours else inner.model_fn
+
     def model_fn(features, labels, mode, config):
         seen = features
         if ours and labels is not None:
@@ -150,7 +154,7 @@ def _frame(inner: Any, schema: Schema, receiver: str, ours: bool):
             seen, labels = prepare_labels(features, labels, schema, training)
         seen = take_apart(split_texts(seen, schema), schema)
         with _seeded(config.tf_random_seed):
-            spec = inner.model_fn(seen, labels, mode, config)
+            spec = build(seen, labels, mode, config)
         if mode != estimator.ModeKeys.PREDICT:
             return spec
         spec = _add_signatures(spec, receiver)

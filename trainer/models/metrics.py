@@ -9,7 +9,8 @@ from trainer.schema import Label, Schema
 # Equal-width bins of the score, and their number, as in Guo et al., "On Calibration of Modern
 # Neural Networks" (2017).
 CALIBRATION_BINS = 15
-
+# Plain graph code, that AutoGraph would look through and translate for a tenth of a second.
+_as_written = tf.autograph.experimental.do_not_convert
 
 # What the heads measure, by task.
 _HEAD_METRICS = {
@@ -156,6 +157,7 @@ class CalibrationError(tf.keras.metrics.Metric):
         self.rows = self.add_weight("rows", shape, initializer="zeros")
         self.gaps = self.add_weight("gaps", shape, initializer="zeros")
 
+    @_as_written
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Adds rows: labels 0/1, scores and weights, each float32 [batch]."""
         weight = tf.ones_like(y_pred) if sample_weight is None else sample_weight
@@ -166,6 +168,7 @@ class CalibrationError(tf.keras.metrics.Metric):
         with tf.control_dependencies([self.gaps.assign_add(gaps)]):
             return self.rows.assign_add(rows)
 
+    @_as_written
     def result(self):
         """The error so far, a float32 scalar."""
         return tf.math.divide_no_nan(tf.reduce_sum(tf.abs(self.gaps)), tf.reduce_sum(self.rows))
@@ -178,6 +181,7 @@ class RSquared(tf.keras.metrics.Metric):
         super().__init__(name=name, dtype=tf.float64)
         self.sums = self.add_weight("sums", (4,), initializer="zeros", dtype=tf.float64)
 
+    @_as_written
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Adds rows: labels and predictions, float32 [batch, 1] or [batch], and weights [batch]."""
         truth = tf.cast(tf.reshape(y_true, [-1]), tf.float64)
@@ -188,6 +192,7 @@ class RSquared(tf.keras.metrics.Metric):
         terms = tf.stack([tf.ones_like(truth), truth, truth**2, (truth - guess) ** 2])
         return self.sums.assign_add(tf.reduce_sum(terms * weight, axis=1))
 
+    @_as_written
     def result(self):
         """R² so far, a float32 scalar; 0 while all labels are the same."""
         rows, total, squares, residual = tf.unstack(self.sums)
