@@ -6,13 +6,8 @@ and what is gone here is removed there last. So whoever reads the bucket, or is 
 another machine with an empty disk, never meets half a checkpoint.
 """
 
-import contextlib
-import datetime
 import io
-import json
-import os
 import shutil
-import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +17,7 @@ from trainer.errors import UserError
 from trainer.storage import layout
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found, Unavailable, checksum
+from trainer.storage.claim import Claim
 from trainer.storage.files import read_json, write_json
 
 # What this machine has last seen in the bucket.
@@ -52,7 +48,7 @@ class Mirror:
         mine: tells whether this process stores a file.
         theirs: tells whether other processes do; None: all but `mine`.
         shares: whether other machines store files of the same job.
-        claims: whether this process works on the job: the last to begin storing has the place.
+        claim: of the process that works on the job; None: of one that helps.
         memory: name of the file, beside the folder, that remembers what was seen in the bucket.
     """
 
@@ -64,7 +60,7 @@ class Mirror:
         mine: Callable[[str], bool] = lambda name: True,
         theirs: Optional[Callable[[str], bool]] = None,
         shares: bool = False,
-        claims: bool = False,
+        claim: Optional[Claim] = None,
         memory: str = MEMORY,
     ):
         self.address = address
@@ -73,9 +69,7 @@ class Mirror:
         self._mine = mine
         self._theirs = theirs or (lambda name: not mine(name))
         self._shares = shares
-        self._claims = claims
-        self._claim: Optional[Found] = None
-        self._writer_before = 0
+        self.claim = claim
         self._memory = memory
         self._known: dict[str, Known] = {}
         # Training goes on while a thread stores.
@@ -93,9 +87,8 @@ class Mirror:
             UserError: the bucket cannot be read.
         """
         with self._lock:
-            if self._claims:
-                there = self.bucket.find(self._writer)
-                self._writer_before = there.generation if there is not None else 0
+            if self.claim is not None:
+                self.claim.look()
             memory = read_json(self.folder.parent / self._memory)
             listed = self._list()
             if memory is not None and self._is_ahead(memory, listed):
@@ -229,7 +222,8 @@ class Mirror:
         begins_anew = not text and layout.POINTER in self._known and self._mine(layout.POINTER)
         if not changed and not gone and not begins_anew:
             return 0
-        self._hold()
+        if self.claim is not None:
+            self.claim.hold()
         if begins_anew:
             # Nothing new may be taken for part of what was there.
             self._remove_stored(layout.POINTER)
@@ -263,9 +257,9 @@ class Mirror:
         self._known[name] = Known(found, status.st_size, status.st_mtime_ns)
 
     def _may_overwrite(self, name: str) -> bool:
-        if self._claim is not None:
+        if self.claim is not None:
             # The job that had the place before was in the middle of storing when it lost it.
-            self._hold()
+            self.claim.hold()
             return True
         # An evaluator that was taken for gone, and the chief in its place, may both evaluate.
         return self._shares and (layout.is_evaluated(name) or layout.is_event_file(name))
@@ -279,47 +273,6 @@ class Mirror:
                 raise
             self.bucket.remove(there)
         del self._known[name]
-
-    # Whose the place is.
-
-    @property
-    def _writer(self) -> str:
-        return self.address.folder + layout.WRITER
-
-    def _hold(self) -> None:
-        """Claims the place, where that is not done yet, and makes sure that the claim stands.
-
-        Only what is about to be stored claims: a job that is refused does not end another one.
-        """
-        if not self._claims:
-            return
-        if self._claim is None:
-            words = {
-                "host": socket.gethostname(),
-                "pid": os.getpid(),
-                "since": datetime.datetime.now(datetime.timezone.utc).isoformat(),
-            }
-            content = json.dumps(words).encode()
-            # Who has claimed it since this job was fetched has it.
-            with contextlib.suppress(Conflict):
-                self._claim = self.bucket.upload(
-                    io.BytesIO(content), len(content), self._writer, self._writer_before
-                )
-        if self._claim is None or self.bucket.find(self._writer) != self._claim:
-            raise Conflict(
-                f"{self.address}: another writer has begun to work there meanwhile (its host and "
-                f"process are in {layout.WRITER}); two jobs must not share a job_dir: end one of "
-                "them, or give it another --job_dir"
-            )
-
-    def release(self) -> None:
-        """Gives the claim up, after the last push."""
-        with self._lock:
-            if self._claim is not None:
-                # Claimed by another after the last push: it is that job's now, and nothing is lost.
-                with contextlib.suppress(Conflict):
-                    self.bucket.remove(self._claim)
-                self._claim = None
 
     # What both know.
 
@@ -433,7 +386,8 @@ class Keeper:
             try:
                 for mirror in [self.mirror, *self._followed]:
                     mirror.push()
-                self.mirror.release()
+                if self.mirror.claim is not None:
+                    self.mirror.claim.release()
             except UserError as error:
                 self.error = error
         if self.error is not None:

@@ -14,6 +14,7 @@ from trainer.cluster import Cluster
 from trainer.errors import UserError
 from trainer.storage import layout
 from trainer.storage.addresses import is_remote, parse_address
+from trainer.storage.claim import Claim
 from trainer.storage.data import Settings
 from trainer.storage.mirror import Keeper, Mirror
 from trainer.storage.relay import Relay
@@ -153,7 +154,7 @@ def _open_keeper(address, settings, folder, cluster, spread, say, stores) -> Kee
         mine.get(role, lambda name: False),
         theirs,
         shares=spread,
-        claims=stores and role == "chief",
+        claim=Claim(bucket, address) if stores and role == "chief" else None,
     )
     return Keeper(
         mirror,

@@ -8,6 +8,7 @@ from trainer.errors import UserError
 from trainer.storage import layout
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Conflict
+from trainer.storage.claim import Claim
 from trainer.storage.mirror import Keeper, Mirror
 
 ADDRESS = Address("a-bucket", "jobs/x")
@@ -17,10 +18,11 @@ ADDRESS = Address("a-bucket", "jobs/x")
 def machine(cloud, tmp_path):
     """machine(name) → a Mirror with a disk of its own."""
 
-    def start(name, **options):
+    def start(name, claims=False, **options):
         folder = tmp_path / name / "job"
         folder.mkdir(parents=True, exist_ok=True)
         bucket = Bucket("a-bucket", 5, 20, sleep=lambda secs: None)
+        options["claim"] = Claim(bucket, ADDRESS) if claims else None
         return Mirror(bucket, ADDRESS, folder, **options)
 
     return start
@@ -231,9 +233,9 @@ def test_of_two_that_claim_a_place_the_last_to_store_has_it(machine, cloud):
     with pytest.raises(Conflict, match="gs://a-bucket/jobs/x: another writer has begun"):
         one.push()
     assert cloud.read("jobs/x/metrics.jsonl") == b"two"
-    one.release()
+    one.claim.release()
     assert "jobs/x/writer.json" in cloud.names("jobs/x/")
-    two.release()
+    two.claim.release()
     assert cloud.names("jobs/x/") == ["jobs/x/events.out.tfevents.1", "jobs/x/metrics.jsonl"]
 
 
