@@ -83,6 +83,10 @@ def load_function(where: str, flag: str) -> Callable:
         raise BridgeError(
             f"{flag}={where}: module {module_name} cannot be imported: {error}"
         ) from error
+    except Exception as error:  # Code of the user's.
+        raise BridgeError(
+            f"{flag}={where}: importing {module_name} raises {tell_error(error)}"
+        ) from error
     function = getattr(module, name, None)
     if not callable(function):
         raise BridgeError(f"{flag}={where}: module {module_name} has no function {name!r}")
@@ -98,12 +102,23 @@ def call_function(function: Callable, what: str) -> Any:
     try:
         return function()
     except Exception as error:
-        last = error.__traceback__
-        while last.tb_next is not None:
-            last = last.tb_next
-        where = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
-        text = (str(error).strip().splitlines() or [""])[0][:300]
-        raise BridgeError(f"{what} raises {type(error).__name__} at {where}: {text}") from error
+        raise BridgeError(f"{what} raises {tell_error(error)}") from error
+
+
+def tell_error(error: Exception) -> str:
+    """Type, place and message of what code of the user's raised, in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+    if hasattr(error, "node_def"):
+        # TensorFlow's own: where in the graph it was stands before and after what is wrong.
+        after = [index for index, line in enumerate(lines) if line.startswith("[[{{node")]
+        return f"{type(error).__name__}: {lines[max(after[0] - 1, 0) if after else 0][:300]}"
+    last = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    where = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    # AutoGraph puts where it was before the message.
+    text = lines[-1 if lines[0] == "in user code:" else 0]
+    return f"{type(error).__name__} at {where}: {text[:300]}"
 
 
 def load_estimator(where: str) -> Loaded:

@@ -4,11 +4,19 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from ..errors import BridgeError
 from ..logs import set_verbosity
 
-__all__ = ["add_source_flags", "describe", "main", "names_in", "require_keras_3"]
+__all__ = [
+    "add_source_flags",
+    "describe",
+    "main",
+    "names_in",
+    "refuse_addresses",
+    "require_keras_3",
+]
 
 _USAGE = """python -m estimator_bridge convert --job_dir=JOB --output=model.keras
        python -m estimator_bridge convert --estimator=MODULE:FUNCTION --output=model.keras"""
@@ -37,6 +45,21 @@ def add_source_flags(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="features fed as SparseTensors (VarLenFeature): any number of values a row",
     )
+
+
+def refuse_addresses(options: Any) -> None:
+    """Refuses paths that are not of this machine.
+
+    Raises:
+      BridgeError: a flag's value is an address such as gs://bucket/job.
+    """
+    for name, value in vars(options).items():
+        if isinstance(value, str) and "://" in value:
+            raise BridgeError(
+                f"--{name}={value}: only files of this machine are read and written; copy a job "
+                "from its bucket first (gcloud storage cp -r gs://BUCKET/JOB .), and results to "
+                "one afterwards"
+            )
 
 
 def describe(options):
@@ -144,6 +167,7 @@ def main(argv: list[str]) -> int:
     """Converts; returns the exit status."""
     options = _parse(argv)
     set_verbosity("error")
+    refuse_addresses(options)
     folder = _check_targets(options)
     require_keras_3()
     if options.model_fn:

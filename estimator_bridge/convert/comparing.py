@@ -4,6 +4,7 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
+from ..errors import BridgeError
 from . import plan as p
 
 __all__ = [
@@ -67,17 +68,33 @@ def _compare(side, name, expected, found) -> Difference:
 
 
 def encode_labels(head: p.Head, labels: Any) -> dict[str, np.ndarray]:
-    """Labels as numbers, classes by their index: output that the loss is of -> array."""
+    """Labels as numbers, classes by their index: output that the loss is of -> array.
+
+    Raises:
+      BridgeError: a label is none of the classes; names its row.
+    """
     given = labels if head.parts else {"": labels}
     return {one.target: _encode(one, given[one.name]) for one in head.single}
 
 
 def _encode(head, labels):
-    if head.classes is None or head.task not in ("binary", "multiclass"):
-        return labels.astype(np.int64 if head.task == "multiclass" else np.float32)
-    index = {text.encode(): number for number, text in enumerate(head.classes)}
-    numbers = np.array([index[value] for value in labels.ravel()])
-    return numbers.astype(np.int64 if head.task == "multiclass" else np.float32)
+    dtype = np.int64 if head.task == "multiclass" else np.float32
+    if head.task not in ("binary", "multiclass"):
+        return labels.astype(dtype)
+    numbers = labels
+    if head.classes is not None:
+        index = {text.encode(): number for number, text in enumerate(head.classes)}
+        numbers = np.array([index.get(value, -1) for value in labels.ravel()])
+    last = max(head.units, 2) - 1
+    wrong = np.flatnonzero(~((numbers >= 0) & (numbers <= last)).ravel())
+    if len(wrong):
+        value = labels.ravel()[wrong[0]]
+        known = f"0 to {last}" if head.classes is None else ", ".join(head.classes[:10])
+        raise BridgeError(
+            f"label {value.decode() if isinstance(value, bytes) else value!s} of row "
+            f"{wrong[0] + 1} of those compared is none of the classes: {known}"
+        )
+    return numbers.astype(dtype)
 
 
 def metrics_of(head: p.Head, answers: dict, labels: dict, weights: Any) -> dict[str, float]:

@@ -74,14 +74,14 @@ def model_lines(writer: ColumnWriter, inputs, outputs) -> list[str]:
     body = [
         "inputs = {",
         *(
-            f'    "{feature.name}": keras.Input({feature.dimensions}, name="{feature.name}", '
-            f'dtype="{feature.dtype}"),'
+            f"    {p.quoted(feature.name)}: keras.Input({feature.dimensions}, "
+            f'name={p.quoted(p.layer_name(feature.name))}, dtype="{feature.dtype}"),'
             for feature in inputs
         ),
         "}",
         *writer.lines,
         "outputs = {",
-        *(f'    "{name}": {value},' for name, value in outputs),
+        *(f"    {p.quoted(name)}: {value}," for name, value in outputs),
         "}",
         'return keras.Model(inputs, outputs, name="model")',
     ]
@@ -115,7 +115,7 @@ def _write_logits(plan: p.Plan, writer: ColumnWriter) -> str:
 
 
 def _bias(plan, writer, layer, names) -> str:
-    first = f'inputs["{plan.inputs[0].name}"]'
+    first = f"inputs[{p.quoted(plan.inputs[0].name)}]"
     first = f"layers.Flatten()({first})" if plan.inputs[0].shape else first
     zeros = f'ops.zeros_like({first}, dtype="float32")'
     row = writer.write("one", f"ops.add(ops.sum({zeros}, axis=1, keepdims=True), 1.0)")
@@ -235,7 +235,7 @@ def _write_outputs(plan: p.Plan, writer: ColumnWriter, logits: str) -> list[tupl
         found = _outputs_of(head, writer, own)
         outputs += [(head.output(name), value) for name, value in found]
     if plan.key is not None:
-        outputs.append((plan.key, f'inputs["{plan.key}"]'))
+        outputs.append((plan.key, f"inputs[{p.quoted(plan.key)}]"))
     return outputs
 
 

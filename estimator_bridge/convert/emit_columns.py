@@ -110,7 +110,7 @@ class ColumnWriter:
 
     def feature(self, key: str) -> str:
         """Code of a feature: an input, or what was made of one."""
-        return self._taken_apart(key).values if key in self._derived else f'inputs["{key}"]'
+        return self._taken_apart(key).values if key in self._derived else f"inputs[{p.quoted(key)}]"
 
     def _taken_apart(self, key) -> Taken:
         return self.once(("derived", key), lambda: write_derived(self, self._derived[key]))

@@ -307,9 +307,9 @@ def _layers_of(writer) -> tuple[str, str]:
 def write_derived(writer: Any, one: Any) -> Taken:
     """Writes the code of a derived feature; returns its variables."""
     if isinstance(one, d.Renamed):
-        return Taken(f'inputs["{one.source}"]', "")
+        return Taken(f"inputs[{p.quoted(one.source)}]", "")
     spell, spelled = _layers_of(writer)
-    texts = f'inputs["{one.source}"]'
+    texts = f"inputs[{p.quoted(one.source)}]"
     if isinstance(one, d.DatePart):
         parts = writer.once(
             ("date", one.source),

@@ -48,7 +48,7 @@ class SparseSGD(keras.optimizers.SGD):
     """
 
     def update_step(self, gradient, variable, learning_rate):
-        if not isinstance(gradient, tf.IndexedSlices):
+        if not self.momentum or not isinstance(gradient, tf.IndexedSlices):
             return super().update_step(gradient, variable, learning_rate)
         rows, total = rows_of(gradient)
         step = learning_rate * total

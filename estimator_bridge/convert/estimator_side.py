@@ -1,5 +1,6 @@
 """The Estimator's half of a comparison: answers, training losses and speed."""
 
+import contextlib
 import shutil
 import tempfile
 import time
@@ -9,6 +10,7 @@ from typing import Any, Optional
 import numpy as np
 
 from ..errors import BridgeError
+from .canned import tell_error
 from .rows import Rows
 
 __all__ = ["ask_checkpoint", "ask_export", "find_export", "train_on"]
@@ -52,19 +54,31 @@ def ask_checkpoint(built: Any, checkpoint: str, rows: Rows, sparse=()) -> tuple[
 
     Returns:
       answers by name, arrays [rows, ...]; rows a second, the graph's making left out.
+
+    Raises:
+      BridgeError: the Estimator fails; names the row, if it is one that it fails on.
     """
     from estimator_bridge import tf
 
-    def input_fn():
-        dataset, restore = _dataset(tf, rows, sparse, with_labels=False)
-        return dataset.batch(BATCH_ROWS).map(restore)
+    def predict(batch_rows):
+        def input_fn():
+            dataset, restore = _dataset(tf, rows, sparse, with_labels=False)
+            return dataset.batch(batch_rows).map(restore)
+
+        return built.predict(input_fn, checkpoint_path=checkpoint, yield_single_examples=False)
 
     found: list[dict] = []
     started = None
-    for batch in built.predict(input_fn, checkpoint_path=checkpoint, yield_single_examples=False):
-        # The first batch includes building and restoring.
-        started = time.perf_counter() if started is None else started
-        found.append(batch)
+    try:
+        for batch in predict(BATCH_ROWS):
+            # The first batch includes building and restoring.
+            started = time.perf_counter() if started is None else started
+            found.append(batch)
+    except Exception as error:  # Code of the user's, on rows of theirs.
+        where = ""
+        if isinstance(error, tf.errors.OpError):
+            where = f" on row {_count_answered(predict(1), tf) + 1} of those compared"
+        raise BridgeError(f"the Estimator fails{where}: {tell_error(error)}") from error
     secs = time.perf_counter() - started
     # Several heads name their answers by pairs.
     answers = {
@@ -73,6 +87,15 @@ def ask_checkpoint(built: Any, checkpoint: str, rows: Rows, sparse=()) -> tuple[
     }
     rest = len(rows) - len(next(iter(found[0].values())))
     return answers, rest / secs if rest else 0.0
+
+
+def _count_answered(answers, tf) -> int:
+    """How many come before it fails."""
+    number = 0
+    with contextlib.suppress(tf.errors.OpError):
+        for _ in answers:
+            number += 1
+    return number
 
 
 def find_export(folder: str) -> Optional[str]:
@@ -97,7 +120,7 @@ def ask_export(path: str, rows: Rows) -> tuple[dict, float]:
     tf.Examples.
 
     Raises:
-      BridgeError: it has no such signature.
+      BridgeError: it has no such signature, or it fails.
     """
     from estimator_bridge import tf
 
@@ -119,7 +142,13 @@ def ask_export(path: str, rows: Rows) -> tuple[dict, float]:
 def _ask_batches(tf, signature, inputs, num_rows) -> tuple[dict, float]:
     def ask(start):
         batch = {name: values[start : start + BATCH_ROWS] for name, values in inputs.items()}
-        return {name: value.numpy() for name, value in signature(**batch).items()}
+        try:
+            return {name: value.numpy() for name, value in signature(**batch).items()}
+        except tf.errors.OpError as error:
+            last = min(start + BATCH_ROWS, num_rows)
+            raise BridgeError(
+                f"the export fails on one of the rows {start + 1} to {last}: {tell_error(error)}"
+            ) from error
 
     # The first call of each batch size is slower.
     ask(0)
@@ -169,6 +198,9 @@ def train_on(
 
     Returns:
       the loss of each step; steps a second.
+
+    Raises:
+      BridgeError: the Estimator fails, or its loss is not a number; names the rows of that step.
     """
     from estimator_bridge import estimator, tf
 
@@ -190,7 +222,16 @@ def train_on(
             return dataset.batch(batches.shape[1]).map(restore)
 
         hook = _losses_hook(tf, disturbed)
-        copy.train(input_fn, hooks=[hook])
+        try:
+            copy.train(input_fn, hooks=[hook])
+        except Exception as error:  # Code of the user's, on rows of theirs.
+            # A loss that is not a number was still counted.
+            step = len(hook.losses) - (not np.isfinite(hook.losses[-1:]).all())
+            first, last = batches[step].min() + 1, batches[step].max() + 1
+            raise BridgeError(
+                f"the Estimator fails in training (--steps=0 leaves that out), at step {step + 1} "
+                f"with rows from {first} to {last}: {tell_error(error)}"
+            ) from error
         steps = len(hook.losses) - 1
         return hook.losses, steps / (hook.last - hook.first) if steps > 0 else 0.0
 

@@ -11,6 +11,7 @@ import tempfile
 from typing import Any
 
 from ..errors import BridgeError
+from .kinds import layer_name
 from .rows import Rows
 
 __all__ = ["ENDPOINT", "wrap_model_fn"]
@@ -62,7 +63,7 @@ def wrap_model_fn(built: Any, checkpoint: str, rows: Rows, output: str, folder: 
         tf.saved_model.save(holder, folder, signatures={"serving_default": serve, "predict": serve})
     layer = keras.layers.TFSMLayer(folder, call_endpoint=ENDPOINT, name="model_fn")
     inputs = {
-        name: keras.Input(tuple(spec.shape[1:]), name=name, dtype=spec.dtype.name)
+        name: keras.Input(tuple(spec.shape[1:]), name=layer_name(name), dtype=spec.dtype.name)
         for name, spec in specs.items()
     }
     model = keras.Model(inputs, layer(inputs), name="model")

@@ -1,8 +1,6 @@
 """Columns of a Plan from the trainer's schema.json and statistics.json."""
 
 import math
-import re
-import zlib
 from typing import Any, Optional
 
 from ..errors import BridgeError
@@ -14,7 +12,6 @@ __all__ = ["derived_of", "read_columns"]
 _DTYPES = {"float": "float32", "int": "int64", "string": "string"}
 _MAX_INDICATOR_SIZE = 32
 _DATE_IDS = {"month": 13, "day": 32, "weekday": 7, "hour": 24}
-_SAFE_NAME, _UNSAFE = re.compile(r"[A-Za-z0-9_.\-]+"), re.compile(r"[^A-Za-z0-9_.\-]")
 _YEARS = tuple(map(float, range(1950, 2050)))
 
 
@@ -62,23 +59,16 @@ def read_columns(schema, statistics, features) -> tuple[list[Any], list[Any], li
     return wide, deep, steps
 
 
-def _key(name) -> str:
-    """The name of a column's feature: its own, or one that scopes of a graph can have."""
-    if _SAFE_NAME.fullmatch(name):
-        return name
-    return f"{_UNSAFE.sub('_', name)}_{zlib.crc32(name.encode()):08x}"
-
-
 def _kinds_of(name, column, statistics):
     """Yields (ids or None, number or None): what the wide and the deep part see of a column."""
     if column.get("date"):
         for part in column["date"]:
-            yield _date_part(_key(f"{name}_{part}"), part), None
+            yield _date_part(p.safe_name(f"{name}_{part}"), part), None
     elif _categorical(name, column) is not None:
         yield _weighted(name, column), None
     elif not column.get("separator"):
         normalizer = _normalizer(name, column, statistics)
-        number = p.Numeric(_key(name), 1, _DTYPES[column["type"]], normalizer)
+        number = p.Numeric(p.safe_name(name), 1, _DTYPES[column["type"]], normalizer)
         yield (_bucketized(name, column) if column["buckets"] else None), number
 
 
@@ -101,19 +91,21 @@ def derived_of(name, schema) -> list[d.Derived]:
                 "Keras has no operation that goes through a text in order; write the data with "
                 "another separator"
             )
-        found.append(d.Pieces(_key(name), name, separator, dtype, False, (weighed or [None])[0]))
+        found.append(
+            d.Pieces(p.safe_name(name), name, separator, dtype, False, (weighed or [None])[0])
+        )
         if ordered:
-            found.append(d.Pieces(_key(f"{name}_sequence"), name, separator, dtype, True))
+            found.append(d.Pieces(p.safe_name(f"{name}_sequence"), name, separator, dtype, True))
     elif column.get("text"):
         text = column["text"]
         options = (text["ngrams"], text["lower"], text["max_words"])
-        found.append(d.Words(_key(name), name, *options))
+        found.append(d.Words(p.safe_name(name), name, *options))
         if ordered:
-            found.append(d.Words(_key(f"{name}_sequence"), name, *options))
-    elif _key(name) != name:
-        found.append(d.Renamed(_key(name), name))
+            found.append(d.Words(p.safe_name(f"{name}_sequence"), name, *options))
+    elif p.safe_name(name) != name:
+        found.append(d.Renamed(p.safe_name(name), name))
     for part in column.get("date") or ():
-        found.append(d.DatePart(_key(f"{name}_{part}"), name, part))
+        found.append(d.DatePart(p.safe_name(f"{name}_{part}"), name, part))
     return found
 
 
@@ -124,12 +116,12 @@ def _date_part(name, part):
 
 
 def _weighted(name, column):
-    ids = _categorical(_key(name), column)
-    return p.Weighted(ids, _key(column["weights"])) if column.get("weights") else ids
+    ids = _categorical(p.safe_name(name), column)
+    return p.Weighted(ids, p.safe_name(column["weights"])) if column.get("weights") else ids
 
 
 def _sequence(name, column, statistics):
-    key = _key(f"{name}_sequence")
+    key = p.safe_name(f"{name}_sequence")
     ids = _categorical(key, column)
     if ids is not None:
         return _dense(ids, column["embedding"])
@@ -149,14 +141,14 @@ def _categorical(name, column):
 def _crossable(name, column):
     # A categorical column is crossed by its name: its values are hashed as they stand.
     if _categorical(name, column) is not None:
-        name = _key(name)
+        name = p.safe_name(name)
         several = bool(column.get("separator") or column.get("text"))
         return p.Raw(name, _DTYPES[column["type"]], sparse=several)
     return _bucketized(name, column)
 
 
 def _bucketized(name, column):
-    number = p.Numeric(_key(name), 1, _DTYPES[column["type"]], None)
+    number = p.Numeric(p.safe_name(name), 1, _DTYPES[column["type"]], None)
     return p.Bucketized(number, tuple(column["buckets"]))
 
 

@@ -40,9 +40,8 @@ def _ask(tf, ask, features, num_rows):
     return answers, num_rows / secs
 
 
-def _train(tf, keras, question, features):
+def _train(tf, keras, question, model, features):
     """The loss of each step, and steps a second."""
-    model = keras.saving.load_model(question["model"])
     if question["code"]:
         written = {"__name__": "converted_model"}
         with open(question["code"], encoding="utf-8") as file:
@@ -85,8 +84,7 @@ def main(argv: list[str]) -> int:
     features = {name: tf.constant(value) for name, value in _load(question["features"]).items()}
     num_rows = len(next(iter(features.values())))
     model = keras.saving.load_model(question["model"])
-    names = {tensor.name for tensor in model.inputs}
-    features = {name: value for name, value in features.items() if name in names}
+    features = {name: value for name, value in features.items() if name in model.input}
     call = tf.function(lambda batch: model(batch, training=False), reduce_retracing=True)
     answers, speeds, losses = {}, {}, []
     answers["keras"], speeds["keras"] = _ask(tf, call, features, num_rows)
@@ -95,15 +93,20 @@ def main(argv: list[str]) -> int:
         signature = loaded.signatures.get("json:predict") or loaded.signatures["predict"]
         specs = signature.structured_input_signature[1]
     if question["saved_model"] and set(specs) == set(features):
-        # An input function may give one value a row as [rows, 1]; signatures take [rows].
+        # An input function may give one value a row as [rows, 1], and integers of 32 bits;
+        # signatures take [rows] and the model's own types.
         shaped = {
             name: tf.reshape(value, [-1]) if specs[name].shape.rank == 1 else value
             for name, value in features.items()
         }
+        shaped = {
+            name: value if value.dtype == tf.string else tf.cast(value, specs[name].dtype)
+            for name, value in shaped.items()
+        }
         found = _ask(tf, lambda batch: signature(**batch), shaped, num_rows)
         answers["saved_model"], speeds["saved_model"] = found
     if question["batches"]:
-        losses, speeds["training"] = _train(tf, keras, question, features)
+        losses, speeds["training"] = _train(tf, keras, question, model, features)
     flat = {
         f"{side}/{name}": value for side, part in answers.items() for name, value in part.items()
     }

@@ -3,7 +3,10 @@
 Nothing here imports TensorFlow.
 """
 
+import json
 import math
+import re
+import zlib
 from typing import Any, NamedTuple, Optional, Union
 
 from ..errors import BridgeError
@@ -11,11 +14,13 @@ from ..errors import BridgeError
 __all__ = [
     "HASH_KEY", "Bucketized", "Crossed", "Embedding", "Hashed", "Identity", "Indicator", "Input",
     "Normalizer", "Numeric", "Raw", "SequenceNumeric", "SharedTable", "Vocabulary", "Weighted",
-    "dtypes_of", "hashing_order", "inputs_of", "name_of", "num_ids",
+    "dtypes_of", "hashing_order", "inputs_of", "layer_name", "name_of", "num_ids", "quoted",
+    "safe_name",
 ]  # fmt: skip
 
 # The key with which feature columns hash a cross unless told otherwise.
 HASH_KEY = 0xDECAFCAFFE
+_SAFE_NAME, _UNSAFE = re.compile(r"[A-Za-z0-9_.\-]+"), re.compile(r"[^A-Za-z0-9_.\-]")
 
 
 class Normalizer(NamedTuple):
@@ -259,6 +264,26 @@ def _input(key, dtype, width, shape, numbers) -> Input:
         return Input(key, dtype, width, shape)
     fillers = {"string": "", "int64": -1, "int32": -1}
     return Input(key, dtype, None, (), fillers.get(dtype, math.nan if numbers else 0.0))
+
+
+def safe_name(name: str) -> str:
+    """A feature's own name, or one that scopes of a graph can have.
+
+    It is the rule of the trainer, by which the variables of its checkpoints are called.
+    """
+    if _SAFE_NAME.fullmatch(name):
+        return name
+    return f"{_UNSAFE.sub('_', name)}_{zlib.crc32(name.encode()):08x}"
+
+
+def layer_name(name: str) -> str:
+    """What Keras calls the layer of an input: its name, or a safe one for one with a slash."""
+    return safe_name(name) if "/" in name else name
+
+
+def quoted(name: str) -> str:
+    """A name as Python code."""
+    return json.dumps(name, ensure_ascii=False)
 
 
 def inputs_of(columns, multivalued=(), known_dtypes=None) -> tuple[Input, ...]:

@@ -28,8 +28,11 @@ from .kinds import (
     dtypes_of,
     hashing_order,
     inputs_of,
+    layer_name,
     name_of,
     num_ids,
+    quoted,
+    safe_name,
 )
 
 __all__ = [
@@ -61,8 +64,11 @@ __all__ = [
     "inputs_of",
     "is_lazy",
     "model_inputs",
+    "layer_name",
     "name_of",
     "num_ids",
+    "quoted",
+    "safe_name",
     "without_dropout",
 ]
 

@@ -212,7 +212,7 @@ def read_input_fn(function: Any, inputs: Optional[tuple[p.Input, ...]], limit: i
     """
     from estimator_bridge import tf
 
-    from .canned import call_function
+    from .canned import call_function, tell_error
 
     fillers = {feature.name: feature.filler for feature in inputs or ()}
     fillers = {name: filler for name, filler in fillers.items() if filler is not None}
@@ -233,6 +233,10 @@ def read_input_fn(function: Any, inputs: Optional[tuple[p.Input, ...]], limit: i
                 batch = session.run(fetched)
             except tf.errors.OutOfRangeError:
                 break
+            except tf.errors.OpError as error:
+                raise BridgeError(
+                    f"input_fn: it fails after {rows} rows: {tell_error(error)}"
+                ) from error
             dense = {}
             for name, value in batch[0].items():
                 if isinstance(value, tf.compat.v1.SparseTensorValue):

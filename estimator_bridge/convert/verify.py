@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import BridgeError
 from ..logs import set_verbosity
 from . import plan as p
-from .command import add_source_flags, describe, names_in, require_keras_3
+from .command import add_source_flags, describe, names_in, refuse_addresses, require_keras_3
 from .comparing import compare_answers, compare_losses, encode_labels, metrics_of, stirling
 from .rows import Rows, default_files, read_files, read_input_fn
 
@@ -66,6 +66,7 @@ def main(argv: list[str]) -> int:
     """Compares; returns 0 if all is within the tolerance, else 1."""
     options = _parse(argv)
     set_verbosity("error")
+    refuse_addresses(options)
     require_keras_3()
     for path in (options.json, options.html):
         if path and not Path(path).resolve().parent.is_dir():
@@ -95,6 +96,7 @@ def verify(options: Any) -> dict[str, Any]:
 
     plan, checkpoint, built = describe(options)
     rows = _read_rows(options, plan)
+    labels = {} if rows.labels is None else encode_labels(plan.head, rows.labels)
     sparse = {*names_in(options.sparse), *rows.sparse}
     notes: list[str] = []
     train_plan = plan
@@ -132,7 +134,7 @@ def verify(options: Any) -> dict[str, Any]:
                 # An optimizer that was made once trains one graph only.
                 trained = load_estimator(options.estimator).estimator
             disturbed, _ = estimator_side.train_on(trained, *given, disturbed=True)
-        keras_answers, reply = _ask_keras(options, plan, rows, batches, folder)
+        keras_answers, reply = _ask_keras(options, plan, rows, labels, batches, folder)
     answers.update(keras_answers)
     if "saved_model" not in keras_answers:
         notes.append("no SavedModel was compared: there is none, or none that takes raw tensors")
@@ -142,8 +144,9 @@ def verify(options: Any) -> dict[str, Any]:
             for name, v in reply["speeds"].items()
         }
     )
+    losses = (losses, disturbed, reply)
     return _findings(
-        options, plan, checkpoint, rows, answers, (losses, disturbed, reply), speeds, notes, batches
+        options, plan, checkpoint, rows, labels, answers, losses, speeds, notes, batches
     )
 
 
@@ -173,7 +176,7 @@ def _steps_wanted(options, plan, rows, notes) -> int:
     return options.steps
 
 
-def _ask_keras(options, plan: p.Plan, rows: Rows, batches, folder) -> tuple[dict, dict]:
+def _ask_keras(options, plan: p.Plan, rows: Rows, labels, batches, folder) -> tuple[dict, dict]:
     """Has a process of its own ask the Keras files."""
     from .emit import write_module
 
@@ -181,7 +184,6 @@ def _ask_keras(options, plan: p.Plan, rows: Rows, batches, folder) -> tuple[dict
         return os.path.join(folder, name)
 
     np.savez(at("features.npz"), **rows.features)
-    labels = {} if rows.labels is None else encode_labels(plan.head, rows.labels)
     np.savez(at("labels.npz"), **labels)
     np.savez(at("weights.npz"), **_weights_of(plan.head, rows, labels))
     Path(at("code.py")).write_text(write_module(plan, "verify").code, encoding="utf-8")
@@ -233,7 +235,7 @@ def _weights_of(head, rows, labels) -> dict[str, np.ndarray]:
     return found
 
 
-def _findings(options, plan, checkpoint, rows, answers, losses, speeds, notes, batches):
+def _findings(options, plan, checkpoint, rows, labels, answers, losses, speeds, notes, batches):
     expected = answers["checkpoint"]
     differences, problems = [], []
     for side, found in answers.items():
@@ -243,8 +245,7 @@ def _findings(options, plan, checkpoint, rows, answers, losses, speeds, notes, b
             problems += missing
     metrics: dict[str, dict[str, float]] = {}
     curve: Optional[dict] = None
-    if rows.labels is not None:
-        labels = encode_labels(plan.head, rows.labels)
+    if labels:
         weights = rows.features.get(plan.head.weight)
         metrics = {
             side: metrics_of(plan.head, found, labels, weights) for side, found in answers.items()

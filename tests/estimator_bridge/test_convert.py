@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from estimator_bridge.convert import derived as d
 from estimator_bridge.convert import plan as p
 from estimator_bridge.convert.optimizers import keras2_options
 
@@ -34,6 +35,8 @@ THREE = p.Crossed((RAW_COLOR, BUCKETS, RAW_CITY), 101, p.HASH_KEY)
 KEYED = p.Crossed((RAW_COLOR, RAW_CITY), 37, 1234567)
 TAGS = p.Hashed("tags", "string", 17)
 DEFAULTED = p.Vocabulary("color", "string", ("red", "green"), 0, 1)
+# Enough where the columns are not what a test is about.
+FEW = (BUCKETS, COLOR)
 
 WIDE = (BUCKETS, COLOR, SIZE, CITY, ZIP, RANK, TWO, OF_COLUMNS, THREE, KEYED, PAIR, TAGS)
 
@@ -70,7 +73,7 @@ def make_features():
     def whole(values):
         return random.choice(np.array(values, np.int64), NUM_ROWS)
 
-    return {
+    features = {
         "age": random.uniform(10, 60, NUM_ROWS).astype(np.float32),
         "pair": random.normal(size=(NUM_ROWS, 2)).astype(np.float32),
         "color": text(["red", "green", "blue", "mauve", ""]),
@@ -80,6 +83,7 @@ def make_features():
         "rank": whole([0, 1, 2, 3, 4, 5, 77, -1]),
         "tags": text(["x", "y", "z", ""], (NUM_ROWS, 3)),
     }
+    return {**features, **{odd: features[name] for name, odd in ODD_NAMES.items()}}
 
 
 def make_plan(kind="wide_deep", head=None, wide=WIDE, deep=DEEP, optimizers=None, **network):
@@ -174,19 +178,29 @@ def assert_same_answers(expected, found):
             np.testing.assert_allclose(found[name], value, rtol=TOLERANCE, atol=TOLERANCE)
 
 
-POISSON = p.Head("poisson", 1, None, "sum_over_batch_size", None)
+def of_few(kind="wide_deep", head=None, **network):
+    return make_plan(kind, head, FEW, (AGE, embedded(CITY)), **network)
+
+
+ODD_NAMES = {"age": "Age (years)", "color": "a/b", "city": 'ü "x"'}
+
+
+def with_odd_names(plan):
+    inputs = (feature._replace(name=ODD_NAMES[feature.name]) for feature in plan.inputs)
+    derived = (d.Renamed(name, odd) for name, odd in ODD_NAMES.items())
+    return plan._replace(inputs=tuple(inputs), derived=tuple(derived))
+
+
 CASES = {
-    "every column": make_plan(),
+    "odd names": with_odd_names(of_few()),
     "baseline": make_plan("baseline"),
-    "linear": make_plan("linear", p.Head("binary", 1, ("no", "yes"), "sum", None)),
-    "linear mean": make_plan("linear")._replace(wide_combiner="mean"),
-    "default id": make_plan("linear", wide=(DEFAULTED,)),
-    "dnn": make_plan("dnn", p.Head("multiclass", 4, tuple("abcd"), "sum", None)),
-    "batch norm": make_plan("dnn", batch_norm=True, activation="tanh"),
-    "wide multiclass": make_plan(head=p.Head("multiclass", 3, None, "sum", None)),
-    "regression": make_plan(head=p.Head("regression", 1, None, "sum_over_batch_size", None)),
-    "multilabel": make_plan("dnn", p.Head("multilabel", 3, tuple("xyz"), "sum", None)),
-    "poisson": make_plan("linear", POISSON, wide=(BUCKETS, COLOR)),
+    "linear mean": make_plan("linear", wide=(TAGS, PAIR, DEFAULTED))._replace(wide_combiner="mean"),
+    "dnn": of_few("dnn", p.Head("multiclass", 4, tuple("abcd"), "sum", None)),
+    "batch norm": of_few("dnn", batch_norm=True, activation="tanh"),
+    "wide multiclass": of_few(head=p.Head("multiclass", 3, None, "sum", None)),
+    "regression": of_few(head=p.Head("regression", 1, None, "sum_over_batch_size", None)),
+    "multilabel": of_few("dnn", p.Head("multilabel", 3, tuple("xyz"), "sum", None)),
+    "poisson": of_few("linear", p.Head("poisson", 1, None, "sum_over_batch_size", None)),
 }
 
 
@@ -198,6 +212,13 @@ def test_answers_are_the_estimators(case, tmp_path):
     converted = convert(plan, tmp_path)
     assert converted.notes == []
     assert_same_answers(predict(built, features), answers_of(converted.model, features))
+
+
+def test_odd_names_become_what_the_trainer_makes_of_them():
+    from trainer.features import name_feature
+
+    for name in ("age", "a.b-c_1", "Page kind", "", *ODD_NAMES.values()):
+        assert p.safe_name(name) == name_feature(name)
 
 
 @pytest.mark.parametrize("kind", ["linear", "dnn", "wide_deep"])
@@ -232,10 +253,13 @@ print(json.dumps([name for name in sys.modules if name.startswith("estimator_bri
 
 
 @needs_keras_3
-def test_file_loads_without_us_or_custom_classes(tmp_path):
-    plan = make_plan()
+def test_every_column_in_a_file_that_loads_without_us_or_custom_classes(tmp_path):
+    plan = make_plan(head=p.Head("binary", 1, ("no", "yes"), "sum", None))
     built, features = train(plan, tmp_path)
     converted = convert(plan, tmp_path)
+    assert converted.notes == []
+    expected = predict(built, features)
+    assert_same_answers(expected, answers_of(converted.model, features))
     path, rows, logits = (str(tmp_path / name) for name in ("m.keras", "rows.npz", "logits.npy"))
     converted.model.save(path)
     np.savez(rows, **features)
@@ -248,8 +272,8 @@ def test_file_loads_without_us_or_custom_classes(tmp_path):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads(done.stdout.splitlines()[-1]) == []
-    expected = predict(built, features)["logits"]
-    np.testing.assert_allclose(np.load(logits), expected, rtol=TOLERANCE, atol=TOLERANCE)
+    found = np.load(logits)
+    np.testing.assert_allclose(found, expected["logits"], rtol=TOLERANCE, atol=TOLERANCE)
 
 
 @needs_keras_3

@@ -42,29 +42,48 @@ def relu(x):
     return x * 0.5
 
 
-ACTIVATIONS = {
-    "partial": lambda tf: functools.partial(tf.nn.leaky_relu, alpha=0.3),
-    "lambda": lambda tf: lambda x: tf.nn.relu(x) * 1.5,
-    "misnomer": lambda tf: relu,
-    "string": lambda tf: "tanh",
-    "none": lambda tf: None,
-    "wider": lambda tf: tf.compat.v1.nn.crelu,
-    "swish": lambda tf: tf.nn.swish,
-}
+def activations(tf):
+    return {
+        "partial": functools.partial(tf.nn.leaky_relu, alpha=0.3),
+        "lambda": lambda x: tf.nn.relu(x) * 1.5,
+        "misnomer": relu,
+        "string": "tanh",
+        "none": None,
+        "wider": tf.compat.v1.nn.crelu,
+        "swish": tf.nn.swish,
+    }
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
-def test_any_activation_function(name, tmp_path):
+def make_dnn(tf, activation, folder):
+    return tf.estimator.DNNClassifier(
+        [4, 3],
+        make_deep(tf),
+        activation_fn=activation,
+        model_dir=str(folder),
+        optimizer=lambda: tf.keras.optimizers.legacy.SGD(0.001),
+    )
+
+
+def test_any_activation_function(tmp_path):
+    import keras
+
+    from estimator_bridge import tf
+
+    values = np.linspace(-3, 3, 32, dtype=np.float32).reshape(8, 4)
+    for name, given in activations(tf).items():
+        found = convert_plan(make_dnn(tf, given, tmp_path)).network.activation
+        room = {"keras": keras, "layers": keras.layers, "ops": keras.ops, "x": values}
+        if found.isidentifier():
+            found = f'keras.activations.get("{found}")(x)'
+        expected = tf.keras.activations.get(given)(values)
+        np.testing.assert_allclose(eval(found, room), expected, atol=1e-6, err_msg=name)
+
+
+def test_an_activation_function_that_makes_a_layer_wider(tmp_path):
     from estimator_bridge import tf
 
     features, labels = make_rows()
-    built = tf.estimator.DNNClassifier(
-        [4, 3],
-        make_deep(tf),
-        activation_fn=ACTIVATIONS[name](tf),
-        model_dir=str(tmp_path),
-        optimizer=lambda: tf.keras.optimizers.legacy.SGD(0.001),
-    )
+    built = make_dnn(tf, activations(tf)["wider"], tmp_path)
     train(tf, built, features, labels)
     plan, converted = convert(built)
     assert assert_same(built, converted, plan, features, labels, steps=20) < 1e-5

@@ -4,7 +4,7 @@ import importlib.metadata
 
 import numpy as np
 import pytest
-from conversions import convert
+from conversions import convert, train_keras
 
 KERAS = importlib.metadata.version("keras")
 pytestmark = pytest.mark.skipif(
@@ -118,12 +118,7 @@ def test_recurrent_estimators(name, tmp_path):
             assert (found[key].numpy() == value).all()
     batches = np.arange(200 * 8).reshape(200, 8) % NUM_ROWS
     losses, _ = train_on(built, path, rows, batches, rows.sparse)
-    mine = []
-    for batch in batches:
-        converted.model.reset_metrics()
-        inputs = {key: tf.gather(value, batch) for key, value in given.items()}
-        target = {"logits": tf.constant(rows.labels[batch].astype(np.float32)[:, None])}
-        mine.append(float(converted.model.train_on_batch(inputs, target)))
+    mine = train_keras(converted, plan, given, rows.labels, batches)
     assert compare_losses(losses, mine)["max_relative"] < 1e-5
 
 

@@ -37,13 +37,14 @@ def train(tf, built, features, labels, sparse=()):
     return built.train(input_fn)
 
 
-def convert(built, **options):
+def convert(built, checkpoint=None, **options):
+    """(plan, converted model) of an Estimator and its newest checkpoint, or another one."""
     from estimator_bridge.convert.build import build_model
     from estimator_bridge.convert.canned import Loaded, describe_estimator
     from estimator_bridge.convert.checkpoint import open_checkpoint
     from estimator_bridge.convert.emit import write_module
 
-    checkpoint = open_checkpoint(built.model_dir)
+    checkpoint = open_checkpoint(str(checkpoint or built.model_dir))
     plan = describe_estimator(Loaded(built, "test:build"), checkpoint.step, **options)
     return plan, build_model(plan, write_module(plan, "a test"), checkpoint)
 
@@ -69,13 +70,20 @@ def assert_same(built, converted, plan, features, labels, sparse=(), steps=200):
             assert (found[name].numpy() == value).all(), name
     batches = np.arange(steps * 16).reshape(steps, 16) % NUM_ROWS
     losses, _ = train_on(built, path, rows, batches, sparse)
-    model = converted.model
+    mine = train_keras(converted, plan, given, labels, batches)
+    return compare_losses(losses, mine)["max_relative"]
+
+
+def train_keras(converted, plan, given, labels, batches):
+    """The loss of each step of the Keras model, before that step."""
+    from estimator_bridge import tf
+
+    model, losses = converted.model, []
     if hasattr(converted.module, "use_estimator_updates"):
         model = converted.module.use_estimator_updates(model)
-    mine = []
     for batch in batches:
         model.reset_metrics()
         target = {plan.head.target: tf.constant(labels[batch].astype(np.float32)[:, None])}
         inputs = {name: tf.gather(value, batch) for name, value in given.items()}
-        mine.append(float(model.train_on_batch(inputs, target)))
-    return compare_losses(losses, mine)["max_relative"]
+        losses.append(float(model.train_on_batch(inputs, target)))
+    return losses
