@@ -126,7 +126,10 @@ def ask_export(path: str, rows: Rows) -> tuple[dict, float]:
 
     loaded = tf.saved_model.load(path)
     inputs = {name: tf.constant(values) for name, values in rows.features.items()}
-    for name, signature in loaded.signatures.items():
+    # Of several heads each has a predict signature of its own answers: that of all comes first.
+    names = sorted(loaded.signatures, key=lambda name: name.split(":")[-1] != "predict")
+    for name in names:
+        signature = loaded.signatures[name]
         specs = signature.structured_input_signature[1]
         if "predict" in name and set(specs) <= set(inputs) and len(specs) > 0:
             return _ask_batches(tf, signature, {key: inputs[key] for key in specs}, len(rows))
