@@ -13,10 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Optional
 
-from trainer.errors import UserError
 from trainer.storage import layout
 from trainer.storage.addresses import Address
-from trainer.storage.bucket import Bucket, Changed, Conflict, Found, Unavailable, checksum
+from trainer.storage.bucket import Bucket, Changed, Conflict, Found, checksum
 from trainer.storage.claim import Claim
 from trainer.storage.files import read_json, write_json
 
@@ -207,37 +206,47 @@ class Mirror:
         names = [name for name in layout.list_names(self.folder) if self._mine(name)]
         names = [name for name in names if pointed or name != layout.POINTER]
         names = [name for name in names if layout.is_settled(name, newest)]
-        changed = {}
-        for name in sorted(names, key=lambda name: (layout.rank(name), name)):
-            status = pointed if name == layout.POINTER else (self.folder / name).stat()
-            known = self._known.get(name)
-            if known is None or known[1:] != (status.st_size, status.st_mtime_ns):
-                changed[name] = status
+
+        def status_of(name):
+            return pointed if name == layout.POINTER else (self.folder / name).stat()
+
+        changed = [
+            name
+            for name in sorted(names, key=lambda name: (layout.rank(name), name))
+            if self._has_changed(name, status_of(name))
+        ]
+        first = []
+        if not text and layout.POINTER in self._known and self._mine(layout.POINTER):
+            # The job begins anew: nothing new may be taken for part of what was there.
+            first = [layout.POINTER]
         # A pointer goes before what it points to.
         gone = [
             name
-            for name in sorted({*self._known} - {*names}, key=layout.rank, reverse=True)
+            for name in sorted({*self._known} - {*names, *first}, key=layout.rank, reverse=True)
             if self._mine(name) and not (self.folder / name).exists()
         ]
-        begins_anew = not text and layout.POINTER in self._known and self._mine(layout.POINTER)
-        if not changed and not gone and not begins_anew:
+        if not (first or changed or gone):
             return 0
         if self.claim is not None:
             self.claim.hold()
-        if begins_anew:
-            # Nothing new may be taken for part of what was there.
-            self._remove_stored(layout.POINTER)
-        for name, status in changed.items():
+        for name in first:
+            self._remove_stored(name)
+        for name in changed:
+            # As it is by now: others were stored meanwhile.
+            status = status_of(name)
             if name == layout.POINTER:
                 self._upload(name, io.BytesIO(self._outward(text)), status)
             else:
                 with self._open(name) as stream:
                     self._upload(name, stream, status)
-        gone = [name for name in gone if name in self._known]
         for name in gone:
             self._remove_stored(name)
         self._save_memory()
-        return len(changed) + len(gone) + begins_anew
+        return len(first) + len(changed) + len(gone)
+
+    def _has_changed(self, name: str, status: Any) -> bool:
+        known = self._known.get(name)
+        return known is None or known[1:] != (status.st_size, status.st_mtime_ns)
 
     def _outward(self, text: str) -> bytes:
         return text.replace(str(self.folder), str(self.address).rstrip("/")).encode("utf-8")
@@ -308,89 +317,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink()
-
-
-class Keeper:
-    """Stores and fetches in a thread of its own, every few seconds.
-
-    Args:
-        mirror: what to keep alike.
-        pushes, pulls: whether this process stores, and fetches.
-        say: takes a line for people.
-        stop: called once when the job must end: another writer is at work.
-        secs: between two looks.
-    """
-
-    def __init__(
-        self,
-        mirror: Mirror,
-        pushes: bool,
-        pulls: bool,
-        say: Callable[[str], None],
-        stop: Callable[[], None],
-        secs: float = 2.0,
-    ):
-        self.mirror = mirror
-        self.error: Optional[UserError] = None
-        self._pushes, self._pulls = pushes, pulls
-        self._say, self._stop, self._secs = say, stop, secs
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
-        self._is_behind = False
-        self._followed: list[Mirror] = []
-
-    def follow(self, mirror: Mirror) -> None:
-        """Stores another mirror of the same folder too."""
-        self._followed.append(mirror)
-
-    def start(self) -> None:
-        """Begins."""
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._ended.wait(self._secs):
-            try:
-                self.synchronize()
-                self._is_behind = False
-            except Unavailable as error:
-                if not self._is_behind:
-                    self._say(f"warning: {error}; training goes on, and storing is tried again")
-                self._is_behind = True
-            except UserError as error:
-                self.error = error
-                self._stop()
-                return
-
-    def synchronize(self) -> None:
-        """Stores and fetches now.
-
-        Raises:
-            UserError: the bucket cannot be read or written.
-        """
-        if self._pushes:
-            for mirror in [self.mirror, *self._followed]:
-                mirror.push()
-        if self._pulls:
-            self.mirror.pull()
-
-    def end(self) -> None:
-        """Ends the thread, and stores what is left.
-
-        Raises:
-            UserError: it cannot be stored; says where it is.
-        """
-        self._ended.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        if self.error is None and self._pushes:
-            try:
-                for mirror in [self.mirror, *self._followed]:
-                    mirror.push()
-                if self.mirror.claim is not None:
-                    self.mirror.claim.release()
-            except UserError as error:
-                self.error = error
-        if self.error is not None:
-            raise UserError(
-                f"{self.error}; what is not stored there is in {self.mirror.folder}"
-            ) from self.error

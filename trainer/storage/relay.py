@@ -15,7 +15,7 @@ from typing import Any
 from trainer.errors import UserError
 from trainer.storage import layout
 from trainer.storage.bucket import Bucket, Changed, Found
-from trainer.storage.mirror import Keeper
+from trainer.storage.keeper import Keeper
 
 # An object may be written once a second at most.
 RELAY_SECS = 3.0

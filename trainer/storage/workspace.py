@@ -16,7 +16,8 @@ from trainer.storage import layout
 from trainer.storage.addresses import is_remote, parse_address
 from trainer.storage.claim import Claim
 from trainer.storage.data import Settings
-from trainer.storage.mirror import Keeper, Mirror
+from trainer.storage.keeper import Keeper
+from trainer.storage.mirror import Mirror
 from trainer.storage.relay import Relay
 
 LOCK = "lock"

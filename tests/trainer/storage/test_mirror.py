@@ -9,7 +9,8 @@ from trainer.storage import layout
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Conflict
 from trainer.storage.claim import Claim
-from trainer.storage.mirror import Keeper, Mirror
+from trainer.storage.keeper import Keeper
+from trainer.storage.mirror import Mirror
 
 ADDRESS = Address("a-bucket", "jobs/x")
 
@@ -291,6 +292,24 @@ def test_an_evaluator_fetches_checkpoints_and_stores_exports(machine, cloud):
     evaluator.push()
     chief.push()
     assert b"the chief" in cloud.read("jobs/x/export/best/best.json")
+
+
+def test_a_file_that_is_replaced_while_others_are_stored_is_stored_whole(
+    machine, cloud, monkeypatch
+):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    _write(one.folder, **{"tuning.json": "a long text"})
+    upload = Bucket.upload
+
+    def slow_upload(self, stream, size, name, generation):
+        if name.endswith("10.index"):
+            _write(one.folder, **{"tuning.json": "short"})
+        return upload(self, stream, size, name, generation)
+
+    monkeypatch.setattr(Bucket, "upload", slow_upload)
+    assert one.push() == 5 and one.push() == 0
+    assert cloud.read("jobs/x/tuning.json") == b"short"
 
 
 def test_a_file_that_vanishes_while_it_is_stored_is_looked_for_again(machine, cloud, monkeypatch):
