@@ -101,18 +101,15 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
         super().__init__(model_fn, model_dir=model_dir, config=config)
 
     def _training(self, solver, inputs, max_sweeps):
-        on_rows = tf.get_variable("on_rows", [], tf.bool, tf.ones_initializer(), trainable=False)
-        sweeps = tf.get_variable(
-            "completed_sweeps", [], tf.int32, tf.zeros_initializer(), trainable=False
-        )
+        def state(name, shape, dtype, start):
+            # A resource: a branch changes `on_rows` while others may still look at which one to
+            # take, and 1.x's plain variables have no values but the one that is changed.
+            return tf.get_variable(name, shape, dtype, start, trainable=False, use_resource=True)
+
+        on_rows = state("on_rows", [], tf.bool, tf.ones_initializer())
+        sweeps = state("completed_sweeps", [], tf.int32, tf.zeros_initializer())
         seen = [
-            tf.get_variable(
-                f"processed_{side.name}s",
-                [side.size],
-                tf.bool,
-                tf.zeros_initializer(),
-                trainable=False,
-            )
+            state(f"processed_{side.name}s", [side.size], tf.bool, tf.zeros_initializer())
             for side in solver.sides
         ]
 
