@@ -1,5 +1,7 @@
 """Normalizations of `tf.contrib.layers`."""
 
+import math
+
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import smart_cond
 from tensorflow.python.training import moving_averages
@@ -224,6 +226,29 @@ def layer_norm(
         return collect_named_outputs(outputs_collections, sc.name, outputs)
 
 
+def _beta_and_gamma(inputs, shape, center, scale, initializers, trainable, collections):
+    """The variables `beta` and `gamma`, one value a channel, reshaped; None for one not wanted."""
+    made = []
+    for name, is_wanted, default in (
+        ("beta", center, tf.zeros_initializer()),
+        ("gamma", scale, tf.ones_initializer()),
+    ):
+        values = None
+        if is_wanted:
+            values = layer_variable(
+                name,
+                [math.prod(shape)],
+                inputs.dtype.base_dtype,
+                (initializers or {}).get(name, default),
+                None,
+                trainable,
+                collections,
+            )
+            values = tf.reshape(values, shape)
+        made.append(values)
+    return made
+
+
 @add_arg_scope
 def instance_norm(
     inputs,
@@ -248,22 +273,15 @@ def instance_norm(
         rank = inputs.shape.ndims
         axis = 1 if data_format == "NCHW" else rank - 1
         channels = static_size(inputs, axis, "instance_norm")
-        initializers = param_initializers or {}
-
-        def param(name, default):
-            values = layer_variable(
-                name,
-                [channels],
-                inputs.dtype.base_dtype,
-                initializers.get(name, default),
-                None,
-                trainable,
-                variables_collections,
-            )
-            return tf.reshape(values, [channels] + [1] * (rank - axis - 1))
-
-        beta = param("beta", tf.zeros_initializer()) if center else None
-        gamma = param("gamma", tf.ones_initializer()) if scale else None
+        beta, gamma = _beta_and_gamma(
+            inputs,
+            [channels] + [1] * (rank - axis - 1),
+            center,
+            scale,
+            param_initializers,
+            trainable,
+            variables_collections,
+        )
         axes = [a for a in range(1, rank) if a != axis]
         mean, variance = tf.nn.moments(inputs, axes, keep_dims=True)
         outputs = tf.nn.batch_normalization(inputs, mean, variance, beta, gamma, epsilon)
@@ -317,26 +335,13 @@ def group_norm(
         channels = static_size(inputs, axis, "group_norm")
         if groups > channels or channels % groups:
             raise ValueError(f"{channels} channels cannot be divided into {groups} groups")
-        initializers = param_initializers or {}
-
-        def param(name, default):
-            values = layer_variable(
-                name,
-                [channels],
-                inputs.dtype.base_dtype,
-                initializers.get(name, default),
-                None,
-                trainable,
-                variables_collections,
-            )
-            shape = [1] * (rank + 1)
-            shape[axis : axis + 2] = [groups, channels // groups]
-            return tf.reshape(values, shape)
-
-        beta = param("beta", tf.zeros_initializer()) if center else None
-        gamma = param("gamma", tf.ones_initializer()) if scale else None
-        shape = tf.shape(inputs)
         split = [groups, channels // groups]
+        spread = [1] * (rank + 1)
+        spread[axis : axis + 2] = split
+        beta, gamma = _beta_and_gamma(
+            inputs, spread, center, scale, param_initializers, trainable, variables_collections
+        )
+        shape = tf.shape(inputs)
         grouped = tf.reshape(inputs, tf.concat([shape[:axis], split, shape[axis + 1 :]], 0))
         # The channels of a group are averaged too; axes behind them have moved by one.
         over = [axis + 1, *(one + (one > axis) for one in reduced)]
