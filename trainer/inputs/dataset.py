@@ -215,7 +215,6 @@ def _make_input_fn(source, schema, make_groups: Callable[[], Iterator[Group]]):
             source.error = error
             raise
 
-    @tf.autograph.experimental.do_not_convert
     def split(arrays, rows):
         """A group's columns [batches, rows]: text out of its words."""
         columns = {}
@@ -233,22 +232,24 @@ def _make_input_fn(source, schema, make_groups: Callable[[], Iterator[Group]]):
         for name, kind in kinds.items()
     }
 
-    def input_fn():
+    def build():
         groups = tf.data.Dataset.from_generator(
             generate, output_signature=(specs, tf.TensorSpec([], tf.int32))
         )
-        return without_tuning(groups.map(split).prefetch(1).unbatch().prefetch(4))
+        return groups.map(split).prefetch(1).unbatch().prefetch(4)
 
-    return input_fn
+    return as_built(build)
 
 
-def without_tuning(dataset: Any) -> Any:
-    """A dataset whose stages are as they were built.
+def as_built(build: Callable[[], Any]) -> Callable[[], Any]:
+    """An input_fn of the dataset that `build` returns, whose stages stay as they are written.
 
     TensorFlow's tuner has nothing to choose in ours, and its thread, which looks at them less and
     less often, may keep a session from closing until it looks again (seen: 4 to 5 seconds after
-    5 seconds of training, TensorFlow 2.15.1).
+    5 seconds of training, TensorFlow 2.15.1). AutoGraph has nothing to translate, and would take a
+    tenth of a second or two to find that out.
     """
     options = tf.data.Options()
     options.autotune.enabled = False
-    return dataset.with_options(options)
+    build = tf.autograph.experimental.do_not_convert(build)
+    return lambda: build().with_options(options)

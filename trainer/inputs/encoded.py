@@ -10,7 +10,7 @@ from trainer.encoding import IDS, NUMBERS
 from trainer.errors import UserError
 from trainer.inputs.cache import CacheFolder, Entry, Writer
 from trainer.inputs.cache_key import build_key
-from trainer.inputs.dataset import RowSource, without_tuning
+from trainer.inputs.dataset import RowSource, as_built
 from trainer.inputs.records import ROWS, Records
 from trainer.inputs.shuffle import FILE, Chunk, Epochs, Group, Taker, Window, cut_groups
 from trainer.schema import Schema
@@ -190,10 +190,6 @@ def _make_input_fn(
             rows.error = error
             raise
 
-    # Plain graph code; to find that out, AutoGraph takes a tenth of a second and more.
-    as_written = tf.autograph.experimental.do_not_convert
-
-    @as_written
     def finish(arrays):
         """What the model takes: labels of classes as text, where the files have text."""
         columns = {IDS: arrays[IDS], NUMBERS: arrays[NUMBERS]}
@@ -214,15 +210,13 @@ def _make_input_fn(
         if is_stacked:
             if begin_preparing is not None:
                 prepare = begin_preparing()
-                groups = groups.map(
-                    as_written(lambda features, labels: (prepare(features, labels), labels))
-                )
+                groups = groups.map(lambda features, labels: (prepare(features, labels), labels))
             return groups.prefetch(2)
         groups = groups.prefetch(1)
         if layout.num_fields and layout.num_numbers:
             return groups.unbatch().prefetch(4)
         # unbatch crashes the process on tensors of no elements (TensorFlow 2.15.1 to 2.21.0).
         slices = tf.data.Dataset.from_tensor_slices
-        return groups.flat_map(as_written(lambda *group: slices(group))).prefetch(4)
+        return groups.flat_map(lambda *group: slices(group)).prefetch(4)
 
-    return lambda: without_tuning(build())
+    return as_built(build)

@@ -143,9 +143,10 @@ def _frame(inner: Any, schema: Schema, receiver: str, ours: bool):
         an Estimator of the same model_dir, configuration and initial values.
     """
 
-    # Of our models AutoGraph would translate half a second long what is plain graph code.
-    as_written = tf.autograph.experimental.do_not_convert
-    build = as_written(inner.model_fn) if ours else inner.model_fn
+    build = inner.model_fn
+    if ours:
+        # Plain graph code, which AutoGraph would take half a second to look through.
+        build = tf.autograph.experimental.do_not_convert(build)
 
     def model_fn(features, labels, mode, config):
         seen = features
