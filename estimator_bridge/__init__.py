@@ -15,8 +15,9 @@ import threading
 
 from . import versions
 from .errors import BridgeError
-from .importing import ModuleSupplier, call_when_imported
+from .importing import ModuleSupplier, around_import, call_when_imported
 from .logs import hide_deprecations_unless_told, set_verbosity
+from .quick import quickly
 
 __all__ = ["BridgeError", "estimator", "install", "set_verbosity", "tf"]
 
@@ -52,6 +53,9 @@ def install() -> None:
                 "Install it: pip install --no-deps tensorflow-estimator==2.15.0"
             )
         _prepare(versions.parse(version))
+        for package in ("tensorflow", "tf_keras", "keras"):
+            if package not in sys.modules:
+                around_import(package, quickly)
         call_when_imported("tensorflow", _complete)
         _installed = True
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Optional
 
 import estimator_bridge
+from estimator_bridge.quick import quickly
 from trainer import cluster as cluster_lib
 from trainer import config as config_lib
 from trainer import disk, flags, processes, storage
@@ -15,7 +16,6 @@ from trainer import schema as schema_lib
 from trainer import service as service_lib
 from trainer.console import Console
 from trainer.errors import USER_ERROR_STATUS, JobEnded, UserError
-from trainer.importing import quickly
 from trainer.models import memory
 from trainer.signals import Interrupted, SignalWatch
 from trainer.storage import workspace

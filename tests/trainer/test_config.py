@@ -58,6 +58,9 @@ def test_values_are_frozen():
         ("data.delimiter", ";", ";"),
         ("export.exporters", "", ()),
         ("export.exporters", "latest,final", ("latest", "final")),
+        ("data.cache", "False", "off"),
+        ("data.cache", "on", "auto"),
+        ("data.cache", "./false", "./false"),
     ],
 )
 def test_text_becomes_the_type(name, text, value):
@@ -68,6 +71,7 @@ def test_text_becomes_the_type(name, text, value):
 def test_unquoted_yes_and_no_of_yaml_are_a_header_choice(tmp_path):
     assert load_config(_file(tmp_path, "data: {header: yes}"), {}).data.header == "yes"
     assert load_config(_file(tmp_path, "data: {header: no}"), {}).data.header == "no"
+    assert load_config(_file(tmp_path, "data: {cache: off}"), {}).data.cache == "off"
 
 
 def test_a_section_of_which_all_is_commented_out_is_empty(tmp_path):

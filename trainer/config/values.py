@@ -29,9 +29,18 @@ def yes_or_no(value: Any) -> Any:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
 
+_SWITCHES = {
+    **dict.fromkeys(("true", "yes", "on", "auto"), "auto"),
+    **dict.fromkeys(("false", "no", "off", "none"), "off"),
+}
+
+
 def auto_or_off(value: Any) -> Any:
-    # As above: on and off.
-    return {True: "auto", False: "off"}[value] if isinstance(value, bool) else value
+    """The path that a switch may also be; a folder of such a name is ./false."""
+    # YAML reads an unquoted on or off as a boolean.
+    if isinstance(value, (bool, str)):
+        return _SWITCHES.get(str(value).strip().lower(), value)
+    return value
 
 
 def check_delimiter(value: Any) -> Any:

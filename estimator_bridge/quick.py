@@ -1,0 +1,107 @@
+"""A quicker import of TensorFlow and Keras: what is loaded with them, and how."""
+
+import contextlib
+import gc
+import importlib
+import importlib.machinery
+import sys
+import threading
+import types
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["quickly"]
+
+_lock = threading.RLock()
+_depth = 0
+
+
+@contextlib.contextmanager
+def quickly() -> Iterator[None]:
+    """Within it modules are imported, which takes less time than outside.
+
+    TensorFlow's modules are some 300,000 objects. While they come to be, the garbage collector
+    would look through them again and again, and after that at every full collection of the run:
+    it is off meanwhile, and then told to leave them alone.
+
+    TensorFlow's Keras loads pandas and SciPy wherever they are installed (1.2 s of 7 on the machine
+    where this was measured), for a few functions that hardly any program calls. It is given stands
+    in for them, which import the package when something of it is asked for. Nothing else sees one:
+    after this, `import pandas` imports pandas.
+    """
+    global _depth
+    with _lock:
+        _depth += 1
+        was_on = gc.isenabled()
+        gc.disable()
+        if _depth == 1:
+            _defer_pandas()
+            _defer_scipy()
+    try:
+        yield
+    finally:
+        with _lock:
+            _depth -= 1
+            if _depth == 0:
+                _remove("pandas")
+                _remove("scipy")
+                gc.freeze()
+            if was_on:
+                gc.enable()
+
+
+def _defer_pandas() -> None:
+    if "pandas" not in sys.modules:
+        _defer("pandas", None)
+
+
+def _defer_scipy() -> None:
+    """Keras asks for `linalg` and `ndimage`, and for one function of `sparse`."""
+    if "scipy" in sys.modules:
+        return
+    scipy = _defer("scipy", None)
+    if scipy is None:
+        return
+    # Whoever imports another part of it gets that part.
+    scipy.__path__ = scipy.__spec__.submodule_search_locations
+    for name in ("linalg", "ndimage", "sparse"):
+        setattr(scipy, name, _defer(f"scipy.{name}", scipy.__path__))
+    scipy.sparse.__path__ = scipy.sparse.__spec__.submodule_search_locations
+    scipy.sparse.issparse = _issparse
+
+
+def _issparse(value: Any) -> bool:
+    return importlib.import_module("scipy.sparse").issparse(value)
+
+
+def _defer(name: str, path: Any) -> Any:
+    spec = importlib.machinery.PathFinder.find_spec(name, path)
+    if spec is None:
+        return None
+    sys.modules[name] = _Deferred(spec)
+    return sys.modules[name]
+
+
+def _remove(package: str) -> None:
+    """Takes the stands in for a package and its parts out of what is imported."""
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, _Deferred) and name.partition(".")[0] == package:
+            del sys.modules[name]
+
+
+class _Deferred(types.ModuleType):
+    """A module that is imported when something of it is asked for.
+
+    importlib's own LazyLoader imports it at the next `import` already, from Python 3.12 on.
+    """
+
+    def __init__(self, spec: Any):
+        super().__init__(spec.name)
+        self.__spec__ = spec
+        self.__file__ = spec.origin
+
+    def __getattr__(self, attribute: str) -> Any:
+        # Called for what is not there, and so for nearly all that the module has.
+        with _lock:
+            _remove(self.__name__.partition(".")[0])
+        return getattr(importlib.import_module(self.__name__), attribute)
