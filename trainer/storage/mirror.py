@@ -6,7 +6,9 @@ and what is gone here is removed there last. So whoever reads the bucket, or is 
 another machine with an empty disk, never meets half a checkpoint.
 """
 
+import contextlib
 import io
+import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -193,7 +195,7 @@ class Mirror:
                 try:
                     return self._store()
                 except FileNotFoundError:
-                    # Training has removed an old checkpoint meanwhile: look again.
+                    # Training has removed something meanwhile: look again.
                     continue
             return 0
 
@@ -207,13 +209,12 @@ class Mirror:
         names = [name for name in names if pointed or name != layout.POINTER]
         names = [name for name in names if layout.is_settled(name, newest)]
 
-        def status_of(name):
-            return pointed if name == layout.POINTER else (self.folder / name).stat()
-
         changed = [
             name
             for name in sorted(names, key=lambda name: (layout.rank(name), name))
-            if self._has_changed(name, status_of(name))
+            if self._has_changed(
+                name, pointed if name == layout.POINTER else (self.folder / name).stat()
+            )
         ]
         first = []
         if not text and layout.POINTER in self._known and self._mine(layout.POINTER):
@@ -227,18 +228,28 @@ class Mirror:
         ]
         if not (first or changed or gone):
             return 0
-        if self.claim is not None:
-            self.claim.hold()
-        for name in first:
-            self._remove_stored(name)
-        for name in changed:
-            # As it is by now: others were stored meanwhile.
-            status = status_of(name)
-            if name == layout.POINTER:
-                self._upload(name, io.BytesIO(self._outward(text)), status)
-            else:
-                with self._open(name) as stream:
-                    self._upload(name, stream, status)
+        with contextlib.ExitStack() as held:
+            # Training may remove checkpoints faster than they are stored: what is open stays.
+            checkpoints = {
+                name: held.enter_context(self._open(name))
+                for name in changed
+                if layout.CHECKPOINT.fullmatch(name)
+            }
+            if self.claim is not None:
+                self.claim.hold()
+            for name in first:
+                self._remove_stored(name)
+            for name in changed:
+                if name == layout.POINTER:
+                    self._upload(name, io.BytesIO(self._outward(text)), pointed)
+                elif name in checkpoints:
+                    stream = checkpoints[name]
+                    self._upload(name, stream, os.fstat(stream.fileno()))
+                else:
+                    # As it is by now: others were stored meanwhile.
+                    status = (self.folder / name).stat()
+                    with self._open(name) as stream:
+                        self._upload(name, stream, status)
         for name in gone:
             self._remove_stored(name)
         self._save_memory()

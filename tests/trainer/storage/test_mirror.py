@@ -312,20 +312,43 @@ def test_a_file_that_is_replaced_while_others_are_stored_is_stored_whole(
     assert cloud.read("jobs/x/tuning.json") == b"short"
 
 
-def test_a_file_that_vanishes_while_it_is_stored_is_looked_for_again(machine, cloud, monkeypatch):
+def test_a_job_whose_checkpoints_vanish_faster_than_they_are_stored_is_stored(
+    machine, cloud, monkeypatch
+):
     one = machine("one")
     _checkpoint(one.folder, 10)
+    step, upload = 10, Bucket.upload
+
+    def slow_upload(self, stream, size, name, generation):
+        nonlocal step
+        step += 10
+        _checkpoint(one.folder, step)
+        return upload(self, stream, size, name, generation)
+
+    monkeypatch.setattr(Bucket, "upload", slow_upload)
+    for _ in range(3):
+        newest = step
+        assert one.push() > 0
+        assert f"ckpt-{newest}" in cloud.read("jobs/x/checkpoint").decode()
+        for suffix in ("data-00000-of-00001", "index", "meta"):
+            content = cloud.read(f"jobs/x/model.ckpt-{newest}.{suffix}")
+            assert content.decode() == f"{newest} {suffix}"
+
+
+def test_a_file_that_vanishes_while_others_are_stored_is_passed_over(machine, cloud, monkeypatch):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    _write(one.folder, **{"tuning.json": "{}"})
     upload = Bucket.upload
 
     def slow_upload(self, stream, size, name, generation):
-        if name.endswith("10.data-00000-of-00001"):
-            _checkpoint(one.folder, 20)
+        (one.folder / "tuning.json").unlink(missing_ok=True)
         return upload(self, stream, size, name, generation)
 
     monkeypatch.setattr(Bucket, "upload", slow_upload)
     one.push()
-    one.push()
-    assert cloud.names("jobs/x/model") == [
-        f"jobs/x/model.ckpt-20.{suffix}" for suffix in ("data-00000-of-00001", "index", "meta")
+    assert cloud.names("jobs/x/") == [
+        "jobs/x/checkpoint",
+        *(f"jobs/x/model.ckpt-10.{end}" for end in ("data-00000-of-00001", "index", "meta")),
     ]
     assert os.stat(one.folder / "checkpoint").st_size == len(cloud.read("jobs/x/checkpoint"))
