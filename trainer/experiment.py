@@ -83,6 +83,8 @@ def _run(config, console, watch, steps: Optional[int] = None) -> str:
     metric = config.export.best_metric or "loss"
     direction = export.choose_direction(metric, config.export.best_mode)
     ledger, pace = Ledger(config.job_dir), Pace()
+    first = resume.read_step(resume.latest_checkpoint(config.job_dir))
+    ledger.go_on_from(first)
     stop = EarlyStop(config.stop, config.stop.metric or metric, direction, ledger.read("eval"))
     saving = experiment.built.config
     progress = TrainingHook(
@@ -113,7 +115,6 @@ def _run(config, console, watch, steps: Optional[int] = None) -> str:
         hooks=(InterruptHook(watch, config.job_dir, training=False), *eval_spec.hooks),
         exporters=(EvaluationRecorder(console, ledger, metric, stop), *eval_spec.exporters),
     )
-    first = resume.read_step(resume.latest_checkpoint(config.job_dir))
     storage.write_text(Path(config.job_dir) / "config.yaml", config_lib.to_yaml(config))
     target = train_spec.max_steps
     console.say(

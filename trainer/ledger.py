@@ -31,11 +31,17 @@ class Ledger:
         with self._path.open("a", encoding="utf-8") as stream:
             stream.write(line + "\n")
 
+    def go_on_from(self, step: int) -> None:
+        """Notes that training goes on from a step: what was seen beyond it is lost with its run."""
+        lines = self.read("train") + self.read("eval")
+        if any(line["step"] > step for line in lines):
+            self.append("resume", step, {})
+
     def read(self, kind: str) -> list[dict[str, Any]]:
         """The lines of a kind, each with "step" and values, in order of step.
 
-        A step that was run twice, before and after a restart, counts as it was the last time; a
-        line that a crash cut short is passed over.
+        A step that was run twice, before and after a restart, counts as it was the last time, and
+        one that was not reached again not at all; a line that a crash cut short is passed over.
         """
         steps: dict[int, dict[str, Any]] = {}
         if self._path.exists():
@@ -44,6 +50,9 @@ class Ledger:
                     record = json.loads(line)
                 except ValueError:
                     continue
-                if record.pop("kind") == kind:
+                said = record.pop("kind")
+                if said == kind:
                     steps[record["step"]] = record
+                elif said == "resume":
+                    steps = {step: steps[step] for step in steps if step <= record["step"]}
         return [steps[step] for step in sorted(steps)]

@@ -182,6 +182,8 @@ def build_plan(
     if cluster.is_distributed:
         evaluating = build_estimator(*parts, build_run_config(config), job.max_steps)
     ledger, pace = Ledger(config.job_dir), Pace()
+    if is_chief:
+        ledger.go_on_from(first)
     early_stop = EarlyStop(
         config.stop, config.stop.metric or job.best_metric, job.direction, ledger.read("eval")
     )

@@ -127,3 +127,17 @@ def test_a_ledger_that_a_crash_cut_short(tmp_path, make):
         stream.write('{"kind": "eval", "st')
     # A step that was run twice counts as it was the last time.
     assert ledger.read("eval") == [{"step": 10, "loss": 0.3}, {"step": 20, "loss": 0.4}]
+
+
+def test_what_a_lost_run_saw_beyond_the_step_that_is_gone_on_from(tmp_path):
+    """A disk is gone, and the bucket has the ledger but not the last checkpoint."""
+    ledger = Ledger(str(tmp_path))
+    for step in (10, 20, 30):
+        ledger.append("train", step, {"loss": 1 / step})
+        ledger.append("eval", step, {"loss": 2 / step})
+    ledger.go_on_from(30)
+    assert len(ledger.read("eval")) == 3
+    ledger.go_on_from(20)
+    ledger.append("eval", 25, {"loss": 0.5})
+    assert ledger.read("train") == [{"step": 10, "loss": 0.1}, {"step": 20, "loss": 0.05}]
+    assert [line["step"] for line in ledger.read("eval")] == [10, 20, 25]

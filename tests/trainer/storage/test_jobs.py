@@ -78,6 +78,7 @@ def test_a_killed_job_goes_on_on_an_empty_disk(run_module, start_module, cloud, 
     )
     assert done.returncode == 0, done.stderr
     assert f"resuming at step {stored:,} from {JOB}/model.ckpt-{stored}" in done.stderr
+    assert f"last, step {stored + 300:,}" in done.stdout
     assert f"Summary of {JOB}" in done.stdout and str(tmp_path) not in done.stdout
     names = cloud.names("jobs/first/")
     assert _pointed(cloud) == [stored + 300]
