@@ -1,7 +1,7 @@
 """Runs the tests on every supported TensorFlow, each on a Python of this machine that it has.
 
-    python tools/matrix.py          the suite on the newest and the oldest, the tests marked
-                                    `smoke` on the others
+    python tools/matrix.py          the suite on the newest, without the tests marked `newest` on
+                                    the oldest, the tests marked `smoke` on the others
     python tools/matrix.py --full   the whole suite, with the tests marked `matrix`, on the newest
                                     and the oldest, the tests marked `smoke` or `versions` on the
                                     others
@@ -150,16 +150,18 @@ def run(versions, full, strict):
     return num_failed == 0
 
 
-def _choose_mark(whole, full):
+def _choose_mark(tensorflow, full):
     """Returns pytest's expression for the tests of one version; empty for all."""
-    if whole:
-        return "" if full else "not matrix"
-    return "smoke or versions" if full else "smoke"
+    if tensorflow not in WHOLE_SUITE:
+        return "smoke or versions" if full else "smoke"
+    if full:
+        return ""
+    return "not matrix" if tensorflow == WHOLE_SUITE[0] else "not matrix and not newest"
 
 
 def _run_one(version, installation, full):
     whole = version.tensorflow in WHOLE_SUITE
-    mark = _choose_mark(whole, full)
+    mark = _choose_mark(version.tensorflow, full)
     started = time.monotonic()
     done = installation.result()
     print(f"\n=== {version}", flush=True)
@@ -168,8 +170,7 @@ def _run_one(version, installation, full):
         version.verdict, version.num_failed = "FAILED: could not be installed", 1
         return
     version.test(mark)
-    scope = "the suite" if whole else mark
-    version.verdict += f" ({scope}, {time.monotonic() - started:.0f} s)"
+    version.verdict += f" ({mark or 'all'}, {time.monotonic() - started:.0f} s)"
     if not whole and shutil.disk_usage(ROOT).free < SHORT_OF_DISK_BYTES:
         version.remove()
 

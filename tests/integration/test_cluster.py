@@ -48,6 +48,7 @@ def _run(start_module, shop, job_dir, roles, *flags):
             f"--job_dir={job_dir}",
             "--hidden_units=8",
             "--batch_size=40",
+            "--noexport.verify",
             *flags,
             env={"TF_CONFIG": json.dumps(config)},
         )
@@ -73,11 +74,17 @@ def test_parameter_servers_and_an_evaluator(start_module, shop, tmp_path):
     job = tmp_path / "job"
     roles = ["chief", "worker", "ps", "evaluator"]
     finished = _run(
-        start_module, shop, job, roles, "--train_steps=200", "--run.save_checkpoints_steps=50"
+        start_module,
+        shop,
+        job,
+        roles,
+        "--train_steps=200",
+        "--run.save_checkpoints_steps=50",
+        "--export.verify",
     )
     assert {name: status for name, (status, _, _) in finished.items()} == dict.fromkeys(finished, 0)
     _, summary, said = finished["chief-0"]
-    assert "Summary of" in summary
+    assert "Summary of" in summary and "1 loaded in a fresh process, each answered" in said
     last = int(re.search(r"waiting for the evaluator to evaluate and export step ([\d,]+)", said)
                .group(1).replace(",", ""))  # fmt: skip
     # Each process stops by itself: the last of them may take a step more.
@@ -216,6 +223,7 @@ def _launch(start_module, shop, job, launch_flags, *flags, env=None):
         f"--job_dir={job}",
         "--hidden_units=8",
         "--batch_size=40",
+        "--noexport.verify",
         *flags,
         env=env,
     )
@@ -643,6 +651,7 @@ def _start_role(start_module, shop, job, role, cluster, *flags, run=None, path=R
         f"--job_dir={job}",
         "--hidden_units=8",
         "--batch_size=40",
+        "--noexport.verify",
         *flags,
         env={
             "TF_CONFIG": json.dumps(config),

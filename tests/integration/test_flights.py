@@ -28,7 +28,7 @@ def _train(run_module, data, job_dir, *flags):
     return done, json.loads((job_dir / "metrics.json").read_text())
 
 
-@pytest.mark.smoke
+@pytest.mark.slow
 def test_a_short_run_trains_evaluates_exports_and_answers(run_module, data, tmp_path):
     job_dir = tmp_path / "job"
     _, metrics = _train(run_module, data, job_dir, "--train_steps=60", "--eval.steps=5")

@@ -45,6 +45,7 @@ def _start(start_module, make, cloud, tmp_path, roles, *flags):
             "--job_dir=gs://a-bucket/jobs/c",
             "--model=linear",
             "--batch_size=40",
+            "--noexport.verify",
             *flags,
             env={"TF_CONFIG": json.dumps(config), "TMPDIR": str(disk)},
         )

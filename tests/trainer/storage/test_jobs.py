@@ -35,6 +35,7 @@ def flags(cloud, shop_files):
         "--batch_size=50",
         "--run.log_step_count_steps=20",
         "--storage.patience_secs=20",
+        "--noexport.verify",
     ]
 
 
@@ -73,12 +74,14 @@ def test_a_killed_job_goes_on_on_an_empty_disk(run_module, start_module, cloud, 
         "trainer.task",
         *flags,
         f"--train_steps={stored + 300}",
+        "--export.verify",
         "--run.save_checkpoints_steps=200",
         env=_disk(tmp_path, "two"),
     )
     assert done.returncode == 0, done.stderr
     assert f"resuming at step {stored:,} from {JOB}/model.ckpt-{stored}" in done.stderr
     assert f"last, step {stored + 300:,}" in done.stdout
+    assert "loaded in a fresh process, each answered" in done.stderr
     assert f"Summary of {JOB}" in done.stdout and str(tmp_path) not in done.stdout
     names = cloud.names("jobs/first/")
     assert _pointed(cloud) == [stored + 300]
