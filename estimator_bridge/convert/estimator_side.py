@@ -216,7 +216,9 @@ def train_on(
             built, estimator.Estimator
         )
         make = tf.compat.v1.estimator.Estimator if first_version else estimator.Estimator
-        config = built.config.replace(model_dir=folder, save_checkpoints_steps=10**9)
+        # Nobody reads what it would save.
+        saves = {"save_checkpoints_steps": None, "save_checkpoints_secs": None}
+        config = built.config.replace(model_dir=folder, save_summary_steps=0, **saves)
         copy = make(model_fn=built._model_fn, config=config, params=built.params or None)
 
         def input_fn():

@@ -11,7 +11,7 @@ estimator_bridge.install()
 import tensorflow as tf
 tf.estimator, tf.keras.layers
 assert gc.isenabled() and gc.get_freeze_count() > 100_000
-assert not {name for name in sys.modules if name.startswith(("pandas", "scipy"))}
+assert not {name for name in sys.modules if name.startswith(("pandas", "scipy", "h5py"))}
 
 # What Keras holds is the package where it is used.
 from importlib import import_module
@@ -34,6 +34,13 @@ assert adapter._is_scipy_sparse(csr_matrix([[1.0]])) and not adapter._is_scipy_s
 assert pandas.DataFrame({"a": [1, 2]}).a.sum() == 3
 assert pandas.Series is Series and sys.modules["pandas"] is pandas
 
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+model.save(PATH)
+import h5py
+with h5py.File(PATH) as file:
+    assert "model_weights" in file
+    assert tf.keras.models.load_model(file).count_params() == 3
+
 frame = pandas.DataFrame({"a": [1.0, 2.0]})
 input_fn = tf.compat.v1.estimator.inputs.pandas_input_fn(frame, frame.a, shuffle=False)
 with tf.Graph().as_default():
@@ -43,8 +50,9 @@ print("done")
 """
 
 
-def test_what_is_seldom_used_waits_until_it_is_asked_for():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+def test_what_is_seldom_used_waits_until_it_is_asked_for(tmp_path):
+    program = PROGRAM.replace("PATH", repr(str(tmp_path / "model.h5")))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "done\n", done.stderr
 
 
