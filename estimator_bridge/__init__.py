@@ -52,8 +52,10 @@ def install() -> None:
                 "The package tensorflow-estimator is not installed. "
                 "Install it: pip install --no-deps tensorflow-estimator==2.15.0"
             )
-        _prepare(versions.parse(version))
-        for package in ("tensorflow", "tf_keras", "keras"):
+        installed = versions.parse(version)
+        _prepare(installed)
+        keras = "keras" if installed < versions.ESTIMATOR_REMOVED_IN else "tf_keras"
+        for package in ("tensorflow", keras):
             if package not in sys.modules:
                 around_import(package, quickly)
         call_when_imported("tensorflow", _complete)

@@ -84,7 +84,7 @@ def test_parameter_servers_and_an_evaluator(start_module, shop, tmp_path):
     )
     assert {name: status for name, (status, _, _) in finished.items()} == dict.fromkeys(finished, 0)
     _, summary, said = finished["chief-0"]
-    assert "Summary of" in summary and "1 loaded in a fresh process, each answered" in said
+    assert "Summary of" in summary and "2 loaded in a fresh process, each answered" in said
     last = int(re.search(r"waiting for the evaluator to evaluate and export step ([\d,]+)", said)
                .group(1).replace(",", ""))  # fmt: skip
     # Each process stops by itself: the last of them may take a step more.
