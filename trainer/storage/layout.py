@@ -76,6 +76,12 @@ def pointed_steps(pointer: str) -> list[int]:
     return [int(match.group(1)) for match in found if match]
 
 
+def newest_checkpoints(names: list[str]) -> list[str]:
+    """Those of the names that are checkpoints' files, the newest first."""
+    found = [match for match in map(CHECKPOINT.fullmatch, names) if match]
+    return [match.group() for match in sorted(found, key=lambda m: -int(m.group("step")))]
+
+
 def is_settled(name: str, newest: int) -> bool:
     """Whether a file may be stored when `newest` is the last step that the pointer names.
 

@@ -24,6 +24,8 @@ from trainer.storage.files import read_json, write_json
 # What this machine has last seen in the bucket.
 MEMORY = "mirror.json"
 ATTEMPTS = 5
+# Files; a process may have 1,024 open on most machines.
+MOST_OPEN = 256
 
 
 class Known(NamedTuple):
@@ -232,8 +234,7 @@ class Mirror:
             # Training may remove checkpoints faster than they are stored: what is open stays.
             checkpoints = {
                 name: held.enter_context(self._open(name))
-                for name in changed
-                if layout.CHECKPOINT.fullmatch(name)
+                for name in layout.newest_checkpoints(changed)[:MOST_OPEN]
             }
             if self.claim is not None:
                 self.claim.hold()

@@ -352,3 +352,24 @@ def test_a_file_that_vanishes_while_others_are_stored_is_passed_over(machine, cl
         *(f"jobs/x/model.ckpt-10.{end}" for end in ("data-00000-of-00001", "index", "meta")),
     ]
     assert os.stat(one.folder / "checkpoint").st_size == len(cloud.read("jobs/x/checkpoint"))
+
+
+def test_the_newest_checkpoints_are_held_first(machine, cloud, monkeypatch):
+    """No more files are open than a process may have; the newest checkpoint is whole still."""
+    monkeypatch.setattr("trainer.storage.mirror.MOST_OPEN", 3)
+    names = ["model.ckpt-9.index", "checkpoint", "model.ckpt-10.index", "model.ckpt-10.meta"]
+    assert layout.newest_checkpoints(names) == [names[2], names[3], names[0]]
+    one = machine("one")
+    _checkpoint(one.folder, 9)
+    _checkpoint(one.folder, 10, kept=[9])
+    upload = Bucket.upload
+
+    def slow_upload(self, stream, size, name, generation):
+        if "ckpt-10" in name:
+            for path in one.folder.glob("model.ckpt-10.*"):
+                path.unlink()
+        return upload(self, stream, size, name, generation)
+
+    monkeypatch.setattr(Bucket, "upload", slow_upload)
+    assert one.push() == 7
+    assert cloud.read("jobs/x/model.ckpt-10.index") == b"10 index"
