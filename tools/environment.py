@@ -154,10 +154,8 @@ def _make_venv(home):
 
 
 def _pip(home, *arguments):
-    # -qq leaves errors alone on the screen: a machine's own pip settings warn at length. To compile
-    # all of TensorFlow takes pip as long as the rest; what is imported is compiled then.
+    # -qq leaves errors alone on the screen: a machine's own pip settings warn at length.
     command = [os.path.join(home, "bin", "python"), "-m", "pip", "install", "-qq", "--no-input"]
-    command.append("--no-compile")
     environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")
     if subprocess.run(command + list(arguments), env=environment, stdout=sys.stderr).returncode:
         raise Unfit("pip could not install into {}; its words are above".format(home))
