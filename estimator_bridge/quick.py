@@ -14,6 +14,8 @@ __all__ = ["quickly"]
 
 # Packages of which Keras asks for no part by name.
 _PLAIN = ("pandas", "h5py")
+# Of SciPy it asks for these.
+_PARTS = ("linalg", "ndimage", "sparse")
 
 _lock = threading.RLock()
 _depth = 0
@@ -39,7 +41,7 @@ def quickly() -> Iterator[None]:
         gc.disable()
         if _depth == 1:
             for package in _PLAIN:
-                _defer_plain(package)
+                _defer(package, None)
             _defer_scipy()
     try:
         yield
@@ -54,22 +56,19 @@ def quickly() -> Iterator[None]:
                 gc.enable()
 
 
-def _defer_plain(package: str) -> None:
-    if package not in sys.modules:
-        _defer(package, None)
-
-
 def _defer_scipy() -> None:
     """Keras asks for `linalg` and `ndimage`, and for one function of `sparse`."""
-    if "scipy" in sys.modules:
-        return
     scipy = _defer("scipy", None)
     if scipy is None:
         return
     # Whoever imports another part of it gets that part.
     scipy.__path__ = scipy.__spec__.submodule_search_locations
-    for name in ("linalg", "ndimage", "sparse"):
-        setattr(scipy, name, _defer(f"scipy.{name}", scipy.__path__))
+    parts = {name: _defer(f"scipy.{name}", scipy.__path__) for name in _PARTS}
+    if None in parts.values():
+        # Not the SciPy that is meant here: let Keras see for itself.
+        _remove("scipy")
+        return
+    vars(scipy).update(parts)
     scipy.sparse.__path__ = scipy.sparse.__spec__.submodule_search_locations
     scipy.sparse.issparse = _issparse
 
@@ -79,7 +78,8 @@ def _issparse(value: Any) -> bool:
 
 
 def _defer(name: str, path: Any) -> Any:
-    spec = importlib.machinery.PathFinder.find_spec(name, path)
+    """Puts a stand in for a module that can be imported and has not been, and returns it."""
+    spec = None if name in sys.modules else importlib.machinery.PathFinder.find_spec(name, path)
     if spec is None:
         return None
     sys.modules[name] = _Deferred(spec)

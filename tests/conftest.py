@@ -33,9 +33,9 @@ LONG = (
 )
 
 
-# What TensorFlow's version has no part in, or what the bridge has nothing to supply for on the
-# oldest one: continuous integration has these tests once, on the newest; `make test-matrix`, as
-# `make test` does, has them on both.
+# What TensorFlow's version has no part in, what the bridge has nothing to supply for on the oldest
+# one, and what another test, that is not in this list, shows there too: continuous integration has
+# these tests once, on the newest; `make test-matrix`, as `make test` does, has them on both.
 NEWEST = (
     "tests/trainer/storage/",
     "tests/trainer/vertex/",

@@ -85,3 +85,17 @@ with quickly():
 assert not gc.isenabled()
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_package_of_that_name_without_the_parts_meant_is_left_alone(tmp_path):
+    (tmp_path / "scipy").mkdir()
+    (tmp_path / "scipy" / "__init__.py").write_text("linalg = 1\n")
+    program = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from estimator_bridge.quick import quickly
+with quickly():
+    import scipy
+    assert scipy.linalg == 1 and scipy.__file__.startswith({str(tmp_path)!r})
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
