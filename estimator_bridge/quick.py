@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import importlib
+import importlib.abc
 import importlib.machinery
 import sys
 import threading
@@ -10,7 +11,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["quickly"]
+__all__ = ["hidden", "quickly"]
 
 # Packages of which Keras asks for no part by name.
 _PLAIN = ("pandas", "h5py")
@@ -54,6 +55,35 @@ def quickly() -> Iterator[None]:
                 gc.freeze()
             if was_on:
                 gc.enable()
+
+
+@contextlib.contextmanager
+def hidden(package: str) -> Iterator[bool]:
+    """Within it a top-level package cannot be imported; gives False where it has been already."""
+    with _lock:
+        held = sys.modules.get(package)
+        if held is not None and not isinstance(held, _Deferred):
+            yield False
+            return
+        sys.modules.pop(package, None)
+        wall = _Wall(package)
+        sys.meta_path.insert(0, wall)
+        try:
+            yield True
+        finally:
+            sys.meta_path.remove(wall)
+            if held is not None:
+                sys.modules[package] = held
+
+
+class _Wall(importlib.abc.MetaPathFinder):
+    def __init__(self, package: str):
+        self._package = package
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname == self._package:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        return None
 
 
 def _defer_scipy() -> None:
