@@ -48,6 +48,20 @@ class Encoding(NamedTuple):
     schema: Schema
     statistics: Statistics
 
+    def can_encode(self, features: dict[str, Any]) -> bool:
+        """Whether features, name → anything, are what `encode` takes."""
+        wanted = [features.get(name) for name in self._list_features()]
+        return all(
+            isinstance(each, tf.Tensor)
+            and each.shape.rank in (1, 2)
+            and each.shape[1:] in ([], [1])
+            for each in wanted
+        )
+
+    def _list_features(self) -> list[str]:
+        inputs = [name for field in self.fields for name in _list_inputs(field)]
+        return list(dict.fromkeys([*self.numbers, *inputs]))
+
     def encode(self, features: dict[str, Any]) -> dict[str, Any]:
         """Encodes raw rows within the graph.
 
@@ -59,10 +73,7 @@ class Encoding(NamedTuple):
             "ids": int32 [batch, len(fields)], -1 where the feature columns would see no value;
             "numbers": float32 [batch, len(numbers)].
         """
-        wanted = dict.fromkeys(self.numbers)
-        for field in self.fields:
-            wanted.update(dict.fromkeys(_list_inputs(field)))
-        raw = {name: tf.reshape(features[name], [-1]) for name in wanted}
+        raw = {name: tf.reshape(features[name], [-1]) for name in self._list_features()}
         num_rows = tf.shape(next(iter(raw.values())))[0]
         ids = [tf.cast(self._encode(field, raw), tf.int32) for field in self.fields]
         numbers = [self._normalize(name, raw[name]) for name in self.numbers]

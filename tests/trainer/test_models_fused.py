@@ -5,7 +5,9 @@ import pytest
 
 from estimator_bridge import estimator, tf
 from trainer.errors import UserError
-from trainer.inputs.dataset import make_eval_input_fn, make_train_input_fn
+from trainer.export import make_serving_receiver_fn
+from trainer.features import list_inputs
+from trainer.inputs.dataset import DTYPES, make_eval_input_fn, make_train_input_fn
 from trainer.job import build_source
 from trainer.models import fused_layout
 from trainer.models.build import build_estimator
@@ -13,6 +15,7 @@ from trainer.models.engine import Engine, choose_engine
 from trainer.resume import latest_checkpoint
 from trainer.run import build_run_config
 from trainer.schema import Schema
+from trainer.served import Served
 
 CANNED, FUSED = Engine("canned"), Engine("fused")
 
@@ -93,7 +96,9 @@ def _assert_same_checkpoints(found, wanted, rtol=2e-5):
         name: value.shape for name, value in wanted.items()
     }
     for name, value in wanted.items():
-        np.testing.assert_allclose(found[name], value, rtol=rtol, atol=2e-6, err_msg=name)
+        # An entry of a product of matrices is as exact as the largest that it is made of.
+        atol = max(2e-6, float(np.finfo(np.float32).eps * np.abs(value).max(initial=0)))
+        np.testing.assert_allclose(found[name], value, rtol=rtol, atol=atol, err_msg=name)
 
 
 CASES = {
@@ -190,21 +195,75 @@ def test_a_checkpoint_moves_between_the_engines(bench):
     _assert_same_checkpoints(found, wanted)
 
 
-def test_evaluates_predicts_and_exports_as_the_canned_model(bench):
+@pytest.mark.parametrize("max_small", [fused_layout.MAX_SMALL, 12])
+def test_evaluates_predicts_and_exports_as_the_canned_model(bench, monkeypatch, max_small):
+    monkeypatch.setattr(fused_layout, "MAX_SMALL", max_small)
     job = bench.prepare("colour", model={"type": "wide_deep"}, train={})
     bench.train(job, FUSED, "used", together=5)
     rows = build_source(job, False)
-    results, predictions = [], []
+    receiver_fn = make_serving_receiver_fn(job.schema, job.statistics, "json", ",")
+    results, predictions, exports = [], [], []
     for engine in (CANNED, FUSED):
         built = bench.build(job, engine, "used")
         results.append(built.evaluate(make_eval_input_fn(rows, job.schema, 64), name=engine.name))
         one_batch = make_eval_input_fn(rows, job.schema, 64)
         predictions.append(next(built.predict(one_batch, yield_single_examples=False)))
+        base = str(bench.folder / f"export-{engine.name}-{max_small}")
+        exports.append(built.export_saved_model(base, receiver_fn).decode())
     assert results[0].keys() == results[1].keys()
     for name, value in results[0].items():
         assert results[1][name] == pytest.approx(value, rel=1e-5), name
-    assert predictions[0].keys() == predictions[1].keys()
-    np.testing.assert_array_equal(*[each["probabilities"] for each in predictions])
+    _assert_same_answers(predictions[1], predictions[0])
+    _assert_same_exports(exports[1], exports[0], next(rows.read()))
+
+
+def _assert_same_answers(found, wanted):
+    assert found.keys() == wanted.keys()
+    for name, values in wanted.items():
+        if values.dtype == np.float32:
+            np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-6, err_msg=name)
+        else:
+            np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+def _assert_same_exports(found, wanted, chunk):
+    lists = [tf.train.list_variables(f"{path}/variables/variables") for path in (found, wanted)]
+    assert lists[0] == lists[1]
+    with Served(found) as fused, Served(wanted) as canned:
+        assert fused.signatures.keys() == canned.signatures.keys()
+        for name, signature in canned.signatures.items():
+            assert fused.signatures[name].inputs == signature.inputs
+            assert fused.signatures[name].outputs == signature.outputs
+        asked = {name: chunk[name] for name in canned.signatures["predict"].inputs}
+        _assert_same_answers(fused.ask("predict", asked), canned.ask("predict", asked))
+        sizes = [len(each._session.graph.get_operations()) for each in (fused, canned)]
+    assert sizes[0] < 0.75 * sizes[1], sizes
+
+
+def test_a_receiver_may_give_what_only_the_canned_model_takes(bench):
+    job = bench.prepare("bought", model={"type": "wide_deep"}, train={})
+    bench.train(job, FUSED, "sparse", together=5)
+    chunk = next(build_source(job, False).read())
+    kinds = {name: job.schema.columns[name].raw_type for name in list_inputs(job.schema)}
+    answers = []
+    for as_sparse in (False, True):
+
+        def receiver_fn(as_sparse=as_sparse):
+            given = {
+                name: tf.compat.v1.placeholder(DTYPES[kind], [None], name=name)
+                for name, kind in kinds.items()
+            }
+            features = dict(given)
+            if as_sparse:
+                # Of no cross: a cross hashes sparse parts first.
+                features["job"] = tf.sparse.from_dense(given["job"][:, None])
+            return estimator.export.ServingInputReceiver(features, given)
+
+        built = bench.build(job, FUSED, "sparse")
+        path = built.export_saved_model(str(bench.folder / f"sparse-{as_sparse}"), receiver_fn)
+        with Served(path.decode()) as served:
+            answers.append(served.ask("predict", {name: chunk[name] for name in kinds}))
+    _assert_same_answers(*answers)
 
 
 def test_shows_in_tensorboard_what_the_canned_model_shows(bench):

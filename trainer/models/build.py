@@ -13,7 +13,7 @@ from trainer.models.canned import build_canned
 from trainer.models.code import HParams
 from trainer.models.custom import build_custom, guard
 from trainer.models.engine import Engine, choose_engine
-from trainer.models.fused import build_fused, build_rows
+from trainer.models.fused import build_fused, build_model, build_predictor, build_rows
 from trainer.models.fused_rows import Preparation
 from trainer.models.heads import build_head, prepare_labels
 from trainer.models.image import build_image
@@ -77,10 +77,14 @@ def build_estimator(
             built = build_recurrent(config, head, columns, run_config, max_steps)
         else:
             built = build_canned(config, head, columns, run_config, max_steps)
-        built = _frame(built, schema, config.export.receiver, ours=True)
         engine = engine or choose_engine(config, schema, statistics, run_config)
         if engine.is_fused:
-            built = build_fused(built, head, config, schema, statistics, columns, max_steps)
+            units = head.logits_dimension
+            model = build_model(config, schema, statistics, columns, units, max_steps)
+            built = build_predictor(built, head, model)
+        built = _frame(built, schema, config.export.receiver, ours=True)
+        if engine.is_fused:
+            built = build_fused(built, head, model)
     built = estimator.add_metrics(built, make_metric_fn(schema, config.eval.threshold))
     if config.eval.metric_fn:
         hparams = HParams(config, statistics, max_steps)

@@ -1,7 +1,7 @@
 """The fused engine: the canned linear, dnn and wide_deep models with few operations a step.
 
 The mathematics, the initial values and the checkpoints are the canned models': a job may change
-its engine at any checkpoint. What is exported is the canned graph itself.
+its engine at any checkpoint, and what either engine exports has the same variables and signatures.
 """
 
 from typing import Any, Optional
@@ -50,41 +50,69 @@ def find_obstacle(
     return f"column {name}" if name else None
 
 
-def build_fused(
-    canned: Any,
-    head: Any,
+def build_model(
     config: config_lib.Config,
     schema: Schema,
     statistics: Statistics,
     columns: FeatureColumns,
+    units: int,
     max_steps: int,
-):
+) -> Model:
+    """What the fused engine of a model that it covers is made of.
+
+    Args:
+        config, schema, statistics, columns: as the canned model's.
+        units: number of logits.
+        max_steps: length of the run, for decaying rates.
+    """
+    rows = build_rows(config, schema, statistics, columns, units)
+    return Model(config, rows, units, max_steps)
+
+
+def build_predictor(canned: Any, head: Any, model: Model):
+    """Builds an Estimator that predicts, and is exported, with the fused engine's forward pass.
+
+    Args:
+        canned: the canned Estimator; it does the rest, and predicts where a receiver of the user's
+            own gives other than a number or text for each row.
+        head: its head.
+        model: what the fused engine is made of.
+    """
+
+    def model_fn(features, labels, mode, config):
+        encoding = model.preparation.encoding
+        if mode != estimator.ModeKeys.PREDICT or not encoding.can_encode(features):
+            return canned.model_fn(features, labels, mode, config)
+        return _build_forward(model, head, features, encoding.encode(features), mode)
+
+    return estimator.Estimator(
+        model_fn=model_fn, config=canned.config, warm_start_from=canned._warm_start_settings
+    )
+
+
+def build_fused(predictor: Any, head: Any, model: Model):
     """Builds the fused engine of a canned model that it covers.
 
     Args:
-        canned: the canned Estimator, as it is used; it predicts and is exported.
+        predictor: the Estimator that predicts and is exported.
         head: its head.
-        config, schema, statistics, columns: as the canned model's.
-        max_steps: length of the run, for decaying rates.
+        model: what the fused engine is made of.
 
     Returns:
         an Estimator of the same folder and configuration. It takes raw rows, or encoded ones as
         trainer.encoding says with weight and other labels by name; in training also [steps, batch]
         of them, for so many steps in one run of the session, which build_rows may have prepared.
     """
-    units = head.logits_dimension
-    rows = build_rows(config, schema, statistics, columns, units)
-    model = Model(config, rows, units, max_steps)
 
     def model_fn(features, labels, mode, config):
         if mode == estimator.ModeKeys.PREDICT:
-            return canned.model_fn(features, labels, mode, config)
+            return predictor.model_fn(features, labels, mode, config)
         if mode == estimator.ModeKeys.TRAIN:
             return build_training(model, features, labels, config)
         return _build_evaluation(model, head, features, labels)
 
     return estimator.Estimator(
-        model_fn=model_fn, config=canned.config, warm_start_from=canned._warm_start_settings
+        model_fn=model_fn, config=predictor.config, warm_start_from=predictor._warm_start_settings
     )
 
 
@@ -105,12 +133,15 @@ def _build_evaluation(model: Model, head: Any, features: dict[str, Any], labels:
     schema = model.preparation.schema
     seen, labels = prepare_labels(features, labels, schema, training=False)
     encoded = seen if IDS in seen else model.preparation.encoding.encode(take_apart(seen, schema))
+    return _build_forward(model, head, seen, encoded, estimator.ModeKeys.EVAL, labels)
+
+
+def _build_forward(
+    model: Model, head: Any, features: dict, encoded: dict, mode: Any, labels: Any = None
+):
     rows = prepare_rows(model.layout, encoded)
     variables = read_variables(model.layout, model.config.model.hidden_units, model.units)
     done = run_forward(model.layout, rows, variables, model.activation)
     return head.create_estimator_spec(
-        features=seen,
-        mode=estimator.ModeKeys.EVAL,
-        logits=done.logits,
-        labels=labels,
+        features=features, mode=mode, logits=done.logits, labels=labels
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import tf
-from trainer.models.fused_layout import Layout
+from trainer.models.fused_layout import Layout, Table
 from trainer.models.fused_rows import rows_found
 from trainer.models.fused_variables import Variables
 
@@ -39,7 +39,7 @@ def run_forward(
     Args:
         layout: of the model.
         rows: one batch of what prepare_rows returned, without a dimension of steps.
-        variables: tensors or variables.
+        variables: tensors or variables; a large table may be the tuple of its blocks.
         activation: of the hidden layers.
         dropouts: what is applied to each hidden layer; none outside training.
     """
@@ -51,7 +51,7 @@ def run_forward(
     if deep.hot:
         parts.append(_set_ones(rows["hot"], sum(deep.hot_sizes)))
     for table, variable in zip(deep.tables, variables.embeddings):
-        vectors = tf.gather(variable, rows_found(table, rows))
+        vectors = _look_up(table, variable, rows)
         parts += tf.unstack(vectors, len(table.fields))
     if deep.numbers:
         parts.append(rows["numbers"])
@@ -70,6 +70,20 @@ def run_forward(
     return Pass(net if wide is None else net + wide, wide, hidden, given, products[0])
 
 
+def _look_up(table: Table, variable: Any, rows: dict[str, Any]) -> Any:
+    """What the rows of a batch have in a table, float32 [fields, batch, dimension]."""
+    found = rows_found(table, rows)
+    if not isinstance(variable, tuple):
+        return tf.gather(variable, found)
+    vectors = []
+    for number, (block, offset) in enumerate(zip(variable, table.offsets)):
+        ids = found[number] - offset
+        vectors.append(tf.gather(block, tf.maximum(ids, 0)))
+        if table.may_lack:
+            vectors[-1] *= tf.cast(ids >= 0, tf.float32)[:, None]
+    return tf.stack(vectors)
+
+
 def _set_ones(places: Any, width: int) -> Any:
     """Places [fields, batch] in the flattened result to float32 [batch, width] of 0 and 1."""
     batch = tf.shape(places)[1]
@@ -82,7 +96,7 @@ def _run_wide(layout: Layout, rows: dict[str, Any], variables: Variables) -> Opt
     if not layout.wide:
         return None
     parts = [
-        tf.reduce_sum(tf.gather(variable, rows_found(table, rows)), axis=0)
+        tf.reduce_sum(_look_up(table, variable, rows), axis=0)
         for table, variable in zip(layout.wide, variables.wide)
     ]
     if layout.wide_numbers:

@@ -77,7 +77,7 @@ class Variables(NamedTuple):
     """What the fused model learns.
 
     Attributes:
-        wide: a table each, as in the layout.
+        wide: a table each, as in the layout: its rows, or of a large one the blocks.
         wide_numbers: [numbers of the linear part, logits], or None.
         embeddings: a table each.
         kernels, biases: of the hidden layers and the logits.
@@ -146,7 +146,9 @@ def create_variables(
 def read_variables(layout: Layout, hidden_units: Sequence[int], units: int) -> Variables:
     """Creates a canned model's own variables and reads them, as the same tensors.
 
-    For evaluation: any Saver restores them from either engine's checkpoint.
+    For evaluation and exports: any Saver restores them from either engine's checkpoint. A large
+    table is left as the tensors of its blocks: putting them together would take longer than the
+    rest.
     """
 
     def read(name, shape):
@@ -154,7 +156,7 @@ def read_variables(layout: Layout, hidden_units: Sequence[int], units: int) -> V
 
     def read_table(table):
         values = [read(block.name, _shape(table, block)) for block in table.blocks]
-        return _stack(values, table.dimension)
+        return tuple(values) if table.is_large else _stack(values, table.dimension)
 
     numbers, embeddings, kernels, biases = None, (), [], []
     if layout.wide_numbers:
