@@ -6,6 +6,7 @@ of this project but the way to tf.estimator on TensorFlow 2.16 and later.
 """
 
 import argparse
+import importlib.metadata
 import json
 import os
 import time
@@ -34,9 +35,10 @@ def main():
     options = parser.parse_args()
 
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
-    import estimator_bridge
+    if not importlib.metadata.version("tensorflow").startswith("2.15."):
+        import estimator_bridge
 
-    estimator_bridge.install()
+        estimator_bridge.install()
     import tensorflow as tf
 
     tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)

@@ -33,6 +33,7 @@ TRAIN_SECS = 6.0
 # Examples a second that a contender is first thought to reach; its own rate is known after a round.
 GUESSES = {"reference": 2e4, "canned": 2e5, "limit": 1e6}
 JOB_EVALUATIONS = 4
+STRATEGIES = ("none", "multi_worker_mirrored", "parameter_server")
 
 
 class Run(NamedTuple):
@@ -88,24 +89,36 @@ class Bench:
         """Args: cache: off, empty (built by this run) or full (as the run before left it)."""
         if cache == "empty":
             shutil.rmtree(self._cache, ignore_errors=True)
+        kept = f"--data.cache={'off' if cache == 'off' else self._cache}"
+        return self._run_trainer(["trainer.task"], batch, steps, kept, *more)
+
+    def cluster(self, strategy: str, batch: int, steps: int) -> Run:
+        """The canned model trained by a chief and a worker; or by one process, on one core."""
+        told = (*_training_alone(steps), "--model.engine=canned", "--data.cache=off")
+        if strategy == "none":
+            return self._run_trainer(["trainer.task"], batch, steps, *told, cores={0})
+        servers = ["--ps=1"] if strategy == "parameter_server" else []
+        launch = ["trainer.launch", "--workers=1", *servers, "--"]
+        return self._run_trainer(launch, batch, steps, *told, f"--cluster.strategy={strategy}")
+
+    def _run_trainer(self, program: list, batch: int, steps: int, *more: str, cores=None) -> Run:
         job_dir = self._new_folder()
         command = [
-            *("-m", "trainer.task", f"--hparams={self.case.name}", f"--job_dir={job_dir}"),
+            *(sys.executable, "-m", *program),
+            *(f"--hparams={self.case.name}", f"--job_dir={job_dir}"),
             *(f"--train_data={self.case.train}", f"--eval_data={self.case.eval}"),
             *self.case.flags,
             *(f"--batch_size={batch}", f"--train_steps={steps}", "--eval.baseline_column=none"),
-            f"--data.cache={'off' if cache == 'off' else self._cache}",
             *more,
         ]
-        wall, peak = _run([sys.executable, *command], self._folder / "log.txt")
+        wall, peak = _run(command, self._folder / "log.txt", cores)
         told = json.loads((job_dir / "metrics.json").read_text())
         first_step = told["secs"].get("start-up")
         return Run(told["examples_per_sec"], first_step, wall, peak, told)
 
     def trainer_bare(self, batch: int, steps: int, cache: str, *more: str) -> Run:
-        """Training alone: one evaluation at the end, no export."""
-        quiet = ("--export.exporters=", "--eval.steps=1", f"--run.save_checkpoints_steps={steps}")
-        return self.trainer(batch, steps, cache, *quiet, *more)
+        """As `trainer`, training alone."""
+        return self.trainer(batch, steps, cache, *_training_alone(steps), *more)
 
     def _run_python(self, script: str, *flags: str, batch: int, steps: int, more=()) -> Run:
         result = self._folder / "result.json"
@@ -127,15 +140,25 @@ class Bench:
         return job_dir
 
 
-def _run(command: list, log: Path) -> tuple[float, float]:
-    """Runs a process to its end; returns its seconds and its peak memory in MiB."""
+def _training_alone(steps: int) -> tuple[str, ...]:
+    """Flags: one evaluation at the end, no export."""
+    return "--export.exporters=", "--eval.steps=1", f"--run.save_checkpoints_steps={steps}"
+
+
+def _run(command: list, log: Path, cores: Optional[set] = None) -> tuple[float, float]:
+    """Runs a process to its end, maybe on some cores only; returns its seconds and its peak memory
+    in MiB."""
     log.parent.mkdir(parents=True, exist_ok=True)
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="2", PYTHONPATH=paths)
     started = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env=environment
+            command,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            preexec_fn=cores and (lambda: os.sched_setaffinity(0, cores)),
         )
         _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -202,6 +225,21 @@ def compare_jobs(bench: Bench, batch: int, rounds: int) -> dict:
     return runs
 
 
+def compare_processes(bench: Bench, batch: int, rounds: int) -> dict:
+    """The canned model trained by one process on one core, then by two processes on all of them."""
+    runs: dict = {strategy: [] for strategy in STRATEGIES}
+    for number in range(rounds):
+        for strategy, made in runs.items():
+            guess = made[-1].rate if made else GUESSES["canned"] / 2
+            made.append(bench.cluster(strategy, batch, max(64, int(guess * TRAIN_SECS / batch))))
+            print(
+                f"{bench.case.name}, processes, round {number + 1}/{rounds}: cluster.strategy "
+                f"{strategy} {made[-1].rate:,.0f} examples/s",
+                flush=True,
+            )
+    return runs
+
+
 def compare_sizes(name: str, folder: Path, options, program: Path, batch: int) -> list:
     """The trainer, one epoch from text, on 1, 4 and 16 times as many rows."""
     made = []
@@ -247,6 +285,8 @@ def main() -> int:
             report.add_rates(case, batch, compare_rates(bench, batch, rounds, has_keras_3))
         if name == "census":
             report.add_jobs(case, compare_jobs(bench, batches[0], max(2, options.rounds // 2)))
+            rounds = max(2, options.rounds // 2)
+            report.add_processes(case, batches[0], compare_processes(bench, batches[0], rounds))
             report.add_sizes(compare_sizes(name, options.work, options, program, batches[0]))
         report.write(options.output)
     print(f"written: {options.output}")
