@@ -21,7 +21,7 @@ from trainer.inputs.scan import Scan, list_names
 from trainer.inputs.scan_cache import scan_or_recall
 from trainer.inputs.tally import Tally
 from trainer.models.metrics import list_metrics
-from trainer.schema import Schema, Statistics, resolve_defaults
+from trainer.schema import Label, Schema, Statistics, resolve_defaults
 from trainer.strategies import check_strategy, count_batches
 from trainer.times import Times
 from trainer.verify import Checker
@@ -242,6 +242,10 @@ def _read_baseline_rows(job: Job, training: bool) -> baselines.Rows:
     """What the baselines look at; rows that are alike are one, with the sum of their weights."""
     schema, label = job.schema, job.schema.label
     column = job.config.eval.baseline_column
+    if column is None and schema.weight is None:
+        counted = _recall_labels(job.train_scan if training else job.eval_scan, label)
+        if counted is not None:
+            return counted
     names = [name for name in (label.column, column, schema.weight) if name]
     # Whether a row is left out may be for any column's sake.
     read = None if job.config.data.max_bad_rows else list(dict.fromkeys(names))
@@ -260,6 +264,18 @@ def _read_baseline_rows(job: Job, training: bool) -> baselines.Rows:
         tally.add(labels, chunk[column] if column else ones, weights)
     labels, values, weights = tally.get()
     return baselines.Rows(labels, values if column else None, weights)
+
+
+def _recall_labels(scan: Scan, label: Label) -> Optional[baselines.Rows]:
+    """The classes that a scan has counted; None where it has not counted every row's."""
+    known = scan.statistics.categories.get(label.column)
+    if known is None or not known.complete:
+        return None
+    counts = np.array([known.counts.get(str(value), 0) for value in label.classes])
+    if counts.sum() != scan.statistics.num_rows:
+        return None
+    (present,) = counts.nonzero()
+    return baselines.Rows(present, None, counts[present])
 
 
 def _as_read(value):

@@ -33,7 +33,8 @@ class Served:
 
     Args:
         path: a SavedModel's folder.
-        asked_often: whether it is worth the time to optimise the graph for the first question.
+        asked_often: whether it is worth optimising the graph for the first question, and a GPU,
+            which another process may have all of.
 
     Attributes:
         path: as given.
@@ -49,7 +50,9 @@ class Served:
             raise UserError(f"export {path}: no saved_model.pb there; name an export's own folder")
         self.path = path
         config = tf.compat.v1.ConfigProto()
-        config.graph_options.rewrite_options.disable_meta_optimizer = not asked_often
+        if not asked_often:
+            config.graph_options.rewrite_options.disable_meta_optimizer = True
+            config.device_count["GPU"] = 0
         self._session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
         with self._session.graph.as_default():
             try:

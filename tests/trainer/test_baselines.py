@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import linear_model, metrics
 
-from trainer import baselines
+from trainer import baselines, job
 from trainer.baselines import Rows, compare, measure_baselines
 
 
@@ -151,3 +151,19 @@ def test_calibration_has_the_bins_of_the_models_metric():
     from trainer.models.metrics import CALIBRATION_BINS
 
     assert baselines.CALIBRATION_BINS == CALIBRATION_BINS
+
+
+@pytest.mark.parametrize("label", ["bought", "flag", "grade", "size", "colour"])
+def test_what_the_scan_has_counted_need_not_be_read_again(make, tmp_path, monkeypatch, label):
+    path = make.csv(tmp_path / "rows.csv", make.rows(200, seed=3))
+    prepared = make.prepare(make.config(tmp_path / "job", path), make.schema(label))
+    recalled = []
+    recall = job._recall_labels
+    with monkeypatch.context() as patched:
+        patched.setattr(job, "_recall_labels", lambda *given: recalled.append(recall(*given)))
+        read = job.measure_baselines(prepared)
+    assert len(recalled) == 2 and None not in recalled
+    assert sum(recalled[0].weights) == 200
+    monkeypatch.setattr(job, "build_source", None)
+    counted = job.measure_baselines(prepared)
+    assert counted == {name: pytest.approx(metrics) for name, metrics in read.items()}
