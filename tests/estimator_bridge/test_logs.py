@@ -1,6 +1,7 @@
 """How much TensorFlow says at each level, each in a process of its own."""
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -11,6 +12,8 @@ import estimator_bridge
 
 pytestmark = pytest.mark.versions
 
+# A line that TensorFlow's C++ code writes; which ones there are depends on the processor.
+NATIVE = re.compile(r"\.cc:\d+\] ")
 PROGRAM = """
 import logging
 import estimator_bridge
@@ -68,7 +71,7 @@ def test_error_leaves_errors():
 def test_debug_brings_everything_back():
     text = says("debug")
     assert "something else" in text and "will be removed" in text and "a fact of ours" in text
-    assert "oneDNN" in text
+    assert NATIVE.search(text)
 
 
 def test_a_level_can_be_set_late():
@@ -79,7 +82,7 @@ def test_a_level_can_be_set_late():
 def test_by_default_only_deprecations_are_hidden():
     text = says()
     assert "something else" not in text and "a warning of ours" in text
-    assert "oneDNN" in text
+    assert NATIVE.search(text)
 
 
 def test_unknown_level():

@@ -248,8 +248,9 @@ class _Solver:
         guesses = tf.reduce_sum(tf.gather(own, places) * factors, 1)
         everywhere = tf.reduce_sum(tf.matmul(own, other, transpose_b=True) ** 2)
         observed = (self._unobserved + extra) * (values - guesses) ** 2
-        error = self._unobserved * (everywhere - tf.reduce_sum(guesses**2))
-        error += tf.reduce_sum(observed)
+        # Where every entry is there nothing is left, and rounding may make it less than nothing.
+        rest = tf.maximum(everywhere - tf.reduce_sum(guesses**2), 0.0)
+        error = self._unobserved * rest + tf.reduce_sum(observed)
         size = tf.to_float(tf.size(rows)) * self.sides[1 - side].size
         weight = self._unobserved * size + tf.reduce_sum(extra)
         share = self.sides[side].size / tf.to_float(tf.maximum(tf.size(rows), 1))
