@@ -13,6 +13,7 @@ from trainer.ledger import SHOWN_METRICS, Ledger
 
 # Pixels of curves.png: 1200 x 450.
 CURVES_INCHES, CURVES_DPI = (12.0, 4.5), 100
+CURVES_MARGINS = {"left": 0.06, "right": 0.985, "bottom": 0.11, "top": 0.93, "wspace": 0.14}
 
 # Phases of the run that took less are not in the summary.
 SHOWN_SECS = 0.05
@@ -118,15 +119,22 @@ def without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def draw_curves(ledger: dict[str, list[dict[str, Any]]], metric: str, path: Path) -> None:
-    """Draws train and eval loss, and the main metric, over steps."""
-    # Imported here: it takes half a second, and only this function draws.
+def load_drawing() -> tuple[Any, Any]:
+    """The classes that draw. Importing them takes half a second: whoever knows early that there
+    will be something to draw may do it while something else computes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=CURVES_INCHES, dpi=CURVES_DPI, layout="constrained")
-    FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2)
+    return FigureCanvasAgg, Figure
+
+
+def draw_curves(ledger: dict[str, list[dict[str, Any]]], metric: str, path: Path) -> None:
+    """Draws train and eval loss, and the main metric, over steps."""
+    canvas, kind_of_figure = load_drawing()
+    figure = kind_of_figure(figsize=CURVES_INCHES, dpi=CURVES_DPI)
+    canvas(figure)
+    # To find out how much room they need would take as long as drawing them.
+    left, right = figure.subplots(1, 2, gridspec_kw=CURVES_MARGINS)
     curves = (
         (left, "train", "loss", "training loss"),
         (left, "eval", "loss", "evaluation loss"),
