@@ -55,7 +55,7 @@ def install() -> None:
         installed = versions.parse(version)
         _prepare(installed)
         keras = "keras" if installed < versions.ESTIMATOR_REMOVED_IN else "tf_keras"
-        for package in ("tensorflow", keras):
+        for package in ("tensorflow", keras, "tensorflow_estimator"):
             if package not in sys.modules:
                 around_import(package, quickly)
         call_when_imported("tensorflow", _complete)

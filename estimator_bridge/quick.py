@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["hidden", "quickly"]
 
 # Packages of which Keras asks for no part by name.
-_PLAIN = ("pandas", "h5py")
+_PLAIN = ("pandas", "h5py", "requests")
 # Of SciPy it asks for these.
 _PARTS = ("linalg", "ndimage", "sparse")
 
@@ -30,10 +30,11 @@ def quickly() -> Iterator[None]:
     would look through them again and again, and after that at every full collection of the run:
     it is off meanwhile, and then told to leave them alone.
 
-    TensorFlow's Keras loads h5py, and pandas and SciPy wherever they are installed (1.3 s of 7 and
-    120 MiB on the machine where this was measured), for a few functions that hardly any program
-    calls. It is given stands in for them, which import the package when something of it is asked
-    for. Nothing else sees one: after this, `import pandas` imports pandas.
+    TensorFlow's Keras loads h5py and requests, and pandas and SciPy wherever they are installed
+    (1.3 s of 7 and 120 MiB on the machine where this was measured), for a few functions that hardly
+    any program calls; its Estimator loads pandas too. They are given stands in for these, which
+    import the package when something of it is asked for. Nothing else sees one: after this,
+    `import pandas` imports pandas.
     """
     global _depth
     with _lock:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Optional
 
 import estimator_bridge
-from estimator_bridge.quick import quickly
 from trainer import cluster as cluster_lib
 from trainer import config as config_lib
 from trainer import disk, flags, processes, storage
@@ -104,10 +103,9 @@ def _run(
     schema = _load_schema(config)
     # TensorFlow takes seconds to load: what can be told to be wrong without it has been told.
     estimator_bridge.set_verbosity("debug" if config.verbosity == "debug" else "error")
-    with quickly():
-        from trainer import dry_run, evaluator, job, roles, run, strategies, watchdog
-        from trainer.times import Times, process_age
-        from trainer.verify import Checker
+    from trainer import dry_run, evaluator, job, roles, run, strategies, watchdog
+    from trainer.times import Times, process_age
+    from trainer.verify import Checker
 
     console = _open_console(config, space)
     times = Times(before=process_age())
@@ -204,8 +202,7 @@ def _run_experiment(
     space: workspace.Workspace,
 ) -> int:
     estimator_bridge.set_verbosity("debug" if config.verbosity == "debug" else "error")
-    with quickly():
-        from trainer import experiment, resume
+    from trainer import experiment, resume
 
     console = _open_console(config, space)
     if command.fresh is not None:
