@@ -151,6 +151,8 @@ def _run(command: list, log: Path, cores: Optional[set] = None) -> tuple[float, 
     log.parent.mkdir(parents=True, exist_ok=True)
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="2", PYTHONPATH=paths)
+    # As where it is installed: modules are compiled once.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     started = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(
