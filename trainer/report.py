@@ -119,20 +119,14 @@ def without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def load_drawing() -> tuple[Any, Any]:
-    """The classes that draw. Importing them takes half a second: whoever knows early that there
-    will be something to draw may do it while something else computes."""
+def draw_curves(ledger: dict[str, list[dict[str, Any]]], metric: str, path: Path) -> None:
+    """Draws train and eval loss, and the main metric, over steps."""
+    # Imported here: it takes half a second, and only this function draws.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    return FigureCanvasAgg, Figure
-
-
-def draw_curves(ledger: dict[str, list[dict[str, Any]]], metric: str, path: Path) -> None:
-    """Draws train and eval loss, and the main metric, over steps."""
-    canvas, kind_of_figure = load_drawing()
-    figure = kind_of_figure(figsize=CURVES_INCHES, dpi=CURVES_DPI)
-    canvas(figure)
+    figure = Figure(figsize=CURVES_INCHES, dpi=CURVES_DPI)
+    FigureCanvasAgg(figure)
     # To find out how much room they need would take as long as drawing them.
     left, right = figure.subplots(1, 2, gridspec_kw=CURVES_MARGINS)
     curves = (

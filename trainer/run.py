@@ -1,6 +1,5 @@
 """RunConfig, TrainSpec, EvalSpec and train_and_evaluate; returns what a report needs."""
 
-import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
@@ -30,7 +29,6 @@ from trainer.models.image import is_broken_image
 from trainer.models.plugins import build_user_hooks, make_user_receiver_fn
 from trainer.models.warm_start import warm_start
 from trainer.profiling import build_profile_hooks
-from trainer.report import load_drawing
 from trainer.signals import SignalWatch
 from trainer.steps import RunLengths, build_run_lengths
 from trainer.stopping import EarlyStop, EarlyStopHook, InterruptHook
@@ -45,7 +43,7 @@ from trainer.times import REPORT, TimesHook, TimesListener
 
 # The process that checks the exports is started so long before training ends: it needs seconds to
 # load TensorFlow, which the last evaluations and exports of a short job leave it.
-LEAD_SECS = 8.0
+CHECKER_LEAD_SECS = 8.0
 
 
 class Result(NamedTuple):
@@ -203,6 +201,9 @@ def build_plan(
         replicas=batches,
         steps_at=lengths,
     )
+    checker = []
+    if is_chief and job.checker.is_on and config.export.exporters:
+        checker = [NearEndHook(job.checker.start, job.max_steps, CHECKER_LEAD_SECS)]
     train_rows, eval_rows = build_source(job, True, cluster), build_source(job, False)
     if engine.is_fused:
         plain = eval_rows
@@ -235,7 +236,7 @@ def build_plan(
                 HParams(config, job.statistics, job.max_steps),
                 job.schema,
             ),
-            *([NearEndHook(lambda: _get_ready(job), job.max_steps, LEAD_SECS)] if is_chief else ()),
+            *checker,
             *summaries,
             *(build_profile_hooks(config, job.max_steps, console) if is_chief else ()),
         ],
@@ -260,13 +261,6 @@ def build_plan(
         engine,
         lengths,
     )
-
-
-def _get_ready(job: Job) -> None:
-    """Begins to load what is needed once training has ended."""
-    if job.config.export.exporters:
-        job.checker.start()
-    threading.Thread(target=load_drawing, name="drawing").start()
 
 
 def train_and_evaluate(job: Job, console: Console, watch: SignalWatch) -> Result:

@@ -79,6 +79,8 @@ def scan_files(
                     f"reading the data: file {number + 1} of {len(files)}, "
                     f"{sum(rows.values()):,} rows, {reported - started:.0f} s"
                 )
+    # Arrow keeps what it has freed, for a next time that is long in coming.
+    pa.default_memory_pool().release_unused()
     if bad is not None and not any(rows.values()):
         raise UserError(f"no row of {len(files)} file(s) fits; the first: {bad.examples[0]}")
     return Scan(
