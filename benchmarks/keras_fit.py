@@ -12,6 +12,8 @@ import time
 
 import numpy as np
 
+import estimator_bridge
+
 
 def main():
     parser = argparse.ArgumentParser()
@@ -27,6 +29,8 @@ def main():
     options = parser.parse_args()
 
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
+    # The kernels that the trainer uses.
+    estimator_bridge.prefer_onednn()
     import tensorflow as tf
 
     if options.keras == "2":

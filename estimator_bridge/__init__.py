@@ -17,9 +17,10 @@ from . import versions
 from .errors import BridgeError
 from .importing import ModuleSupplier, around_import, call_when_imported
 from .logs import hide_deprecations_unless_told, set_verbosity
+from .processor import prefer_onednn
 from .quick import quickly
 
-__all__ = ["BridgeError", "estimator", "install", "set_verbosity", "tf"]
+__all__ = ["BridgeError", "estimator", "install", "prefer_onednn", "set_verbosity", "tf"]
 
 _lock = threading.RLock()
 _installed = False

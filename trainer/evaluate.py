@@ -61,6 +61,7 @@ def _run(values, copies: storage.Copies) -> str:
     output = values.output or f"{values.job_dir.rstrip('/')}/evaluation"
     output = copies.open_output(output, "--output", is_file=False)
     estimator_bridge.set_verbosity("error")
+    estimator_bridge.prefer_onednn()
     from trainer.slices import parse_by
 
     by = parse_by(values.by, model.schema)

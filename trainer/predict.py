@@ -117,6 +117,7 @@ def _main(argv: list[str]) -> int:
     if values.data:
         commands.require(values, "output")
     bridge.set_verbosity("error")
+    bridge.prefer_onednn()
     with commands.open_storage(values) as copies:
         export = _fetch_export(values, copies)
         if not rows:

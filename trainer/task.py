@@ -103,6 +103,7 @@ def _run(
     schema = _load_schema(config)
     # TensorFlow takes seconds to load: what can be told to be wrong without it has been told.
     estimator_bridge.set_verbosity("debug" if config.verbosity == "debug" else "error")
+    estimator_bridge.prefer_onednn()
     from trainer import dry_run, evaluator, job, roles, run, strategies, watchdog
     from trainer.times import Times, process_age
     from trainer.verify import Checker
@@ -202,6 +203,7 @@ def _run_experiment(
     space: workspace.Workspace,
 ) -> int:
     estimator_bridge.set_verbosity("debug" if config.verbosity == "debug" else "error")
+    estimator_bridge.prefer_onednn()
     from trainer import experiment, resume
 
     console = _open_console(config, space)

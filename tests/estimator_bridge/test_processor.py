@@ -1,0 +1,58 @@
+"""estimator_bridge.processor: oneDNN where the processor has what it needs."""
+
+import builtins
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from estimator_bridge import prefer_onednn, processor
+
+SWITCH = "TF_ENABLE_ONEDNN_OPTS"
+
+
+@pytest.mark.parametrize(
+    ("flags", "before", "after"),
+    [
+        ("fpu sse4_2 avx avx2 fma", None, "1"),
+        ("fpu sse4_2 avx avx2 fma", "0", "0"),
+        ("fpu sse4_2 avx f16c", None, None),
+        (None, None, None),
+    ],
+)
+def test_it_is_on_where_it_helps_and_nothing_else_was_said(monkeypatch, flags, before, after):
+    def open_fake(path, *_, **__):
+        assert path == "/proc/cpuinfo"
+        if flags is None:
+            raise FileNotFoundError(path)
+        return io.StringIO(f"processor\t: 0\nflags\t\t: {flags}\nbugs\t\t:\n")
+
+    # Whatever it is set to is gone after the test.
+    monkeypatch.setenv(SWITCH, before or "")
+    if before is None:
+        monkeypatch.delenv(SWITCH)
+    with monkeypatch.context() as patched:
+        patched.setattr(builtins, "open", open_fake)
+        prefer_onednn()
+    assert os.environ.pop(SWITCH, None) == after
+
+
+@pytest.mark.skipif(
+    not {"avx2", "fma"} <= processor._list_features(), reason="the processor lacks AVX2 or FMA"
+)
+def test_tensorflow_hears_of_it():
+    program = """
+import estimator_bridge
+estimator_bridge.prefer_onednn()
+from estimator_bridge import tf
+from tensorflow.python.util import _pywrap_util_port
+print(_pywrap_util_port.IsMklEnabled())
+"""
+    kept = {name: value for name, value in os.environ.items() if name != SWITCH}
+    for environment, told in ((kept, "True"), ({**kept, SWITCH: "0"}, "False")):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+        )
+        assert done.stdout.strip() == told, done.stderr
