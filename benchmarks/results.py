@@ -7,6 +7,8 @@ import re
 import statistics
 from pathlib import Path
 
+from estimator_bridge.processor import list_features
+
 # What issues from a ratio of medians: name, contender, against whom, the least that is aimed at.
 AIMS = (
     ("from CSV text, first epoch, against the reference", "text", ("reference",), 25.0),
@@ -160,11 +162,12 @@ def _median_rate(runs) -> float:
 
 
 def _processor() -> str:
+    wide = "AVX-512" if "avx512f" in list_features() else "no AVX-512"
     try:
         with open("/proc/cpuinfo") as file:
-            told = dict(line.strip().partition("\t")[::2] for line in file if "\t" in line)
-    except OSError:
-        return platform.machine()
-    told = {name: value.lstrip("\t: ") for name, value in told.items()}
-    wide = "AVX-512" if "avx512f" in told.get("flags", "").split() else "no AVX-512"
-    return f"{told.get('model name', platform.machine())}, {wide}"
+            name = next(
+                line.split(":")[1].strip() for line in file if line.startswith("model name")
+            )
+    except (OSError, StopIteration):
+        name = platform.machine()
+    return f"{name}, {wide}"

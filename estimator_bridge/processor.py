@@ -2,7 +2,7 @@
 
 import os
 
-__all__ = ["prefer_onednn"]
+__all__ = ["list_features", "prefer_onednn"]
 
 _SWITCH = "TF_ENABLE_ONEDNN_OPTS"
 _NEEDED = {"avx2", "fma"}
@@ -20,11 +20,11 @@ def prefer_onednn() -> None:
 
     What the environment says of TF_ENABLE_ONEDNN_OPTS stands.
     """
-    if _SWITCH not in os.environ and _list_features() >= _NEEDED:
+    if _SWITCH not in os.environ and list_features() >= _NEEDED:
         os.environ[_SWITCH] = "1"
 
 
-def _list_features() -> set:
+def list_features() -> set:
     """What the processor can do, as Linux tells of x86; empty elsewhere."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as lines:

@@ -40,7 +40,7 @@ def test_it_is_on_where_it_helps_and_nothing_else_was_said(monkeypatch, flags, b
 
 
 @pytest.mark.skipif(
-    not {"avx2", "fma"} <= processor._list_features(), reason="the processor lacks AVX2 or FMA"
+    not {"avx2", "fma"} <= processor.list_features(), reason="the processor lacks AVX2 or FMA"
 )
 def test_tensorflow_hears_of_it():
     program = """

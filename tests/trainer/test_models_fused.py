@@ -96,8 +96,10 @@ def _assert_same_checkpoints(found, wanted, rtol=2e-5):
         name: value.shape for name, value in wanted.items()
     }
     for name, value in wanted.items():
-        # An entry of a product of matrices is as exact as the largest that it is made of.
-        atol = max(2e-6, float(np.finfo(np.float32).eps * np.abs(value).max(initial=0)))
+        atol = 2e-6
+        if name.endswith("/linear"):
+            # Ftrl's sums of gradients, which cancel: they are as exact as the largest of them.
+            atol = max(atol, float(np.finfo(np.float32).eps * np.abs(value).max()))
         np.testing.assert_allclose(found[name], value, rtol=rtol, atol=atol, err_msg=name)
 
 
