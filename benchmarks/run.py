@@ -98,7 +98,7 @@ class Bench:
         if strategy == "none":
             return self._run_trainer(["trainer.task"], batch, steps, *told, cores={0})
         servers = ["--ps=1"] if strategy == "parameter_server" else []
-        launch = ["trainer.launch", "--workers=1", *servers, "--"]
+        launch = ["trainer.launch", "--workers=1", *servers, "--max_restarts=1", "--"]
         return self._run_trainer(launch, batch, steps, *told, f"--cluster.strategy={strategy}")
 
     def _run_trainer(self, program: list, batch: int, steps: int, *more: str, cores=None) -> Run:

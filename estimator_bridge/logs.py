@@ -31,10 +31,11 @@ LEVELS = {
 _DEPRECATION_MODULES = re.compile(
     r"tensorflow[/\\]python[/\\]util[/\\](deprecation|module_wrapper)\.py$"
 )
-# The last is what protobuf 5 and 6 say of TensorFlow's own call, wherever a graph is written.
+# The last two are said of TensorFlow's own calls: by protobuf 5 and 6 wherever a graph is written,
+# by tf.data wherever a distribution strategy takes a dataset.
 _DEPRECATION_WARNING = (
     r"(?s).*(is deprecated and will be removed|is deprecated, use|will be removed in a future"
-    r"|float_format is deprecated)"
+    r"|float_format is deprecated|tf\.data options across serialization boundaries)"
 )
 
 # Lines of the C++ core about the machine, written while it is being loaded. They are no one's

@@ -623,6 +623,7 @@ def _losses(run_module, shop, job, *flags):
         *flags,
     )
     assert done.returncode == 0, done.stderr
+    assert "UserWarning" not in done.stderr
     return [line["loss"] for line in Ledger(str(job)).read("train")]
 
 
