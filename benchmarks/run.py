@@ -285,6 +285,8 @@ def main() -> int:
             # Batch sizes beside the first show the trend: fewer rounds do.
             rounds = options.rounds if batch == batches[0] else max(2, options.rounds // 2)
             report.add_rates(case, batch, compare_rates(bench, batch, rounds, has_keras_3))
+            # All of it takes an hour: what has been measured is kept.
+            report.write(options.output)
         if name == "census":
             report.add_jobs(case, compare_jobs(bench, batches[0], max(2, options.rounds // 2)))
             rounds = max(2, options.rounds // 2)

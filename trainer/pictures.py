@@ -5,6 +5,7 @@ from typing import Any, Optional
 
 import numpy as np
 
+from trainer import storage
 from trainer.slices import Predictions, Slice
 
 DPI = 100
@@ -24,9 +25,8 @@ def _open(width: float, height: float, panels: int) -> tuple[Any, list[Any]]:
 
 
 def _save(figure: Any, path: Path) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    figure.savefig(temporary, format="png")
-    temporary.replace(path)
+    with storage.replaced(path) as temporary:
+        figure.savefig(temporary, format="png")
 
 
 def draw_checkpoints(evaluations: list[dict[str, float]], metric: str, path: Path) -> None:

@@ -147,9 +147,8 @@ def draw_curves(ledger: dict[str, list[dict[str, Any]]], metric: str, path: Path
         if axes.lines:
             axes.legend()
     _cut_first_losses(left, *([r["loss"] for r in ledger[kind]] for kind in ("train", "eval")))
-    temporary = path.with_name(f".{path.name}.tmp")
-    figure.savefig(temporary, format="png")
-    temporary.replace(path)
+    with storage.replaced(path) as temporary:
+        figure.savefig(temporary, format="png")
 
 
 def _cut_first_losses(axes: Any, losses: list[float], evaluated: list[float]) -> None:

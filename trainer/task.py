@@ -1,6 +1,7 @@
 """python -m trainer.task: parse, resolve, run, report."""
 
 import sys
+import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -237,9 +238,9 @@ def _load_schema(config: config_lib.Config) -> schema_lib.Schema:
 def _make_job_dir(job_dir: str) -> None:
     try:
         Path(job_dir).mkdir(parents=True, exist_ok=True)
-        probe = Path(job_dir) / ".writable"
-        probe.touch()
-        probe.unlink()
+        # Of a name of its own: the processes of a cluster try this at once.
+        with tempfile.TemporaryFile(dir=job_dir):
+            pass
     except OSError as error:
         raise UserError(
             f"job_dir {job_dir}: cannot be written: {error.strerror}; choose another --job_dir"

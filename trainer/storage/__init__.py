@@ -9,7 +9,7 @@ What needs google-cloud-storage is imported when a gs:// path is met, and not be
 from trainer.storage.addresses import Address, is_remote, parse_address
 from trainer.storage.copies import Copies, fetch_checkpoint, open_copies
 from trainer.storage.data import Settings, configure, fetch_data, find_data, read_head
-from trainer.storage.files import read_json, write_json, write_text
+from trainer.storage.files import read_json, replaced, write_json, write_text
 
 __all__ = [
     "Address",
@@ -24,6 +24,7 @@ __all__ = [
     "parse_address",
     "read_head",
     "read_json",
+    "replaced",
     "write_json",
     "write_text",
 ]

@@ -6,7 +6,6 @@ sent again. What is fetched is held against the CRC-32C that the service keeps.
 """
 
 import base64
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, Optional
 
 from trainer.errors import UserError
 from trainer.storage.addresses import SCHEME, Address
+from trainer.storage.files import replaced
 
 # Uploads of more go in pieces of this size, each of which can be sent again by itself.
 CHUNK_BYTES = 8 * 2**20
@@ -124,13 +124,8 @@ class Bucket:
             UserError: no permission, no disk, the service does not answer.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            with self._explained("read", found.name):
-                self._again(lambda: self._download(found, temporary))
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replaced(path) as temporary, self._explained("read", found.name):
+            self._again(lambda: self._download(found, temporary))
 
     def _download(self, found: Found, path: Path) -> None:
         from google.api_core import exceptions

@@ -2,8 +2,27 @@
 
 import json
 import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Gives a name beside a file's, for what takes its place when the block ends without an error.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    # Not the process' number: in containers that share a folder it may well be the same.
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -12,15 +31,10 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replaced(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def write_json(path: Path, value: Any) -> None:

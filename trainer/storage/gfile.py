@@ -13,6 +13,7 @@ from typing import Optional
 from estimator_bridge import tf
 from trainer.errors import UserError
 from trainer.storage.bucket import Changed, Found
+from trainer.storage.files import replaced
 
 
 class FileSystem:
@@ -78,15 +79,11 @@ class FileSystem:
             Changed: it is no longer what was listed.
             UserError: it cannot be read.
         """
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
+        with replaced(path) as temporary:
             with self._explained("read", found.name):
                 tf.io.gfile.copy(self._root + found.name, str(temporary), overwrite=True)
             if self.find(found.name) != found or temporary.stat().st_size != found.size:
                 raise Changed(found.name)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     @contextmanager
     def _explained(self, what: str, name: str) -> Iterator[None]:

@@ -1,0 +1,52 @@
+"""trainer.storage.files, and what several processes do in one folder at once."""
+
+import threading
+
+import pytest
+
+from trainer import task
+from trainer.storage.files import replaced, write_text
+
+
+def _at_once(act, threads=4, times=200):
+    """Has several threads do something again and again; returns their errors."""
+    errors = []
+
+    def repeat(number):
+        try:
+            for _ in range(times):
+                act(number)
+        except Exception as error:
+            errors.append(error)
+
+    running = [threading.Thread(target=repeat, args=(number,)) for number in range(threads)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    return errors
+
+
+def test_several_write_one_file(tmp_path):
+    """As processes of containers do, whose numbers are the same."""
+    path = tmp_path / "words.txt"
+    texts = [f"{number}\n" * 1000 for number in range(4)]
+    assert _at_once(lambda number: write_text(path, texts[number]), times=50) == []
+    assert path.read_text() in texts
+    assert [file.name for file in tmp_path.iterdir()] == ["words.txt"]
+
+
+def test_an_error_leaves_the_file_as_it_was(tmp_path):
+    path = tmp_path / "words.txt"
+    write_text(path, "old")
+    with pytest.raises(RuntimeError), replaced(path) as temporary:
+        temporary.write_text("new")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["words.txt"]
+
+
+def test_several_begin_in_one_job_dir(tmp_path):
+    job_dir = tmp_path / "jobs" / "one"
+    assert _at_once(lambda _: task._make_job_dir(str(job_dir))) == []
+    assert list(job_dir.iterdir()) == []
