@@ -31,7 +31,8 @@ Ratios of medians, each contender in turn and in a process of its own, all withi
 Rows of census, natality and flights are real, repeated to reach the number stated.
 
 What a machine can do is the limit's row: the reference waits for Python and one core anywhere, so
-where the limit is lower, all ratios to the reference are.
+where the limit is lower, all ratios to the reference are. Where a row's lowest and highest are far
+apart, something else took the machine's time meanwhile (docs/design.md names the ratio that is off).
 """
 
 
