@@ -34,7 +34,7 @@ help:
 demo:
 	$(ENVIRONMENT); \
 	"$$env/bin/python" -m trainer.demo.flights --output=$(DATA) --overwrite || exit $$?; \
-	exec "$$env/bin/python" -m trainer.task --hparams=flights \
+	"$$env/bin/python" -m trainer.task --hparams=flights \
 	    --train_data='$(DATA)/train-*.parquet' --eval_data='$(DATA)/eval-*.parquet' \
 	    --job_dir=$(DEMO)/run-$$(date +%Y%m%d-%H%M%S) $(ARGS)
 
