@@ -32,7 +32,7 @@ Rows of census, natality and flights are real, repeated to reach the number stat
 
 What a machine can do is the limit's row: the reference waits for Python and one core anywhere, so
 where the limit is lower, all ratios to the reference are. Where a row's lowest and highest are far
-apart, something else took the machine's time (docs/design.md names the ratio that is off).
+apart, something else took the machine's time.
 """
 
 

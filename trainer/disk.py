@@ -2,6 +2,7 @@
 
 import errno
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,39 @@ from trainer.errors import UserError
 # How the operating system puts it, as TensorFlow and others pass it on.
 SAYINGS = ("No space left on device", "Disk quota exceeded", "File too large")
 NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def check_writable(job_dir: str, make: bool) -> None:
+    """Tries to write into a job's folder.
+
+    Args:
+        job_dir: the folder.
+        make: whether to make it. If not, and it is not there, what it would be made in is tried.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    folder = Path(job_dir) if make else find_existing(job_dir)
+    named = "" if make else f"{folder} "
+    try:
+        if make:
+            folder.mkdir(parents=True, exist_ok=True)
+        # Of a name of its own: the processes of a cluster try this at once.
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"job_dir {job_dir}: {named}cannot be written: {error.strerror}; "
+            "choose another --job_dir"
+        ) from error
+
+
+def find_existing(folder: str) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    path = Path(folder).absolute()
+    while not path.exists():
+        path = path.parent
+    return path
 
 
 @contextmanager

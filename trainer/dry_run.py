@@ -6,8 +6,8 @@ from pathlib import Path
 
 from estimator_bridge import tf
 from trainer import config as config_lib
+from trainer import disk, resume, run
 from trainer import job as job_lib
-from trainer import resume, run
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.schema import Schema
@@ -26,7 +26,7 @@ def rehearse(
         UserError: the job would fail.
     """
     console.say("dry run: nothing is written to job_dir")
-    _check_writable(config.job_dir)
+    disk.check_writable(config.job_dir, make=False)
     with tempfile.TemporaryDirectory(prefix="dry-run-") as folder:
         prepared = job_lib.prepare(config, schema, console)
         one_step = config.model_copy(
@@ -48,25 +48,6 @@ def rehearse(
     )
 
 
-def _existing(job_dir: str) -> Path:
-    path = Path(job_dir).absolute()
-    while not path.exists():
-        path = path.parent
-    return path
-
-
-def _check_writable(job_dir: str) -> None:
-    folder = _existing(job_dir)
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise UserError(
-            f"job_dir {job_dir}: {folder} cannot be written: {error.strerror}; "
-            "choose another --job_dir"
-        ) from error
-
-
 def _check_fits(job_dir: str, rehearsed: str) -> None:
     """Holds the variables of job_dir's checkpoint against those of the model just built."""
     checkpoint = resume.latest_checkpoint(job_dir)
@@ -84,7 +65,7 @@ def _check_fits(job_dir: str, rehearsed: str) -> None:
 
 def _check_space(config: config_lib.Config, size: int) -> None:
     kept = (config.run.keep_checkpoint_max or SPARE_CHECKPOINTS) + SPARE_CHECKPOINTS
-    free = shutil.disk_usage(_existing(config.job_dir)).free
+    free = shutil.disk_usage(disk.find_existing(config.job_dir)).free
     if free < kept * size:
         raise UserError(
             f"job_dir {config.job_dir}: {free / 2**20:,.0f} MiB free and {kept} checkpoints of "

@@ -1,11 +1,9 @@
 """python -m trainer.task: parse, resolve, run, report."""
 
 import sys
-import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Optional
 
 import estimator_bridge
@@ -116,7 +114,7 @@ def _run(
         _check_job_dir(config, schema, None)
         dry_run.rehearse(config, schema, console, watch)
         return 0
-    _make_job_dir(config.job_dir)
+    disk.check_writable(config.job_dir, make=True)
     if not cluster.has_others:
         _check_job_dir(config, schema, command.fresh, console)
         with Checker(config.export.verify) as checker:
@@ -211,7 +209,7 @@ def _run_experiment(
     if command.fresh is not None:
         resume.delete_job(config.job_dir, command.fresh)
     if not command.dry_run:
-        _make_job_dir(config.job_dir)
+        disk.check_writable(config.job_dir, make=True)
     summary = experiment.run_experiment(config, console, watch, bool(command.dry_run))
     if summary is not None:
         print(space.shown(summary))
@@ -233,18 +231,6 @@ def _load_schema(config: config_lib.Config) -> schema_lib.Schema:
             "data.schema_file: not given; set --data.schema_file=FILE or --hparams=PRESET"
         )
     return schema_lib.load_schema(config.data.schema_file, storage.fetch_data)
-
-
-def _make_job_dir(job_dir: str) -> None:
-    try:
-        Path(job_dir).mkdir(parents=True, exist_ok=True)
-        # Of a name of its own: the processes of a cluster try this at once.
-        with tempfile.TemporaryFile(dir=job_dir):
-            pass
-    except OSError as error:
-        raise UserError(
-            f"job_dir {job_dir}: cannot be written: {error.strerror}; choose another --job_dir"
-        ) from error
 
 
 def run_as_program(argv: Optional[list[str]] = None) -> None:

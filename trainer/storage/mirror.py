@@ -19,7 +19,7 @@ from trainer.storage import layout
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found, checksum
 from trainer.storage.claim import Claim
-from trainer.storage.files import read_json, write_json
+from trainer.storage.files import read_json, replaced, write_json
 
 # What this machine has last seen in the bucket.
 MEMORY = "mirror.json"
@@ -169,10 +169,9 @@ class Mirror:
                 continue
             path = self.folder / name
             if name in layout.PORTABLE:
-                temporary = path.with_name(f".{path.name}.fetched.tmp")
-                self.bucket.download(found, temporary)
-                _rewrite(temporary, str(self.address).rstrip("/"), str(self.folder))
-                temporary.replace(path)
+                with replaced(path) as temporary:
+                    self.bucket.download(found, temporary)
+                    _rewrite(temporary, str(self.address).rstrip("/"), str(self.folder))
             else:
                 self.bucket.download(found, path)
             self._remember(name, found)

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from trainer import task
+from trainer import disk
 from trainer.storage.files import replaced, write_text
 
 
@@ -48,5 +48,5 @@ def test_an_error_leaves_the_file_as_it_was(tmp_path):
 
 def test_several_begin_in_one_job_dir(tmp_path):
     job_dir = tmp_path / "jobs" / "one"
-    assert _at_once(lambda _: task._make_job_dir(str(job_dir))) == []
+    assert _at_once(lambda _: disk.check_writable(str(job_dir), make=True)) == []
     assert list(job_dir.iterdir()) == []
