@@ -35,7 +35,7 @@ REQUIRED = [
     "google-cloud-storage>=2.14",
     "matplotlib>=3.5",
     "numpy>=1.23",
-    "pyarrow>=14",
+    "pyarrow>=18",
     "pydantic>=2.5,<3",
     "PyYAML>=6",
     # TensorBoard up to 2.20 imports pkg_resources, which setuptools 81 was the last to have.
@@ -64,8 +64,8 @@ def hold_tensorflow(required):
     series = ".".join(found.version.split(".")[:2])
     held = {"tensorflow": f"tensorflow=={found.version}", "tf-keras": f"tf-keras=={series}.*"}
     if series in ("2.15", "2.16", "2.17"):
-        # They need NumPy 1, and later wheels NumPy 2.
-        held["pyarrow"] = "pyarrow>=14,<18"
+        # They need NumPy 1, and pyarrow NumPy 2 from 26 on.
+        held["pyarrow"] = "pyarrow>=18,<26"
     return [held.get(re.match(r"[\w.-]+", one).group(), one) for one in required]
 
 

@@ -3,9 +3,6 @@
 import subprocess
 import sys
 
-import pyarrow as pa
-import pytest
-
 PROGRAM = """
 import sys
 from estimator_bridge.quick import quickly
@@ -29,7 +26,6 @@ def run(what):
     assert not done.returncode, done.stderr
 
 
-@pytest.mark.skipif(int(pa.__version__.split(".")[0]) <= 17, reason="looks for it again each time")
 def test_pandas_is_not_imported_for_tables():
     run("scan(); assert 'pandas' not in sys.modules")
 

@@ -16,8 +16,7 @@ from estimator_bridge.quick import hidden
 def keep_pandas_waiting() -> None:
     """Has pyarrow know of pandas once something else has imported it, and not before.
 
-    Its own to_pandas imports it too. Where pandas is there already nothing changes; nor does it
-    with pyarrow 17 and older, which look for it again each time.
+    Its own to_pandas imports it too. Where pandas is there already nothing changes.
     """
     # No part of what pyarrow promises: one without it looks for pandas as it likes.
     known = getattr(pa.lib, "_pandas_api", None)
