@@ -9,6 +9,7 @@ import argparse
 import importlib.metadata
 import json
 import os
+import resource
 import time
 
 import numpy as np
@@ -71,6 +72,7 @@ def main():
         "examples_per_sec": clock.rate(),
         "first_step_secs": clock.first - options.started,
         "job_secs": time.time() - options.started,
+        "job_peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "secs_each": {
             "evaluation": time_each(
                 options.evaluate_times, evaluate, tf, estimator, model, options
