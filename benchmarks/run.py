@@ -288,7 +288,8 @@ def main() -> int:
             # All of it takes an hour: what has been measured is kept.
             report.write(options.output)
         if name == "census":
-            report.add_jobs(case, compare_jobs(bench, batches[0], max(2, options.rounds // 2)))
+            # The median of two would be their mean.
+            report.add_jobs(case, compare_jobs(bench, batches[0], max(3, options.rounds // 2)))
             rounds = max(2, options.rounds // 2)
             report.add_processes(case, batches[0], compare_processes(bench, batches[0], rounds))
             report.add_sizes(compare_sizes(name, options.work, options, program, batches[0]))
