@@ -15,10 +15,10 @@ import threading
 
 from . import versions
 from .errors import BridgeError
-from .importing import ModuleSupplier, around_import, call_when_imported
 from .logs import hide_deprecations_unless_told, set_verbosity
+from .process.fast_import import quickly
+from .process.importing import ModuleSupplier, around_import, call_when_imported
 from .processor import prefer_onednn
-from .quick import quickly
 
 __all__ = ["BridgeError", "estimator", "install", "prefer_onednn", "set_verbosity", "tf"]
 

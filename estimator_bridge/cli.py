@@ -10,7 +10,7 @@ __all__ = ["main"]
 # Command -> (module with main(argv) -> exit status, what it does). Imported only when asked for.
 _COMMANDS = {
     "run": (
-        "run",
+        "process.run",
         "run a program in which tf.estimator is there: run [--tf1] SCRIPT|-m MODULE [args]",
     ),
     "audit": (
@@ -22,7 +22,7 @@ _COMMANDS = {
         "write a Keras 3 model with an Estimator's weights: convert --job_dir=JOB --output=X.keras",
     ),
     "verify": (
-        "convert.verify",
+        "convert.verify.command",
         "compare an Estimator with its Keras model: verify --job_dir=JOB --keras_model=X.keras",
     ),
     "doctor": ("doctor", "tell what is installed, what works on it, and what to install instead"),

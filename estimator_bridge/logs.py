@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Optional
 
-from .importing import around_import
+from .process.importing import around_import
 
 __all__ = ["LEVELS", "hide_deprecations_unless_told", "set_verbosity"]
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from trainer.processes import SHARING
+from trainer.cluster.processes import SHARING
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "data"
@@ -24,12 +24,12 @@ LONG = (
     "tests/integration/",
     "tests/trainer/storage/",
     "tests/trainer/vertex/",
-    "tests/trainer/test_evaluator.py",
-    "tests/trainer/test_launch.py",
-    "tests/estimator_bridge/test_tf1.py",
-    "tests/estimator_bridge/test_convert",
-    "tests/estimator_bridge/test_verify.py",
-    "tests/estimator_bridge/test_migration_guide.py",
+    "tests/trainer/roles/test_evaluator.py",
+    "tests/trainer/cluster/test_launcher.py",
+    "tests/estimator_bridge/tf1/test_programs.py",
+    "tests/estimator_bridge/convert/",
+    "tests/estimator_bridge/convert/test_verify.py",
+    "tests/estimator_bridge/convert/test_migration_guide.py",
 )
 
 
@@ -39,19 +39,19 @@ LONG = (
 NEWEST = (
     "tests/trainer/storage/",
     "tests/trainer/vertex/",
-    "tests/trainer/test_bad_rows.py",
+    "tests/trainer/inputs/test_bad_rows.py",
     "tests/trainer/test_console.py",
-    "tests/trainer/test_demo.py",
-    "tests/trainer/test_encoded.py",
-    "tests/trainer/test_evaluate.py",
-    "tests/trainer/test_kubernetes.py",
-    "tests/trainer/test_launch.py",
-    "tests/trainer/test_models_names.py",
-    "tests/trainer/test_parts.py",
-    "tests/trainer/test_report.py",
-    "tests/trainer/test_schema_infer.py",
-    "tests/trainer/test_schema_random.py",
-    "tests/trainer/test_tables.py",
+    "tests/trainer/demo/test_demo.py",
+    "tests/trainer/inputs/test_encoded.py",
+    "tests/trainer/evaluation/test_command.py",
+    "tests/trainer/kubernetes/test_manifests.py",
+    "tests/trainer/cluster/test_launcher.py",
+    "tests/trainer/models/test_column_names.py",
+    "tests/trainer/features/test_parts.py",
+    "tests/trainer/reporting/test_summary.py",
+    "tests/trainer/data_validation/test_infer.py",
+    "tests/trainer/schema/test_random.py",
+    "tests/trainer/inputs/test_tables.py",
     "tests/integration/test_bad_input.py",
     "tests/integration/test_cluster.py::test_a_chief",
     "tests/integration/test_cluster.py::test_a_server_waits",
@@ -62,11 +62,11 @@ NEWEST = (
     "tests/integration/test_cluster.py::test_ctrl_c",
     "tests/integration/test_flights.py",
     "tests/integration/test_task.py::test_natality",
-    "tests/estimator_bridge/test_audit",
-    "tests/estimator_bridge/test_migration_guide.py",
+    "tests/estimator_bridge/audit/",
+    "tests/estimator_bridge/convert/test_migration_guide.py",
     "tests/estimator_bridge/test_public_names.py",
     # A program of 1.x with tf.contrib runs there too: test_doctor_tries.
-    "tests/estimator_bridge/test_tf1.py",
+    "tests/estimator_bridge/tf1/test_programs.py",
     "tests/test_shipping.py",
 )
 
@@ -261,8 +261,8 @@ class Make:
     @staticmethod
     def prepare(config, schema):
         """Looks at the data of a configuration, as a run does first."""
-        from trainer import job
         from trainer.console import Console
+        from trainer.training import job
 
         return job.prepare(config, schema, Console(quiet=True))
 
@@ -279,9 +279,9 @@ class Make:
     @staticmethod
     def run(config, schema, console=None):
         """Trains in this process; returns (job, result)."""
-        from trainer import job, run
         from trainer.console import Console
         from trainer.signals import SignalWatch
+        from trainer.training import job, run
 
         console = console or Console(quiet=True)
         Path(config.job_dir).mkdir(parents=True, exist_ok=True)
@@ -385,7 +385,7 @@ class Trained(NamedTuple):
 
     def read(self, kind):
         """Lines of the ledger: train or eval."""
-        from trainer.ledger import Ledger
+        from trainer.job_dir.metrics_log import Ledger
 
         return Ledger(str(self.folder)).read(kind)
 

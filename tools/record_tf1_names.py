@@ -12,7 +12,7 @@ import textwrap
 import tensorflow as tf
 
 from estimator_bridge.audit.symbol import data
-from estimator_bridge.tf1.gone import StandIn
+from estimator_bridge.tf1.unsupported import StandIn
 
 TARGET = pathlib.Path(__file__).parents[1] / "estimator_bridge/audit/symbols/supplied.json"
 

@@ -7,16 +7,18 @@ from contextlib import contextmanager
 from typing import Optional
 
 import estimator_bridge
-from trainer import cluster as cluster_lib
 from trainer import config as config_lib
-from trainer import disk, flags, processes, storage
 from trainer import schema as schema_lib
-from trainer import service as service_lib
+from trainer import storage
+from trainer.cluster import processes
+from trainer.config import flags
 from trainer.console import Console
+from trainer.environment import cluster_spec as cluster_lib
 from trainer.errors import USER_ERROR_STATUS, JobEnded, UserError
 from trainer.models import memory
 from trainer.signals import Interrupted, SignalWatch
-from trainer.storage import workspace
+from trainer.storage import disk, workspace
+from trainer.vertex import job_environment as service_lib
 
 
 def main(argv: list[str]) -> int:
@@ -103,9 +105,11 @@ def _run(
     # TensorFlow takes seconds to load: what can be told to be wrong without it has been told.
     estimator_bridge.set_verbosity("debug" if config.verbosity == "debug" else "error")
     estimator_bridge.prefer_onednn()
-    from trainer import dry_run, evaluator, job, roles, run, strategies, watchdog
-    from trainer.times import Times, process_age
-    from trainer.verify import Checker
+    from trainer.cluster import strategies, watchdog
+    from trainer.export.checker import Checker
+    from trainer.phase_timer import Times, process_age
+    from trainer.roles import chief, evaluator
+    from trainer.training import dry_run, job, run
 
     console = _open_console(config, space)
     times = Times(before=process_age())
@@ -128,17 +132,17 @@ def _run(
         if cluster.role != "chief" and watchdog.has_finished(board):
             console.say(f"{cluster.name}: the job has finished already; nothing is left to do")
         elif cluster.role == "ps":
-            roles.serve(cluster, board)
+            chief.serve(cluster, board)
         elif cluster.role == "chief":
             _check_job_dir(config, schema, command.fresh, console)
             with Checker(config.export.verify) as checker:
                 prepared = job.prepare(config, schema, console, cluster, times, checker)
-                result = roles.run_chief(prepared, console, watch, cluster, board)
+                result = chief.run_chief(prepared, console, watch, cluster, board)
                 _report(prepared, result, console, space)
         else:
             prepared = job.prepare(config, schema, console, cluster)
             if cluster.role == "worker":
-                roles.run_worker(prepared, console, watch, cluster, board)
+                chief.run_worker(prepared, console, watch, cluster, board)
             else:
                 evaluator.run_evaluator(prepared, console, watch, board)
     return 0
@@ -154,21 +158,23 @@ def _check_job_dir(
 
     Before training, which takes a console, a torn checkpoint is set aside.
     """
-    from trainer import checkpoints, resume
+    from trainer.job_dir import checkpoints, compatibility
 
     if fresh is not None:
-        resume.delete_job(config.job_dir, fresh)
-    resume.check_same_model(config, schema)
+        compatibility.delete_job(config.job_dir, fresh)
+    compatibility.check_same_model(config, schema)
     if console is not None and checkpoints.set_torn_aside(config.job_dir, console.warn):
         # There is a checkpoint now that could not be found before.
-        resume.check_same_model(config, schema)
-    resume.check_warm_start(config)
+        compatibility.check_same_model(config, schema)
+    compatibility.check_warm_start(config)
 
 
 def _report(prepared, result, console: Console, space: workspace.Workspace) -> None:
     """Checks the exports, writes the report and prints the summary."""
-    from trainer import job, report, verify
-    from trainer.times import VERIFY
+    from trainer.export import checker as verify
+    from trainer.phase_timer import VERIFY
+    from trainer.reporting import summary as report
+    from trainer.training import job
 
     config, checker, times = prepared.config, prepared.checker, prepared.times
     rows = verify.take_rows(job.build_source(prepared, training=False), prepared.schema)
@@ -203,11 +209,12 @@ def _run_experiment(
 ) -> int:
     estimator_bridge.set_verbosity("debug" if config.verbosity == "debug" else "error")
     estimator_bridge.prefer_onednn()
-    from trainer import experiment, resume
+    from trainer.job_dir import compatibility
+    from trainer.training import experiment
 
     console = _open_console(config, space)
     if command.fresh is not None:
-        resume.delete_job(config.job_dir, command.fresh)
+        compatibility.delete_job(config.job_dir, command.fresh)
     if not command.dry_run:
         disk.check_writable(config.job_dir, make=True)
     summary = experiment.run_experiment(config, console, watch, bool(command.dry_run))

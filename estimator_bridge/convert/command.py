@@ -70,15 +70,15 @@ def describe(options):
     """
     if bool(options.job_dir) == bool(options.estimator):
         raise BridgeError("give either --job_dir=FOLDER or --estimator=MODULE:FUNCTION")
-    from .checkpoint import open_checkpoint
+    from .read.checkpoint import open_checkpoint
 
     if options.job_dir:
-        from .job_dir import read_job_dir
+        from .read.job_dir import read_job_dir
 
         plan = read_job_dir(options.job_dir)
         return plan, open_checkpoint(options.checkpoint or options.job_dir), None
-    from .canned import describe_estimator, load_estimator, load_function
-    from .rows import read_input_fn
+    from .read.canned import describe_estimator, load_estimator, load_function
+    from .verify.rows import read_input_fn
 
     loaded = load_estimator(options.estimator)
     checkpoint = open_checkpoint(options.checkpoint or loaded.estimator.model_dir)
@@ -175,10 +175,10 @@ def main(argv: list[str]) -> int:
     plan, checkpoint, _ = describe(options)
     if options.no_optimizer:
         plan = plan._replace(wide_optimizer=None, deep_optimizer=None)
-    from .build import build_model
-    from .emit import write_module
-    from .emit_training import own_updates
-    from .signatures import export_saved_model
+    from .write.build import build_model
+    from .write.module import write_module
+    from .write.signatures import export_saved_model
+    from .write.training import own_updates
 
     origin = f"{Path(checkpoint.path).parent.name}/{Path(checkpoint.path).name}"
     written = write_module(plan, origin)
@@ -224,10 +224,10 @@ def _wrap(options, folder) -> int:
             "--model_fn goes with --estimator=MODULE:FUNCTION and --input_fn=MODULE:FUNCTION, and "
             "without --emit_code: only a canned model can be written as code"
         )
-    from .canned import load_estimator, load_function
-    from .checkpoint import open_checkpoint
-    from .halfway import wrap_model_fn
-    from .rows import read_input_fn
+    from .read.canned import load_estimator, load_function
+    from .read.checkpoint import open_checkpoint
+    from .verify.rows import read_input_fn
+    from .write.halfway import wrap_model_fn
 
     built = load_estimator(options.estimator).estimator
     checkpoint = open_checkpoint(options.checkpoint or built.model_dir)

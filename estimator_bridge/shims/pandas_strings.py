@@ -6,7 +6,7 @@ pandas_input_fn know `object`, which such columns had before.
 
 import sys
 
-from ..importing import call_when_imported
+from ..process.importing import call_when_imported
 
 __all__ = ["apply"]
 

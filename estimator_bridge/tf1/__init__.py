@@ -19,7 +19,8 @@ import importlib
 import types
 from collections.abc import Iterable
 
-from estimator_bridge.tf1 import era, imports
+from estimator_bridge.process import removed_names
+from estimator_bridge.tf1 import imports
 
 __all__ = ["install"]
 
@@ -36,7 +37,7 @@ def install(tf2_packages: Iterable[str] = ()) -> None:
         those in `imports.TF2_PACKAGES` and the environment variable `ESTIMATOR_BRIDGE_TF2_PACKAGES`
         (names, comma-separated).
     """
-    era.install()
+    removed_names.install()
     imports.keep_on_tf2(tf2_packages)
     if not imports.installed():
         imports.install(_build_view)

@@ -9,7 +9,7 @@ from typing import NamedTuple, Optional
 import numpy as np
 
 from estimator_bridge.errors import BridgeError
-from estimator_bridge.tf1.gone import NotSuppliedError, advise
+from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
 __all__ = ["DataSet", "Datasets", "read_data_sets"]
 

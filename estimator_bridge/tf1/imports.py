@@ -24,7 +24,7 @@ import types
 from typing import Callable
 
 from estimator_bridge.tf1 import moved
-from estimator_bridge.tf1.gone import GENERAL_ADVICE, StandIn
+from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
 __all__ = ["TF2_PACKAGES", "TF2_PACKAGES_VARIABLE", "install", "installed", "keep_on_tf2"]
 

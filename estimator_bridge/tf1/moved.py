@@ -7,7 +7,7 @@ import types
 from collections.abc import Sequence
 from typing import Optional
 
-from estimator_bridge.importing import ModuleSupplier
+from estimator_bridge.process.importing import ModuleSupplier
 
 __all__ = ["MODULES", "NAMES", "TREES", "install", "keras_module", "tensorflow_v1"]
 
@@ -90,9 +90,9 @@ NAMES = {
         "_safe_div": "v1.div_no_nan",
     },
     "tensorflow.python.ops.rnn_cell_impl": {
-        "_Linear": "estimator_bridge.tf1.contrib.rnn_linear.Linear",
+        "_Linear": "estimator_bridge.tf1.contrib.rnn.linear.Linear",
         "_RNNCell": "v1.nn.rnn_cell.RNNCell",
-        "_linear": "estimator_bridge.tf1.contrib.rnn_linear.linear",
+        "_linear": "estimator_bridge.tf1.contrib.rnn.linear.linear",
     },
     "tensorflow.python.ops.variable_scope": {
         "disable_resource_variables": "v1.disable_resource_variables",

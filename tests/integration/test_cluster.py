@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from trainer.board import FAILED, FINISHED, Board
-from trainer.ledger import Ledger
-from trainer.processes import find_addresses
+from trainer.cluster.heartbeat import FAILED, FINISHED, Board
+from trainer.cluster.processes import find_addresses
+from trainer.job_dir.metrics_log import Ledger
 
 pytestmark = pytest.mark.slow
 LIMIT_SECS = 240

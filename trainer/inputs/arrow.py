@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from estimator_bridge.importing import around_import
-from estimator_bridge.quick import hidden
+from estimator_bridge.process.fast_import import hidden
+from estimator_bridge.process.importing import around_import
 
 
 def keep_pandas_waiting() -> None:

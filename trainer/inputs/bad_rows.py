@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from trainer.errors import UserError
 from trainer.inputs.faults import Fault
-from trainer.inputs.several_values import find_faults_of_several
+from trainer.inputs.multivalent import find_faults_of_several
 from trainer.schema import Label, Schema
 from trainer.schema.columns import DATE_PATTERN
 

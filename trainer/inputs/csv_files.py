@@ -17,7 +17,7 @@ from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows
 from trainer.inputs.faults import Fault
 from trainer.inputs.files import DataFile
-from trainer.inputs.pieces import (
+from trainer.inputs.raw_batches import (
     ARROW_TYPES,
     WANTED,
     Piece,

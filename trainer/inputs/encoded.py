@@ -6,8 +6,8 @@ from typing import Any, Callable, Optional
 import numpy as np
 
 from estimator_bridge import tf
-from trainer.encoding import IDS, NUMBERS
 from trainer.errors import UserError
+from trainer.features.encoding import IDS, NUMBERS
 from trainer.inputs.cache import CacheFolder, Entry, Writer
 from trainer.inputs.cache_key import build_key
 from trainer.inputs.dataset import RowSource, as_built
@@ -26,7 +26,7 @@ class EncodedRows:
     Args:
         source: the rows as they are; nothing else reads from it.
         schema: labels and weight.
-        encoder: a trainer.encoder.Encoder.
+        encoder: a trainer.features.numpy_encoder.Encoder.
         cache: where encoded rows are kept; None: nowhere.
 
     Attributes:

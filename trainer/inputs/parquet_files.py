@@ -9,7 +9,7 @@ from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows
 from trainer.inputs.files import DataFile
-from trainer.inputs.pieces import Piece, cast_piece, require_columns
+from trainer.inputs.raw_batches import Piece, cast_piece, require_columns
 from trainer.schema import Schema
 
 # Rows read at once: enough to make the cost of a call vanish, small enough to stay in the cache.

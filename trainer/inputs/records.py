@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from estimator_bridge import tf
-from trainer.encoding import IDS, NUMBERS, Encoding
 from trainer.errors import UserError
+from trainer.features.encoding import IDS, NUMBERS, Encoding
 from trainer.schema import Schema
 
 # Key under which a chunk keeps its records.

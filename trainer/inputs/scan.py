@@ -10,8 +10,8 @@ from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, refuse_faults
 from trainer.inputs.files import DataFile
-from trainer.inputs.several_values import split_column, split_numbers
-from trainer.inputs.sketch import Moments, RowSample, ValueCounts, build_bins
+from trainer.inputs.multivalent import split_column, split_numbers
+from trainer.inputs.streaming_statistics import Moments, RowSample, ValueCounts, build_bins
 from trainer.inputs.tables import read_batches
 from trainer.schema import Bins, Schema, Statistics
 

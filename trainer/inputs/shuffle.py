@@ -7,7 +7,7 @@ from typing import Callable, NamedTuple, Optional
 
 import numpy as np
 
-from trainer.inputs.ahead import read_ahead
+from trainer.inputs.prefetch import read_ahead
 
 # name → one array, all with the same number of rows first.
 Chunk = dict[str, np.ndarray]

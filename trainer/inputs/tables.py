@@ -12,7 +12,7 @@ from trainer.inputs.bad_rows import LISTED, BadRows, find_faults, show
 from trainer.inputs.csv_files import read_csv
 from trainer.inputs.files import DataFile
 from trainer.inputs.parquet_files import count_rows, read_parquet
-from trainer.inputs.pieces import ARROW_TYPES, Piece, note_unparsed
+from trainer.inputs.raw_batches import ARROW_TYPES, Piece, note_unparsed
 from trainer.inputs.tfrecord_files import read_tfrecord
 from trainer.schema import Schema
 

@@ -16,7 +16,13 @@ from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows
 from trainer.inputs.faults import Fault
 from trainer.inputs.files import DataFile
-from trainer.inputs.pieces import ARROW_TYPES, Piece, cast_piece, find_uncastable, target_schema
+from trainer.inputs.raw_batches import (
+    ARROW_TYPES,
+    Piece,
+    cast_piece,
+    find_uncastable,
+    target_schema,
+)
 from trainer.schema import Schema
 
 # Records parsed at once.
@@ -154,7 +160,7 @@ def _find_parsable(serialized, features, file, rows, bad) -> np.ndarray:
 def _parse(serialized, features, schema) -> dict:
     """Examples [batch] as name → tensor [batch]; several values are joined, as in a CSV file."""
     # It loads TensorFlow, which reading other formats does without.
-    from trainer.several import join_values
+    from trainer.features.multivalent import join_values
 
     tf = bridge.tf
     parsed = tf.io.parse_example(serialized, features)

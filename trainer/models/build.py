@@ -8,29 +8,29 @@ from typing import Any, Optional
 from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.features import FeatureColumns, build_feature_columns
+from trainer.features.columns import FeatureColumns, build_feature_columns
+from trainer.features.parts import take_apart
+from trainer.features.text import split_texts
 from trainer.models.canned import build_canned
 from trainer.models.code import HParams
 from trainer.models.custom import build_custom, guard
-from trainer.models.engine import Engine, choose_engine
-from trainer.models.fused import build_fused, build_model, build_predictor, build_rows
-from trainer.models.fused_rows import Preparation
+from trainer.models.fused.engine import Engine, choose_engine
+from trainer.models.fused.model import build_fused, build_model, build_predictor, build_rows
+from trainer.models.fused.rows import Preparation
 from trainer.models.heads import build_head, prepare_labels
 from trainer.models.image import build_image
 from trainer.models.memory import check_tables, measure_memory
 from trainer.models.metrics import make_metric_fn
 from trainer.models.optimizers import check_regularisation
-from trainer.models.parts import take_apart
 from trainer.models.plugins import make_user_metric_fn
 from trainer.models.recurrent import build_recurrent
 from trainer.models.residual import build_residual
-from trainer.models.text import split_texts
 from trainer.schema import Schema, Statistics
 
 # Which parts of the feature columns, and so which optimizers, a type of model uses.
 WIDE_TYPES = ("linear", "wide_deep")
 DEEP_TYPES = ("dnn", "wide_deep", "residual")
-# The signature that trainer.predict and trainer.verify ask.
+# The signature that trainer.predict and trainer.export.checker ask.
 PREDICT = "predict"
 # TensorFlow's name of the signature that is asked when none is named.
 DEFAULT = "serving_default"

@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional
 
 from estimator_bridge import estimator, tf
 from trainer.errors import UserError
-from trainer.features import list_inputs
+from trainer.features.columns import list_inputs
 from trainer.models.code import HParams, blame, call_code, load_code, load_function
 from trainer.schema import Schema
 

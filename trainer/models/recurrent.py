@@ -5,7 +5,7 @@ from typing import Any
 from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.features import FeatureColumns
+from trainer.features.columns import FeatureColumns
 from trainer.models.optimizers import make_optimizer
 
 

@@ -8,7 +8,7 @@ from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
-from trainer.features import is_one_hot, name_feature, name_sequence, name_table
+from trainer.features.columns import is_one_hot, name_feature, name_sequence, name_table
 from trainer.schema import Schema
 
 # Where Keras' optimizers keep what is theirs.

@@ -2,7 +2,7 @@
 
 import sys
 
-from trainer.commands import run
+from trainer.config.commands import run
 from trainer.errors import UserError
 
 USAGE = """python -m trainer.schema infer --data=FILES --label=COLUMN [--output=FILE]
@@ -20,11 +20,11 @@ def main(argv: list[str]) -> int:
         print(USAGE)
         return 0
     if command == "infer":
-        from trainer.schema.infer import run_infer
+        from trainer.data_validation.infer import run_infer
 
         return run_infer(argv[1:])
     if command == "check":
-        from trainer.schema.check import run_check
+        from trainer.data_validation.check import run_check
 
         return run_check(argv[1:])
     raise UserError(f"{command!r}: no such command; write infer or check (--help shows both)")

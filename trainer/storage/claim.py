@@ -8,7 +8,7 @@ import os
 import socket
 from typing import Optional
 
-from trainer.storage import layout
+from trainer import job_layout
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Conflict, Found
 
@@ -26,7 +26,7 @@ class Claim:
     def __init__(self, bucket: Bucket, address: Address):
         self._bucket = bucket
         self._address = address
-        self._name = address.folder + layout.WRITER
+        self._name = address.folder + job_layout.WRITER
         self._before = 0
         self._made: Optional[Found] = None
 
@@ -55,8 +55,8 @@ class Claim:
         if self._made is None or self._bucket.find(self._name) != self._made:
             raise Conflict(
                 f"{self._address}: another writer has begun to work there meanwhile (its host and "
-                f"process are in {layout.WRITER}); two jobs must not share a job_dir: end one of "
-                "them, or give it another --job_dir"
+                f"process are in {job_layout.WRITER}); two jobs must not share a job_dir: "
+                "end one of them, or give it another --job_dir"
             )
 
     def release(self) -> None:

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Optional, Union
 
+from trainer import job_layout
 from trainer.errors import UserError
-from trainer.storage import layout
 from trainer.storage.addresses import Address, is_remote, parse_address
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found
 from trainer.storage.data import GIB, Settings, current_settings
@@ -152,7 +152,7 @@ class Copies:
         for name in sorted(names):
             path = place.folder / name
             place.bucket.download(place.found[name], path)
-            if name in layout.PORTABLE:
+            if name in job_layout.PORTABLE:
                 # They name the folder that they are in.
                 text = path.read_text(encoding="utf-8")
                 path.write_text(
@@ -281,10 +281,10 @@ def fetch_checkpoint(path: str, option: str) -> str:
     if f"{prefix}.index" not in copies.list_names(folder, option):
         folder, prefix = path.rstrip("/"), ""
     # Beside it is what its model's vocabularies were.
-    here = copies.fetch(folder, option, lambda name: name in (layout.POINTER, "schema.json"))
-    pointer = Path(here, layout.POINTER)
+    here = copies.fetch(folder, option, lambda name: name in (job_layout.POINTER, "schema.json"))
+    pointer = Path(here, job_layout.POINTER)
     if not prefix and pointer.exists():
-        steps = layout.pointed_steps(pointer.read_text(encoding="utf-8"))
+        steps = job_layout.pointed_steps(pointer.read_text(encoding="utf-8"))
         prefix = f"model.ckpt-{steps[0]}" if steps else ""
     if not prefix:
         return path

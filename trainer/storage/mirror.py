@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Optional
 
-from trainer.storage import layout
+from trainer import job_layout
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found, checksum
 from trainer.storage.claim import Claim
@@ -98,7 +98,7 @@ class Mirror:
                 return 0
             for child in self.folder.iterdir():
                 # The processes of a cluster on this machine are meeting there already.
-                if child.name != layout.BOARD.rstrip("/"):
+                if child.name != job_layout.BOARD.rstrip("/"):
                     _remove(child)
             self._known = {}
             return self._settle(lambda name: True)
@@ -134,7 +134,7 @@ class Mirror:
     def _open(self, name: str) -> BinaryIO:
         """A file as it is stored."""
         path = self.folder / name
-        if name not in layout.PORTABLE:
+        if name not in job_layout.PORTABLE:
             return path.open("rb")
         return io.BytesIO(self._outward(path.read_text(encoding="utf-8")))
 
@@ -146,7 +146,7 @@ class Mirror:
     def _list(self) -> dict[str, Found]:
         prefix = self.address.folder
         names = {found.name[len(prefix) :]: found for found in self.bucket.list_all(prefix)}
-        return {name: found for name, found in names.items() if not layout.is_temporary(name)}
+        return {name: found for name, found in names.items() if not job_layout.is_temporary(name)}
 
     def _settle(self, wanted: Callable[[str], bool]) -> int:
         for _ in range(ATTEMPTS):
@@ -160,15 +160,15 @@ class Mirror:
     def _fetch(self, listed: dict[str, Found], wanted: Callable[[str], bool]) -> int:
         whole = {name.rpartition("/")[0] for name in listed if name.endswith("/saved_model.pb")}
         count = 0
-        for name in sorted(listed, key=lambda name: (layout.rank(name), name)):
+        for name in sorted(listed, key=lambda name: (job_layout.rank(name), name)):
             found, known = listed[name], self._known.get(name)
-            export = layout.EXPORT.match(name)
+            export = job_layout.EXPORT.match(name)
             if export and export.group().rstrip("/") not in whole:
                 continue
             if known is not None and known.found == found:
                 continue
             path = self.folder / name
-            if name in layout.PORTABLE:
+            if name in job_layout.PORTABLE:
                 with replaced(path) as temporary:
                     self.bucket.download(found, temporary)
                     _rewrite(temporary, str(self.address).rstrip("/"), str(self.folder))
@@ -202,29 +202,29 @@ class Mirror:
 
     def _store(self) -> int:
         # As it is now: by the end it may name a checkpoint that is not stored yet.
-        pointer = self.folder / layout.POINTER
+        pointer = self.folder / job_layout.POINTER
         pointed = pointer.stat() if pointer.exists() else None
         text = pointer.read_text(encoding="utf-8") if pointed else ""
-        newest = max(layout.pointed_steps(text), default=-1)
-        names = [name for name in layout.list_names(self.folder) if self._mine(name)]
-        names = [name for name in names if pointed or name != layout.POINTER]
-        names = [name for name in names if layout.is_settled(name, newest)]
+        newest = max(job_layout.pointed_steps(text), default=-1)
+        names = [name for name in job_layout.list_names(self.folder) if self._mine(name)]
+        names = [name for name in names if pointed or name != job_layout.POINTER]
+        names = [name for name in names if job_layout.is_settled(name, newest)]
 
         changed = [
             name
-            for name in sorted(names, key=lambda name: (layout.rank(name), name))
+            for name in sorted(names, key=lambda name: (job_layout.rank(name), name))
             if self._has_changed(
-                name, pointed if name == layout.POINTER else (self.folder / name).stat()
+                name, pointed if name == job_layout.POINTER else (self.folder / name).stat()
             )
         ]
         first = []
-        if not text and layout.POINTER in self._known and self._mine(layout.POINTER):
+        if not text and job_layout.POINTER in self._known and self._mine(job_layout.POINTER):
             # The job begins anew: nothing new may be taken for part of what was there.
-            first = [layout.POINTER]
+            first = [job_layout.POINTER]
         # A pointer goes before what it points to.
         gone = [
             name
-            for name in sorted({*self._known} - {*names, *first}, key=layout.rank, reverse=True)
+            for name in sorted({*self._known} - {*names, *first}, key=job_layout.rank, reverse=True)
             if self._mine(name) and not (self.folder / name).exists()
         ]
         if not (first or changed or gone):
@@ -233,14 +233,14 @@ class Mirror:
             # Training may remove checkpoints faster than they are stored: what is open stays.
             checkpoints = {
                 name: held.enter_context(self._open(name))
-                for name in layout.newest_checkpoints(changed)[:MOST_OPEN]
+                for name in job_layout.newest_checkpoints(changed)[:MOST_OPEN]
             }
             if self.claim is not None:
                 self.claim.hold()
             for name in first:
                 self._remove_stored(name)
             for name in changed:
-                if name == layout.POINTER:
+                if name == job_layout.POINTER:
                     self._upload(name, io.BytesIO(self._outward(text)), pointed)
                 elif name in checkpoints:
                     stream = checkpoints[name]
@@ -282,7 +282,7 @@ class Mirror:
             self.claim.hold()
             return True
         # An evaluator that was taken for gone, and the chief in its place, may both evaluate.
-        return self._shares and (layout.is_evaluated(name) or layout.is_event_file(name))
+        return self._shares and (job_layout.is_evaluated(name) or job_layout.is_event_file(name))
 
     def _remove_stored(self, name: str) -> None:
         try:
@@ -308,7 +308,7 @@ class Mirror:
 
 def _only_grows(name: str) -> bool:
     """Whether a file is for people and for the process that appends to it."""
-    return layout.is_event_file(name) or name == layout.LEDGER
+    return job_layout.is_event_file(name) or name == job_layout.LEDGER
 
 
 def _read_memory(memory: dict[str, Any]) -> dict[str, Known]:

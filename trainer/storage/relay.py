@@ -1,9 +1,9 @@
 """How the machines of a cluster hear of each other where they share no folder: through the bucket.
 
-Each process keeps a small file in job_dir/cluster/ (see trainer.board). A thread carries its own
-file to the bucket, and the others' from there, every few seconds. What one process says may speak
-of files: a checkpoint that is there, an export that is made. Those are stored before the word is
-said, and fetched before it is heard.
+Each process keeps a small file in job_dir/cluster/ (see trainer.cluster.heartbeat). A thread
+carries its own file to the bucket, and the others' from there, every few seconds. What one process
+says may speak of files: a checkpoint that is there, an export that is made. Those are stored before
+the word is said, and fetched before it is heard.
 """
 
 import contextlib
@@ -12,8 +12,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from trainer import job_layout
 from trainer.errors import UserError
-from trainer.storage import layout
 from trainer.storage.bucket import Bucket, Changed, Found
 from trainer.storage.keeper import Keeper
 
@@ -39,10 +39,10 @@ class Relay:
         self._keeper = keeper
         self._name = name
         self._secs = secs
-        self._prefix = keeper.mirror.address.folder + layout.BOARD
-        self._folder = keeper.mirror.folder / layout.BOARD.rstrip("/")
+        self._prefix = keeper.mirror.address.folder + job_layout.BOARD
+        self._folder = keeper.mirror.folder / job_layout.BOARD.rstrip("/")
         self._folder.mkdir(exist_ok=True)
-        self._ledger = keeper.mirror.folder / layout.LEDGER
+        self._ledger = keeper.mirror.folder / job_layout.LEDGER
         self._seen: dict[str, Found] = {}
         self._stored: dict[str, bytes] = {}
         self._told: set[str] = set()

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
 
-from trainer.cluster import Cluster
+from trainer import job_layout
+from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
-from trainer.storage import layout
 from trainer.storage.addresses import is_remote, parse_address
 from trainer.storage.claim import Claim
 from trainer.storage.data import Settings
@@ -143,10 +143,10 @@ def _open_keeper(address, settings, folder, cluster, spread, say, stores) -> Kee
     role = cluster.role
     mine: dict[str, Callable[[str], bool]] = {
         "chief": lambda name: True,
-        "evaluator": layout.is_evaluated,
+        "evaluator": job_layout.is_evaluated,
     }
     # Where no evaluator is listed one may still be there, and the chief may act in its place.
-    theirs = layout.is_evaluated if role == "chief" else None
+    theirs = job_layout.is_evaluated if role == "chief" else None
     bucket = settings.open_bucket(address.bucket)
     mirror = Mirror(
         bucket,
@@ -176,7 +176,7 @@ def _open_events(events_dir, settings, folder) -> Optional[Mirror]:
         bucket,
         address,
         folder,
-        layout.is_event_file,
+        job_layout.is_event_file,
         shares=True,
         memory="mirror-events.json",
     )

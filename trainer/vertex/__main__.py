@@ -18,9 +18,9 @@ from typing import Optional
 
 from absl import flags
 
-from trainer import commands
+from trainer.cluster.processes import find_addresses
+from trainer.config import commands
 from trainer.errors import UserError, nearest
-from trainer.processes import find_addresses
 from trainer.vertex import jobs, package, paths, rehearse, submit
 from trainer.vertex.tuning import load_study
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, Optional
 import yaml
 
 from trainer import config as config_lib
-from trainer import flags, storage
-from trainer.cluster import Cluster
+from trainer import storage
+from trainer.config import flags
+from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
 from trainer.vertex import paths
 from trainer.vertex.machines import Machine, parse_machine
@@ -252,7 +253,7 @@ def check_task_flags(request: Request) -> config_lib.Config:
 
 
 def _check_pools(request: Request, config: config_lib.Config, job_dir: str) -> None:
-    from trainer.strategies import check_strategy
+    from trainer.cluster.strategies import check_strategy
 
     counts = request.counts
     if counts["evaluator"] > 1:

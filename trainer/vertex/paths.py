@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, Optional
 
 from trainer import config as config_lib
-from trainer import flags, storage
+from trainer import storage
+from trainer.config import flags
 from trainer.errors import UserError
 from trainer.vertex import package
 

@@ -11,9 +11,9 @@ import sys
 import time
 from typing import Any, NamedTuple, Optional, TextIO
 
-from trainer.cluster import POOLS, copy_environment
+from trainer.cluster.processes import Processes, to_status
+from trainer.environment.cluster_spec import POOLS, copy_environment
 from trainer.errors import UserError
-from trainer.processes import Processes, to_status
 from trainer.vertex.jobs import POOL_ROLES, Job
 
 GRACE_SECS = 60.0

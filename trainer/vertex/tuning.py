@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from trainer import config as config_lib
-from trainer import flags
+from trainer.config import flags
 from trainer.errors import UserError, nearest
 
 SCALES = {

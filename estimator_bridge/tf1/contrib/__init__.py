@@ -7,7 +7,7 @@ of 1.15; names of variables and scopes are those of 1.x, so that old checkpoints
 import functools
 import importlib
 
-from estimator_bridge.tf1.gone import GENERAL_ADVICE, StandIn
+from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
 _SUPPLIED = frozenset(
     [

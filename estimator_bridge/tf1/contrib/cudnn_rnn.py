@@ -6,9 +6,9 @@ the `CudnnCompatible` cells, so that old checkpoints load.
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib import rnn_bidirectional as _bidirectional
-from estimator_bridge.tf1.contrib import rnn_block_cells as _block
 from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.rnn import bidirectional as _bidirectional
+from estimator_bridge.tf1.contrib.rnn import block_cells as _block
 
 _PLAIN = "use tf.nn.dynamic_rnn with a BasicRNNCell"
 

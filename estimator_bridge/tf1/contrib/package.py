@@ -7,7 +7,7 @@ import types
 from collections.abc import Mapping
 from typing import Callable, Optional
 
-from estimator_bridge.tf1.gone import GENERAL_ADVICE, NotSuppliedError, advise
+from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, NotSuppliedError, advise
 
 __all__ = ["PrivatePath", "SecondName", "lookup"]
 

@@ -39,10 +39,10 @@ def train(tf, built, features, labels, sparse=()):
 
 def convert(built, checkpoint=None, **options):
     """(plan, converted model) of an Estimator and its newest checkpoint, or another one."""
-    from estimator_bridge.convert.build import build_model
-    from estimator_bridge.convert.canned import Loaded, describe_estimator
-    from estimator_bridge.convert.checkpoint import open_checkpoint
-    from estimator_bridge.convert.emit import write_module
+    from estimator_bridge.convert.read.canned import Loaded, describe_estimator
+    from estimator_bridge.convert.read.checkpoint import open_checkpoint
+    from estimator_bridge.convert.write.build import build_model
+    from estimator_bridge.convert.write.module import write_module
 
     checkpoint = open_checkpoint(str(checkpoint or built.model_dir))
     plan = describe_estimator(Loaded(built, "test:build"), checkpoint.step, **options)
@@ -52,9 +52,9 @@ def convert(built, checkpoint=None, **options):
 def assert_same(built, converted, plan, features, labels, sparse=(), steps=200):
     """The same answers; returns how far the losses of the next steps are apart, relatively."""
     from estimator_bridge import tf
-    from estimator_bridge.convert.comparing import compare_losses
-    from estimator_bridge.convert.estimator_side import ask_checkpoint, train_on
-    from estimator_bridge.convert.rows import Rows
+    from estimator_bridge.convert.verify.differences import compare_losses
+    from estimator_bridge.convert.verify.estimator_side import ask_checkpoint, train_on
+    from estimator_bridge.convert.verify.rows import Rows
 
     rows, path = Rows(features, labels), tf.train.latest_checkpoint(built.model_dir)
     names = {feature.name for feature in plan.inputs}

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from estimator_bridge.audit.symbol import data
-from estimator_bridge.tf1.gone import NotSuppliedError, StandIn
+from estimator_bridge.tf1.unsupported import NotSuppliedError, StandIn
 
 
 def test_a_program_sees_graph_mode_and_dimensions():

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from trainer.processes import find_addresses
+from trainer.cluster.processes import find_addresses
 
 pytestmark = pytest.mark.slow
 

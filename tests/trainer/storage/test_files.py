@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from trainer import disk
+from trainer.storage import disk
 from trainer.storage.files import replaced, write_text
 
 

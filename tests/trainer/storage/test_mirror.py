@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from trainer import job_layout
 from trainer.errors import UserError
-from trainer.storage import layout
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Conflict
 from trainer.storage.claim import Claim
@@ -151,7 +151,7 @@ def test_a_disk_that_is_ahead_is_kept_and_one_that_is_behind_is_not(machine, clo
     _checkpoint(one.folder, 20)
     again = machine("one")
     assert again.restore() == 0
-    assert layout.pointed_steps((again.folder / "checkpoint").read_text())[0] == 20
+    assert job_layout.pointed_steps((again.folder / "checkpoint").read_text())[0] == 20
     again.push()
     # Stored, and killed before it could be noted.
     memory = one.folder.parent / "mirror.json"
@@ -163,7 +163,7 @@ def test_a_disk_that_is_ahead_is_kept_and_one_that_is_behind_is_not(machine, clo
     # What it noted is of the past, what the bucket has is not here: the bucket is right.
     third = machine("one")
     third.restore()
-    assert layout.pointed_steps((third.folder / "checkpoint").read_text())[0] == 30
+    assert job_layout.pointed_steps((third.folder / "checkpoint").read_text())[0] == 30
     # Another machine has gone on meanwhile.
     other = machine("other")
     other.restore()
@@ -172,7 +172,7 @@ def test_a_disk_that_is_ahead_is_kept_and_one_that_is_behind_is_not(machine, clo
     _checkpoint(one.folder, 45)
     back = machine("one")
     back.restore()
-    assert layout.pointed_steps((back.folder / "checkpoint").read_text())[0] == 50
+    assert job_layout.pointed_steps((back.folder / "checkpoint").read_text())[0] == 50
     assert not (back.folder / "model.ckpt-45.index").exists()
 
 
@@ -270,8 +270,8 @@ def test_a_service_that_is_away_for_a_while_loses_nothing(machine, cloud):
 
 
 def test_an_evaluator_fetches_checkpoints_and_stores_exports(machine, cloud):
-    chief = machine("chief", theirs=layout.is_evaluated, shares=True)
-    evaluator = machine("evaluator", mine=layout.is_evaluated, shares=True)
+    chief = machine("chief", theirs=job_layout.is_evaluated, shares=True)
+    evaluator = machine("evaluator", mine=job_layout.is_evaluated, shares=True)
     _checkpoint(chief.folder, 10)
     _write(chief.folder, **{"events.out.tfevents.1": "e", "metrics.jsonl": "{}"})
     chief.push()
@@ -358,7 +358,7 @@ def test_the_newest_checkpoints_are_held_first(machine, cloud, monkeypatch):
     """No more files are open than a process may have; the newest checkpoint is whole still."""
     monkeypatch.setattr("trainer.storage.mirror.MOST_OPEN", 3)
     names = ["model.ckpt-9.index", "checkpoint", "model.ckpt-10.index", "model.ckpt-10.meta"]
-    assert layout.newest_checkpoints(names) == [names[2], names[3], names[0]]
+    assert job_layout.newest_checkpoints(names) == [names[2], names[3], names[0]]
     one = machine("one")
     _checkpoint(one.folder, 9)
     _checkpoint(one.folder, 10, kept=[9])

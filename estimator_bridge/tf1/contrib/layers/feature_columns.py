@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 from tensorflow.python.feature_column import feature_column_v2 as _fc
 from tensorflow.python.feature_column import feature_column_v2_types as _types
 
-from estimator_bridge.tf1.gone import NotSuppliedError, advise
+from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
 __all__ = [
     "bucketized_column",

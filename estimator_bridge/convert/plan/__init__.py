@@ -1,0 +1,1 @@
+"""What a canned model computes, as plain values."""

@@ -1,0 +1,1 @@
+"""Builds a plan from an Estimator or from a job directory."""

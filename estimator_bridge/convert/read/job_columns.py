@@ -1,0 +1,199 @@
+"""Columns of a Plan from the trainer's schema.json and statistics.json."""
+
+import math
+from typing import Any, Optional
+
+from estimator_bridge.errors import BridgeError
+
+from ..plan import derived as d
+from ..plan import model as p
+
+__all__ = ["derived_of", "read_columns"]
+
+_DTYPES = {"float": "float32", "int": "int64", "string": "string"}
+_MAX_INDICATOR_SIZE = 32
+_DATE_IDS = {"month": 13, "day": 32, "weekday": 7, "hour": 24}
+_YEARS = tuple(map(float, range(1950, 2050)))
+
+
+def read_columns(schema, statistics, features) -> tuple[list[Any], list[Any], list[Any]]:
+    """The columns of the wide, the deep and the sequence part.
+
+    Args:
+      schema, statistics: as the trainer writes them.
+      features: names of the columns that are features.
+
+    Raises:
+      BridgeError: a column is an image.
+    """
+    wide: list[Any] = []
+    deep: list[Any] = []
+    steps: list[Any] = []
+    # The trainer has not always had some of these fields.
+    tables = [(one["columns"], one["dimension"]) for one in schema.get("shared_embeddings") or ()]
+    shared = {name for names, _ in tables for name in names}
+    for name in features:
+        column = schema["columns"][name]
+        if not column["use"]:
+            continue
+        if column.get("image"):
+            raise BridgeError(
+                f"schema.json: column {name} is an image: no canned model sees it. Give it use: []"
+            )
+        if "sequence" in column["use"]:
+            steps.append(_sequence(name, column, statistics))
+        for ids, number in _kinds_of(name, column, statistics):
+            if "wide" in column["use"]:
+                wide.append(ids or number)
+            if "deep" in column["use"] and name not in shared:
+                deep.append(number or _dense(ids, column["embedding"]))
+    for names, dimension in tables:
+        sources = tuple(_weighted(name, schema["columns"][name]) for name in names)
+        size = dimension or _choose_dimension(p.num_ids(sources[0]))
+        deep.append(p.SharedTable(sources, size))
+    for cross in schema["crosses"]:
+        parts = tuple(_crossable(name, schema["columns"][name]) for name in cross["columns"])
+        ids = p.Crossed(parts, cross["hash_buckets"], p.HASH_KEY)
+        wide.append(ids)
+        if cross["embedding"]:
+            deep.append(_embedding(ids, cross["embedding"]))
+    return wide, deep, steps
+
+
+def _kinds_of(name, column, statistics):
+    """Yields (ids or None, number or None): what the wide and the deep part see of a column."""
+    if column.get("date"):
+        for part in column["date"]:
+            yield _date_part(p.safe_name(f"{name}_{part}"), part), None
+    elif _categorical(name, column) is not None:
+        yield _weighted(name, column), None
+    elif not column.get("separator"):
+        normalizer = _normalizer(name, column, statistics)
+        number = p.Numeric(p.safe_name(name), 1, _DTYPES[column["type"]], normalizer)
+        yield (_bucketized(name, column) if column["buckets"] else None), number
+
+
+def derived_of(name, schema) -> list[d.Derived]:
+    """What the model makes of a column's raw text before feature columns see it."""
+    found: list[d.Derived] = []
+    column = schema["columns"][name]
+    weighed = [
+        (other, one["separator"])
+        for other, one in schema["columns"].items()
+        if one.get("weights") == name and one["use"]
+    ]
+    ordered = "sequence" in column["use"]
+    if column.get("separator"):
+        dtype, separator = _DTYPES[column["type"]], column["separator"]
+        if any(separator[size:] == separator[:-size] for size in range(1, len(separator))):
+            # Of ||| the first two are one, which is a matter of all that comes before.
+            raise BridgeError(
+                f"schema.json: column {name}: separator {separator!r} may overlap itself, and "
+                "Keras has no operation that goes through a text in order; write the data with "
+                "another separator"
+            )
+        found.append(
+            d.Pieces(p.safe_name(name), name, separator, dtype, False, (weighed or [None])[0])
+        )
+        if ordered:
+            found.append(d.Pieces(p.safe_name(f"{name}_sequence"), name, separator, dtype, True))
+    elif column.get("text"):
+        text = column["text"]
+        options = (text["ngrams"], text["lower"], text["max_words"])
+        found.append(d.Words(p.safe_name(name), name, *options))
+        if ordered:
+            found.append(d.Words(p.safe_name(f"{name}_sequence"), name, *options))
+    elif p.safe_name(name) != name:
+        found.append(d.Renamed(p.safe_name(name), name))
+    for part in column.get("date") or ():
+        found.append(d.DatePart(p.safe_name(f"{name}_{part}"), name, part))
+    return found
+
+
+def _date_part(name, part):
+    if part == "year":
+        return p.Bucketized(p.Numeric(name, 1, "int64", None), _YEARS)
+    return p.Identity(name, _DATE_IDS[part], None)
+
+
+def _weighted(name, column):
+    ids = _categorical(p.safe_name(name), column)
+    return p.Weighted(ids, p.safe_name(column["weights"])) if column.get("weights") else ids
+
+
+def _sequence(name, column, statistics):
+    key = p.safe_name(f"{name}_sequence")
+    ids = _categorical(key, column)
+    if ids is not None:
+        return _dense(ids, column["embedding"])
+    normalizer = _normalizer(name, column, statistics)
+    return p.SequenceNumeric(key, 1, "float32", normalizer, 0.0)
+
+
+def _categorical(name, column):
+    dtype = _DTYPES[column["type"]]
+    if column["vocabulary"] is not None:
+        return p.Vocabulary(name, dtype, tuple(column["vocabulary"]), column["oov_buckets"], -1)
+    if column["identities"]:
+        return p.Identity(name, column["identities"], 0)
+    return p.Hashed(name, dtype, column["hash_buckets"]) if column["hash_buckets"] else None
+
+
+def _crossable(name, column):
+    # A categorical column is crossed by its name: its values are hashed as they stand.
+    if _categorical(name, column) is not None:
+        name = p.safe_name(name)
+        several = bool(column.get("separator") or column.get("text"))
+        return p.Raw(name, _DTYPES[column["type"]], sparse=several)
+    return _bucketized(name, column)
+
+
+def _bucketized(name, column):
+    number = p.Numeric(p.safe_name(name), 1, _DTYPES[column["type"]], None)
+    return p.Bucketized(number, tuple(column["buckets"]))
+
+
+def _dense(ids, dimension):
+    if dimension is None and p.num_ids(ids) <= _MAX_INDICATOR_SIZE:
+        return p.Indicator(ids)
+    return _embedding(ids, dimension or _choose_dimension(p.num_ids(ids)))
+
+
+def _choose_dimension(size):
+    return max(2, round(6 * size**0.25))
+
+
+def _embedding(ids, dimension):
+    return p.Embedding(ids, dimension, "mean", None, f"{p.name_of(ids)}_embedding", False)
+
+
+def _normalizer(name, column, statistics) -> Optional[p.Normalizer]:
+    how = column["normalize"]
+    if how == "none":
+        return None
+    if how == "log":
+        x = 'ops.cast(x, "float32")'
+        return p.Normalizer(f"ops.multiply(ops.sign({x}), ops.log1p(ops.abs({x})))", _signed_log)
+    if isinstance(how, dict):
+        shift, scale = how["mean"], how["std"]
+    else:
+        seen = statistics["columns"][name]
+        shift, scale = seen["mean"], seen["std"]
+        if how == "minmax":
+            shift, scale = seen["min"], seen["max"] - seen["min"]
+    scale = scale if scale > 0 and math.isfinite(scale) else 1.0
+
+    def normalize(x):
+        from estimator_bridge import tf
+
+        return (tf.cast(x, tf.float32) - shift) / scale
+
+    code = f'ops.divide(ops.subtract(ops.cast(x, "float32"), {shift!r}), {scale!r})'
+    return p.Normalizer(code, normalize)
+
+
+def _signed_log(x):
+    from estimator_bridge import tf
+
+    x = tf.cast(x, tf.float32)
+    return tf.sign(x) * tf.math.log1p(tf.abs(x))

@@ -1,0 +1,220 @@
+"""A Plan from what the trainer of this repository leaves in its job_dir: config.yaml, schema.json,
+statistics.json.
+
+The three files are read as data. This is the only place that knows what they mean for a model; the
+trainer's own
+feature columns are compared with it by the tests, column kind by column kind.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from estimator_bridge.errors import BridgeError
+
+from ..plan import model as p
+from ..plan.optimizers import keras2_options
+from .job_columns import derived_of, read_columns
+
+__all__ = ["read_job_dir"]
+
+_DTYPES = {"float": "float32", "int": "int64", "string": "string"}
+_CELLS = {"lstm": "LSTM", "gru": "GRU", "simple": "SimpleRNN"}
+_ACTIVATIONS = {"gelu": "gelu", "swish": "silu"}
+
+
+def read_job_dir(job_dir: str) -> p.Plan:
+    """Makes the plan of the model that was trained in job_dir.
+
+    Raises:
+      BridgeError: a file is missing or not as the trainer writes it; names file and field.
+    """
+    folder = Path(job_dir)
+    config = _read(folder / "config.yaml", yaml.safe_load)
+    schema = _read(folder / "schema.json", json.loads)
+    statistics = _read(folder / "statistics.json", json.loads)
+    try:
+        return _make_plan(config, schema, statistics)
+    except KeyError as error:
+        raise BridgeError(
+            f"job_dir {job_dir}: config.yaml, schema.json or statistics.json has no {error}; "
+            "it was written by another version of the trainer"
+        ) from error
+
+
+def _read(path: Path, parse) -> dict[str, Any]:
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BridgeError(
+            f"job_dir: {path} cannot be read ({error.strerror}); give the folder of a finished "
+            "training run, or --estimator=MODULE:FUNCTION for an Estimator of your own"
+        ) from error
+    except (ValueError, yaml.YAMLError) as error:
+        raise BridgeError(f"job_dir: {path} is damaged: {str(error).splitlines()[0]}") from error
+
+
+def _make_plan(config, schema, statistics) -> p.Plan:
+    model, train, columns = config["model"], config["train"], schema["columns"]
+    kind = model["type"]
+    if kind not in ("baseline", "linear", "dnn", "wide_deep", "rnn"):
+        raise BridgeError(
+            f"model.type {kind!r} is not a canned model; convert it with "
+            "--estimator=MODULE:FUNCTION --model_fn"
+        )
+    roles = {*_label_columns(schema), schema["weight"], schema["key"]}
+    features = [name for name in columns if name not in roles]
+    wide, deep, steps = read_columns(schema, statistics, features)
+    wide = wide if kind in ("linear", "wide_deep") else []
+    context = deep if kind == "rnn" else []
+    deep = {"rnn": steps, "dnn": deep, "wide_deep": deep}.get(kind, [])
+    network = None
+    if kind in ("dnn", "wide_deep"):
+        activation = _ACTIVATIONS.get(model["activation"], model["activation"])
+        units = tuple(model["hidden_units"])
+        network = p.Network(units, activation, model["dropout"], model["batch_norm"])
+    crossed = {name for cross in schema["crosses"] for name in cross["columns"]}
+    weights = {columns[name].get("weights") for name in features if columns[name]["use"]}
+    used = [name for name in features if columns[name]["use"] or name in crossed or name in weights]
+    max_steps = _max_steps(train, statistics)
+    return p.Plan(
+        kind=kind,
+        inputs=tuple(p.Input(name, _raw_dtype(columns[name]), 1) for name in used),
+        wide=tuple(wide),
+        wide_combiner="sum",
+        deep=tuple(deep),
+        network=network,
+        head=_head(schema, train),
+        wide_optimizer=_optimizer(train, max_steps, True) if kind not in ("dnn", "rnn") else None,
+        deep_optimizer=_optimizer(train, max_steps, False) if deep else None,
+        key=schema["key"],
+        data=_data(config, schema, statistics, used),
+        training_notes=tuple(_training_notes(train)),
+        recurrent=_recurrent(model) if kind == "rnn" else None,
+        context=tuple(context),
+        derived=tuple(one for name in used for one in derived_of(name, schema)),
+    )
+
+
+def _recurrent(model) -> p.Recurrent:
+    kind = _CELLS[model.get("cell", "lstm")]
+    options = {"dropout": model["dropout"]} if model["dropout"] else {}
+    units = enumerate(model["hidden_units"])
+    return p.Recurrent(tuple(p.Cell(kind, f"cell_{index}", size, options) for index, size in units))
+
+
+def _raw_dtype(column) -> str:
+    # Several values a row are one text.
+    return _DTYPES["string" if column.get("separator") else column["type"]]
+
+
+def _training_notes(train):
+    if train.get("warmup_steps"):
+        yield (
+            f"train.warmup_steps {train['warmup_steps']}: the rising of the rates is not carried "
+            "over: from that step on there is no difference"
+        )
+
+
+def _data(config, schema, statistics, used) -> p.Data:
+    defaults, several = {}, {}
+    for name in used:
+        column = schema["columns"][name]
+        default = column["default"]
+        if default == "mean":
+            default = statistics["columns"][name]["mean"]
+        if default is None and _raw_dtype(column) == "string":
+            default = ""
+        if default is not None:
+            defaults[name] = default
+        if column.get("separator"):
+            several[name] = (_DTYPES[column["type"]], column["separator"])
+    return p.Data(
+        tuple(schema["columns"]),
+        tuple(_names_of(label) for label in _labels(schema)),
+        config["data"]["delimiter"],
+        tuple(schema["missing_values"]),
+        defaults,
+        several,
+    )
+
+
+# The trainer has not always had the fields that are asked for with get().
+
+
+def _labels(schema) -> list[dict[str, Any]]:
+    return [schema["label"], *(schema.get("more_labels") or ())]
+
+
+def _names_of(label) -> tuple[str, ...]:
+    return tuple(label.get("columns") or ()) or (label["column"],)
+
+
+def _label_columns(schema) -> list[str]:
+    return [name for label in _labels(schema) for name in _names_of(label)]
+
+
+def _head(schema, train) -> p.Head:
+    # It was the mean where the field is not there.
+    by_sum = train.get("loss_reduction", "mean") == "sum"
+    reduction = "sum" if by_sum else "sum_over_batch_size"
+    heads = [_head_of(label, reduction, schema["weight"]) for label in _labels(schema)]
+    if len(heads) == 1:
+        return heads[0]
+    parts = tuple(
+        head._replace(name=label["column"], importance=label.get("importance", 1.0))
+        for head, label in zip(heads, _labels(schema))
+    )
+    units = sum(head.units for head in heads)
+    return p.Head("multihead", units, None, reduction, schema["weight"], parts=parts)
+
+
+def _head_of(label, reduction, weight) -> p.Head:
+    if label.get("columns"):
+        return p.Head("multilabel", len(label["columns"]), None, reduction, weight)
+    vocabulary = label["vocabulary"]
+    num_classes = len(vocabulary) if vocabulary is not None else label["num_classes"] or 0
+    if not num_classes:
+        task = "poisson" if label.get("loss") == "poisson" else "regression"
+        return p.Head(task, 1, None, reduction, weight)
+    classes = None if vocabulary is None else tuple(map(str, vocabulary))
+    given = {str(name): factor for name, factor in (label.get("class_weights") or {}).items()}
+    factors = tuple(given.get(name, 1.0) for name in classes or map(str, range(num_classes)))
+    task, units = ("binary", 1) if num_classes == 2 else ("multiclass", num_classes)
+    return p.Head(task, units, classes, reduction, weight, class_weights=factors if given else ())
+
+
+def _max_steps(train, statistics) -> int:
+    if train["max_steps"] is not None:
+        return train["max_steps"]
+    return math.ceil(statistics["num_rows"] * (train["epochs"] or 1) / train["batch_size"])
+
+
+def _optimizer(train, max_steps, linear) -> p.Optimizer:
+    kind = train["linear_optimizer"] if linear else train["optimizer"]
+    rate = (train["linear_learning_rate"] if linear else None) or train["learning_rate"]
+    options = keras2_options(kind, {"l1": train["l1"], "l2": train["l2"]})
+    steps = train["decay_steps"] or max_steps
+    schedules = "keras.optimizers.schedules"
+    if train["decay"] == "exponential":
+        rate = f"{schedules}.ExponentialDecay({rate!r}, {steps}, {train['decay_rate']!r})"
+    elif train["decay"] == "cosine":
+        rate = f"{schedules}.CosineDecay({rate!r}, {steps}, alpha={train['decay_rate']!r})"
+    elif train["decay"] == "piecewise":
+        # Keras changes the rate after a boundary; the trainer's are the first step of the new rate.
+        steps = [step - 1 for step in train["piecewise_steps"]]
+        rates = [rate, *(rate * share for share in train["piecewise_shares"])]
+        rate = f"{schedules}.PiecewiseConstantDecay({steps}, {rates})"
+    elif train["decay"] != "constant":
+        _refuse_decay(train)
+    return p.Optimizer(kind, rate, options, 2)
+
+
+def _refuse_decay(train):
+    raise BridgeError(
+        f"config.yaml: train.decay {train['decay']!r} has no counterpart in Keras; "
+        "add --no_optimizer to convert the model without its optimizers"
+    )

@@ -1,0 +1,1 @@
+"""Compares an Estimator with its Keras model on the same rows."""

@@ -1,0 +1,1 @@
+"""Writes a plan as a Keras 3 module, model and SavedModel."""

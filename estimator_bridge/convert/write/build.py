@@ -1,0 +1,107 @@
+"""Builds the Keras model by running the written module, and gives it the checkpoint's weights and
+optimizer state.
+"""
+
+import types
+from typing import Any, NamedTuple
+
+from estimator_bridge.errors import BridgeError
+
+from ..plan import model as p
+from ..plan.optimizers import iterations_name, slots_of
+from ..read.checkpoint import Checkpoint, rate_at, shapes_differ
+from .module import Module
+
+__all__ = ["Built", "build_model", "run_module"]
+
+
+class Built(NamedTuple):
+    """A converted model.
+
+    Attributes:
+      model: compiled Keras 3 model.
+      module: the written module, executed.
+      names: checkpoint variable -> Keras variable.
+      notes: what was not carried over, a line each.
+    """
+
+    model: Any
+    module: types.ModuleType
+    names: dict[str, Any]
+    notes: list[str]
+
+
+def run_module(code: str, name: str = "converted_model") -> types.ModuleType:
+    """Executes a written module."""
+    module = types.ModuleType(name)
+    exec(compile(code, f"<{name}>", "exec"), module.__dict__)
+    return module
+
+
+def build_model(plan: p.Plan, written: Module, checkpoint: Checkpoint) -> Built:
+    """Builds the model with weights and optimizer state.
+
+    Raises:
+      BridgeError: the checkpoint is of another model.
+    """
+    module = run_module(written.code)
+    model = module.build_model()
+    names: dict[str, Any] = {}
+    for table in written.tables:
+        name = checkpoint.find(table.names)
+        variable = _variable_of(model.get_layer(table.layer), table.attribute)
+        value = checkpoint.get(name)
+        if table.layer.endswith("_bias"):
+            value = value.reshape(1, -1)
+        elif (problem := shapes_differ(checkpoint, name, tuple(variable.shape))) is not None:
+            raise BridgeError(problem)
+        variable.assign(value)
+        names[name] = variable
+    notes: list[str] = []
+    module.compile_model(model)
+    _carry_optimizers(plan, model, checkpoint, names, notes)
+    return Built(model, module, names, notes)
+
+
+def _variable_of(layer, attribute: str):
+    """The variable at a dotted path below a layer: kernel, cell.cells.0.bias."""
+    found = layer
+    for part in attribute.split("."):
+        found = found[int(part)] if part.isdigit() else getattr(found, part)
+    return found
+
+
+def _carry_optimizers(plan, model, checkpoint, names, notes) -> None:
+    model.optimizer.build(model.trainable_variables)
+    optimizers = getattr(model.optimizer, "optimizers", [model.optimizer])
+    slots = {variable.name: variable for one in optimizers for variable in one.variables}
+    trainable = {variable.path for variable in model.trainable_variables}
+    for name, variable in names.items():
+        if variable.path not in trainable:
+            continue
+        wide = variable.path.startswith("linear_") or plan.deep_optimizer is None
+        optimizer = plan.wide_optimizer if wide else plan.deep_optimizer
+        if optimizer is None:
+            continue
+        rate = rate_at(optimizer.rate, checkpoint.step) if optimizer.kind == "momentum" else None
+        for slot in slots_of(optimizer, rate):
+            found = checkpoint.find_slot(name, slot.stored, optimizer.version)
+            if found is None:
+                notes.append(
+                    f"optimizer state: {name} has no {slot.stored} in the checkpoint; "
+                    "it starts anew"
+                )
+                continue
+            target = slots[f"{variable.path.replace('/', '_')}_{slot.name}"]
+            target.assign(slot.convert(checkpoint.get_slot(found)).reshape(tuple(target.shape)))
+    for one, part in _parts(plan, model.optimizer):
+        one.iterations.assign(int(checkpoint.get(iterations_name(part, checkpoint.names))))
+    model.optimizer.iterations.assign(checkpoint.step)
+
+
+def _parts(plan, optimizer):
+    """(Keras optimizer, its description) of each part."""
+    described = [part for part in (plan.wide_optimizer, plan.deep_optimizer) if part is not None]
+    found = getattr(optimizer, "optimizers", [optimizer])
+    # A MultiOptimizer lists those of its map first, then the default: wide, deep.
+    return list(zip(found, described))

@@ -1,0 +1,296 @@
+"""Writes a Plan as a Keras 3 module that imports nothing of ours.
+
+The module is the conversion: the Keras model is built by running it, so what a team takes over as
+code is what has
+been proved.
+"""
+
+import re
+from typing import Any, NamedTuple
+
+from ..plan import model as p
+from ..plan.derived import is_of_text
+from .columns import ColumnWriter, Table
+from .sequences import write_recurrent
+from .texts import alphabet_lines, characters_of
+from .training import training_code
+
+__all__ = ["Module", "model_lines", "write_module"]
+
+
+class Module(NamedTuple):
+    """Code, and how the checkpoint's variables fit into the model that it builds.
+
+    Attributes:
+      code: of a Python module with build_model(), compile_model(model) and main().
+      tables: layer variables and the checkpoint names that they come from.
+    """
+
+    code: str
+    tables: tuple[Table, ...]
+
+
+def write_module(plan: p.Plan, origin: str) -> Module:
+    """Writes the module.
+
+    Args:
+      plan: the model.
+      origin: what it was converted from, for the docstring.
+    """
+    writer = ColumnWriter(plan.inputs, plan.derived)
+    logits = _write_logits(plan, writer)
+    outputs = _write_outputs(plan, writer, logits)
+    helpers = list(writer.helpers_code())
+    if any(map(is_of_text, plan.derived)):
+        helpers = [*alphabet_lines(characters_of(plan)), "", *helpers]
+    training = training_code(plan)
+    code = "\n".join(
+        [
+            f'"""Keras model with its preprocessing inside, converted from {origin}.',
+            "",
+            "    python THIS_FILE --train=ROWS.csv --start=model.keras --output=trained.keras",
+            '"""',
+            "",
+            *training.imports,
+            "",
+            *writer.constants,
+            *helpers,
+            *model_lines(writer, p.model_inputs(plan), outputs),
+            *training.lines,
+            "",
+        ]
+    )
+    return Module(code, tuple(writer.tables))
+
+
+def model_lines(writer: ColumnWriter, inputs, outputs) -> list[str]:
+    """The function that builds the model.
+
+    Args:
+      writer: has written what lies between.
+      inputs: of the plan.
+      outputs: (name, variable).
+    """
+    body = [
+        "inputs = {",
+        *(
+            f"    {p.quoted(feature.name)}: keras.Input({feature.dimensions}, "
+            f'name={p.quoted(p.layer_name(feature.name))}, dtype="{feature.dtype}"),'
+            for feature in inputs
+        ),
+        "}",
+        *writer.lines,
+        "outputs = {",
+        *(f"    {p.quoted(name)}: {value}," for name, value in outputs),
+        "}",
+        'return keras.Model(inputs, outputs, name="model")',
+    ]
+    return [
+        "",
+        "def build_model():",
+        '    """The model from raw features to the answers of the serving signature."""',
+        *(f"    {line}" for line in body),
+        "",
+    ]
+
+
+def _write_logits(plan: p.Plan, writer: ColumnWriter) -> str:
+    parts: list[str] = []
+    if plan.kind == "baseline":
+        writer.lines += ["", "# The bias alone; rows are counted by the first input."]
+        parts.append(_bias(plan, writer, "baseline_bias", ("baseline/bias",)))
+    if plan.recurrent is not None:
+        writer.lines += ["", "# Recurrent part"]
+        summed = not p.is_lazy(plan.deep_optimizer, False)
+        context = _write_dense(plan.context, writer, summed, "context") if plan.context else ""
+        parts.append(write_recurrent(plan, writer, context))
+    elif plan.deep:
+        writer.lines += ["", "# Deep part"]
+        parts.append(_write_deep(plan, writer))
+    if plan.wide:
+        writer.lines += ["", "# Wide part"]
+        parts.append(_write_wide(plan, writer))
+    writer.lines += ["", "# Answers"]
+    return writer.write("logits", parts[0] if len(parts) == 1 else f"ops.add({', '.join(parts)})")
+
+
+def _bias(plan, writer, layer, names) -> str:
+    first = f"inputs[{p.quoted(plan.inputs[0].name)}]"
+    first = f"layers.Flatten()({first})" if plan.inputs[0].shape else first
+    zeros = f'ops.zeros_like({first}, dtype="float32")'
+    row = writer.write("one", f"ops.add(ops.sum({zeros}, axis=1, keepdims=True), 1.0)")
+    writer.tables.append(Table(layer, "kernel", names))
+    return writer.write(
+        layer, f'layers.Dense({plan.head.units}, use_bias=False, name="{layer}")({row})'
+    )
+
+
+def _write_wide(plan, writer) -> str:
+    units, terms = plan.head.units, []
+    for column in plan.wide:
+        name = p.name_of(column)
+        layer = f"linear_{writer.fresh(name)}"
+        names = (f"linear/linear_model/{name}/weights", f"/{name}/weights")
+        if isinstance(column, (p.Numeric, p.Indicator, p.Embedding)):
+            writer.tables.append(Table(layer, "kernel", names))
+            value = dense(writer, column, summed=True)
+            code = f'layers.Dense({units}, use_bias=False, name="{layer}")({value})'
+        else:
+            ids, weights = writer.ids(column)
+            writer.tables.append(Table(layer, "embeddings", names))
+            shape = (p.num_ids(column), units)
+            summed = not p.is_lazy(plan.wide_optimizer, True)
+            table = writer.table_code(layer, shape, '"zeros"', ids, summed)
+            more = "" if plan.wide_combiner == "sum" else f', "{plan.wide_combiner}"'
+            more += "" if weights is None else f", weights={weights}"
+            code = f"{writer.use('combine')}({table}, {ids}{more})"
+        terms.append(writer.write(layer, code))
+    names = ("linear/linear_model/bias_weights", "/bias_weights")
+    terms.append(_bias(plan, writer, "linear_bias", names))
+    return writer.write("wide_logits", f"layers.Add()([{', '.join(terms)}])")
+
+
+def _write_dense(columns, writer, summed, name) -> str:
+    """Writes dense columns one after the other: TensorFlow orders them by their names."""
+    values = [dense(writer, column, summed) for column in sorted(columns, key=p.name_of)]
+    net = values[0] if len(values) == 1 else f"layers.Concatenate()([{', '.join(values)}])"
+    return writer.write(name, net)
+
+
+def _write_deep(plan, writer) -> str:
+    network = plan.network
+    summed = not p.is_lazy(plan.deep_optimizer, False)
+    net = _write_dense(plan.deep, writer, summed, "deep_input")
+    for index, units in enumerate(network.hidden_units):
+        layer, scope = f"dnn_hidden_{index}", f"dnn/hiddenlayer_{index}"
+        named = network.activation.isidentifier()
+        activation = f', "{network.activation}"' if named else ""
+        net = writer.write(layer, f'layers.Dense({units}{activation}, name="{layer}")({net})')
+        if not named:
+            code = re.sub(r"\bx\b", net, network.activation)
+            net = writer.write(f"{layer}_active", code)
+        _add_dense(writer, layer, scope)
+        if network.dropout:
+            net = writer.write(f"{layer}_dropout", f"layers.Dropout({network.dropout})({net})")
+        if network.batch_norm:
+            norm = f"dnn_batchnorm_{index}"
+            code = f'layers.BatchNormalization(momentum=0.999, name="{norm}")({net})'
+            net = writer.write(norm, code)
+            for attribute in ("gamma", "beta", "moving_mean", "moving_variance"):
+                name = f"{scope}/batchnorm_{index}/{attribute}"
+                writer.tables.append(
+                    Table(norm, attribute, (name, f"/batchnorm_{index}/{attribute}"))
+                )
+    _add_dense(writer, "dnn_logits", "dnn/logits")
+    return writer.write("deep_logits", f'layers.Dense({plan.head.units}, name="dnn_logits")({net})')
+
+
+def _add_dense(writer, layer, scope):
+    writer.tables += [
+        Table(layer, "kernel", (f"{scope}/kernel",)),
+        Table(layer, "bias", (f"{scope}/bias",)),
+    ]
+
+
+def dense(writer: ColumnWriter, column: Any, summed: bool) -> str:
+    """Writes a dense column of the deep part, [batch, numbers] float32."""
+    if isinstance(column, p.Numeric):
+        return writer.numeric(column)
+    if isinstance(column, p.SharedTable):
+        return _shared(writer, column, summed)
+    if isinstance(column, p.Bucketized):
+        return writer.write(
+            p.name_of(column),
+            f"{writer.use('count')}({writer.ids(column).ids}, {p.num_ids(column)})",
+        )
+    ids, weights = writer.ids(column.source)
+    more = "" if weights is None else f", weights={weights}"
+    if isinstance(column, p.Indicator):
+        code = f"{writer.use('count')}({ids}, {p.num_ids(column.source)}{more})"
+        return writer.write(p.name_of(column), code)
+    table = writer.table(column, ids, summed)
+    more += "" if column.max_norm is None else f", max_norm={column.max_norm!r}"
+    code = f'{writer.use("combine")}({table}, {ids}, "{column.combiner}"{more})'
+    return writer.write(p.name_of(column), code)
+
+
+def _shared(writer, column, summed):
+    name, parts = p.name_of(column), []
+    for source in column.sources:
+        ids, weights = writer.ids(source)
+        one = p.Embedding(source, column.dimension, "mean", None, name, False)
+        more = "" if weights is None else f", weights={weights}"
+        code = f'{writer.use("combine")}({writer.table(one, ids, summed)}, {ids}, "mean"{more})'
+        parts.append(writer.write(f"{p.name_of(source)}_embedding", code))
+    return writer.write(name, f"layers.Concatenate()([{', '.join(parts)}])")
+
+
+def _write_outputs(plan: p.Plan, writer: ColumnWriter, logits: str) -> list[tuple[str, str]]:
+    outputs, first = [], 0
+    for head in plan.head.single:
+        own = logits
+        if plan.head.parts:
+            code = f"{logits}[:, {first} : {first + head.units}]"
+            own, first = writer.write(f"{head.name}_logits", code), first + head.units
+        found = _outputs_of(head, writer, own)
+        outputs += [(head.output(name), value) for name, value in found]
+    if plan.key is not None:
+        outputs.append((plan.key, f"inputs[{p.quoted(plan.key)}]"))
+    return outputs
+
+
+def _outputs_of(head: p.Head, writer: ColumnWriter, logits: str) -> list[tuple[str, str]]:
+    if head.task in ("regression", "poisson", "logistic"):
+        return _regression_outputs(head, writer, logits)
+    if head.task == "multilabel":
+        outputs = [("logits", logits), ("probabilities", f"ops.sigmoid({logits})")]
+        every, names = _all_classes(head, writer, logits, head.units)
+        return [*outputs, ("classes", f"{names}({every})")]
+    return _class_outputs(head, writer, logits)
+
+
+def _regression_outputs(head, writer, logits):
+    if head.task == "regression":
+        return [("predictions", logits)]
+    link = "ops.exp" if head.task == "poisson" else "ops.sigmoid"
+    return [("predictions", writer.write("predictions", f"{link}({logits})")), ("logits", logits)]
+
+
+def _class_outputs(head, writer, logits):
+    outputs = [("logits", logits)]
+    num_classes = head.units
+    scores = logits
+    if head.task == "binary":
+        num_classes = 2
+        outputs.append(("logistic", f"ops.sigmoid({logits})"))
+        scores = writer.write(
+            "two_logits", f"ops.concatenate([ops.zeros_like({logits}), {logits}], axis=-1)"
+        )
+    outputs.append(("probabilities", f"ops.softmax({scores})"))
+    best = writer.write(
+        "class_ids", f'ops.cast(ops.expand_dims(ops.argmax({scores}, axis=-1), -1), "int64")'
+    )
+    every, names = _all_classes(head, writer, scores, num_classes)
+    return [
+        *outputs,
+        ("class_ids", best),
+        ("classes", f"{names}({best})"),
+        ("all_class_ids", every),
+        ("all_classes", f"{names}({every})"),
+    ]
+
+
+def _all_classes(head, writer, scores, num_classes) -> tuple[str, str]:
+    """Variables of the ids of all classes, in every row, and of the layer that names classes."""
+    zeros = f'ops.zeros_like({scores}, dtype="int32")'
+    every = writer.write(
+        "all_class_ids", f'ops.add({zeros}, np.arange({num_classes}, dtype="int32"))'
+    )
+    classes = head.classes or tuple(str(index) for index in range(num_classes))
+    constant = writer.constant("classes", classes)
+    names = writer.write(
+        "class_names",
+        f"layers.StringLookup(vocabulary={constant}, num_oov_indices=0, mask_token=None, "
+        "invert=True)",
+    )
+    return every, names

@@ -1,0 +1,1 @@
+"""Runs a program in a process that has Estimators."""

@@ -1,0 +1,160 @@
+"""What NumPy and Python had in the years of TensorFlow 1.x and have dropped since.
+
+Only names that are missing are set, each to what it was documented to be. Nothing that exists is
+changed, but for np.fromstring, which has kept its name and lost the use that programs made of it.
+"""
+
+import builtins
+import collections
+import collections.abc
+import configparser
+import ctypes
+import fractions
+import functools
+import gc
+import importlib.util
+import inspect
+import math
+import sys
+import time
+import unittest
+
+from estimator_bridge.process.importing import ModuleSupplier
+from estimator_bridge.shims import test_case
+from estimator_bridge.tf1 import stdlib
+
+__all__ = ["install"]
+
+# Removed in Python 3.10.
+_COLLECTIONS = [
+    "Callable",
+    "Container",
+    "Hashable",
+    "ItemsView",
+    "Iterable",
+    "Iterator",
+    "KeysView",
+    "Mapping",
+    "MappingView",
+    "MutableMapping",
+    "MutableSequence",
+    "MutableSet",
+    "Sequence",
+    "Set",
+    "Sized",
+    "ValuesView",
+]
+
+
+def _numpy() -> None:
+    import numpy as np
+
+    # Removed in NumPy 1.24 (the first line) and 2.0 (the others).
+    aliases = {
+        "int": int,
+        "float": float,
+        "complex": complex,
+        "object": object,
+        "str": str,
+        "bool": bool,
+    }
+    aliases.update(long=int, unicode=str, unicode_=np.str_, string_=np.bytes_, float_=np.float64)
+    aliases.update(
+        complex_=np.complex128, int0=np.intp, Inf=np.inf, Infinity=np.inf, NaN=np.nan, infty=np.inf
+    )
+    aliases.update(asscalar=lambda array: array.item(), product=np.prod, cumproduct=np.cumprod)
+    aliases.update(alltrue=np.all, sometrue=np.any, round_=np.round, mat=np.asmatrix)
+    aliases.update(PINF=np.inf, NINF=-np.inf, PZERO=0.0, NZERO=-0.0, bool8=np.bool_)
+    aliases.update(row_stack=np.vstack, in1d=_in1d, asfarray=_asfarray, msort=_msort)
+    aliases.update(longfloat=np.longdouble, singlecomplex=np.complex64, cfloat=np.complex128)
+    if hasattr(np, "trapezoid"):
+        aliases.update(trapz=np.trapezoid)
+    for name, value in aliases.items():
+        # Not hasattr: NumPy 1.20 to 1.23 warn for the first line, and later ones raise with advice.
+        if name not in vars(np):
+            setattr(np, name, value)
+    # Removed in NumPy 2.3; code that writes TFRecords is full of them.
+    for kind in (np.ndarray, np.generic):
+        if not hasattr(kind, "tostring"):
+            _give_method(kind, "tostring", lambda array, order="C": array.tobytes(order))
+    if np.lib.NumpyVersion(np.__version__) >= "2.3.0":
+        np.fromstring = _with_binary_mode(np.fromstring)
+
+
+def _in1d(ar1, ar2, assume_unique=False, invert=False):
+    import numpy as np
+
+    return np.isin(np.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert)
+
+
+def _asfarray(a, dtype=None):
+    import numpy as np
+
+    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    return np.asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64)
+
+
+def _msort(a):
+    import numpy as np
+
+    return np.sort(a, axis=0)
+
+
+def _give_method(kind: type, name: str, function) -> None:
+    """Adds a method to a class that is written in C, whose namespace Python code can only read."""
+    (namespace,) = gc.get_referents(kind.__dict__)
+    namespace[name] = function
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
+def _with_binary_mode(fromstring):
+    """Returns np.fromstring, with the copy of a buffer that it gave before NumPy 2.3."""
+
+    @functools.wraps(fromstring)
+    def replacing(string, dtype=float, count=-1, *, sep="", **options):
+        import numpy as np
+
+        if sep:
+            return fromstring(string, dtype, count, sep=sep, **options)
+        data = string.encode("latin-1") if isinstance(string, str) else string
+        return np.frombuffer(data, dtype, count, **options).copy()
+
+    return replacing
+
+
+def _standard_library() -> None:
+    if not hasattr(builtins, "xrange"):
+        # The one name of Python 2 that stands in programs which run on both.
+        builtins.xrange = range
+    for name in _COLLECTIONS:
+        if not hasattr(collections, name):
+            setattr(collections, name, getattr(collections.abc, name))
+    if not hasattr(inspect, "getargspec"):
+        fields = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
+        inspect.getargspec = lambda function: fields(*inspect.getfullargspec(function)[:4])
+    if not hasattr(time, "clock"):
+        time.clock = time.perf_counter
+    if not hasattr(fractions, "gcd"):
+        fractions.gcd = math.gcd
+    if sys.version_info >= (3, 12) and importlib.util.find_spec("distutils") is None:
+        # setuptools carries the package that Python dropped (LooseVersion, most of all).
+        import setuptools  # noqa: F401
+    if not hasattr(configparser, "SafeConfigParser"):
+        configparser.SafeConfigParser = configparser.ConfigParser
+    if not hasattr(configparser.RawConfigParser, "readfp"):
+        configparser.RawConfigParser.readfp = configparser.RawConfigParser.read_file
+    if not hasattr(unittest, "makeSuite"):
+        unittest.makeSuite = unittest.defaultTestLoader.loadTestsFromTestCase
+    test_case.restore(unittest.TestCase)
+    supplier = ModuleSupplier()
+    for name in stdlib.MODULES:
+        if importlib.util.find_spec(name) is None:
+            supplier.supply(name, f"{stdlib.__name__}.{name}")
+    sys.meta_path.append(supplier)
+
+
+@functools.cache
+def install() -> None:
+    """Sets the missing names, once."""
+    _numpy()
+    _standard_library()

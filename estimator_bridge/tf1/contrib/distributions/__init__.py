@@ -1,0 +1,73 @@
+"""`tf.contrib.distributions`: tf.distributions, and what trainers used of the rest."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.distributions import mixtures as _mixtures
+from estimator_bridge.tf1.contrib.distributions import multivariate as _multivariate
+from estimator_bridge.tf1.contrib.distributions import univariate as _univariate
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__getattr__, _advice_for = _lookup(
+    globals(),
+    otherwise="use the package tensorflow-probability (tfp.distributions, tfp.bijectors)",
+)
+
+for _name in dir(tf.distributions):
+    if not _name.startswith("_"):
+        globals()[_name] = getattr(tf.distributions, _name)
+
+for _module in (_mixtures, _multivariate, _univariate):
+    for _name in _module.__all__:
+        globals()[_name] = getattr(_module, _name)
+
+
+def softplus_inverse(x, name=None):
+    """Returns log(exp(x) - 1), whose softplus is x; x > 0."""
+    with tf.name_scope(name, "softplus_inverse", [x]):
+        x = tf.convert_to_tensor(x)
+        return x + tf.log(-tf.math.expm1(-x))
+
+
+def percentile(
+    x,
+    q,
+    axis=None,
+    interpolation=None,
+    keep_dims=False,
+    validate_args=False,
+    preserve_gradients=True,
+    name=None,
+):
+    """Returns the value that q % of the values are below, along `axis` (an int, or several; None:
+    all), a value of `x`.
+
+    Args:
+      q: a number in [0, 100].
+      interpolation: "lower", "higher" or "nearest" (the default), for a q between two values.
+      keep_dims: whether the axes stay, with the length 1.
+      validate_args, preserve_gradients: without effect; the gradient goes to the value.
+
+    Raises:
+      ValueError: another `interpolation`.
+    """
+    roundings = {None: tf.round, "nearest": tf.round, "lower": tf.floor, "higher": tf.ceil}
+    if interpolation not in roundings:
+        raise ValueError(
+            f"percentile: interpolation {interpolation!r} is not lower, higher or nearest"
+        )
+    with tf.name_scope(name, "percentile", [x, q]):
+        x = tf.convert_to_tensor(x)
+        rank = x.shape.ndims
+        axes = range(rank) if axis is None else ([axis] if isinstance(axis, int) else axis)
+        axes = sorted(one % rank for one in axes)
+        others = [one for one in range(rank) if one not in axes]
+        shape = tf.shape(x)
+        kept = tf.gather(shape, tf.constant(others, tf.int32))
+        moved = tf.reshape(tf.transpose(x, others + axes), tf.concat([kept, [-1]], 0))
+        last = tf.to_double(tf.shape(moved)[-1] - 1)
+        place = tf.to_int32(roundings[interpolation](last * (tf.to_double(q) / 100.0)))
+        found = tf.gather(tf.sort(moved, axis=-1), place, axis=-1)
+        if keep_dims:
+            for one in axes:
+                found = tf.expand_dims(found, one)
+        return found

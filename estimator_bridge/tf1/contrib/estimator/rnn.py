@@ -1,0 +1,137 @@
+"""Recurrent Estimators of `tf.contrib.estimator`."""
+
+import tensorflow.compat.v1 as tf
+from tensorflow_estimator.python.estimator.canned import optimizers as _optimizers
+
+from estimator_bridge.tf1.contrib import feature_column as _columns
+from estimator_bridge.tf1.contrib.estimator import heads as _heads
+
+__all__ = ["RNNClassifier", "RNNEstimator"]
+
+_CELLS = {
+    "basic_rnn": tf.nn.rnn_cell.BasicRNNCell,
+    "lstm": tf.nn.rnn_cell.BasicLSTMCell,
+    "gru": tf.nn.rnn_cell.GRUCell,
+}
+
+
+def _make_cell_fn(num_units, cell_type):
+    if cell_type not in _CELLS:
+        raise ValueError(f"Supported cell types are {sorted(_CELLS)}, got: {cell_type}")
+    units = [num_units] if isinstance(num_units, int) else list(num_units)
+    if not units:
+        raise ValueError("num_units must not be empty")
+
+    def rnn_cell_fn(mode):
+        del mode
+        cells = [_CELLS[cell_type](size) for size in units]
+        return cells[0] if len(cells) == 1 else tf.nn.rnn_cell.MultiRNNCell(cells)
+
+    return rnn_cell_fn
+
+
+def _sequence_inputs(features, sequence_columns, context_columns):
+    """Returns [batch, length, size], the context at every step, and the lengths [batch]."""
+    inputs, lengths = _columns.sequence_input_layer(features, sequence_columns)
+    if context_columns:
+        context = tf.feature_column.input_layer(features, context_columns)
+        inputs = _columns.concatenate_context_input(context, inputs)
+    return inputs, lengths
+
+
+class RNNEstimator(tf.estimator.Estimator):
+    """A recurrent network over sequence columns, with a head on its last output."""
+
+    def __init__(
+        self,
+        head,
+        sequence_feature_columns,
+        context_feature_columns=None,
+        num_units=None,
+        cell_type="basic_rnn",
+        rnn_cell_fn=None,
+        model_dir=None,
+        optimizer="Adagrad",
+        input_layer_partitioner=None,
+        config=None,
+    ):
+        """Args:
+          head: of tf.contrib.estimator.
+          sequence_feature_columns: dense columns over sequence columns.
+          context_feature_columns: dense columns; their values join every step.
+          num_units: the width of the layers, an int or a list.
+          cell_type: "basic_rnn", "lstm" or "gru".
+          rnn_cell_fn: mode -> the cell, instead of num_units and cell_type.
+          optimizer: a tf.train.Optimizer, or its name.
+
+        Raises:
+          ValueError: neither or both of num_units and rnn_cell_fn are given.
+        """
+        if (num_units is None) == (rnn_cell_fn is None):
+            raise ValueError("Exactly one of num_units and rnn_cell_fn must be given.")
+        cell_fn = rnn_cell_fn or _make_cell_fn(num_units, cell_type)
+
+        def model_fn(features, labels, mode):
+            partitioner = input_layer_partitioner
+            with tf.variable_scope("rnn", partitioner=partitioner):
+                inputs, lengths = _sequence_inputs(
+                    features, list(sequence_feature_columns), context_feature_columns
+                )
+            with tf.variable_scope("rnn"):
+                outputs, _ = tf.nn.dynamic_rnn(
+                    cell_fn(mode), inputs, sequence_length=lengths, dtype=tf.float32
+                )
+                last = tf.maximum(tf.to_int32(lengths) - 1, 0)
+                last = tf.batch_gather(outputs, tf.expand_dims(last, 1))
+                logits = tf.layers.dense(tf.squeeze(last, 1), head.logits_dimension, name="logits")
+            return head.create_estimator_spec(
+                features=features,
+                mode=mode,
+                labels=labels,
+                optimizer=_optimizers.get_optimizer_instance(optimizer, learning_rate=0.05),
+                logits=logits,
+            )
+
+        super().__init__(model_fn, model_dir=model_dir, config=config)
+
+
+class RNNClassifier(RNNEstimator):
+    """RNNEstimator with a head for two or more classes."""
+
+    def __init__(
+        self,
+        sequence_feature_columns,
+        context_feature_columns=None,
+        num_units=None,
+        cell_type="basic_rnn",
+        rnn_cell_fn=None,
+        model_dir=None,
+        n_classes=2,
+        weight_column=None,
+        label_vocabulary=None,
+        optimizer="Adagrad",
+        loss_reduction=tf.losses.Reduction.SUM_OVER_BATCH_SIZE,
+        input_layer_partitioner=None,
+        config=None,
+    ):
+        options = {
+            "weight_column": weight_column,
+            "label_vocabulary": label_vocabulary,
+            "loss_reduction": loss_reduction,
+        }
+        if n_classes == 2:
+            head = _heads.binary_classification_head(**options)
+        else:
+            head = _heads.multi_class_head(n_classes, **options)
+        super().__init__(
+            head,
+            sequence_feature_columns,
+            context_feature_columns,
+            num_units,
+            cell_type,
+            rnn_cell_fn,
+            model_dir,
+            optimizer,
+            input_layer_partitioner,
+            config,
+        )

@@ -1,0 +1,55 @@
+"""`tf.contrib.factorization`."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.factorization import wals as _wals
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+__getattr__, _advice_for = _lookup(
+    globals(),
+    {
+        "GMM": "use sklearn.mixture, or the package tensorflow-probability",
+        "KMeans": "use tf.contrib.factorization.KMeansClustering",
+        "WALSModel": "use tf.contrib.factorization.WALSMatrixFactorization",
+    },
+)
+
+WALSMatrixFactorization = _wals.WALSMatrixFactorization
+
+_KMeans = tf.estimator.experimental.KMeans
+SQUARED_EUCLIDEAN_DISTANCE = _KMeans.SQUARED_EUCLIDEAN_DISTANCE
+COSINE_DISTANCE = _KMeans.COSINE_DISTANCE
+RANDOM_INIT = _KMeans.RANDOM_INIT
+KMEANS_PLUS_PLUS_INIT = _KMeans.KMEANS_PLUS_PLUS_INIT
+
+
+class KMeansClustering(_KMeans):
+    """k-means as an Estimator; tf.estimator.experimental.KMeans, whose `seed` was `random_seed`."""
+
+    def __init__(
+        self,
+        num_clusters,
+        model_dir=None,
+        initial_clusters=RANDOM_INIT,
+        distance_metric=SQUARED_EUCLIDEAN_DISTANCE,
+        random_seed=0,
+        use_mini_batch=True,
+        mini_batch_steps_per_iteration=1,
+        kmeans_plus_plus_num_retries=2,
+        relative_tolerance=None,
+        config=None,
+        feature_columns=None,
+    ):
+        super().__init__(
+            num_clusters,
+            model_dir=model_dir,
+            initial_clusters=initial_clusters,
+            distance_metric=distance_metric,
+            seed=random_seed,
+            use_mini_batch=use_mini_batch,
+            mini_batch_steps_per_iteration=mini_batch_steps_per_iteration,
+            kmeans_plus_plus_num_retries=kmeans_plus_plus_num_retries,
+            relative_tolerance=relative_tolerance,
+            config=config,
+            feature_columns=feature_columns,
+        )

@@ -1,0 +1,204 @@
+"""`tf.contrib.metrics`: the streaming metrics, whose predictions come before the labels."""
+
+import functools
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.metrics import correlation as _correlation
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+
+_ARRAY = "compute it with NumPy or sklearn.metrics from the predictions"
+
+__getattr__, _advice_for = _lookup(
+    globals(),
+    {
+        "auc_with_confidence_intervals": _ARRAY,
+        "precision_recall_at_equal_thresholds": _ARRAY,
+        "streaming_curve_points": _ARRAY,
+        "streaming_dynamic_auc": _ARRAY,
+    },
+)
+
+_Metric = tf.metrics
+
+
+def _predictions_first(metric, name):
+    """The same metric with its first two arguments the other way round."""
+
+    @functools.wraps(metric)
+    def streaming(predictions, labels, *args, **kwargs):
+        return metric(labels, predictions, *args, **kwargs)
+
+    streaming.__name__ = streaming.__qualname__ = name
+    streaming.__doc__ = f"tf.metrics.{metric.__name__}, with predictions before labels."
+    return streaming
+
+
+for _old, _new in {
+    "streaming_accuracy": "accuracy",
+    "streaming_auc": "auc",
+    "streaming_false_negatives": "false_negatives",
+    "streaming_false_negatives_at_thresholds": "false_negatives_at_thresholds",
+    "streaming_false_positives": "false_positives",
+    "streaming_false_positives_at_thresholds": "false_positives_at_thresholds",
+    "streaming_mean_absolute_error": "mean_absolute_error",
+    "streaming_mean_cosine_distance": "mean_cosine_distance",
+    "streaming_mean_iou": "mean_iou",
+    "streaming_mean_relative_error": "mean_relative_error",
+    "streaming_mean_squared_error": "mean_squared_error",
+    "streaming_precision": "precision",
+    "streaming_precision_at_thresholds": "precision_at_thresholds",
+    "streaming_recall": "recall",
+    "streaming_recall_at_k": "recall_at_k",
+    "streaming_recall_at_thresholds": "recall_at_thresholds",
+    "streaming_root_mean_squared_error": "root_mean_squared_error",
+    "streaming_sensitivity_at_specificity": "sensitivity_at_specificity",
+    "streaming_sparse_average_precision_at_k": "average_precision_at_k",
+    "streaming_sparse_precision_at_k": "precision_at_k",
+    "streaming_sparse_recall_at_k": "recall_at_k",
+    "streaming_specificity_at_sensitivity": "specificity_at_sensitivity",
+    "streaming_true_negatives": "true_negatives",
+    "streaming_true_negatives_at_thresholds": "true_negatives_at_thresholds",
+    "streaming_true_positives": "true_positives",
+    "streaming_true_positives_at_thresholds": "true_positives_at_thresholds",
+}.items():
+    globals()[_old] = _predictions_first(getattr(_Metric, _new), _old)
+
+cohen_kappa = _correlation.cohen_kappa
+streaming_covariance = _correlation.streaming_covariance
+streaming_pearson_correlation = _correlation.streaming_pearson_correlation
+streaming_mean = _Metric.mean
+streaming_mean_tensor = _Metric.mean_tensor
+streaming_percentage_less = _Metric.percentage_below
+
+
+def accuracy(predictions, labels, weights=None, name=None):
+    """The share of equal values in this batch, a scalar."""
+    with tf.name_scope(name, "accuracy", [predictions, labels]):
+        if labels.dtype != predictions.dtype:
+            raise ValueError(
+                f"dtypes of predictions and labels should match, given: {predictions.dtype} and "
+                f"{labels.dtype}"
+            )
+        correct = tf.to_float(tf.equal(predictions, labels))
+        if weights is None:
+            return tf.reduce_mean(correct)
+        weights = tf.to_float(weights)
+        return tf.div(tf.reduce_sum(correct * weights), tf.reduce_sum(weights))
+
+
+def confusion_matrix(
+    labels, predictions, num_classes=None, dtype=tf.int32, name=None, weights=None
+):
+    """tf.confusion_matrix."""
+    return tf.confusion_matrix(
+        labels, predictions, num_classes, dtype=dtype, name=name, weights=weights
+    )
+
+
+def count(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
+    """The number of values (or the sum of their weights) so far: (value, update)."""
+    with tf.variable_scope(name, "count", [values, weights]):
+        total = tf.get_variable(
+            "count",
+            [],
+            tf.float32,
+            tf.zeros_initializer(),
+            trainable=False,
+            collections=[tf.GraphKeys.LOCAL_VARIABLES, tf.GraphKeys.METRIC_VARIABLES],
+        )
+        if weights is None:
+            new = tf.to_float(tf.size(values))
+        else:
+            new = tf.reduce_sum(tf.to_float(weights) * tf.ones_like(tf.to_float(values)))
+        value, update = tf.identity(total), tf.assign_add(total, new)
+        _collect(metrics_collections, value)
+        _collect(updates_collections, update)
+        return value, update
+
+
+def _collect(collections, tensor):
+    if collections:
+        tf.add_to_collections(collections, tensor)
+
+
+def f1_score(
+    labels,
+    predictions,
+    weights=None,
+    num_thresholds=200,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """The highest F1 over evenly spaced thresholds of predictions in [0, 1]: (value, update)."""
+    with tf.variable_scope(name, "f1", [labels, predictions, weights]):
+        epsilon = 1e-7
+        inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
+        thresholds = [0.0 - epsilon, *inner, 1.0 + epsilon]
+        labels = tf.cast(labels, tf.bool)
+        pairs = [
+            metric(labels, predictions, thresholds, weights=weights)
+            for metric in (
+                tf.metrics.true_positives_at_thresholds,
+                tf.metrics.false_positives_at_thresholds,
+                tf.metrics.false_negatives_at_thresholds,
+            )
+        ]
+
+        def best(tp, fp, fn):
+            precision = tp / (epsilon + tp + fp)
+            recall = tp / (epsilon + tp + fn)
+            return tf.reduce_max(2.0 * precision * recall / (precision + recall + epsilon))
+
+        value = best(*[pair[0] for pair in pairs])
+        update = best(*[pair[1] for pair in pairs])
+        _collect(metrics_collections, value)
+        _collect(updates_collections, update)
+        return value, update
+
+
+def streaming_concat(
+    values, axis=0, max_size=None, metrics_collections=None, updates_collections=None, name=None
+):
+    """All values so far along the first axis: (value, update).
+
+    Args:
+      axis: only 0.
+      max_size: keep at most as many.
+    """
+    if axis != 0:
+        raise ValueError(f"streaming_concat: axis 0 is the only one supplied, got {axis}")
+    with tf.variable_scope(name, "streaming_concat", [values]):
+        initial = tf.zeros([0, *values.shape[1:].as_list()], values.dtype)
+        kept = tf.get_variable(
+            "array",
+            initializer=initial,
+            trainable=False,
+            validate_shape=False,
+            collections=[tf.GraphKeys.LOCAL_VARIABLES, tf.GraphKeys.METRIC_VARIABLES],
+            use_resource=False,
+        )
+        joined = tf.concat([kept, values], 0)
+        if max_size is not None:
+            joined = joined[:max_size]
+        value = tf.identity(kept)
+        value.set_shape([None, *values.shape[1:].as_list()])
+        update = tf.assign(kept, joined, validate_shape=False)
+        _collect(metrics_collections, value)
+        _collect(updates_collections, update)
+        return value, update
+
+
+def aggregate_metrics(*value_update_tuples):
+    """[(value, update)] to ([values], [updates])."""
+    if not value_update_tuples:
+        raise ValueError("Expected at least one value_tensor/update_op pair")
+    values, updates = zip(*value_update_tuples)
+    return list(values), list(updates)
+
+
+def aggregate_metric_map(names_to_tuples):
+    """{name: (value, update)} to ({name: value}, {name: update})."""
+    values = {name: pair[0] for name, pair in names_to_tuples.items()}
+    return values, {name: pair[1] for name, pair in names_to_tuples.items()}

@@ -1,0 +1,87 @@
+"""`tf.contrib.rnn`."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.rnn import attention as _attention
+from estimator_bridge.tf1.contrib.rnn import bidirectional as _bidirectional
+from estimator_bridge.tf1.contrib.rnn import block_cells as _block
+from estimator_bridge.tf1.contrib.rnn import cells as _cells
+from estimator_bridge.tf1.contrib.rnn import conv_cells as _conv_cells
+from estimator_bridge.tf1.contrib.rnn import linear
+from estimator_bridge.tf1.contrib.rnn import searched_cells as _found_cells
+
+_WRITE = "nothing took its place; write the cell as a tf.nn.rnn_cell.RNNCell"
+_WITHOUT_SUCCESSOR = (
+    "BidirectionalGridLSTMCell",
+    "CFNCell",
+    "CompiledWrapper",
+    "GLSTMCell",
+    "GridLSTMCell",
+    "IndRNNCell",
+    "IndyGRUCell",
+    "IndyLSTMCell",
+    "IntersectionRNNCell",
+    "LayerRNNCell",
+    "MinimalRNNCell",
+    "NTMCell",
+    "PhasedLSTMCell",
+    "SRUCell",
+    "TimeFreqLSTMCell",
+    "WeightNormLSTMCell",
+)
+
+__getattr__, _advice_for = _lookup(
+    globals(),
+    dict.fromkeys(_WITHOUT_SUCCESSOR, _WRITE),
+)
+
+BasicLSTMCell = tf.nn.rnn_cell.BasicLSTMCell
+BasicRNNCell = tf.nn.rnn_cell.BasicRNNCell
+DeviceWrapper = tf.nn.rnn_cell.DeviceWrapper
+DropoutWrapper = tf.nn.rnn_cell.DropoutWrapper
+GRUCell = tf.nn.rnn_cell.GRUCell
+LSTMCell = tf.nn.rnn_cell.LSTMCell
+LSTMStateTuple = tf.nn.rnn_cell.LSTMStateTuple
+MultiRNNCell = tf.nn.rnn_cell.MultiRNNCell
+RNNCell = tf.nn.rnn_cell.RNNCell
+ResidualWrapper = tf.nn.rnn_cell.ResidualWrapper
+
+static_bidirectional_rnn = tf.nn.static_bidirectional_rnn
+static_rnn = tf.nn.static_rnn
+static_state_saving_rnn = tf.nn.static_state_saving_rnn
+dynamic_rnn = tf.nn.dynamic_rnn
+bidirectional_dynamic_rnn = tf.nn.bidirectional_dynamic_rnn
+
+_Linear = linear.Linear
+_linear = linear.linear
+
+FusedRNNCell = _block.FusedRNNCell
+FusedRNNCellAdaptor = _block.FusedRNNCellAdaptor
+GRUBlockCell = _block.GRUBlockCell
+GRUBlockCellV2 = _block.GRUBlockCell
+LSTMBlockCell = _block.LSTMBlockCell
+LSTMBlockFusedCell = _block.LSTMBlockFusedCell
+LSTMBlockWrapper = _block.LSTMBlockWrapper
+TimeReversedFusedRNN = _block.TimeReversedFusedRNN
+
+AttentionCellWrapper = _attention.AttentionCellWrapper
+
+Conv1DLSTMCell = _conv_cells.Conv1DLSTMCell
+Conv2DLSTMCell = _conv_cells.Conv2DLSTMCell
+Conv3DLSTMCell = _conv_cells.Conv3DLSTMCell
+ConvLSTMCell = _conv_cells.ConvLSTMCell
+
+NASCell = _found_cells.NASCell
+UGRNNCell = _found_cells.UGRNNCell
+
+CoupledInputForgetGateLSTMCell = _cells.CoupledInputForgetGateLSTMCell
+EmbeddingWrapper = _cells.EmbeddingWrapper
+HighwayWrapper = _cells.HighwayWrapper
+InputProjectionWrapper = _cells.InputProjectionWrapper
+LayerNormBasicLSTMCell = _cells.LayerNormBasicLSTMCell
+OutputProjectionWrapper = _cells.OutputProjectionWrapper
+
+stack_bidirectional_dynamic_rnn = _bidirectional.stack_bidirectional_dynamic_rnn
+stack_bidirectional_rnn = _bidirectional.stack_bidirectional_rnn
+transpose_batch_time = _bidirectional.transpose_batch_time

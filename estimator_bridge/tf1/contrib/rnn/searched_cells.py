@@ -1,0 +1,97 @@
+"""Cells of `tf.contrib.rnn` that came of searches over architectures and of studies of gates."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.tf1.contrib.rnn.linear import linear
+
+__all__ = ["NASCell", "UGRNNCell"]
+
+_State = tf.nn.rnn_cell.LSTMStateTuple
+
+
+class NASCell(tf.nn.rnn_cell.RNNCell):
+    """The cell that neural architecture search found (Zoph and Le, 2016).
+
+    The state is (c [batch, num_units], m [batch, num_proj or num_units]); the output is m.
+
+    Variables: `kernel` [inputs, 8 num_units], `recurrent_kernel` [outputs, 8 num_units], with
+    use_bias `bias` [8 num_units], with num_proj `projection_weights` [num_units, num_proj].
+
+    Args of the constructor:
+      num_units: units of the cell.
+      num_proj: units of the output, if it is to be projected.
+      use_bias: whether a bias is added to the recurrent map.
+    """
+
+    def __init__(self, num_units, num_proj=None, use_bias=False, reuse=None, **kwargs):
+        super().__init__(_reuse=reuse, **kwargs)
+        self._num_units = num_units
+        self._num_proj = num_proj
+        self._use_bias = use_bias
+
+    @property
+    def state_size(self):
+        return _State(self._num_units, self.output_size)
+
+    @property
+    def output_size(self):
+        return self._num_units if self._num_proj is None else self._num_proj
+
+    def call(self, inputs, state):
+        c, m = state
+        units, dtype = self._num_units, inputs.dtype
+        size = tf.compat.dimension_value(inputs.shape[-1])
+        if size is None:
+            raise ValueError(
+                f"Could not infer input size from inputs.get_shape()[-1]: {inputs.shape}"
+            )
+        from_inputs = tf.matmul(inputs, tf.get_variable("kernel", [size, 8 * units], dtype))
+        shape = [self.output_size, 8 * units]
+        from_m = tf.matmul(m, tf.get_variable("recurrent_kernel", shape, dtype))
+        if self._use_bias:
+            bias = tf.get_variable("bias", shape[1:], dtype, tf.zeros_initializer())
+            from_m = tf.nn.bias_add(from_m, bias)
+        x, y = tf.split(from_inputs, 8, axis=1), tf.split(from_m, 8, axis=1)
+        # The tree of the paper, from its leaves: each pair is one node.
+        left = tf.tanh(tf.tanh(tf.sigmoid(x[0] + y[0]) * tf.nn.relu(x[1] + y[1])) + c)
+        left_of_middle = tf.tanh(tf.sigmoid(x[2] + y[2]) + tf.nn.relu(x[3] * y[3]))
+        right_of_middle = tf.tanh(tf.tanh(x[4] + y[4]) * tf.sigmoid(x[5] + y[5]))
+        right = tf.sigmoid(tf.tanh(x[6] + y[6]) + tf.sigmoid(x[7] + y[7]))
+        c = left * left_of_middle
+        m = tf.tanh(c * tf.tanh(right_of_middle + right))
+        if self._num_proj is not None:
+            weights = tf.get_variable("projection_weights", [units, self._num_proj], dtype)
+            m = tf.matmul(m, weights)
+        return m, _State(c, m)
+
+
+class UGRNNCell(tf.nn.rnn_cell.RNNCell):
+    """The update gate RNN (Collins et al., 2017). The state [batch, num_units] is the output.
+
+    Variables: `kernel` [inputs + num_units, 2 num_units], `bias` [2 num_units].
+    """
+
+    def __init__(
+        self, num_units, initializer=None, forget_bias=1.0, activation=tf.tanh, reuse=None
+    ):
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._initializer = initializer
+        self._forget_bias = forget_bias
+        self._activation = activation
+
+    @property
+    def state_size(self):
+        return self._num_units
+
+    @property
+    def output_size(self):
+        return self._num_units
+
+    def call(self, inputs, state):
+        with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
+            both = linear([inputs, state], 2 * self._num_units, True)
+        gate, new = tf.split(both, 2, axis=1)
+        gate = tf.sigmoid(gate + self._forget_bias)
+        new = gate * state + (1.0 - gate) * self._activation(new)
+        return new, new

@@ -1,0 +1,484 @@
+"""The audit as people use it: verdicts, order, formats, exit status, size."""
+
+import html.parser
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from estimator_bridge.audit import audit, to_json
+from estimator_bridge.audit.html import render as render_html
+from estimator_bridge.audit.text import hours
+from estimator_bridge.audit.text import render as render_text
+
+MAIN = '\nif __name__ == "__main__":\n    main()\n'
+
+PLAIN = "import tensorflow as tf\ndef build():\n    return tf.estimator.LinearRegressor([])\n"
+OLD = """import tensorflow as tf
+def build():
+    return tf.layers.dense(tf.placeholder(tf.int32), 1)
+"""
+LOST = "import tensorflow as tf\ndef build():\n    return tf.contrib.tensor_forest.random_forest\n"
+
+
+def write(root, files):
+    for name, source in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(source), encoding="utf-8")
+    return str(root)
+
+
+def run(*args, cwd=None, **kwargs):
+    """Runs the command in a process of its own, as a terminal would."""
+    command = [sys.executable, "-m", "estimator_bridge", "audit", *args]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120, **kwargs)
+
+
+def entry_of(report, path):
+    return {entry.path: entry for entry in report.entries}[path]
+
+
+@pytest.mark.parametrize(
+    ("source", "verdict", "words"),
+    [
+        (PLAIN, "plain", "runs unchanged under the bridge"),
+        (OLD, "--tf1", "runs unchanged with --tf1"),
+        (PLAIN.replace("tf.estimator", "tf.compat.v1.estimator"), "plain", "under the bridge"),
+        (
+            "import tensorflow.compat.v1 as tf\nx = tf.placeholder(tf.int32)\n",
+            "today",
+            "runs unchanged on today's TensorFlow",
+        ),
+        (OLD + "    tf.contrib.stat_summarizer.StatSummarizer()\n", "port", "needs a port"),
+        (LOST, "port", "needs a port"),
+        (OLD + "tf.no_such_name()\ntf.nor_this_one()\n", "edits", "needs these 2 edits"),
+        (PLAIN + "tf.no_such_name()\n", "edits", "needs this 1 edit"),
+        (
+            PLAIN + "x = tf.summary.create_file_writer\ny = tf.GradientTape\n",
+            "plain",
+            "runs unchanged under the bridge",
+        ),
+        (
+            OLD + "x = tf.summary.create_file_writer\n",
+            "edits",
+            "needs this 1 edit, then runs with --tf1",
+        ),
+        (
+            "try:\n    from tensorflow.contrib import text\nexcept ImportError:\n    pass\n"
+            + PLAIN,
+            "plain",
+            "runs unchanged under the bridge",
+        ),
+    ],
+)
+def test_the_verdict_is_over_what_a_program_imports(tmp_path, source, verdict, words):
+    root = write(
+        tmp_path,
+        {
+            "trainer/__init__.py": "",
+            "trainer/model.py": source,
+            "trainer/middle.py": "from . import model",
+            "trainer/task.py": "from trainer import middle\ndef main(): pass\n" + MAIN,
+            "trainer/other.py": LOST,
+        },
+    )
+    entry = entry_of(audit(root), "trainer/task.py")
+    assert (entry.verdict, words in entry.text) == (verdict, True), entry.text
+    assert set(entry.files) == {
+        f"trainer/{name}.py" for name in ("__init__", "model", "middle", "task")
+    }
+    if verdict in ("plain", "--tf1"):
+        option = "--tf1 " if verdict == "--tf1" else ""
+        assert entry.command == f"python -m estimator_bridge run {option}-m trainer.task"
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "command"),
+    [
+        ("main.py", "import helper", "main.py"),
+        ("tool/main.py", "import near", "tool/main.py"),
+        ("app/pkg/task.py", "from pkg import near", "-m pkg.task"),
+        ("app/pkg/task.py", "from . import near", "-m pkg.task"),
+        ("app/bare/task.py", "from bare import near", "-m bare.task"),
+        ("app/pkg/__main__.py", "from pkg import near", "-m pkg"),
+    ],
+)
+def test_the_command_starts_where_the_imports_are_found(tmp_path, path, source, command):
+    files = {"app/pkg/__init__.py": "", "app/pkg/near.py": "", "app/bare/near.py": ""}
+    files.update({"helper.py": "", "tool/near.py": "", path: f"{source}\n{PLAIN}{MAIN}"})
+    entry = entry_of(audit(write(tmp_path, files)), path)
+    start = "cd app && " if command.startswith("-m") else ""
+    assert entry.command == f"{start}python -m estimator_bridge run {command}"
+
+
+def test_edits_are_listed_once_where_they_are_made(tmp_path):
+    source = """\
+        import tensorflow as tf
+        from tensorflow import no_such_name as gone
+        gone(1)
+        gone(2)
+        x = tf.nor_this; y = tf.nor_this
+        """
+    root = write(tmp_path, {"main.py": textwrap.dedent(source) + MAIN})
+    entry = entry_of(audit(root), "main.py")
+    assert [(edit.line, edit.symbol.name) for edit in entry.edits] == [
+        (2, "tf.no_such_name"),
+        (5, "tf.nor_this"),
+    ]
+
+
+def test_what_makes_a_program(tmp_path):
+    use = "import tensorflow as tf\ntf.Session()\n"
+    root = write(
+        tmp_path,
+        {
+            "guard.py": use + MAIN,
+            "tf_app.py": use + "tf.app.run()\n",
+            "absl_app.py": use + "from absl import app\napp.run(main)\n",
+            "tool/__main__.py": use,
+            "library.py": use,
+            "elsewhere.py": "print('no TensorFlow')" + MAIN,
+        },
+    )
+    found = {entry.path: entry.how for entry in audit(root).entries}
+    assert found == {
+        "guard.py": "__main__",
+        "tf_app.py": "app.run",
+        "absl_app.py": "app.run",
+        "tool/__main__.py": "__main__",
+    }
+
+
+def test_a_broken_part_of_a_program_is_an_edit(tmp_path):
+    root = write(
+        tmp_path,
+        {"main.py": "import old\n" + PLAIN + MAIN, "old.py": "print 'tensorflow'\n"},
+    )
+    entry = entry_of(audit(root), "main.py")
+    assert entry.verdict == "edits"
+    ((path, why),) = entry.broken
+    assert path == "old.py"
+    assert "Python 2" in why
+
+
+def test_the_order_is_leaves_first_and_cycles_together(tmp_path):
+    use = "import tensorflow as tf\ntf.Session()\n"
+    root = write(
+        tmp_path,
+        {
+            "a_task.py": "import b_model\n" + use,
+            "b_model.py": "import through\n" + use,
+            "through.py": "import z_columns",
+            "z_columns.py": use,
+            "one.py": "import two\n" + use,
+            "two.py": "import one\n" + use,
+            "pkg/__init__.py": "from .inner import f\n" + use,
+            "pkg/inner.py": "import pkg\nfrom pkg import other\n" + use,
+            "pkg/other.py": use,
+        },
+    )
+    steps = [step.paths for step in audit(root).order]
+    place = {path: number for number, paths in enumerate(steps) for path in paths}
+    assert place["z_columns.py"] < place["b_model.py"] < place["a_task.py"]
+    assert ("one.py", "two.py") in steps
+    assert place["pkg/other.py"] < place["pkg/inner.py"]
+    assert len(place) == 8
+
+
+def test_effort_grows_with_what_is_to_be_done(tmp_path):
+    def efforts(name, source):
+        return audit(write(tmp_path / name, {"main.py": source + MAIN})).effort
+
+    plain, old, lost = efforts("a", PLAIN), efforts("b", OLD), efforts("c", LOST)
+    assert plain.run == old.run == pytest.approx(0.5)
+    assert lost.run >= 8
+    assert 0 < old.keras < plain.keras < 8
+    assert [hours(value) for value in (0, 0.1, 0.5, 3.2, 24)] == [
+        "nothing",
+        "5 min",
+        "30 min",
+        "3 h",
+        "3 days",
+    ]
+
+
+@pytest.fixture(scope="module")
+def code_base(tmp_path_factory):
+    return write(
+        tmp_path_factory.mktemp("code") / "shop",
+        {
+            "trainer/__init__.py": "",
+            "trainer/task.py": "from trainer import model\n" + MAIN,
+            "trainer/model.py": PLAIN + OLD + "    getattr(tf, input())\n",
+            "trainer/<script>.py": "x = 'tensorflow'\nprint 'a'\n",
+            "plain.py": PLAIN + MAIN,
+            "port.py": LOST + MAIN,
+        },
+    )
+
+
+def test_text(code_base):
+    done = run("shop", cwd=os.path.dirname(code_base), env={**os.environ, "COLUMNS": "80"})
+    assert done.returncode == 0
+    assert all(len(line) <= 80 for line in done.stdout.splitlines()), done.stdout
+    for expected in (
+        "trainer/model.py\n      3:12  tf.estimator.LinearRegressor",
+        "plain.py: runs unchanged under the bridge\n    python -m estimator_bridge run plain.py",
+        "trainer/task.py: runs unchanged with --tf1\n"
+        "    python -m estimator_bridge run --tf1 -m trainer.task\n",
+        "port.py: needs a port",
+        "Loss reduction",
+        "gone since 2.16",
+        "Keras: keras.Input",
+        "PASSED OVER",
+        "NOT FOLLOWED",
+        "Rule: ",
+        "1. ",
+    ):
+        assert expected in done.stdout, expected
+    last = done.stdout[done.stdout.rindex("\n\n") :].replace("\n", " ")
+    assert "Of 3 programs" in last and "1 file passed over" in last
+    # The progress line, which does not belong to the result.
+    assert re.search(r"audit: 6 files read, \d+ parsed, in [\d.]+ s", done.stderr)
+
+
+def test_json(code_base):
+    done = run(code_base, "--format=json")
+    value = json.loads(done.stdout)
+    assert value["format_version"] == 1
+    assert value["files"]["found"] == 6
+    first = value["findings"][0]
+    assert first == {
+        "file": "plain.py",
+        "line": 3,
+        "column": 12,
+        "how": "use",
+        "guarded": False,
+        "symbol": "tf.estimator.LinearRegressor",
+        "kind": "estimator",
+        "runs": "plain",
+        "runs_under_bridge": True,
+        "runs_with_tf1": True,
+        "gone_since": "2.16",
+        "instead": None,
+        "keras": first["keras"],
+        "keras_work": "canned",
+        "traps": first["traps"],
+    }
+    assert "loss_reduction" in first["traps"]
+    assert set(first["traps"]) <= set(value["traps"])
+    verdicts = {entry["file"]: entry["verdict"] for entry in value["entry_points"]}
+    assert verdicts == {"plain.py": "plain", "port.py": "port", "trainer/task.py": "--tf1"}
+    assert value["effort"]["rule"]
+    assert {path for step in value["order"] for path in step["files"]} == {
+        "plain.py",
+        "port.py",
+        "trainer/model.py",
+    }
+    assert [one["line"] for one in value["passed_over"]] == [2]
+    assert value["not_followed"][0]["file"] == "trainer/model.py"
+
+
+class Page(html.parser.HTMLParser):
+    """Reads a page; keeps its tables, what it would load, and whether its tags are closed."""
+
+    VOID = ("meta", "input", "br")
+    IMPLIED = ("li",)
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tables, self.loads, self.text = [], 0, [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tables += tag == "table"
+        names = dict(attrs)
+        self.loads += [names[key] for key in ("src", "href") if key in names]
+        if tag not in self.VOID + self.IMPLIED:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in self.IMPLIED:
+            assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        self.text.append(text)
+
+
+def test_html_is_one_whole_page_that_loads_nothing(code_base):
+    page = Page()
+    text = render_html(audit(code_base))
+    page.feed(text)
+    page.close()
+    assert page.open == []
+    assert page.tables == 3
+    assert all(target.startswith("#trap-") for target in page.loads)
+    assert "http" not in text
+    assert "<script>.py" not in text and "trainer/<script>.py" in "".join(page.text)
+    for target in set(page.loads):
+        assert f'id="{target[1:]}"' in text
+    assert text.count("class=sortable") == 3
+
+
+def test_a_code_base_without_findings(tmp_path):
+    root = write(tmp_path, {"a.py": "print(1)"})
+    report = audit(root)
+    assert "Nothing of tf.estimator" in "\n".join(render_text(report, 80))
+    assert json.loads(to_json(report))["findings"] == []
+    assert "Nothing of tf.estimator" in render_html(report)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ([], ["PATH"]),
+        (["no-such-folder"], ["no such file or folder", "no-such-folder"]),
+        (["notes.txt"], ["notes.txt", ".py"]),
+        (["empty"], ["no .py or .ipynb file", "empty"]),
+        (["code", "--format=xml"], ["xml", "text", "json", "html"]),
+        (["code", "--fail_on=sometimes"], ["sometimes", "edits"]),
+        (["code", "--colour"], ["--colour"]),
+        (["code", "--output=notes.txt"], ["notes.txt", "exists already"]),
+        (["code", "--output=no/such/out.html"], ["no/such/out.html", "cannot be written"]),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(tmp_path, args, words):
+    write(tmp_path, {"code/a.py": PLAIN, "notes.txt": "mine"})
+    (tmp_path / "empty").mkdir()
+    done = run(*args, cwd=tmp_path)
+    assert done.returncode == 2
+    *progress, line = done.stderr.splitlines()
+    assert all(one.startswith("audit: ") for one in progress)
+    assert line.startswith("estimator_bridge: audit: ")
+    assert all(word in line for word in words), line
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("source", "statuses"),
+    [
+        ("print(1)", {"never": 0, "edits": 0, "tf1": 0, "any": 0}),
+        (PLAIN + MAIN, {"never": 0, "edits": 0, "tf1": 0, "any": 1}),
+        (OLD + MAIN, {"never": 0, "edits": 0, "tf1": 1, "any": 1}),
+        (LOST + MAIN, {"never": 0, "edits": 1, "tf1": 1, "any": 1}),
+    ],
+)
+def test_exit_status(tmp_path, capsys, source, statuses):
+    from estimator_bridge.audit.command import main
+
+    root = write(tmp_path, {"a.py": source})
+    for fail_on, status in statuses.items():
+        assert main([root, f"--fail_on={fail_on}"]) == status, fail_on
+
+
+def test_one_file_and_a_file_for_the_result(tmp_path):
+    write(tmp_path, {"a.py": PLAIN + MAIN, "b.py": LOST})
+    done = run("a.py", "--format=html", "--output=out.html", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    text = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "LinearRegressor" in text and "tensor_forest" not in text
+
+
+def test_a_reader_that_stops_early_is_no_error(code_base):
+    command = [sys.executable, "-m", "estimator_bridge", "audit", code_base, "--format=json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        errors = process.stderr.read().decode()
+    assert "Traceback" not in errors and "BrokenPipe" not in errors
+
+
+def test_it_needs_no_tensorflow(code_base):
+    program = (
+        "import sys\nsys.modules['tensorflow'] = sys.modules['numpy'] = None\n"
+        "from estimator_bridge.cli import main\nmain(['audit', sys.argv[1]])\n"
+        "assert not any(name.startswith(('tensorflow', 'keras')) for name in sys.modules "
+        "if sys.modules[name])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, code_base], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_large_code_base_is_searched_not_parsed(tmp_path):
+    """Far more files than matter: only those that do are parsed, and nothing of theirs is lost."""
+    filler = "import os\n" + "def f(x):\n    return [os.path.join(str(y), 'a') for y in x]\n" * 40
+    for number in range(2500):
+        path = tmp_path / f"pkg{number // 100}" / f"m{number}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(filler, encoding="utf-8")
+    write(
+        tmp_path,
+        {
+            "core/names.py": "import tensorflow as tf\nest = tf.estimator\n",
+            "core/more.py": "from core.names import est as again\n",
+            "core/user.py": "from core import more\nmore.again.DNNClassifier([1], [])\n",
+            "core/plain.py": "import pkg3.m300\n",
+            "core/old.py": "print 'x'\n",
+            "core/main.py": "from core import user, plain, old\n" + MAIN,
+            "core/bytes.py": "",
+        },
+    )
+    (tmp_path / "core" / "bytes.py").write_bytes(b"x = '\xff'\n")
+    started = time.process_time()
+    report = audit(str(tmp_path))
+    assert time.process_time() - started < 8
+    assert report.num_files == 2507 and report.num_parsed < 20
+    assert [(one.path, one.symbol.name) for one in report.findings] == [
+        ("core/more.py", "tf.estimator"),
+        ("core/names.py", "tf.estimator"),
+        ("core/user.py", "tf.estimator.DNNClassifier"),
+    ]
+    assert [path for path, _, _ in report.passed_over] == ["core/bytes.py", "core/old.py"]
+    entry = entry_of(report, "core/main.py")
+    assert "pkg3/m300.py" in entry.files and "core/names.py" in entry.files
+    assert entry.broken[0][0] == "core/old.py"
+
+
+def test_several_processes_find_the_same(tmp_path, monkeypatch):
+    from estimator_bridge.audit import files
+
+    monkeypatch.setattr(files, "_PARALLEL_BYTES", 0)
+    root = write(tmp_path, {f"m{number}.py": OLD for number in range(150)})
+    assert audit(root, processes=2).findings == audit(root).findings
+
+
+def test_the_legacy_programs_of_these_tests_run_as_they_are():
+    """What the audit says of the old programs that other tests run with --tf1."""
+    legacy = pathlib.Path(__file__).parent / "legacy"
+    report = audit(str(legacy))
+    assert report.num_files > 0
+    if not report.entries:
+        pytest.skip("no old program is there")
+    wrong = {entry.path: entry.text for entry in report.entries if entry.verdict not in RUNS}
+    assert wrong == {}
+
+
+RUNS = ("today", "plain", "--tf1")
+
+
+def test_a_command_that_the_audit_gives_works():
+    here = pathlib.Path(__file__).parent / "audit_example"
+    command = entry_of(audit(str(here)), "tools/score.py").command
+    assert command == "python -m estimator_bridge run --tf1 tools/score.py"
+    command = [sys.executable, *command.split()[1:]]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=here, timeout=300)
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["(2, 1)"]), done.stderr
+
+
+def test_the_example_of_the_reference_is_what_the_command_prints():
+    here = pathlib.Path(__file__).parent
+    reference = (here.parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
+    _, block, _ = reference.split("```\n")
+    environment = {**os.environ, "COLUMNS": "92"}
+    printed = run("audit_example", cwd=here, env=environment).stdout
+    place = 0
+    for part in block.split("\n...\n"):
+        place = printed.find(part.rstrip("\n"), place)
+        assert place >= 0, part

@@ -1,0 +1,299 @@
+"""Canned Estimators written by others, of both API versions, become Keras models."""
+
+import importlib.metadata
+import textwrap
+
+import pytest
+from conversions import assert_same, convert, make_rows, train
+
+KERAS = importlib.metadata.version("keras")
+pytestmark = pytest.mark.skipif(
+    KERAS.startswith("2."), reason=f"writes Keras 3 models; installed: Keras {KERAS}"
+)
+
+
+def make_columns(tf, folder):
+    """Wide and deep columns of the kinds that a trainer of 2018 has."""
+    column = tf.feature_column
+    words = folder / "words.txt"
+    words.write_text("red\ngreen\nblue\nbrown\n")
+    age = column.numeric_column(
+        "age", normalizer_fn=lambda x: tf.math.log1p(tf.maximum(x - 5.0, 0.0)) / 2.0
+    )
+    buckets = column.bucketized_column(column.numeric_column("age"), [20, 30.5, 40])
+    color = column.categorical_column_with_vocabulary_file(
+        "color", str(words), vocabulary_size=3, num_oov_buckets=2
+    )
+    tags = column.categorical_column_with_hash_bucket("tags", 9)
+    weighted = column.weighted_categorical_column(tags, "share")
+    count = column.categorical_column_with_identity("count", 5)
+    inner = column.crossed_column(["color", buckets], 40)
+    wide = [buckets, color, weighted, count, inner, column.crossed_column([inner, "shade"], 50)]
+    wide.append(column.crossed_column(["tags", "color"], 30, hash_key=99))
+    deep = [
+        age,
+        column.indicator_column(weighted),
+        column.embedding_column(tags, 3, combiner="sum"),
+        column.embedding_column(weighted, 2, combiner="mean"),
+        column.indicator_column(color),
+    ]
+    return wide, deep
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_linear_combined_with_every_column(version, tmp_path):
+    from estimator_bridge import tf
+
+    features, labels = make_rows()
+    wide, deep = make_columns(tf, tmp_path)
+    api = tf.compat.v1.estimator if version == 1 else tf.estimator
+    built = api.DNNLinearCombinedClassifier(
+        model_dir=str(tmp_path / "model"),
+        linear_feature_columns=wide,
+        dnn_feature_columns=deep,
+        dnn_hidden_units=[6, 4],
+        dnn_activation_fn=tf.nn.tanh,
+    )
+    built = tf.estimator.add_metrics(built, lambda labels, predictions: {})
+    train(tf, built, features, labels)
+    plan, converted = convert(built, multivalued=("tags",))
+    assert converted.notes == []
+    assert plan.head.reduction == ("sum" if version == 1 else "sum_over_batch_size")
+    assert assert_same(built, converted, plan, features, labels) < 1e-5
+
+
+def test_sparse_features_are_crossed_without_the_missing(tmp_path):
+    from estimator_bridge import tf
+
+    features, labels = make_rows()
+    column = tf.feature_column
+    buckets = column.bucketized_column(column.numeric_column("age"), [30])
+    built = tf.estimator.LinearRegressor(
+        [column.crossed_column(["tags", buckets], 20), column.crossed_column(["tags", "color"], 9)],
+        model_dir=str(tmp_path),
+    )
+    train(tf, built, features, labels, sparse=("tags",))
+    plan, converted = convert(built, sparse=("tags",))
+    assert assert_same(built, converted, plan, features, labels, sparse=("tags",)) < 1e-5
+
+
+def test_what_cannot_be_converted_is_named(tmp_path):
+    from estimator_bridge import BridgeError, tf
+
+    column = tf.feature_column
+    summed = column.numeric_column("age", shape=2, normalizer_fn=lambda x: tf.cumsum(x, axis=1))
+    built = tf.estimator.LinearRegressor([summed], model_dir=str(tmp_path))
+    from estimator_bridge.convert.read.canned import Loaded, describe_estimator
+
+    with pytest.raises(BridgeError, match=r"column 'age': its normalizer_fn uses .* Cumsum"):
+        describe_estimator(Loaded(built, "test:build"), 0)
+    other = tf.estimator.Estimator(lambda features, labels, mode: None, model_dir=str(tmp_path))
+    with pytest.raises(BridgeError, match="--model_fn wraps any other"):
+        describe_estimator(Loaded(other, "test:build"), 0)
+
+
+FLAGS_MODULE = textwrap.dedent(
+    """
+    import tensorflow as tf
+
+    def build():
+        fc = tf.feature_column
+        age = fc.numeric_column("age")
+        rank = fc.categorical_column_with_identity("rank", 5)
+        cross = fc.crossed_column(["shade", fc.bucketized_column(age, [9.0, 20.0])], 11)
+        return tf.estimator.LinearClassifier([age, rank, cross], model_dir="model")
+
+    def make_rows(bad=None, value=None):
+        rows = {
+            "age": [[float(row)] for row in range(40)],
+            "rank": [row % 5 for row in range(40)],
+            "shade": [["red", "green"][row % 2] for row in range(40)],
+            "label": [row % 2 for row in range(40)],
+        }
+        if bad:
+            rows[bad][30] = value
+        return tf.data.Dataset.from_tensor_slices((rows, rows.pop("label"))).batch(8)
+
+    input_fn = make_rows
+
+    def wrong_rank():
+        return make_rows("rank", 5)
+
+    def wrong_label():
+        return make_rows("label", 2)
+
+    def wrong_age():
+        return make_rows("age", [float("nan")])
+
+    def wrong_text():
+        def read(features, labels):
+            return {**features, "age": tf.strings.to_number(features["shade"])}, labels
+
+        return make_rows().map(read)
+
+    def wrong_name():
+        return make_rows().map(lambda features, labels: ({"size": features["age"]}, labels))
+    """
+)
+
+WRONG_ROWS = {
+    "wrong_rank": r"^the Estimator fails on row 31 of those compared: .*\[0, 5\)$",
+    "wrong_label": r"^label 2 of row 31 of those compared is none of the classes: 0 to 1$",
+    "wrong_age": r"^the Estimator fails in training .* at step 2 with rows from 17 to 32: NanLoss",
+    "wrong_text": r"^input_fn: it fails after 0 rows: .*StringToNumber.*: (red|green)$",
+    "wrong_name": "^input_fn: it gives no feature age, rank, shade$",
+}
+
+
+def test_commands_convert_and_verify(tmp_path, monkeypatch, capsys):
+    from estimator_bridge import BridgeError
+    from estimator_bridge.convert import command
+    from estimator_bridge.convert.read.canned import load_function
+    from estimator_bridge.convert.verify import command as verify
+
+    monkeypatch.chdir(tmp_path)
+    module = "commands_module_under_test"
+    (tmp_path / f"{module}.py").write_text(FLAGS_MODULE)
+    flag = f"--estimator={module}:build"
+    built = load_function(f"{module}:build", "--estimator")()
+    built.train(load_function(f"{module}:input_fn", "--input_fn"))
+    assert command.main([flag, "--output=model.keras", "--saved_model=saved"]) == 0
+    told = capsys.readouterr()
+    assert "converted linear (binary), step 5" in told.out
+    # Taken for dense, a sparse feature would be hashed in another order.
+    assert "taken for dense tensors: shade" in told.err
+    flags = ["--keras_model=model.keras", "--saved_model=saved", "--steps=20", "--batch_size=16"]
+    assert verify.main([flag, f"--input_fn={module}:input_fn", *flags]) == 0
+    assert "PASSED" in capsys.readouterr().out
+    for function, message in WRONG_ROWS.items():
+        with pytest.raises(BridgeError, match=message):
+            verify.main([flag, f"--input_fn={module}:{function}", *flags])
+    with pytest.raises(BridgeError, match="^--job_dir=gs://bucket/job: only files of this machine"):
+        command.main(["--job_dir=gs://bucket/job", "--output=model.keras"])
+
+
+PARSED_MODULE = textwrap.dedent(
+    """
+    import tensorflow as tf
+
+    COLORS = [b"red", b"green", b"blue", b"red"]
+    fc = tf.feature_column
+    buckets = fc.bucketized_column(fc.numeric_column("age"), [10.0, 20.0])
+    tags = fc.categorical_column_with_hash_bucket("tags", 7)
+    cross = fc.crossed_column(["color", buckets, "size"], 40)
+    COLUMNS = [tags, cross]
+
+    def build():
+        return tf.estimator.LinearClassifier(COLUMNS, model_dir="parsed")
+
+    def input_fn():
+        records = []
+        for row in range(40):
+            tags = [b"a", b"b", b"c"][: row % 4]
+            example = tf.train.Example()
+            example.features.feature["color"].bytes_list.value.append(COLORS[row % 4])
+            example.features.feature["tags"].bytes_list.value.extend(tags)
+            example.features.feature["size"].int64_list.value.append(row % 5)
+            example.features.feature["age"].float_list.value.append(float(row))
+            example.features.feature["label"].int64_list.value.append(row % 2)
+            records.append(example.SerializeToString())
+        spec = {
+            "color": tf.io.VarLenFeature(tf.string),
+            "tags": tf.io.VarLenFeature(tf.string),
+            "size": tf.io.VarLenFeature(tf.int64),
+            "age": tf.io.FixedLenFeature([1], tf.float32),
+            "label": tf.io.FixedLenFeature([1], tf.int64),
+        }
+
+        def parse(serialized):
+            features = tf.io.parse_example(serialized, spec)
+            return features, features.pop("label")
+
+        return tf.data.Dataset.from_tensor_slices(records).batch(8).map(parse)
+    """
+)
+
+
+def test_the_input_function_tells_what_is_sparse(tmp_path, monkeypatch, capsys):
+    from estimator_bridge.convert import command
+    from estimator_bridge.convert.read.canned import load_function
+    from estimator_bridge.convert.verify import command as verify
+
+    monkeypatch.chdir(tmp_path)
+    name = "parsed_module_under_test"
+    (tmp_path / f"{name}.py").write_text(PARSED_MODULE)
+    built = load_function(f"{name}:build", "--estimator")()
+    built.train(load_function(f"{name}:input_fn", "--input_fn"))
+    flags = [f"--estimator={name}:build", f"--input_fn={name}:input_fn"]
+    assert command.main([*flags, "--output=found.keras"]) == 0
+    assert "taken for dense" not in capsys.readouterr().err
+    assert verify.main([*flags, "--keras_model=found.keras", "--steps=20"]) == 0
+    assert "PASSED" in capsys.readouterr().out
+
+
+def test_module_and_function_are_checked(tmp_path, monkeypatch):
+    from estimator_bridge import BridgeError
+    from estimator_bridge.convert.read.canned import load_estimator, load_function
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "flags_module_under_test.py").write_text(FLAGS_MODULE)
+    assert load_estimator("flags_module_under_test:build").estimator.model_dir == "model"
+    (tmp_path / "broken_module_under_test.py").write_text("def build():\n    return 1 / 0\n")
+    with pytest.raises(BridgeError, match="ZeroDivisionError at broken_module_under_test.py:2"):
+        load_estimator("broken_module_under_test:build")
+    with pytest.raises(BridgeError, match="has no function 'make'"):
+        load_function("flags_module_under_test:make", "--estimator")
+    with pytest.raises(BridgeError, match="cannot be imported"):
+        load_function("no_such_module_here:make", "--estimator")
+    with pytest.raises(BridgeError, match="expected MODULE:FUNCTION"):
+        load_function("no_colon", "--estimator")
+
+
+def test_shared_tables(tmp_path):
+    from estimator_bridge import tf
+
+    features, labels = make_rows()
+    column = tf.feature_column
+    words = ["red", "green", "blue"]
+    parts = [
+        column.categorical_column_with_vocabulary_list(name, words, num_oov_buckets=1)
+        for name in ("color", "shade")
+    ]
+    with tf.Graph().as_default():
+        shared = tf.compat.v1.feature_column.shared_embedding_columns(parts, 3)
+    built = tf.compat.v1.estimator.DNNClassifier(
+        feature_columns=shared,
+        hidden_units=[4],
+        activation_fn=tf.nn.tanh,
+        model_dir=str(tmp_path),
+        optimizer=tf.compat.v1.train.AdagradOptimizer(0.1),
+    )
+    train(tf, built, features, labels)
+    plan, converted = convert(built)
+    assert plan.deep[0].table == plan.deep[1].table
+    assert converted.notes == []
+    assert assert_same(built, converted, plan, features, labels) < 1e-5
+
+
+@pytest.mark.parametrize("kind", ["Adagrad", "Adam"])
+def test_large_tables_are_updated_by_the_written_classes(kind, tmp_path, monkeypatch):
+    from estimator_bridge import tf
+    from estimator_bridge.convert.write import columns, training
+
+    for module in (columns, training):
+        monkeypatch.setattr(module, "MAX_WHOLE_TABLE", 5)
+    features, labels = make_rows()
+    column = tf.feature_column
+    tags = column.categorical_column_with_hash_bucket("tags", 9)
+    built = tf.estimator.DNNClassifier(
+        feature_columns=[column.embedding_column(tags, 3)],
+        hidden_units=[4],
+        activation_fn=tf.nn.tanh,
+        model_dir=str(tmp_path),
+        optimizer=lambda: getattr(tf.keras.optimizers.legacy, kind)(0.01),
+    )
+    train(tf, built, features, labels)
+    plan, converted = convert(built, multivalued=("tags",))
+    assert f"Summed{kind}" in vars(converted.module)
+    apart = assert_same(built, converted, plan, features, labels)
+    assert apart < {"Adagrad": 1e-5, "Adam": 1e-4}[kind]

@@ -1,0 +1,252 @@
+"""What trainers of other teams do with canned Estimators, beyond columns and named optimizers."""
+
+import functools
+import importlib.metadata
+
+import numpy as np
+import pytest
+from conversions import NUM_ROWS, assert_same, convert, make_rows, train
+
+KERAS = importlib.metadata.version("keras")
+pytestmark = pytest.mark.skipif(
+    KERAS.startswith("2."), reason=f"writes Keras 3 models; installed: Keras {KERAS}"
+)
+
+
+def make_deep(tf):
+    column = tf.feature_column
+    color = column.categorical_column_with_hash_bucket("color", 7)
+    return [column.numeric_column("age"), column.embedding_column(color, 3)]
+
+
+def test_partitioned_tables_and_their_slots(tmp_path):
+    from estimator_bridge import tf
+
+    features, labels = make_rows()
+    color = tf.feature_column.categorical_column_with_hash_bucket("color", 7)
+    built = tf.compat.v1.estimator.DNNLinearCombinedClassifier(
+        model_dir=str(tmp_path),
+        linear_feature_columns=[color],
+        dnn_feature_columns=make_deep(tf),
+        dnn_hidden_units=[4],
+        input_layer_partitioner=tf.compat.v1.fixed_size_partitioner(3),
+    )
+    train(tf, built, features, labels)
+    plan, converted = convert(built)
+    assert converted.notes == []
+    assert assert_same(built, converted, plan, features, labels) < 1e-5
+
+
+def relu(x):
+    """Not what tf.nn calls so."""
+    return x * 0.5
+
+
+def activations(tf):
+    return {
+        "partial": functools.partial(tf.nn.leaky_relu, alpha=0.3),
+        "lambda": lambda x: tf.nn.relu(x) * 1.5,
+        "misnomer": relu,
+        "string": "tanh",
+        "none": None,
+        "wider": tf.compat.v1.nn.crelu,
+        "swish": tf.nn.swish,
+    }
+
+
+def make_dnn(tf, activation, folder):
+    return tf.estimator.DNNClassifier(
+        [4, 3],
+        make_deep(tf),
+        activation_fn=activation,
+        model_dir=str(folder),
+        optimizer=lambda: tf.keras.optimizers.legacy.SGD(0.001),
+    )
+
+
+def test_any_activation_function(tmp_path):
+    import keras
+
+    from estimator_bridge import tf
+
+    values = np.linspace(-3, 3, 32, dtype=np.float32).reshape(8, 4)
+    for name, given in activations(tf).items():
+        found = convert_plan(make_dnn(tf, given, tmp_path)).network.activation
+        room = {"keras": keras, "layers": keras.layers, "ops": keras.ops, "x": values}
+        if found.isidentifier():
+            found = f'keras.activations.get("{found}")(x)'
+        expected = tf.keras.activations.get(given)(values)
+        np.testing.assert_allclose(eval(found, room), expected, atol=1e-6, err_msg=name)
+
+
+def test_an_activation_function_that_makes_a_layer_wider(tmp_path):
+    from estimator_bridge import tf
+
+    features, labels = make_rows()
+    built = make_dnn(tf, activations(tf)["wider"], tmp_path)
+    train(tf, built, features, labels)
+    plan, converted = convert(built)
+    assert assert_same(built, converted, plan, features, labels, steps=20) < 1e-5
+
+
+def test_an_activation_that_cannot_be_written_is_named(tmp_path):
+    from estimator_bridge import BridgeError, tf
+
+    built = tf.estimator.DNNClassifier(
+        [4], make_deep(tf), activation_fn=lambda x: tf.cumsum(x, axis=1), model_dir=str(tmp_path)
+    )
+    with pytest.raises(BridgeError, match="activation_fn <lambda> uses .* Cumsum"):
+        convert_plan(built)
+
+
+def convert_plan(built):
+    from estimator_bridge.convert.read.canned import Loaded, describe_estimator
+
+    return describe_estimator(Loaded(built, "test:build"), 9)
+
+
+def schedules(v1):
+    step = v1.train.get_or_create_global_step
+    return {
+        "exponential": lambda: v1.train.exponential_decay(0.1, step(), 30, 0.5),
+        "staircase": lambda: v1.train.exponential_decay(0.1, step(), 20, 0.7, staircase=True),
+        "natural": lambda: v1.train.natural_exp_decay(0.1, step(), 100, 0.9),
+        "inverse": lambda: v1.train.inverse_time_decay(0.1, step(), 10, 0.5),
+        "polynomial": lambda: v1.train.polynomial_decay(0.1, step(), 150, 0.002, power=0.5),
+        "cosine": lambda: v1.train.cosine_decay(0.05, step(), 100),
+        "piecewise": lambda: v1.train.piecewise_constant(step(), [12, 30], [0.1, 0.03, 0.01]),
+    }
+
+
+NAMES = ("exponential", "staircase", "natural", "inverse", "polynomial", "cosine", "piecewise")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_rate_that_is_a_tensor_becomes_a_schedule(name):
+    from estimator_bridge import tf
+    from estimator_bridge.convert.plan.schedules import read_rate
+    from estimator_bridge.convert.read.checkpoint import rate_at
+
+    with tf.Graph().as_default():
+        counter = tf.compat.v1.train.get_or_create_global_step()
+        tensor = schedules(tf.compat.v1)[name]()
+        code, exact = read_rate(tensor, counter, 9, tf)
+        assert exact and isinstance(code, str)
+        expected = {}
+        with tf.compat.v1.Session() as session:
+            for step in (0, 9, 12, 13, 29, 30, 31, 77, 140, 5000):
+                session.run(counter.initializer)
+                session.run(counter.assign(step))
+                expected[step] = session.run(tensor)
+    for step, rate in expected.items():
+        assert rate_at(code, step) == pytest.approx(rate, rel=1e-5, abs=1e-8)
+
+
+def test_what_of_an_optimizer_is_not_carried_over_is_said(tmp_path):
+    from estimator_bridge import tf
+
+    v1 = tf.compat.v1
+    optimizers = {
+        "optimizer Adamax is not carried over": lambda: tf.keras.optimizers.legacy.Adamax(0.01),
+        "a schedule that Keras does not have": lambda: tf.keras.optimizers.legacy.SGD(
+            0.1 * tf.math.rsqrt(1.0 + tf.cast(v1.train.get_or_create_global_step(), tf.float32))
+        ),
+    }
+    for text, optimizer in optimizers.items():
+        built = tf.estimator.DNNClassifier(
+            [4], make_deep(tf), optimizer=optimizer, model_dir=str(tmp_path)
+        )
+        assert text in convert_plan(built).training_notes[0]
+
+
+def test_a_falling_rate_and_state_of_rows_out_of_use(tmp_path):
+    from estimator_bridge import tf
+
+    v1, kinds = tf.compat.v1, tf.keras.optimizers.legacy
+    features, labels = make_rows()
+    features["zip"] = np.random.default_rng(1).integers(0, 10**6, NUM_ROWS)
+    column = tf.feature_column
+    zips = column.categorical_column_with_hash_bucket("zip", 60, dtype=tf.int64)
+
+    def falling():
+        return v1.train.exponential_decay(0.1, v1.train.get_global_step(), 30, 0.5)
+
+    built = tf.estimator.DNNLinearCombinedClassifier(
+        model_dir=str(tmp_path),
+        linear_feature_columns=[zips],
+        linear_optimizer=lambda: kinds.Ftrl(0.05, l1_regularization_strength=0.01),
+        dnn_feature_columns=[column.embedding_column(zips, 3)],
+        dnn_hidden_units=[4],
+        dnn_activation_fn=tf.nn.tanh,
+        # The Estimator counts the step with this optimizer while the other one runs: a rate of the
+        # other that is read from the step may be that of the step before or after.
+        dnn_optimizer=lambda: kinds.Ftrl(falling(), l2_regularization_strength=0.02),
+    )
+    train(tf, built, features, labels)
+    plan, converted = convert(built)
+    assert assert_same(built, converted, plan, features, labels) < 1e-5
+
+
+def test_clipping_goes_over(tmp_path):
+    from estimator_bridge import tf
+
+    features, labels = make_rows()
+    built = tf.estimator.DNNClassifier(
+        [4],
+        [tf.feature_column.numeric_column("age")],
+        activation_fn=tf.nn.tanh,
+        optimizer=lambda: tf.keras.optimizers.legacy.SGD(0.05, decay=0.01, clipnorm=0.1),
+        model_dir=str(tmp_path),
+    )
+    train(tf, built, features, labels)
+    plan, converted = convert(built)
+    assert plan.deep_optimizer.options["clipnorm"] == 0.1
+    assert "InverseTimeDecay" in plan.deep_optimizer.rate
+    assert assert_same(built, converted, plan, features, labels) < 1e-5
+
+
+def test_tables_that_are_not_trained_stay(tmp_path):
+    from estimator_bridge import tf
+
+    features, labels = make_rows()
+    column = tf.feature_column
+    parts = [
+        column.categorical_column_with_vocabulary_list(name, ["red", "green"], num_oov_buckets=1)
+        for name in ("color", "shade")
+    ]
+    with tf.Graph().as_default():
+        shared = column.shared_embeddings(parts, 3)
+    frozen = column.embedding_column(parts[0], 2, trainable=False)
+    built = tf.estimator.DNNClassifier(
+        [4], [*shared, frozen], activation_fn=tf.nn.tanh, model_dir=str(tmp_path)
+    )
+    train(tf, built, features, labels)
+    plan, converted = convert(built)
+    assert converted.notes == []
+    assert len(converted.model.trainable_weights) == 4
+    assert assert_same(built, converted, plan, features, labels) < 1e-5
+
+
+def test_numbers_of_more_than_one_dimension(tmp_path):
+    from estimator_bridge import tf
+
+    features, labels = make_rows()
+    features["map"] = np.random.default_rng(1).normal(size=(NUM_ROWS, 2, 3)).astype(np.float32)
+    scale = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
+    given = tf.feature_column.numeric_column("map", (2, 3), normalizer_fn=lambda x: x / scale)
+    built = tf.estimator.LinearClassifier([given], model_dir=str(tmp_path))
+    train(tf, built, features, labels)
+    plan, converted = convert(built)
+    assert assert_same(built, converted, plan, features, labels) < 1e-5
+
+
+@pytest.mark.parametrize("kind", ["BaselineClassifier", "BaselineRegressor"])
+def test_baselines_of_the_first_version(kind, tmp_path):
+    from estimator_bridge import tf
+
+    features, labels = make_rows()
+    built = getattr(tf.compat.v1.estimator, kind)(model_dir=str(tmp_path))
+    train(tf, built, features, labels.astype(np.float32))
+    plan, converted = convert(built)
+    features["rows"] = np.zeros(NUM_ROWS, np.int64)
+    assert assert_same(built, converted, plan, features, labels.astype(np.float32)) < 1e-5

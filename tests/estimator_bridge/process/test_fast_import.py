@@ -1,0 +1,104 @@
+"""estimator_bridge.process.fast_import: a quick start gives the same modules."""
+
+import subprocess
+import sys
+
+PROGRAM = """
+import gc, sys
+import estimator_bridge
+assert gc.isenabled()
+estimator_bridge.install()
+import tensorflow as tf
+tf.estimator.RunConfig, tf.compat.v1.estimator.inputs
+tf.keras.layers
+assert gc.isenabled() and gc.get_freeze_count() > 100_000
+seldom = ("pandas", "scipy", "h5py", "requests")
+assert not {name for name in sys.modules if name.startswith(seldom)}
+
+# What Keras holds is the package where it is used.
+from importlib import import_module
+keras = "keras" if "keras.src.preprocessing" in sys.modules else "tf_keras"
+image = import_module(keras + ".src.preprocessing.image")
+assert "scipy" not in sys.modules
+import numpy
+square = numpy.array([[[1.0], [2.0]], [[3.0], [4.0]]])
+turned = image.apply_affine_transform(square, theta=90, row_axis=0, col_axis=1, channel_axis=2)
+assert turned.ravel().round(5).tolist() == [2.0, 4.0, 1.0, 3.0], turned
+adapter = import_module(keras + ".src.engine.data_adapter")
+
+import pandas
+import pandas.testing
+from pandas import Series
+from scipy.sparse import csr_matrix, issparse
+import scipy
+assert scipy.linalg.det([[2.0]]) == 2 and issparse(csr_matrix([[1.0]]))
+assert adapter._is_scipy_sparse(csr_matrix([[1.0]])) and not adapter._is_scipy_sparse(1)
+assert pandas.DataFrame({"a": [1, 2]}).a.sum() == 3
+assert pandas.Series is Series and sys.modules["pandas"] is pandas
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+model.save(PATH)
+import h5py
+with h5py.File(PATH) as file:
+    assert "model_weights" in file
+    assert tf.keras.models.load_model(file).count_params() == 3
+
+frame = pandas.DataFrame({"a": [1.0, 2.0]})
+input_fn = tf.compat.v1.estimator.inputs.pandas_input_fn(frame, frame.a, shuffle=False)
+with tf.Graph().as_default():
+    features, labels = input_fn()
+assert adapter._is_pandas_series(Series([1]))
+assert callable(import_module(keras + ".src.callbacks").requests.get)
+print("done")
+"""
+
+
+def test_what_is_seldom_used_waits_until_it_is_asked_for(tmp_path):
+    program = PROGRAM.replace("PATH", repr(str(tmp_path / "model.h5")))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "done\n", done.stderr
+
+
+def test_a_package_that_is_there_already_is_left_alone():
+    program = """
+import pandas, scipy.sparse
+before = pandas, scipy, scipy.sparse
+from estimator_bridge.process.fast_import import quickly
+with quickly(), quickly():
+    import pandas, scipy.sparse
+    assert before == (pandas, scipy, scipy.sparse)
+    from scipy import optimize
+assert before == (pandas, scipy, scipy.sparse)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_collector_stays_off_if_it_was_off_and_on_after_an_error():
+    program = """
+import gc
+from estimator_bridge.process.fast_import import quickly
+try:
+    with quickly():
+        raise ValueError
+except ValueError:
+    assert gc.isenabled()
+gc.disable()
+with quickly():
+    pass
+assert not gc.isenabled()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_package_of_that_name_without_the_parts_meant_is_left_alone(tmp_path):
+    (tmp_path / "scipy").mkdir()
+    (tmp_path / "scipy" / "__init__.py").write_text("linalg = 1\n")
+    program = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from estimator_bridge.process.fast_import import quickly
+with quickly():
+    import scipy
+    assert scipy.linalg == 1 and scipy.__file__.startswith({str(tmp_path)!r})
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,221 @@
+"""`python -m estimator_bridge run`: a program cannot tell that it is not run by Python itself."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import zipfile
+
+import pytest
+
+from estimator_bridge.process import run
+
+pytestmark = pytest.mark.versions
+
+PROGRAM = """
+    import sys
+
+    class Class:
+        pass
+
+    def fail():
+        raise ValueError("on purpose")
+
+    def name_of_estimator(queue):
+        import tensorflow as tf
+        queue.put(tf.estimator.Estimator.__name__)
+
+    if __name__ == "__main__":
+        act = sys.argv[1]
+        if act == "raise":
+            fail()
+        if act == "cause":
+            try:
+                fail()
+            except ValueError as error:
+                raise KeyError("after it") from error
+        if act == "exit":
+            sys.exit(3)
+        if act == "message":
+            sys.exit("the end")
+        if act == "interrupt":
+            raise KeyboardInterrupt
+        if act == "terminate":
+            import os, signal
+            os.kill(os.getpid(), signal.SIGTERM)
+        if act == "hook":
+            def hook(kind, value, traceback):
+                print(kind.__name__, traceback.tb_frame.f_code.co_filename)
+            sys.excepthook = hook
+            fail()
+        if act == "facts":
+            print(sys.argv, sys.path[0], __file__, __spec__ and __spec__.name, __package__)
+            print(sorted(globals()), sys.modules["__main__"].Class is Class)
+        if act == "pickle":
+            import pickle
+            print(pickle.loads(pickle.dumps(Class)) is Class)
+        if act == "atexit":
+            import atexit
+            atexit.register(lambda: print("still here:", Class.__name__))
+            fail()
+        if act == "thread":
+            import threading, time
+            threading.Thread(target=lambda: (time.sleep(0.2), print(Class.__name__))).start()
+        if act == "spawn":
+            import multiprocessing
+            spawn = multiprocessing.get_context("spawn")
+            queue = spawn.Queue()
+            process = spawn.Process(target=name_of_estimator, args=(queue,))
+            process.start()
+            print(queue.get(timeout=120))
+            process.join()
+            print(process.exitcode)
+        if act == "child":
+            import subprocess
+            code = "import tensorflow as tf; print(tf.estimator.Estimator.__name__)"
+            subprocess.run([sys.executable, "-c", code], check=True)
+        if act == "stderr":
+            import tensorflow
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "program.py").write_text(textwrap.dedent(PROGRAM))
+    return tmp_path
+
+
+def python(folder, *args, bridged=False, **environment):
+    command = [sys.executable, *(["-m", "estimator_bridge", "run"] if bridged else []), *args]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+ACTS = (
+    "raise cause exit message interrupt terminate hook facts pickle atexit thread".split()  # noqa: SIM905
+)
+
+
+@pytest.mark.parametrize("way", [["program.py"], ["-m", "program"]], ids=["script", "module"])
+@pytest.mark.parametrize("act", ACTS)
+def test_is_as_python_itself(folder, act, way):
+    assert python(folder, *way, act, bridged=True) == python(folder, *way, act)
+
+
+def test_signals_and_exit_codes_are_these(folder):
+    # The comparison above would also hold if both were wrong.
+    assert python(folder, "program.py", "terminate", bridged=True)[0] == -signal.SIGTERM
+    assert python(folder, "program.py", "interrupt", bridged=True)[0] == -signal.SIGINT
+    assert python(folder, "program.py", "exit", bridged=True)[0] == 3
+
+
+def test_traceback_starts_in_the_program(folder):
+    _, _, stderr = python(folder, "program.py", "raise", bridged=True)
+    lines = stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert str(folder / "program.py") in lines[1]
+    assert "estimator_bridge" not in stderr
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        ["broken.py"],
+        ["-m", "broken"],
+        ["-m", "absent"],
+        ["folder"],
+        ["archive.zip"],
+        ["-m", "package"],
+    ],
+    ids=" ".join,
+)
+def test_other_programs(folder, way):
+    (folder / "broken.py").write_text("def (:\n")
+    for package in ("folder", "package"):
+        (folder / package).mkdir()
+        (folder / package / "__main__.py").write_text(textwrap.dedent(PROGRAM))
+    (folder / "package" / "__init__.py").write_text("print(__name__)\n")
+    with zipfile.ZipFile(folder / "archive.zip", "w") as archive:
+        archive.writestr("__main__.py", textwrap.dedent(PROGRAM))
+    for act in ("raise", "facts"):
+        assert python(folder, *way, act, bridged=True) == python(folder, *way, act)
+
+
+def test_python_path_option_is_kept(folder):
+    if sys.version_info < (3, 11):
+        pytest.skip("-P is of Python 3.11")
+    (folder / "other.py").write_text("")
+    (folder / "importer.py").write_text("import other\n")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "estimator_bridge", "run", "importer.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "No module named 'other'" in done.stderr
+
+
+@pytest.mark.parametrize("marked", [True, False], ids=["package", "folder without __init__"])
+def test_the_programs_own_trainer_wins(folder, marked):
+    """Almost every old trainer's package has the name of ours; many had no __init__.py."""
+    own = folder / "trainer"
+    own.mkdir()
+    if marked:
+        (own / "__init__.py").write_text("")
+    (own / "model.py").write_text("WHOSE = 'the program'\n")
+    (own / "task.py").write_text("from trainer import model\nprint(model.WHOSE)\n")
+    assert python(folder, "-m", "trainer.task", bridged=True)[1] == "the program\n"
+    code = "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'trainer.task'])\n"
+    (folder / "starter.py").write_text(code)
+    assert python(folder, "starter.py", bridged=True)[1] == "the program\n"
+
+
+def test_another_sitecustomize_still_runs(folder):
+    site = folder / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text("print('theirs')\n")
+    (folder / "starter.py").write_text(
+        "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import sys; "
+        'print([p for p in sys.path if p.endswith("children")])\'])\n'
+    )
+    _, stdout, stderr = python(folder, "starter.py", bridged=True, PYTHONPATH=str(site))
+    assert stdout == "theirs\ntheirs\n[]\n" and stderr == ""
+
+
+@pytest.mark.parametrize("act", ["spawn", "child"])
+def test_processes_of_the_program_have_estimators(folder, act):
+    status, stdout, stderr = python(folder, "program.py", act, bridged=True)
+    assert status == 0, stderr
+    assert stdout.split()[0] == "EstimatorV2"
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        ([], "no program given"),
+        (["--tf2", "x.py"], "no such option: --tf2"),
+        (["-m"], "-m needs the name of a module"),
+        (["absent.py"], "no such file:"),
+    ],
+)
+def test_mistakes_take_one_line(folder, args, problem):
+    status, stdout, stderr = python(folder, *args, bridged=True)
+    assert (status, stdout) == (2, "")
+    assert stderr.splitlines()[0].startswith(f"estimator_bridge run: {problem}")
+    assert "Traceback" not in stderr
+
+
+def test_options_end_at_the_programs_name():
+    assert run.parse(["--tf1", "a.py", "--tf1", "-m"]) == ("a.py", False, ["--tf1", "-m"], True)
+    assert run.parse(["-m", "a.b", "-x"]) == ("a.b", True, ["-x"], False)
+    assert run.parse(["-ma.b"]) == ("a.b", True, [], False)
+    assert run.parse(["--", "-odd.py"]) == ("-odd.py", False, [], False)

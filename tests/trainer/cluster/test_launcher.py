@@ -1,0 +1,178 @@
+"""The command line of the launcher, and what it does with processes that end."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from trainer.cluster import launcher as launch
+from trainer.cluster.launcher import Launcher, parse_plan
+from trainer.cluster.processes import Processes
+from trainer.errors import UserError
+
+
+def test_a_plan():
+    plan = parse_plan(["--workers=2", "--ps=1", "--evaluator", "--", "--hparams=census", "--x"])
+    assert plan.roles == [("chief", 0), ("worker", 0), ("worker", 1), ("ps", 0), ("evaluator", 0)]
+    assert plan.task_flags == ["--hparams=census", "--x"] and plan.max_restarts == 0
+
+
+def test_help_is_no_plan():
+    assert parse_plan(["--help"]) is None
+
+
+@pytest.mark.parametrize(
+    "argv, said",
+    [
+        (["--wrkers=1", "--", "--x"], "wrkers"),
+        (["--workers=two", "--", "--x"], "two"),
+        (["--workers=-1", "--", "--x"], "-1"),
+        (["--job_dir=x"], "job_dir"),
+        (["census", "--", "--x"], "'census' is not a flag; flags of trainer.task go after --"),
+        (["--workers=1"], "nothing after --"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(argv, said):
+    with pytest.raises(UserError) as refused:
+        parse_plan(argv)
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+# Stands for a process of a cluster: notes its start, waits for what it is to wait for, which is
+# another's start or with "end of " its end, and ends as its n-th start is to end.
+PROCESS = """
+import fcntl, json, os, pathlib, sys, time
+folder, script = pathlib.Path(sys.argv[1]), json.loads(sys.argv[2])
+config = json.loads(os.environ["TF_CONFIG"])
+name = config["task"]["type"]
+starts = sorted(folder.glob(name + "-*"))
+note = folder / f".{name}-{len(starts)}"
+note.write_text(config["run"])
+# Held until this process is gone.
+held = note.open()
+fcntl.flock(held, fcntl.LOCK_EX)
+note.rename(folder / note.name[1:])
+awaited, status = script[name][len(starts)]
+start = awaited and folder / awaited.replace("end of ", "")
+while awaited and not start.exists():
+    time.sleep(0.05)
+if awaited and awaited.startswith("end of "):
+    fcntl.flock(start.open(), fcntl.LOCK_EX)
+print(f"{name} ends", file=sys.stderr)
+sys.exit(status)
+"""
+
+
+@pytest.fixture
+def run_script(monkeypatch, tmp_path):
+    """Runs a launcher whose processes follow a script; returns (status, starts, said)."""
+    start = Processes.start
+
+    def run(script, max_restarts):
+        def start_script(self, name, command, environment):
+            assert command[1:3] == ["-m", "trainer.task"]
+            command = [sys.executable, "-c", PROCESS, str(tmp_path), json.dumps(script)]
+            start(self, name, command, environment)
+
+        monkeypatch.setattr(Processes, "start", start_script)
+        monkeypatch.setattr(launch, "RESTART_SECS", 0.1)
+        monkeypatch.setattr(launch, "FOLLOW_SECS", 100.0)
+        errors = io.StringIO()
+        workers, servers = int("worker" in script), int("ps" in script)
+        evaluators = int("evaluator" in script)
+        plan = launch.Plan(workers, servers, evaluators, max_restarts, ["--x"])
+        launcher = Launcher(plan, io.StringIO(), errors)
+        try:
+            status = launcher.run()
+        finally:
+            launcher.close()
+        assert len({path.read_text() for path in tmp_path.iterdir()}) == 1, "one run"
+        return status, sorted(path.name for path in tmp_path.iterdir()), errors.getvalue()
+
+    return run
+
+
+def test_who_ends_because_the_chief_has_is_started_again_with_it(run_script):
+    script = {"chief": [["ps-0", 1], ["ps-1", 0]], "ps": [["chief-0", 75], ["chief-1", 0]]}
+    status, starts, said = run_script(script, max_restarts=1)
+    assert (status, starts) == (0, ["chief-0", "chief-1", "ps-0", "ps-1"])
+    assert "ps-0 ended" not in said
+
+
+def test_who_follows_late_is_started_again_at_once(run_script):
+    script = {"chief": [["ps-0", 1], ["ps-1", 0]], "ps": [["chief-1", 75], ["chief-1", 0]]}
+    status, starts, _ = run_script(script, max_restarts=1)
+    assert (status, starts) == (0, ["chief-0", "chief-1", "ps-0", "ps-1"])
+
+
+def test_nobody_follows_a_chief_that_has_no_restarts_left(run_script):
+    script = {"chief": [["ps-0", 1]], "ps": [["chief-0", 75]]}
+    status, starts, said = run_script(script, max_restarts=0)
+    assert (status, starts) == (1, ["chief-0", "ps-0"])
+    assert said.endswith("first to fail: chief-0, exit status 1: chief ends\n")
+
+
+def test_an_error_that_is_not_tried_again_ends_all(run_script):
+    script = {"chief": [["never", 0]], "worker": [["chief-0", 1]]}
+    status, starts, said = run_script(script, max_restarts=0)
+    assert (status, starts) == (1, ["chief-0", "worker-0"])
+    assert said.endswith("first to fail: worker-0, exit status 1: worker ends\n")
+
+
+def test_a_server_that_stands_still_is_started_again_with_those_that_gave_it_up(run_script):
+    script = {"chief": [["ps-0", 75], ["ps-1", 0]], "ps": [["never", 0], ["chief-1", 0]]}
+    status, starts, said = run_script(script, max_restarts=1)
+    assert (status, starts) == (0, ["chief-0", "chief-1", "ps-0", "ps-1"])
+    assert said.count("starting") == 1
+
+
+def test_wrong_input_is_not_tried_again(run_script):
+    status, starts, _ = run_script({"chief": [[None, 2]]}, max_restarts=3)
+    assert (status, starts) == (2, ["chief-0"])
+
+
+def test_a_kill_is_counted(run_script):
+    script = {"chief": [[None, 3], [None, 3], [None, 0]]}
+    status, starts, said = run_script(script, max_restarts=1)
+    assert (status, starts) == (3, ["chief-0", "chief-1"])
+    assert said.count("starting it again") == 1
+
+
+def test_a_chief_that_follows_one_that_is_not_started_again_ends_all(run_script):
+    script = {"chief": [["end of ps-0", 75]], "ps": [["chief-0", 3]]}
+    status, starts, said = run_script(script, max_restarts=0)
+    assert (status, starts) == (3, ["chief-0", "ps-0"])
+    assert "first to fail: ps-0, exit status 3" in said
+
+
+def test_one_that_hangs_while_others_wait_for_its_end_is_started_again(run_script, monkeypatch):
+    monkeypatch.setattr(launch, "HANG_SECS", 1.0)
+    script = {"chief": [["worker-0", 75], ["worker-1", 0]], "worker": [["never", 0], [None, 0]]}
+    status, starts, said = run_script(script, max_restarts=1)
+    assert (status, starts) == (0, ["chief-0", "chief-1", "worker-0", "worker-1"])
+    assert "worker-0 hangs, and others wait for its end; killing it" in said
+    assert "worker-0 ended with status -9; starting it again" in said
+
+
+def test_those_that_train_begin_again_together_while_the_evaluator_stays(run_script):
+    script = {
+        "chief": [["evaluator-0", 75], ["worker-1", 0]],
+        "worker": [["evaluator-0", 75], [None, 0]],
+        "evaluator": [["chief-1", 0]],
+    }
+    status, starts, said = run_script(script, max_restarts=1)
+    assert status == 0
+    assert starts == ["chief-0", "chief-1", "evaluator-0", "worker-0", "worker-1"]
+    assert "who trains has ended because of each other; starting all again" in said
+
+
+def test_those_that_lost_each_other_and_have_no_restarts_left_end_all(run_script):
+    script = {
+        "chief": [["evaluator-0", 75]],
+        "worker": [["evaluator-0", 75]],
+        "evaluator": [["never", 0]],
+    }
+    status, starts, said = run_script(script, max_restarts=0)
+    assert (status, starts) == (75, ["chief-0", "evaluator-0", "worker-0"])
+    assert "first to fail: " in said.splitlines()[-1] and "exit status 75: " in said

@@ -1,0 +1,130 @@
+"""Processes that are started, listened to, and end with the one that started them."""
+
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from trainer.cluster.processes import Processes, find_addresses, to_status
+
+ROOT = Path(__file__).parents[3]
+LIMIT_SECS = 120
+
+
+def _await(condition):
+    deadline = time.monotonic() + LIMIT_SECS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _run(program, stream=None):
+    """Runs a program to its end; returns (code, what it said)."""
+    stream = io.StringIO() if stream is None else stream
+    processes = Processes(stream)
+    try:
+        processes.start("worker-0", [sys.executable, "-c", program], os.environ)
+        ended = []
+        _await(lambda: ended.extend(processes.take_ended()) or ended)
+        processes.listen_out()
+    finally:
+        processes.close()
+    ((name, code),) = ended
+    assert name == "worker-0" and not processes.running
+    return code, stream
+
+
+def test_addresses_are_kept_for_those_that_share_them():
+    addresses = find_addresses(5)
+    assert len({*addresses, *find_addresses(5)}) == 10
+    port = int(addresses[0].partition(":")[2])
+    with socket.socket() as other, pytest.raises(OSError):
+        other.bind(("127.0.0.1", port))
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        server.bind(("0.0.0.0", port))
+        server.listen()
+        socket.create_connection(("127.0.0.1", port), timeout=LIMIT_SECS).close()
+
+
+def test_each_line_is_passed_on_behind_the_name():
+    program = "import sys; print('one'); sys.stdout.buffer.write(b'\\xff\\n'); sys.exit(3)"
+    code, stream = _run(program)
+    assert code == 3
+    assert stream.getvalue() == "worker-0    one\nworker-0    \ufffd\n"
+
+
+def test_a_signal_has_the_status_that_a_shell_tells():
+    code, _ = _run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    assert code == -9 and to_status(code) == 137 and to_status(3) == 3
+
+
+class _Gone(io.StringIO):
+    def write(self, text):
+        raise BrokenPipeError
+
+
+def test_who_says_much_to_nobody_ends_nevertheless():
+    code, _ = _run("print('line\\n' * 100_000)", _Gone())
+    assert code == 0
+
+
+# Starts one process that is asked to end and one that is not, and waits.
+STARTER = """
+import os, sys, time
+from trainer.cluster.processes import Processes
+processes = Processes()
+for name in ("chief-0", "worker-0"):
+    command = [sys.executable, "-c", sys.argv[1], name, sys.argv[2]]
+    processes.start(name, command, os.environ)
+time.sleep(600)
+"""
+STARTED = """
+import json, os, pathlib, signal, sys, time
+from trainer.cluster import processes
+from trainer.environment import cluster_spec as cluster
+name, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+def note(number, frame):
+    print("nobody reads this")
+    (folder / "saved").touch()
+    sys.exit(0)
+signal.signal(signal.SIGTERM, note)
+asks = name == "chief-0"
+# Who is asked ends by itself, however long it takes here.
+secs = 60.0 if asks else 1.0
+processes.end_with_starter(cluster.take_lifeline(), asks, secs)
+(folder / "new").joinpath(name).write_text(json.dumps(os.getpid()))
+(folder / "new" / name).rename(folder / name)
+while True:
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_starter_takes_its_processes_along(make, tmp_path, number):
+    (tmp_path / "new").mkdir()
+    starter = subprocess.Popen(
+        [sys.executable, "-c", STARTER, STARTED, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    names = ("chief-0", "worker-0")
+    pids = []
+    try:
+        _await(lambda: all((tmp_path / name).exists() for name in names))
+        pids = [json.loads((tmp_path / name).read_text()) for name in names]
+        starter.send_signal(number)
+        starter.wait(LIMIT_SECS)
+        _await(lambda: not any(map(make.is_running, pids)))
+    finally:
+        starter.kill()
+        starter.wait()
+        for pid in filter(make.is_running, pids):
+            os.kill(pid, signal.SIGKILL)
+    assert (tmp_path / "saved").exists()

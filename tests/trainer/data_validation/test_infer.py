@@ -1,0 +1,423 @@
+"""A schema proposed from data is one that the data fit and a model can be trained with."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from trainer.config import commands
+from trainer.inputs.streaming_statistics import (
+    MAX_COUNTED,
+    MIN_HASHES,
+    SAMPLE_ROWS,
+    DistinctCount,
+    RowSample,
+    ValueCounts,
+    build_bins,
+    fill_bins,
+    hash_strings,
+)
+from trainer.schema import load_schema
+from trainer.schema.__main__ import main
+
+
+def _infer(tmp_path, data, label, *more):
+    output = tmp_path / "schema.yaml"
+    status = main(
+        ["infer", f"--data={data}", f"--label={label}", f"--output={output}", "--overwrite", *more]
+    )
+    assert status == 0
+    return load_schema(str(output)), output.read_text(encoding="utf-8")
+
+
+def _refused(capsys, *argv):
+    assert commands.run(main, list(argv)) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith("error: ") and err.count("\n") == 1
+    return err
+
+
+def test_shop_in_each_format_gives_the_same_schema(make, tmp_path):
+    rows = make.rows(400)
+    paths = [
+        make.csv(tmp_path / "a.csv", rows),
+        make.csv(tmp_path / "b.csv", rows, delimiter=";", compress=True),
+        make.parquet(tmp_path / "a.parquet", rows),
+        make.tfrecord(tmp_path / "a.tfrecord", rows),
+    ]
+    schemas = []
+    for path in paths:
+        more = ["--delimiter=;"] if path.endswith("b.csv") else []
+        schema, text = _infer(tmp_path, path, "bought", *more)
+        schemas.append(schema)
+        assert schema.label.vocabulary is not None and schema.task == "binary"
+        assert schema.columns["id"].use == () and "unique in nearly every row" in text
+        assert set(schema.columns["city"].vocabulary) == {"Ulm", "Bonn", "Köln", "Rom", "Prag"}
+        assert set(schema.columns["job"].vocabulary) == {row["job"] for row in rows} - {None}
+        assert schema.columns["age"].default == "mean" and schema.columns["age"].type == "float"
+        # A missing int has no mean.
+        assert schema.columns["hours"].type == "float"
+        assert schema.columns["level"].type == "int"
+        assert schema.columns["level"].buckets == (1, 2, 3, 4)
+    for schema in schemas[1:]:
+        assert sorted(schema.columns) == sorted(schemas[0].columns)
+        for name, column in schema.columns.items():
+            first = schemas[0].columns[name]
+            assert (column.type, column.vocabulary, column.use) == (
+                first.type,
+                first.vocabulary,
+                first.use,
+            ), name
+            assert (column.buckets or ()) == pytest.approx(first.buckets or (), rel=1e-3), name
+
+
+@pytest.mark.parametrize(
+    ("label", "task"),
+    [
+        ("price", "regression"),
+        ("bought", "binary"),
+        ("flag", "binary"),
+        ("grade", "multiclass"),
+        ("size", "multiclass"),
+        ("colour", "multiclass"),
+    ],
+)
+def test_task_follows_the_label(make, tmp_path, label, task):
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", make.rows(300)), label)
+    assert schema.task == task
+    if label == "size":
+        assert schema.label.vocabulary == (10, 20, 30)
+    if label == "flag":
+        assert schema.label.num_classes == 2 and "The positive class is 1" in text
+
+
+def test_rarer_class_is_the_positive_one(make, tmp_path):
+    rows = [{"x": n % 7, "y": "b" if n % 4 else "a"} for n in range(100)]
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    assert schema.label.vocabulary == ("b", "a")
+    assert "The positive class is 'a'" in text
+
+
+def test_what_is_left_out_and_what_is_hashed(make, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "customer_id": 1000 + n,
+            "device": int(rng.integers(2**60, 2**61)) // 7,
+            "constant": "same",
+            "nothing": None,
+            "comment": " ".join(f"word{w}" for w in rng.integers(0, 500, 8)) if n % 5 else "short",
+            "street": f"street {rng.integers(0, 120)}",
+            "zip": f"{rng.integers(0, 900):05d}",
+            "amount": float(rng.exponential(3) ** 3),
+            "code": int(rng.integers(0, 9)),
+            "y": float(rng.normal()),
+        }
+        for n in range(600)
+    ]
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    for name in ("customer_id", "device", "constant", "nothing", "comment"):
+        assert schema.columns[name].use == (), name
+    assert schema.columns["street"].hash_buckets == 512
+    # Leading zeros: a name, not a number.
+    assert schema.columns["zip"].type == "string" and schema.columns["zip"].hash_buckets
+    assert schema.columns["amount"].normalize == "log"
+    assert schema.columns["code"].vocabulary == tuple(range(9))
+    assert "# key: customer_id" in text
+
+
+def test_words_that_mean_no_value(make, tmp_path):
+    rows = [
+        {
+            "a": "NA" if n % 5 == 0 else str(n % 60),
+            "b": "?" if n % 3 == 0 else "x",
+            "c": "None" if n % 2 else "some",
+            "y": n % 2,
+        }
+        for n in range(120)
+    ]
+    schema, _ = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    assert set(schema.missing_values) == {"", "?", "NA"}
+    assert schema.columns["a"].type == "float" and schema.columns["a"].default == "mean"
+    assert set(schema.columns["c"].vocabulary) == {"None", "some"}
+
+
+def test_columns_of_a_file_without_header(make, tmp_path):
+    path = make.csv(tmp_path / "a.csv", make.rows(60, missing=False), header=False)
+    schema, _ = _infer(tmp_path, path, "column_9")
+    assert list(schema.columns)[:2] == ["column_1", "column_2"]
+    assert set(schema.label.vocabulary) == {"yes", "no"}
+    names = "id,age,hours,city,job,level,w,price,bought,flag,grade,size,colour"
+    schema, _ = _infer(tmp_path, path, "bought", f"--columns={names}")
+    assert ",".join(schema.columns) == names
+
+
+def test_parquet_types(tmp_path):
+    table = pa.table(
+        {
+            "day": pa.array([n % 28 for n in range(100)], pa.date32()),
+            "tags": [["a", "b"]] * 100,
+            "blob": [[1.5, 2.5]] * 100,
+            "sure": [n % 3 == 0 for n in range(100)],
+            "small": pa.array([n % 5 for n in range(100)], pa.int8()),
+            "word": pa.array([f"w{n % 4}" for n in range(100)]).dictionary_encode(),
+            "won": [n % 2 == 0 for n in range(100)],
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    schema, text = _infer(tmp_path, tmp_path / "a.parquet", "won")
+    assert schema.label.num_classes == 2
+    assert schema.columns["day"].date == ("year", "month", "weekday") and "date32" in text
+    assert schema.columns["tags"].separator == "|"
+    assert schema.columns["blob"].use == ()
+    assert schema.columns["sure"].type == "int"
+    assert schema.columns["word"].vocabulary == ("w0", "w1", "w2", "w3")
+
+
+def test_bad_input(make, tmp_path, capsys):
+    path = make.csv(tmp_path / "a.csv", make.rows(50))
+    assert "did you mean bought?" in _refused(capsys, "infer", f"--data={path}", "--label=bougth")
+    assert "--label: not given" in _refused(capsys, "infer", f"--data={path}")
+    assert "no file matches" in _refused(capsys, "infer", "--data=none.csv", "--label=a")
+    assert "no such flag; did you mean --label?" in _refused(capsys, "infer", "--lable=a")
+    assert "no such command" in _refused(capsys, "guess")
+    assert "2 names" in _refused(capsys, "infer", f"--data={path}", "--label=a", "--columns=a,b")
+    kept = tmp_path / "kept.yaml"
+    kept.write_text("mine")
+    assert "--overwrite" in _refused(
+        capsys, "infer", f"--data={path}", "--label=bought", f"--output={kept}"
+    )
+    assert kept.read_text() == "mine"
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1" + b"\1" * 50)
+    assert "damaged" in _refused(
+        capsys, "infer", f"--data={tmp_path / 'torn.parquet'}", "--label=a"
+    )
+    (tmp_path / "torn.csv").write_text("a,b\n1,2\n3\n")
+    assert "cannot be read as CSV" in _refused(
+        capsys, "infer", f"--data={tmp_path / 'torn.csv'}", "--label=b"
+    )
+    other = make.csv(tmp_path / "other.csv", [{"bought": 1, "z": 2}])
+    assert "does not have the columns" in _refused(
+        capsys, "infer", f"--data={path},{other}", "--label=bought"
+    )
+    rows = [{"x": n, "y": "one"} for n in range(9)]
+    same = make.csv(tmp_path / "same.csv", rows)
+    assert "nothing to learn" in _refused(capsys, "infer", f"--data={same}", "--label=y")
+
+
+def test_infer_of_csv_needs_no_tensorflow(make, tmp_path):
+    path = make.csv(tmp_path / "a.csv", make.rows(50))
+    code = (
+        "import sys; from trainer.schema.__main__ import main; "
+        f"main(['infer', '--data={path}', '--label=bought']); "
+        "sys.exit('tensorflow' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_blanks_after_the_commas_belong_to_texts(make, tmp_path):
+    # As the file of UCI Adult has them.
+    words = ["Private", "State-gov", "?"]
+    lines = [
+        f"{20 + row}, {words[row % 3]}, {row % 9 + 0.5 if row % 4 else '?'}, "
+        f"2020-01-{1 + row % 28:02}, {'<=50K' if row % 2 else '>50K'}"
+        for row in range(60)
+    ]
+    path = tmp_path / "a.csv"
+    path.write_text("age, work, hours, day, income\n" + "\n".join(lines) + "\n")
+    schema, _ = _infer(tmp_path, path, "income")
+    assert schema.missing_values == ("", " ?")
+    assert set(schema.columns["work"].vocabulary) == {" Private", " State-gov"}
+    assert set(schema.label.vocabulary) == {" <=50K", " >50K"}
+    assert schema.columns["hours"].type == "float" and schema.columns["day"].date
+    statistics = make.prepare(make.config(rows=path), schema).train_scan.statistics
+    assert statistics.columns["hours"].missing == 15
+    assert statistics.categories["work"].missing == 20
+
+
+def test_dates_in_text_are_recognised(make, tmp_path):
+    rows = [
+        {
+            "day": f"2020-{n % 12 + 1:02}-{n % 28 + 1:02}",
+            "at": f"2020-01-01 {n % 24:02}:00",
+            "y": n % 2,
+        }
+        for n in range(60)
+    ]
+    rows[3]["day"] = None
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    assert schema.columns["day"].date == ("year", "month", "weekday")
+    assert schema.columns["at"].date[-1] == "hour" and "dates such as 2020-" in text
+
+
+def test_from_parquet_to_a_model(make, tmp_path, capsys):
+    from trainer import task
+
+    path = make.parquet(tmp_path / "a.parquet", make.rows(300))
+    _infer(tmp_path, path, "colour")
+    argv = [f"--train_data={path}", f"--eval_data={path}", f"--job_dir={tmp_path / 'job'}"]
+    argv += [f"--data.schema_file={tmp_path / 'schema.yaml'}", "--train.max_steps=5"]
+    assert task.main([*argv, "--export.exporters="]) == 0
+    assert "log_loss" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["census", "natality"])
+def test_from_a_csv_to_a_model_in_two_commands(shared_data, tmp_path, run_module, name):
+    label = {"census": "column_15", "natality": "column_1"}[name]
+    train = tmp_path / "train.csv"
+    lines = (shared_data / name / "train.csv").read_text().splitlines(keepends=True)
+    train.write_text("".join(lines[:2000]))
+    done = run_module(
+        "trainer.schema",
+        "infer",
+        f"--data={train}",
+        f"--label={label}",
+        f"--output={tmp_path / 's.yaml'}",
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"--data.schema_file={tmp_path / 's.yaml'}" in done.stdout
+    done = run_module(
+        "trainer.task",
+        f"--data.schema_file={tmp_path / 's.yaml'}",
+        f"--job_dir={tmp_path / 'job'}",
+        f"--train_data={train}",
+        f"--eval_data={train}",
+        "--epochs=1",
+        "--export.exporters=",
+    )
+    assert done.returncode == 0, done.stderr
+    assert ("auc" if name == "census" else "rmse") in done.stdout
+
+
+# The sketches underneath
+
+
+def test_value_counts_are_exact_up_to_a_limit_and_keep_the_frequent_beyond():
+    counts = ValueCounts()
+    for start in range(0, 3 * MAX_COUNTED, 1000):
+        words = [f"w{n}" for n in range(start, start + 1000)] + ["often"] * 100
+        counts.add(pa.array(words).dictionary_encode())
+        counts.add(pa.array(["often", None]))
+    assert not counts.complete and counts.num_values <= MAX_COUNTED + 1
+    assert counts.list_counts(1) == [("often", 60 * 101)]
+    assert counts.missing == 60 and counts.count == 60 * 1101
+    few = ValueCounts()
+    few.add(pa.array([3, 1, 3, None]))
+    assert few.complete and few.list_counts() == [(3, 2), (1, 1)]
+
+
+@pytest.mark.parametrize("number", [10, MIN_HASHES - 1, 200_000])
+def test_distinct_count(number):
+    count = DistinctCount()
+    for _ in range(2):
+        for start in range(0, number, 50_000):
+            count.add(pa.array([f"value {n}" for n in range(start, min(start + 50_000, number))]))
+    assert abs(count.value - number) <= 4 * number / np.sqrt(MIN_HASHES) * (number >= MIN_HASHES)
+
+
+def test_hashes_differ_and_do_not_depend_on_slicing():
+    words = [*(f"{n}" for n in range(5000)), "", "a", "aa", "aaa", "ab", "ba", "x" * 300]
+    words += ["x" * 299 + "y", "y" + "x" * 299]
+    hashes = hash_strings(pa.array(words, pa.binary()))
+    assert len(set(hashes.tolist())) == len(words)
+    assert (hash_strings(pa.array(words, pa.binary())[4000:]) == hashes[4000:]).all()
+
+
+def test_row_sample_is_all_rows_while_few_and_uniform_when_many():
+    sample = RowSample(["x"])
+    sample.add(pa.RecordBatch.from_pydict({"x": pa.array([1.0, None, 3.0])}))
+    assert sorted(sample.get("x")) == [1, 3]
+    rows = 6 * SAMPLE_ROWS
+    for start in range(0, rows, 10_000):
+        numbers = np.arange(start, min(start + 10_000, rows), dtype=float)
+        sample.add(pa.RecordBatch.from_pydict({"x": numbers}))
+    got = sample.get("x")
+    assert SAMPLE_ROWS / 2 < len(got) <= 2 * SAMPLE_ROWS
+    # The mean of a uniform sample: five standard errors.
+    assert abs(got.mean() - rows / 2) < 5 * rows / np.sqrt(12 * len(got))
+
+
+def test_bins_give_a_frequent_value_one_of_its_own():
+    values = np.concatenate([np.zeros(900), np.linspace(1, 100, 100)])
+    bins = build_bins(values)
+    assert bins.edges[0] == 1 and bins.shares[0] == pytest.approx(0.9)
+    assert fill_bins(bins, values) == pytest.approx(1000 * np.array(bins.shares))
+    even = build_bins(np.arange(1000.0))
+    assert len(even.shares) == 10 and even.shares == pytest.approx([0.1] * 10)
+    assert build_bins(np.zeros(0)) is None
+
+
+def _several_rows(number=300):
+    rng = np.random.default_rng(4)
+    rows = []
+    for _ in range(number):
+        tags = [str(tag) for tag in rng.choice(["red", "dark blue", "green"], rng.integers(0, 4))]
+        rows.append(
+            {
+                "tags": tags,
+                "shops": [f"shop {n}" for n in rng.integers(0, 90, rng.integers(1, 5))],
+                "weights": [round(float(w), 4) for w in rng.random(len(tags))],
+                "ids": [int(n) for n in rng.integers(0, 30, rng.integers(1, 3))],
+                "said": f"well, it is {rng.integers(9)} things, as all of us know, or {number}",
+                "y": float(rng.normal()),
+            }
+        )
+    return rows
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_several_values_in_a_row(make, tmp_path, kind):
+    rows = _several_rows()
+    if kind == "csv":
+        joined = [
+            {name: "|".join(map(str, v)) if isinstance(v, list) else v for name, v in row.items()}
+            for row in rows
+        ]
+        path = make.csv(tmp_path / "a.csv", joined)
+    else:
+        path = str(tmp_path / "a.parquet")
+        table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
+        pa.parquet.write_table(table, path)
+    schema, text = _infer(tmp_path, path, "y")
+    columns = schema.columns
+    assert set(columns["tags"].vocabulary) == {"red", "dark blue", "green"}
+    assert columns["tags"].separator == columns["shops"].separator == "|"
+    assert columns["shops"].hash_buckets == 512
+    assert columns["ids"].type == "int" and columns["ids"].vocabulary == tuple(range(30))
+    assert columns["weights"].is_several_numbers and columns["weights"].use == ()
+    assert "use: [sequence]" in text
+    assert columns["said"].separator is None
+    # What is proposed is right: the data fit, and the weights can be named as such.
+    assert main(["check", f"--schema={tmp_path / 'schema.yaml'}", f"--data={path}"]) == 0
+    weighed = text.replace("separator: '|'}", "separator: '|', weights: weights}", 1)
+    assert weighed != text
+    (tmp_path / "weighed.yaml").write_text(weighed, encoding="utf-8")
+    assert main(["check", f"--schema={tmp_path / 'weighed.yaml'}", f"--data={path}"]) == 0
+
+
+def test_a_check_tells_weights_and_sequences_that_do_not_fit(make, tmp_path, capsys):
+    values = {
+        "columns": {
+            "tags": {"type": "string", "hash_buckets": 9, "separator": "|", "weights": "w"},
+            "w": {"type": "float", "separator": "|"},
+            "s": {"type": "int", "identities": 9, "separator": " ", "use": ["sequence"]},
+            "n": {"type": "float", "separator": " ", "use": ["sequence"]},
+            "y": {"type": "float"},
+        },
+        "label": {"column": "y"},
+    }
+    good = {"tags": "a|b", "w": "1|2", "s": "1 2", "n": "1 2", "y": 1.0}
+    rows = [good, {**good, "w": "1"}, {**good, "n": "1 2 3"}, {**good, "s": "1 x"}]
+    data = make.csv(tmp_path / "a.csv", rows)
+    schema = make.yaml(tmp_path / "s.yaml", values)
+    assert main(["check", f"--schema={schema}", f"--data={data}"]) == 1
+    told = capsys.readouterr().out
+    for words in (
+        "row 3, column w: '1' is not one weight for each value of column tags",
+        "row 4, column n: '1 2 3' is not as long a sequence as that of column s",
+        "row 5, column s: '1 x' is not whole numbers",
+    ):
+        assert words in told

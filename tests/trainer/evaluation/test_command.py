@@ -1,0 +1,255 @@
+"""A checkpoint evaluated again gives what training saw; slices give what sklearn says of them."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from trainer.evaluation import command
+from trainer.metrics import slices
+from trainer.metrics.slices import Grouping, Predictions
+from trainer.schema import Bins, Range, Schema
+
+PNG = b"\x89PNG"
+
+
+def _run(tmp_path, *argv, status=0):
+    output = tmp_path / "report"
+    assert command.main([*map(str, argv), f"--output={output}"]) == status
+    if status:
+        return None
+    assert (output / "evaluation.png").read_bytes().startswith(PNG)
+    return json.loads((output / "evaluation.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def several(trained):
+    """A binary classifier with three checkpoints, evaluated at each."""
+    return trained("wide_deep", "bought", run={"save_checkpoints_steps": 30}, weight=True)
+
+
+def test_all_checkpoints_give_what_training_saw(several, tmp_path, capsys):
+    before = {path: path.stat().st_mtime_ns for path in several.folder.rglob("*")}
+    report = _run(tmp_path, f"--job_dir={several.folder}", "--all_checkpoints")
+    seen = {record["step"]: record for record in several.read("eval")}
+    again = {record["step"]: record for record in report["evaluations"]}
+    assert len(again) >= 3 and set(seen) <= set(again)
+    for step, record in seen.items():
+        for name, value in record.items():
+            assert again[step][name] == pytest.approx(value, rel=1e-5), (step, name)
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].split()[:3] == ["step", "loss", "auc"]
+    # Nothing in job_dir is touched.
+    assert before == {path: path.stat().st_mtime_ns for path in several.folder.rglob("*")}
+
+
+def test_one_checkpoint_by_step_or_path(several, tmp_path):
+    first = next(iter(several.folder.glob("model.ckpt-30.index"))).with_suffix("")
+    by_step = _run(tmp_path, f"--job_dir={several.folder}", "--checkpoint=30")
+    by_path = _run(tmp_path, f"--job_dir={several.folder}", f"--checkpoint={first}")
+    assert by_step["evaluations"] == by_path["evaluations"]
+    assert by_step["evaluations"][0]["step"] == 30
+    last = _run(tmp_path, f"--job_dir={several.folder}")
+    assert last["evaluations"][0]["step"] == several.result.end_step
+    overall, own = last["overall"], last["evaluations"][0]
+    assert last["rows"] == 200
+    # Exact areas against those of 200 thresholds.
+    assert overall["auc"] == pytest.approx(own["auc"], abs=0.01)
+    for name in ("log_loss", "calibration_error", "precision_at_0.5", "recall_at_0.5"):
+        assert overall[name] == pytest.approx(own[name], rel=1e-3, abs=1e-4), name
+
+
+def test_slices_are_what_the_rows_alone_give(several, make, shop, tmp_path, capsys):
+    whole = _run(
+        tmp_path,
+        f"--job_dir={several.folder}",
+        "--by=city,age,city*level,w",
+        "--min_rows=60",
+        "--threshold=0.4",
+    )
+    out = capsys.readouterr().out
+    assert "fewer than 60 rows" in out and "(missing)" in out
+    found = {(part["by"], part["value"]): part for part in whole["slices"]}
+    for by in ("city", "age", "city*level", "w"):
+        assert sum(part["rows"] for part in whole["slices"] if part["by"] == by) == 200
+    assert ("age", "age < 30") in found and ("city*level", "Ulm, 3") in found
+    rows = make.rows(200, seed=2)
+    for city in ("Ulm", "Prag"):
+        mine = [row for row in rows if row["city"] == city]
+        path = make.csv(tmp_path / f"{city}.csv", mine)
+        alone = _run(tmp_path, f"--job_dir={several.folder}", f"--data={path}", "--threshold=0.4")
+        part = found[("city", city)]
+        assert part["rows"] == len(mine) and part["few"] == (len(mine) < 60)
+        assert part["metrics"] == pytest.approx(alone["overall"], rel=1e-6, nan_ok=True)
+
+
+@pytest.mark.parametrize(("label", "shown"), [("price", "rmse"), ("colour", "accuracy")])
+def test_other_tasks(trained, tmp_path, label, shown):
+    job = trained("linear", label)
+    report = _run(tmp_path, f"--job_dir={job.folder}", "--by=city")
+    own = report["evaluations"][0]
+    assert report["overall"][shown] == pytest.approx(own[shown], rel=1e-4)
+    other = {"price": "r2", "colour": "log_loss"}[label]
+    assert report["overall"][other] == pytest.approx(own[other], rel=1e-3)
+    weighted = sum(part["rows"] * part["metrics"][shown] for part in report["slices"])
+    if label == "colour":
+        assert weighted / 200 == pytest.approx(own[shown], rel=1e-4)
+    _run(tmp_path, f"--job_dir={job.folder}")
+
+
+def test_bad_input(several, make, tmp_path, capsys):
+    job = f"--job_dir={several.folder}"
+    lacking = make.csv(tmp_path / "a.csv", [{"age": 1}])
+    bad = make.rows(20, missing=False)
+    bad[7]["bought"] = "maybe"
+    other = tmp_path / "other"
+    shutil.copytree(several.folder, other)
+    schema = json.loads((other / "schema.json").read_text())
+    schema["columns"]["job"]["hash_buckets"] = 7
+    (other / "schema.json").write_text(json.dumps(schema))
+    for argv, words in [
+        ([], "--job_dir: not given"),
+        ([f"--job_dir={tmp_path}"], "no config.yaml"),
+        ([job, "--checkpoint=31"], "those of the steps"),
+        ([job, "--checkpoint=30", "--all_checkpoints"], "both given"),
+        ([job, "--by=cty"], "did you mean city?"),
+        ([job, "--by=city", "--all_checkpoints"], "remove"),
+        ([job, "--data=none.csv"], "no file matches"),
+        ([job, f"--data={lacking}"], "no column"),
+        ([job, "--threshold=0"], "between 0 and 1"),
+        ([job, "--min_rows=0"], "min_rows"),
+        ([job, "--chekpoint=30"], "did you mean --checkpoint?"),
+        ([f"--job_dir={other}"], "was it written by this job?"),
+    ]:
+        _run(tmp_path, *argv, status=2)
+        assert words in capsys.readouterr().err.splitlines()[-1], argv
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_process_of_its_own(several, tmp_path, run_module):
+    done = run_module(
+        "trainer.evaluate", f"--job_dir={several.folder}", "--by=city", f"--output={tmp_path}"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "all rows" in done.stdout and str(tmp_path / "evaluation.json") in done.stdout
+
+
+# The measures underneath
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_binary_measures_are_those_of_sklearn(weighted):
+    rng = np.random.default_rng(0)
+    scores = np.round(rng.uniform(size=500), 2).clip(0.01, 0.99)
+    labels = (rng.uniform(size=500) < scores).astype(int)
+    weights = rng.uniform(0.1, 3, 500) if weighted else None
+    got = slices.measure("binary", Predictions(labels, scores, weights), 0.3)
+    called = scores > 0.3
+    options = {"sample_weight": weights}
+    assert got["auc"] == pytest.approx(sk.roc_auc_score(labels, scores, **options))
+    assert got["auc_precision_recall"] == pytest.approx(
+        sk.average_precision_score(labels, scores, **options)
+    )
+    assert got["log_loss"] == pytest.approx(sk.log_loss(labels, scores, **options))
+    assert got["precision_at_0.3"] == pytest.approx(sk.precision_score(labels, called, **options))
+    assert got["recall_at_0.3"] == pytest.approx(sk.recall_score(labels, called, **options))
+
+
+def test_multiclass_measures_are_those_of_sklearn():
+    rng = np.random.default_rng(1)
+    scores = rng.dirichlet(np.ones(4), 300)
+    labels = np.array([rng.choice(4, p=row) for row in scores])
+    weights = rng.uniform(0.1, 3, 300)
+    got = slices.measure("multiclass", Predictions(labels, scores, weights), 0.5)
+    assert got["accuracy"] == pytest.approx(
+        sk.accuracy_score(labels, scores.argmax(1), sample_weight=weights)
+    )
+    assert got["log_loss"] == pytest.approx(
+        sk.log_loss(labels, scores, labels=range(4), sample_weight=weights)
+    )
+
+
+def test_a_slice_of_one_class_has_no_auc_and_one_without_weight_nothing():
+    ones = Predictions(np.ones(3), np.array([0.2, 0.5, 0.9]), None)
+    got = slices.measure("binary", ones, 0.5)
+    assert np.isnan(got["auc"]) and got["recall_at_0.5"] == pytest.approx(1 / 3)
+    assert slices.measure("binary", ones._replace(weights=np.zeros(3)), 0.5) == {}
+
+
+def test_slices_come_largest_first_and_numbers_in_order():
+    predictions = Predictions(np.arange(6.0), np.arange(6.0), None)
+    codes = np.array([1, 1, 1, 0, 0, 2])
+    words = Grouping(["a", "b", "c", "never"], codes)
+    parts = slices.measure_slices("regression", predictions, {"s": words}, 0.5, 2)
+    assert [(part.value, part.rows, part.few) for part in parts] == [
+        ("b", 3, False),
+        ("a", 2, False),
+        ("c", 1, True),
+    ]
+    numbers = words._replace(ordered=True)
+    parts = slices.measure_slices("regression", predictions, {"s": numbers}, 0.5, 2)
+    assert [part.value for part in parts] == ["a", "b", "c"]
+
+
+def test_numbers_are_sliced_by_buckets_then_by_training_bins_then_by_tenths():
+    columns = {
+        "bucketed": {"type": "float", "buckets": [10, 20]},
+        "trained": {"type": "float"},
+        "free": {"type": "float"},
+        "few": {"type": "int"},
+        "word": {"type": "string", "hash_buckets": 5},
+        "y": {"type": "float"},
+    }
+    schema = Schema.model_validate({"columns": columns, "label": {"column": "y"}})
+    values = np.arange(30.0)
+    values[29] = np.nan
+    chunk = {
+        "bucketed": values,
+        "trained": values,
+        "free": values,
+        "few": np.arange(30) % 3,
+        "word": np.array([b"a", b"", b"b"] * 10, object),
+    }
+    bins = Bins(edges=(7.0,), shares=(0.5, 0.5))
+    trained = Range(count=9, missing=0, mean=0, std=1, min=0, max=9, bins=bins)
+    by = [["bucketed"], ["trained"], ["free"], ["few"], ["word"], ["few", "word"]]
+    halves = [{n: a[:14] for n, a in chunk.items()}, {n: a[14:] for n, a in chunk.items()}]
+    got = slices.group(halves, by, schema, {"trained": trained})
+
+    def names(key):
+        return [got[key].names[code] for code in got[key].codes]
+
+    assert names("bucketed")[9:11] == ["bucketed < 10", "10 <= bucketed < 20"]
+    assert names("bucketed")[28:] == ["bucketed >= 20", "(missing)"]
+    assert names("trained")[6:8] == ["trained < 7", "trained >= 7"]
+    assert len(set(names("free"))) == 11
+    assert names("few")[:4] == ["0", "1", "2", "0"]
+    assert names("word")[:4] == ["a", "(missing)", "b", "a"]
+    assert names("few*word")[:3] == ["0, a", "1, (missing)", "2, b"]
+
+
+def test_labels_follow_the_vocabulary(make):
+    schema = make.schema("size")
+    chunk = {"size": np.array([30, 10, 20, 20])}
+    assert slices.read_labels(chunk, schema).tolist() == [2, 0, 1, 1]
+    schema = make.schema("colour")
+    chunk = {"colour": np.array([b"blue", b"red"], object)}
+    assert slices.read_labels(chunk, schema).tolist() == [2, 0]
+    schema = make.schema("flag")
+    assert slices.read_labels({"flag": np.array([1, 0])}, schema).tolist() == [1, 0]
+
+
+def test_pictures_are_written_for_one_row(tmp_path):
+    from trainer.reporting import plots
+
+    for task, scores in (
+        ("binary", np.array([0.5])),
+        ("regression", np.array([0.5])),
+        ("multiclass", np.array([[0.2, 0.8]])),
+    ):
+        path = Path(tmp_path / f"{task}.png")
+        plots.draw_answers(task, Predictions(np.array([1]), scores, None), ["a", "b"], path)
+        assert path.read_bytes().startswith(PNG)

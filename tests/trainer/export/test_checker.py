@@ -1,0 +1,80 @@
+"""trainer.export.checker: every export is asked in a fresh process, and damage is found."""
+
+import shutil
+
+import pytest
+
+from trainer.errors import UserError
+from trainer.export.checker import take_rows, verify_exports
+from trainer.training.job import build_source
+
+
+@pytest.fixture(scope="module")
+def checked(trained):
+    done = trained("linear", "bought")
+    return done, take_rows(build_source(done.job, training=False), done.schema)
+
+
+def test_rows_are_plain_and_defaults_filled_in(checked):
+    _, rows = checked
+    assert len(rows) == 3
+    assert set(rows[0]) == {"age", "hours", "city", "job", "level", "id"}
+    for row in rows:
+        assert isinstance(row["age"], float) and isinstance(row["hours"], int)
+        assert isinstance(row["city"], str)
+
+
+@pytest.fixture
+def damaged(checked, tmp_path):
+    """(a copy of an export to be damaged, a function that verifies it)."""
+    done, rows = checked
+    folder = tmp_path / "1700000000"
+    shutil.copytree(done.export, folder)
+    return folder, lambda: verify_exports([str(folder)], rows, done.schema, ",")
+
+
+def test_a_good_export_passes(damaged):
+    damaged[1]()
+
+
+def test_awkward_text_goes_through_every_door(checked, damaged):
+    done, rows = checked
+    rows = [
+        {**rows[0], "job": 'cook, "head"'},
+        {**rows[1], "job": "two\nlines", "city": "Köln"},
+        {**rows[2], "job": "", "id": "a;b\tc"},
+    ]
+    verify_exports([str(damaged[0])], rows, done.schema, ",")
+
+
+def _refused(verify, words):
+    with pytest.raises(UserError) as caught:
+        verify()
+    assert "\n" not in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_without_its_graph(damaged):
+    folder, verify = damaged
+    (folder / "saved_model.pb").unlink()
+    _refused(verify, str(folder))
+
+
+def test_with_another_ones_signature(damaged, trained, checked):
+    folder, verify = damaged
+    # An export of other inputs: a schema that does not fit.
+    shutil.rmtree(folder)
+    shutil.copytree(trained("baseline", "price").export, folder)
+    done, rows = checked
+    rows = [{**row, "more": 1.0} for row in rows]
+    from trainer.schema import Column
+
+    columns = {**done.schema.columns, "more": Column(type="float")}
+    schema = done.schema.model_copy(update={"columns": columns})
+    _refused(lambda: verify_exports([str(folder)], rows, schema, ","), "check of 1 export")
+
+
+def test_without_its_variables(damaged):
+    folder, verify = damaged
+    shutil.rmtree(folder / "variables")
+    _refused(verify, "check of 1 export")

@@ -1,0 +1,192 @@
+"""trainer.export.exporters: which exports are made and kept, and what they can be asked."""
+
+import json
+import shutil
+
+import pytest
+
+from estimator_bridge import tf
+from trainer.errors import UserError
+from trainer.export.exporters import BestExporter, build_exporters, choose_direction, list_exports
+from trainer.prediction.predictor import Predictor
+
+
+@pytest.mark.parametrize(
+    ("metric", "mode", "direction"),
+    [
+        ("loss", "auto", "min"),
+        ("rmse", "auto", "min"),
+        ("auc", "auto", "max"),
+        ("precision_at_0.3", "auto", "max"),
+        ("r2", "auto", "max"),
+        ("label/mean", "max", "max"),
+        ("auc", "min", "min"),
+    ],
+)
+def test_direction(metric, mode, direction):
+    assert choose_direction(metric, mode) == direction
+
+
+def test_unknown_direction():
+    with pytest.raises(UserError, match="export.best_metric: 'label/mean'.*best_mode=min or max"):
+        choose_direction("label/mean", "auto")
+
+
+class Fake:
+    """Stands for an Estimator: an export is a folder with a time stamp as its name."""
+
+    def __init__(self):
+        self.stamp = 1_700_000_000
+
+    def export_saved_model(self, folder, receiver_fn, assets_extra=None, checkpoint_path=None):
+        from pathlib import Path
+
+        self.stamp += 1
+        path = Path(folder) / str(self.stamp)
+        path.mkdir(parents=True)
+        (path / "saved_model.pb").write_text(str(checkpoint_path))
+        return str(path)
+
+
+def _best(tmp_path, values, metric="auc", direction="max", keep=3, exporter=None):
+    """Offers a row of evaluations; returns for each whether it was exported."""
+    exporter = exporter or BestExporter(None, metric, direction, keep)
+    fake, folder = Fake(), str(tmp_path / "best")
+    fake.stamp += len(list_exports(folder))
+    return [
+        exporter.export(fake, folder, f"ckpt-{step}", {metric: value, "global_step": step}, False)
+        is not None
+        for step, value in enumerate(values)
+    ]
+
+
+def test_best_exports_only_what_is_better(tmp_path):
+    assert _best(tmp_path, [0.7, 0.6, 0.8, 0.8, 0.9]) == [True, False, True, False, True]
+    state = json.loads((tmp_path / "best" / "best.json").read_text())
+    assert state == {"metric": "auc", "value": 0.9, "step": 4}
+
+
+def test_best_of_a_falling_metric(tmp_path):
+    values = [0.7, 0.6, 0.8, 0.5]
+    assert _best(tmp_path, values, "loss", "min") == [True, True, False, True]
+
+
+def test_best_remembers_across_restarts(tmp_path):
+    _best(tmp_path, [0.7, 0.9])
+    # A new process has a new exporter, and the event files may be gone.
+    assert _best(tmp_path, [0.8, 0.95]) == [False, True]
+
+
+def test_best_begins_anew_with_another_metric(tmp_path):
+    _best(tmp_path, [0.9])
+    assert _best(tmp_path, [0.3], "accuracy") == [True]
+
+
+def test_best_keeps_the_newest(tmp_path):
+    _best(tmp_path, [0.1, 0.2, 0.3, 0.4], keep=2)
+    kept = list_exports(str(tmp_path / "best"))
+    assert [path[-1] for path in kept] == ["3", "4"]
+
+
+def test_best_passes_over_what_is_no_number(tmp_path):
+    assert _best(tmp_path, [float("nan"), 0.5, float("nan")]) == [False, True, False]
+
+
+def test_best_of_an_unknown_metric(tmp_path):
+    exporter = BestExporter(None, "acu", "max", 3)
+    with pytest.raises(UserError, match="no metric 'acu'; did you mean auc?"):
+        exporter.export(Fake(), str(tmp_path), "ckpt", {"auc": 1.0, "global_step": 1}, False)
+
+
+def test_unfinished_exports_are_not_listed(tmp_path):
+    for name in ("1700000010", "999", "temp-1700000011", "best.json"):
+        (tmp_path / name).mkdir()
+    assert [path.rpartition("/")[2] for path in list_exports(str(tmp_path))] == [
+        "999",
+        "1700000010",
+    ]
+    assert list_exports(str(tmp_path / "nowhere")) == []
+
+
+def test_exporters_by_name(make):
+    export = make.config(export={"exporters": "final,latest,best,final"}).export
+    made = build_exporters(export, None, "loss", "min")
+    assert [exporter.name for exporter in made] == ["final", "latest", "best"]
+
+
+@pytest.fixture(scope="module")
+def exported(trained):
+    """A job that makes every kind of export, several times."""
+    return trained(
+        "linear",
+        "bought",
+        run={"save_checkpoints_steps": 15},
+        export={"exporters": ["latest", "best", "final"], "keep": 2, "best_metric": "auc"},
+    )
+
+
+def test_counts_of_exports(exported):
+    exports = exported.result.exports
+    assert len(exported.read("eval")) == 4
+    assert len(exports["latest"]) == 2
+    assert 1 <= len(exports["best"]) <= 2
+    assert len(exports["final"]) == 1
+
+
+def test_best_is_of_the_best_evaluation(exported):
+    state = json.loads((exported.folder / "export" / "best" / "best.json").read_text())
+    best = max(exported.read("eval"), key=lambda record: record["auc"])
+    assert (state["step"], state["value"]) == (best["step"], pytest.approx(best["auc"]))
+
+
+@pytest.mark.parametrize(
+    ("label", "outputs"),
+    [
+        ("bought", {"predict", "classification", "regression"}),
+        ("price", {"predict", "regression"}),
+        ("grade", {"predict", "classification"}),
+    ],
+)
+def test_signatures(trained, label, outputs):
+    names = set(Predictor(trained("linear", label).export).signatures)
+    if label == "price":
+        # A regressor's "regression" is its default.
+        outputs = outputs - {"regression"}
+    assert {"serving_default", *outputs} <= names
+    # The doors beside the default one; classifying and regressing take one string alone.
+    assert {"json:predict", "csv:predict"} <= names
+
+
+@pytest.mark.parametrize("receiver", ["json", "csv"])
+def test_the_receiver_decides_the_default_door(trained, make, receiver):
+    done = trained("baseline", "bought", export={"exporters": ["final"], "receiver": receiver})
+    predictor = Predictor(done.export)
+    default = predictor.signatures["serving_default"]
+    wanted = {"csv"} if receiver == "csv" else {"age", "hours", "city", "job", "level", "id"}
+    assert set(default.inputs) == wanted
+    assert {"probabilities", "id"} <= set(default.outputs)
+    rows = make.rows(2, missing=False)
+    assert len(predictor.predict(rows)) == 2
+
+
+def test_classify_and_regress_of_examples(trained, make):
+    rows = make.rows(3, seed=8, missing=True)
+    for label, signature, output in (
+        ("bought", "classification", "scores"),
+        ("price", "serving_default", "outputs"),
+    ):
+        done = trained("linear", label)
+        names = done.schema.used_features
+        serialized = [make.example({name: row[name] for name in names}) for row in rows]
+        model = tf.saved_model.load(done.export)
+        answer = model.signatures[signature](tf.constant(serialized))
+        assert answer[output].shape[0] == 3
+
+
+def test_an_export_needs_no_code_of_ours(exported, tmp_path):
+    # Copied elsewhere it still answers: nothing in it points back.
+    shutil.copytree(exported.result.exports["final"][-1], tmp_path / "model")
+    model = tf.saved_model.load(str(tmp_path / "model"))
+    line = "r1,30.5,20,Ulm,nurse,3,,,,,,"
+    answer = model.signatures["csv:predict"](csv=tf.constant([line]))
+    assert answer["id"].numpy().tolist() == [b"r1"]

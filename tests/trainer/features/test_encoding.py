@@ -1,0 +1,169 @@
+"""trainer.features.encoding: the same ids and numbers as the feature columns'."""
+
+import numpy as np
+import pytest
+
+from estimator_bridge import tf
+from trainer.features.columns import build_feature_columns
+from trainer.features.encoding import NO_VALUE, build_encoding, uncovered
+from trainer.features.parts import take_apart
+from trainer.schema import Range, Schema, Statistics
+
+SEEN = Range(count=4, missing=0, mean=10.0, std=4.0, min=2.0, max=22.0)
+WORDS = ["a", "ö", "", "z", "other", "a", "-1"]
+WHOLE = [7, 2013, -1, 0, 10**12, -5, 3]
+REAL = [-1.5, 0.0, 0.1, 10.0, 9.999999, 1e30, 22.0]
+DATES = ["2020-12-31", "1949-01-01", "2050-06-07 08:09", "", "soon", "1999-02-28", "2000-02-29T23"]
+COLUMNS = {
+    "words": {"type": "string", "vocabulary": ["a", "ö"]},
+    "buckets": {"type": "string", "vocabulary": ["a", "ö"], "oov_buckets": 3},
+    "hashed": {"type": "string", "hash_buckets": 40},
+    "years": {"type": "int", "vocabulary": [2013, 7]},
+    "others": {"type": "int", "vocabulary": [2013, 7], "oov_buckets": 2},
+    "numbers": {"type": "int", "hash_buckets": 9, "embedding": 3},
+    "levels": {"type": "int", "identities": 8, "use": ["deep"]},
+    "size": {"type": "float", "buckets": [0, 0.1, 10]},
+    "count": {"type": "int", "buckets": [0, 7], "normalize": "log"},
+    "plain": {"type": "int", "normalize": "minmax", "use": ["wide"]},
+    "asis": {"type": "float", "normalize": "none", "use": ["deep"]},
+    "born": {"type": "string", "date": ["year", "month", "day", "weekday", "hour"]},
+    "hidden": {"type": "string", "hash_buckets": 5, "use": []},
+    "unused": {"type": "float", "use": []},
+}
+CROSSES = [
+    {"columns": ["words", "hidden"], "hash_buckets": 1000},
+    {"columns": ["years", "size", "hashed"], "hash_buckets": 77, "embedding": 2},
+    {"columns": ["count", "levels"], "hash_buckets": 1_000_003},
+]
+
+
+def _schema(columns, crosses=()):
+    return Schema.model_validate(
+        {
+            "columns": {**columns, "y": {"type": "float"}},
+            "label": {"column": "y"},
+            "crosses": list(crosses),
+        }
+    )
+
+
+def _values(name):
+    column = COLUMNS[name]
+    kind = {"string": WORDS, "int": WHOLE, "float": REAL}[column["type"]]
+    return DATES if "date" in column else kind
+
+
+def _encode(schema, features):
+    statistics = Statistics(4, {name: SEEN for name in COLUMNS})
+    encoding = build_encoding(schema, statistics)
+    columns = build_feature_columns(schema, statistics)
+    return encoding, columns, encoding.encode(take_apart(features, schema))
+
+
+def _tensor(name):
+    types = {"string": tf.string, "int": tf.int64, "float": tf.float32}
+    return tf.constant(_values(name), types[COLUMNS[name]["type"]])
+
+
+def _read_indicator(column, features):
+    """Id of the one category of each row that a categorical feature column has set."""
+    rows = tf.keras.layers.DenseFeatures([tf.feature_column.indicator_column(column)])(features)
+    assert (rows.numpy().sum(axis=1) <= 1).all()
+    return np.where(rows.numpy().any(axis=1), rows.numpy().argmax(axis=1), NO_VALUE)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_ids_and_numbers_are_those_of_the_feature_columns(batched):
+    schema = _schema(COLUMNS, CROSSES)
+    assert uncovered(schema) is None
+    features = {name: _tensor(name) for name in schema.used_features}
+    if batched:
+        features = {
+            name: values if schema.columns[name].date else values[:, None]
+            for name, values in features.items()
+        }
+    encoding, columns, encoded = _encode(schema, features)
+    assert encoded["ids"].dtype == tf.int32 and encoded["numbers"].dtype == tf.float32
+    assert encoded["ids"].shape == (len(WORDS), len(encoding.fields))
+    assert encoded["numbers"].shape == (len(WORDS), len(encoding.numbers))
+    apart = take_apart(features, schema)
+    categorical, dense = {}, {}
+    for column in [*columns.wide, *columns.deep]:
+        inner = getattr(column, "categorical_column", column)
+        if hasattr(inner, "num_buckets"):
+            categorical[inner.name] = inner
+        else:
+            dense[inner.name] = inner
+    fields = {field.name: number for number, field in enumerate(encoding.fields)}
+    assert set(fields) == set(categorical) and set(encoding.numbers) == set(dense)
+    for name, column in categorical.items():
+        field = encoding.fields[fields[name]]
+        assert field.size == column.num_buckets
+        wanted = _read_indicator(column, apart)
+        assert encoded["ids"].numpy()[:, fields[name]].tolist() == wanted.tolist(), name
+    for number, name in enumerate(encoding.numbers):
+        wanted = tf.keras.layers.DenseFeatures([dense[name]])(apart).numpy()[:, 0]
+        assert encoded["numbers"].numpy()[:, number].tolist() == wanted.tolist(), name
+
+
+def test_within_a_graph():
+    schema = _schema({"words": COLUMNS["words"], "plain": COLUMNS["plain"]})
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        _, _, encoded = _encode(schema, {name: _tensor(name) for name in ("words", "plain")})
+        session.run(tf.compat.v1.tables_initializer())
+        found = session.run(encoded)
+    assert found["ids"][:, 0].tolist() == [0, 1, -1, -1, -1, 0, -1]
+    assert found["numbers"].shape == (len(WORDS), 1)
+
+
+def test_fields_are_in_the_order_of_the_schema_then_of_the_crosses():
+    encoding = build_encoding(_schema(COLUMNS, CROSSES), Statistics(4, {"plain": SEEN}))
+    assert [field.name for field in encoding.fields] == [
+        "words",
+        "buckets",
+        "hashed",
+        "years",
+        "others",
+        "numbers",
+        "levels",
+        "size_bucketized",
+        "count_bucketized",
+        "born_year_bucketized",
+        "born_month",
+        "born_day",
+        "born_weekday",
+        "born_hour",
+        "hidden_X_words",
+        "hashed_X_size_bucketized_X_years",
+        "count_bucketized_X_levels",
+    ]
+    assert encoding.numbers == ("size", "count", "plain", "asis")
+    assert encoding.fields[-2].columns == ("years", "size", "hashed")
+
+
+def test_nothing_but_numbers_and_nothing_but_ids():
+    for name, widths in (("asis", (0, 1)), ("words", (1, 0))):
+        _, _, encoded = _encode(_schema({name: COLUMNS[name]}), {name: _tensor(name)})
+        assert (encoded["ids"].shape[1], encoded["numbers"].shape[1]) == widths
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ({"type": "string", "hash_buckets": 9, "separator": "|"}, "several values a row"),
+        ({"type": "string", "hash_buckets": 9, "text": {}}, "a text"),
+        ({"type": "string", "image": {}}, "an image"),
+    ],
+)
+def test_what_is_not_covered(column, words):
+    found = uncovered(_schema({"c": column, "x": {"type": "float"}}))
+    assert found.startswith("column c") and words in found
+    # What the model does not see is in nobody's way.
+    assert uncovered(_schema({"c": {**column, "use": []}, "x": {"type": "float"}})) is None
+
+
+def test_two_crosses_of_one_name_are_not_covered():
+    cross = {"columns": ["words", "hashed"], "hash_buckets": 10}
+    other = {"columns": ["hashed", "words"], "hash_buckets": 20}
+    columns = {name: COLUMNS[name] for name in ("words", "hashed")}
+    assert "hashed_X_words" in uncovered(_schema(columns, [cross, other]))

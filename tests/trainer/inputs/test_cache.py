@@ -1,0 +1,376 @@
+"""trainer.inputs.cache: whole or not at all, never stale, bounded, and never in the way."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trainer.config import load_config
+from trainer.environment.cluster_spec import find_cache_home
+from trainer.errors import UserError
+from trainer.inputs.cache import CacheFolder
+from trainer.inputs.cache_key import build_key
+from trainer.schema import Schema
+from trainer.training.job import build_source, encode_sources, prepare
+
+COLUMNS = {
+    "x": {"type": "float", "default": "mean"},
+    "kind": {"type": "string", "vocabulary": ["a", "b"]},
+    "y": {"type": "float"},
+}
+DTYPE = np.dtype([("a", np.int32), ("b", np.int8, (3,))])
+ROWS = np.zeros(1000, DTYPE)
+
+
+def _rows(count=40):
+    return [{"x": float(n), "kind": "ab"[n % 2], "y": 1.0} for n in range(count)]
+
+
+def _encode(make, path, folder, columns=COLUMNS, say=lambda line: None, **data):
+    schema = Schema.model_validate({"columns": columns, "label": {"column": "y"}})
+    config = make.config(rows=path, data={"cache": str(folder), **data})
+    job = prepare(config, schema, type("Console", (), {"say": staticmethod(say)}))
+    (rows,) = encode_sources(job, [build_source(job, True)])
+    return rows
+
+
+def _list(folder):
+    """Names in a cache folder; what is known of files has other tests."""
+    return sorted(path.name for path in folder.iterdir() if not path.name.endswith(".note.json"))
+
+
+def _read(rows):
+    return [chunk["//rows"] for chunk in rows._read()]
+
+
+def _fill(folder, key, said=None, rows=ROWS):
+    """Writes an entry; returns whether it was begun."""
+    writer = folder.begin(key, rows.dtype, rows.nbytes)
+    if writer is None:
+        return False
+    with writer:
+        writer.add(0, rows)
+        writer.finish(True, 1)
+    return True
+
+
+# Never stale
+
+
+def _rewrite(path, text, times):
+    status = path.stat()
+    path.write_text(text)
+    if times:
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def test_a_file_that_has_changed_is_encoded_anew(make, tmp_path):
+    path = Path(make.csv(tmp_path / "a.csv", _rows()))
+    _read(_encode(make, path, tmp_path / "cache"))
+    assert _encode(make, path, tmp_path / "cache").origin == "cache"
+    # The same size, and the time set back: as a copying tool does it.
+    _rewrite(path, path.read_text().replace("1.0,b", "2.0,b", 1), times=True)
+    rows = _encode(make, path, tmp_path / "cache")
+    assert rows.origin == "text"
+    _read(rows)
+    _rewrite(path, path.read_text() + "7.0,a,1.0\n", times=False)
+    assert _encode(make, path, tmp_path / "cache").origin == "text"
+
+
+def test_everything_that_rows_depend_on_is_in_the_key(make, tmp_path):
+    path = Path(make.csv(tmp_path / "a.csv", _rows()))
+    other = Path(make.csv(tmp_path / "b.csv", _rows()))
+
+    def key(columns=COLUMNS, path=path, shard=None, defaults=None, fingerprint=None, **data):
+        rows = _encode(make, path, "off", columns, **data)
+        source, encoder = rows._source, rows._encoder
+        source.shard = shard or source.shard
+        source.defaults = defaults or source.defaults
+        encoder.fingerprint = fingerprint or encoder.fingerprint
+        schema = Schema.model_validate({"columns": columns, "label": {"column": "y"}})
+        return build_key(source, schema, encoder)
+
+    first = key()
+    assert key() == first
+    kind = {"type": "string", "vocabulary": ["b", "a"]}
+    keys = [
+        first,
+        key(path=other),
+        key(path=[path, other]),
+        key({**COLUMNS, "kind": kind}),
+        key({**COLUMNS, "x": {"type": "float", "default": 0.0}}),
+        key({**COLUMNS, "x": {"type": "float", "default": "mean", "normalize": "minmax"}}),
+        key(shard=(0, 2)),
+        key(shard=(1, 2)),
+        key(defaults={"x": 3.0, "kind": "", "y": None}),
+        key(fingerprint="another version of the code, or other hashes"),
+        key(header="yes"),
+        key(max_bad_rows=5),
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_statistics_are_in_the_key(make, tmp_path):
+    path = make.csv(tmp_path / "a.csv", _rows())
+    rows = _encode(make, path, tmp_path / "cache")
+    schema = rows._schema
+    encoder = rows._encoder
+    statistics = encoder.encoding.statistics
+    seen = statistics.columns["x"].model_copy(update={"mean": 77.0})
+    before = build_key(rows._source, schema, encoder)
+    moved = statistics._replace(columns={**statistics.columns, "x": seen})
+    encoder.encoding = encoder.encoding._replace(statistics=moved)
+    assert build_key(rows._source, schema, encoder) != before
+
+
+def test_a_source_that_changes_while_it_is_read_is_not_kept(make, tmp_path):
+    path = Path(make.csv(tmp_path / "a.csv", _rows()))
+    rows = _encode(make, path, tmp_path / "cache")
+    chunks = rows._read()
+    next(chunks)
+    path.touch()
+    list(chunks)
+    assert _list(tmp_path / "cache") == []
+
+
+@pytest.mark.parametrize("damage", ["half", "no index", "no rows", "other layout", "no JSON"])
+def test_an_entry_that_is_not_whole_is_built_again(make, tmp_path, damage):
+    path = make.csv(tmp_path / "a.csv", _rows())
+    wanted = _read(_encode(make, path, tmp_path / "cache"))
+    (name,) = _list(tmp_path / "cache")
+    entry = tmp_path / "cache" / name
+    if damage == "half":
+        os.truncate(entry / "rows", os.path.getsize(entry / "rows") // 2)
+    elif damage in ("no index", "no rows"):
+        (entry / {"no index": "index.json", "no rows": "rows"}[damage]).unlink()
+    else:
+        text = (entry / "index.json").read_text()
+        text = text.replace("<f4", "<i4") if damage == "other layout" else text[:-5]
+        (entry / "index.json").write_text(text)
+    rows = _encode(make, path, tmp_path / "cache")
+    assert rows.origin == "text"
+    _read(rows)
+    again = _encode(make, path, tmp_path / "cache")
+    assert again.origin == "cache"
+    np.testing.assert_array_equal(np.concatenate(_read(again)), np.concatenate(wanted))
+
+
+# Several processes
+
+BUILDER = """
+import os, sys
+import numpy as np
+from trainer.inputs.cache import CacheFolder
+rows = np.zeros(1000, [("a", np.int32), ("b", np.int8, (3,))])
+folder = CacheFolder(sys.argv[1], 1e9, print)
+writer = folder.begin("key", rows.dtype, rows.nbytes)
+writer.add(0, rows)
+print("begun", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_a_killed_builder_leaves_nothing_that_counts(tmp_path):
+    folder = CacheFolder(str(tmp_path), 1e9, pytest.fail)
+    process = subprocess.Popen(
+        [sys.executable, "-c", BUILDER, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout.readline() == "begun\n"
+        # While it lives, no other process builds the same; it reads the files as they are.
+        assert not _fill(folder, "key")
+        assert _fill(folder, "another")
+        assert len(list(tmp_path.glob("key.building-*"))) == 1
+    finally:
+        process.kill()
+        process.communicate()
+    assert folder.open("key", DTYPE, 1) is None
+    assert _fill(folder, "third")
+    assert list(tmp_path.glob("*.building-*")) == []
+    assert _fill(folder, "key")
+    assert folder.open("key", DTYPE, 1) is not None
+    assert _list(tmp_path) == ["another", "key", "third"]
+
+
+def test_reading_that_is_given_up_leaves_nothing(make, tmp_path):
+    path = make.csv(tmp_path / "a.csv", _rows())
+    chunks = _encode(make, path, tmp_path / "cache")._read()
+    next(chunks)
+    chunks.close()
+    assert _list(tmp_path / "cache") == []
+
+
+# Bounds
+
+
+def test_what_was_not_used_for_longest_goes(tmp_path):
+    folder = CacheFolder(str(tmp_path), 3.5 * ROWS.nbytes, pytest.fail)
+    for key in "abc":
+        assert _fill(folder, key)
+        time.sleep(0.02)
+    assert folder.open("a", DTYPE, 1) is not None
+    time.sleep(0.02)
+    assert _fill(folder, "d")
+    assert _list(tmp_path) == ["a", "c", "d"]
+
+
+def test_what_is_in_use_stays_readable_when_it_goes(tmp_path):
+    rows = np.arange(3000, dtype=np.int32).view([("a", np.int32)])
+    folder = CacheFolder(str(tmp_path), 1.5 * rows.nbytes, pytest.fail)
+    assert _fill(folder, "a", rows=rows)
+    entry = folder.open("a", rows.dtype, 1)
+    assert _fill(folder, "b")
+    assert folder.open("a", rows.dtype, 1) is None
+    np.testing.assert_array_equal(np.concatenate(list(entry.read(0))), rows)
+    assert list(entry.read(1)) == []
+
+
+def test_an_entry_that_is_cut_short_while_in_use(tmp_path):
+    folder = CacheFolder(str(tmp_path), 1e9, pytest.fail)
+    assert _fill(folder, "a")
+    entry = folder.open("a", DTYPE, 1)
+    os.truncate(tmp_path / "a" / "rows", 100)
+    with pytest.raises(UserError, match="damaged; remove this folder"):
+        list(entry.read(0))
+
+
+def test_more_than_may_be_kept_is_not_kept(tmp_path):
+    said = []
+    folder = CacheFolder(str(tmp_path / "new"), 100, said.append)
+    assert not _fill(folder, "a") and not _fill(folder, "b")
+    assert len(said) == 1 and "data.cache_max_gb" in said[0]
+    assert not (tmp_path / "new").exists()
+
+
+# Trouble with the disk
+
+
+@pytest.mark.parametrize("where", ["in a file", "read only"])
+def test_a_folder_that_cannot_be_written_is_said_once(make, tmp_path, where):
+    path = make.csv(tmp_path / "a.csv", _rows())
+    said = []
+    folder = Path("/proc/self/cache")
+    if where == "in a file":
+        (tmp_path / "file").write_text("")
+        folder = tmp_path / "file" / "cache"
+    rows = _encode(make, path, folder, say=said.append)
+    assert len(np.concatenate(_read(rows))) == 40
+    assert len(np.concatenate(_read(rows))) == 40
+    told = [line for line in said if line.startswith("cache:")]
+    assert len(told) == 1 and str(folder) in told[0] and "going on without" in told[0]
+
+
+def test_a_disk_without_room_is_seen_before(tmp_path, monkeypatch):
+    said = []
+    usage = type("Usage", (), {"free": 1000})
+    monkeypatch.setattr("trainer.inputs.cache.shutil.disk_usage", lambda path: usage)
+    assert not _fill(CacheFolder(str(tmp_path), 1e9, said.append), "a")
+    assert "GB are free" in said[0] and _list(tmp_path) == []
+
+
+def test_a_disk_that_fills_while_rows_are_written(tmp_path):
+    program = BUILDER.replace("import os, sys", "import resource, sys").replace(
+        "writer = ", "resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))\nwriter = "
+    )
+    program = program.replace("writer.add(0, rows)\n", "writer.add(0, rows.repeat(99))\n" * 2)
+    program += textwrap.dedent(
+        """
+        writer.finish(True, 1)
+        import pathlib
+        assert not list(pathlib.Path(sys.argv[1]).iterdir())
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], input="\n", capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("cache:")]
+    assert len(lines) == 1 and "File too large" in lines[0]
+
+
+def test_off_keeps_nothing(make, tmp_path, cache_home):
+    path = make.csv(tmp_path / "a.csv", _rows())
+    rows = _encode(make, path, "off")
+    _read(rows)
+    assert rows.describe() == "files"
+    rows = _encode(make, path, "auto")
+    assert rows.describe() == "files"
+    _read(rows)
+    assert rows.describe() == "files, now in the cache (0.0 MB)"
+    assert _encode(make, path, "auto").describe() == "the cache (0.0 MB)"
+    assert (cache_home / "estimator_trainer").is_dir()
+
+
+@pytest.mark.parametrize(
+    "text, value", [("off", "off"), ("on", "auto"), ("auto", "auto"), ("no", "off"), ("./x", "./x")]
+)
+def test_yaml_may_leave_out_quotes(tmp_path, text, value):
+    path = tmp_path / "hparams.yaml"
+    path.write_text(f"data: {{cache: {text}}}\n")
+    assert load_config(str(path), {}).data.cache == value
+
+
+def test_a_user_without_a_home(monkeypatch, cache_home):
+    assert find_cache_home() == cache_home
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/of/somebody")
+    assert find_cache_home() == Path("/home/of/somebody/.cache")
+
+    def fail(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", fail)
+    assert find_cache_home() == Path(tempfile.gettempdir())
+
+
+# What a scan found
+
+
+def test_a_scan_is_known_from_the_run_before(make, shop, tmp_path):
+    schema = make.schema("bought", weight=True)
+    paths = [Path(make.csv(tmp_path / f"{name}.csv", _shop_rows(make))) for name in "ab"]
+    said = []
+    console = type("Console", (), {"say": staticmethod(said.append)})
+    jobs = []
+    for cache in ("off", tmp_path / "cache", tmp_path / "cache"):
+        config = make.config(rows=[str(path) for path in paths], data={"cache": str(cache)})
+        jobs.append(prepare(config, schema, console))
+    known = [line for line in said if line.endswith("checked before; unchanged since")]
+    assert len(known) == 1
+    assert jobs[0].train_scan == jobs[1].train_scan == jobs[2].train_scan
+    assert jobs[0].eval_scan == jobs[2].eval_scan
+    # Another file, another schema, another tolerance: it is looked at again.
+    os.utime(paths[0])
+    prepare(config, schema, console)
+    bad = make.config(
+        rows=[str(path) for path in paths], data={"cache": str(cache), "max_bad_rows": 3}
+    )
+    prepare(bad, schema, console)
+    prepare(config, make.schema("price"), console)
+    assert len([line for line in said if "checked before" in line]) == 1
+
+
+def _shop_rows(make):
+    return make.rows(50)
+
+
+def test_only_the_last_notes_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("trainer.inputs.cache.MAX_NOTES", 3)
+    folder = CacheFolder(str(tmp_path), 1e9, pytest.fail)
+    for number in range(5):
+        folder.write_note(f"n{number}", {"number": number})
+        time.sleep(0.01)
+    assert [folder.read_note(f"n{number}") for number in range(5)] == [None, None] + [
+        {"number": number} for number in (2, 3, 4)
+    ]
+    (tmp_path / "n4.note.json").write_text("torn")
+    assert folder.read_note("n4") is None

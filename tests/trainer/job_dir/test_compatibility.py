@@ -1,0 +1,331 @@
+"""What an existing job_dir allows: resuming, a fresh start, a warm start, a dry run."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from trainer.config import Config
+from trainer.console import Console
+from trainer.errors import UserError
+from trainer.signals import SignalWatch
+
+OPTIONS = {
+    "model": {"type": "wide_deep", "hidden_units": [4]},
+    "train": {"max_steps": 5, "batch_size": 20},
+    "export": {"exporters": []},
+}
+
+
+def build_config(job_dir, rows, **sections):
+    """A configuration that trains and evaluates on one file."""
+    data = {"train": [str(rows)], "eval": [str(rows)]}
+    return Config.model_validate({"job_dir": str(job_dir), "data": data, **sections})
+
+
+# One step that changes next to nothing. Ftrl would recompute the weights from its slots.
+STAND_STILL = {
+    "max_steps": 1,
+    "batch_size": 20,
+    "learning_rate": 1e-12,
+    "optimizer": "sgd",
+    "linear_optimizer": "sgd",
+}
+
+
+KERAS = """
+import tensorflow as tf
+
+def build(hparams):
+    age = tf.keras.Input((), name="age")
+    constant = tf.keras.initializers.Constant(hparams.value)
+    net = tf.keras.layers.Reshape((1,))(age)
+    net = tf.keras.layers.Dense(3, name="first", kernel_initializer=constant)(net)
+    net = tf.keras.layers.BatchNormalization(name="norm", momentum=hparams.momentum)(net)
+    price = tf.keras.layers.Dense(1, name="last")(net)
+    model = tf.keras.Model({"age": age}, price)
+    model.compile(tf.keras.optimizers.legacy.SGD(1e-6), "mse")
+    return model
+"""
+
+
+@pytest.fixture(scope="module")
+def trained(make, tmp_path_factory):
+    """A folder with rows.csv and a finished job."""
+    folder = tmp_path_factory.mktemp("trained")
+    make.csv(folder / "rows.csv", make.rows(200))
+    make.run(build_config(folder / "job", folder / "rows.csv", **OPTIONS), make.schema())
+    return folder
+
+
+def _read(checkpoint, name):
+    from estimator_bridge import tf
+
+    return tf.train.load_variable(str(checkpoint), name)
+
+
+@pytest.mark.parametrize(
+    "model, said",
+    [
+        ({"hidden_units": [5]}, r"model.hidden_units was \[4\], now \[5\]"),
+        ({"hidden_units": [4], "type": "dnn"}, "model.type was 'wide_deep', now 'dnn'"),
+    ],
+)
+def test_another_model_is_refused(make, trained, model, said):
+    from trainer.job_dir.compatibility import check_same_model
+
+    config = build_config(trained / "job", trained / "rows.csv", **{**OPTIONS, "model": model})
+    with pytest.raises(UserError, match=said):
+        check_same_model(config, make.schema())
+
+
+def test_another_schema_is_refused_by_the_column(make, trained):
+    from trainer.job_dir.compatibility import check_same_model
+    from trainer.schema import Schema
+
+    values = make.schema_values()
+    values["columns"]["job"]["hash_buckets"] = 21
+    config = build_config(trained / "job", trained / "rows.csv", **OPTIONS)
+    with pytest.raises(UserError, match="schema.columns.job.hash_buckets was 20, now 21"):
+        check_same_model(config, Schema.model_validate(values))
+
+
+def _check(make, trained, model=None, change=None):
+    """check_same_model of a job whose schema was, or is now, another one."""
+    from trainer.job_dir.compatibility import check_same_model
+    from trainer.schema import Schema
+
+    values = make.schema_values()
+    if change:
+        change(values)
+    options = {**OPTIONS, "model": {**OPTIONS["model"], **(model or {})}}
+    config = build_config(trained / "job", trained / "rows.csv", **options)
+    check_same_model(config, Schema.model_validate(values))
+
+
+FREE = {
+    "dropout": ({"dropout": 0.5}, None),
+    "moving averages": ({"batch_norm_momentum": 0.5}, None),
+    "first weights": ({"base_weights": "elsewhere.h5"}, None),
+    "class weights": ({}, lambda values: values["label"].update(class_weights={"yes": 3})),
+    "importance": ({}, lambda values: values["label"].update(importance=0.5)),
+    "key": ({}, lambda values: values.pop("key")),
+    "missing values": ({}, lambda values: values.update(missing_values=["", "?"])),
+    "a column that is not used": (
+        {},
+        lambda values: values["columns"].update(note={"type": "string", "use": []}),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FREE)
+def test_what_shapes_no_variable_may_change(make, trained, case):
+    model, change = FREE[case]
+    _check(make, trained, model, change)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda values: values["columns"].update(more={"type": "int", "identities": 3}),
+            "schema.columns.more was not there, now {",
+        ),
+        (lambda values: values["columns"].pop("level"), "schema.columns.level was {.*not there"),
+        (
+            lambda values: values["crosses"][0].update(hash_buckets=31),
+            "schema.crosses.0.hash_buckets was 30, now 31",
+        ),
+        (lambda values: values.update(weight="w"), "schema.weight was None, now 'w'"),
+    ],
+)
+def test_what_is_there_now_and_was_not_is_told(make, trained, change, words):
+    with pytest.raises(UserError, match=words):
+        _check(make, trained, change=change)
+
+
+def test_a_setting_that_an_older_version_did_not_have_was_at_its_default(make, trained, tmp_path):
+    import json
+
+    import yaml
+
+    from trainer.job_dir.compatibility import check_same_model
+
+    job = tmp_path / "job"
+    shutil.copytree(trained / "job", job)
+    schema = json.loads((job / "schema.json").read_text())
+    del schema["shared_embeddings"], schema["columns"]["city"]["separator"]
+    (job / "schema.json").write_text(json.dumps(schema))
+    stored = yaml.safe_load((job / "config.yaml").read_text())
+    del stored["model"]["cell"], stored["train"]["linear_optimizer"]
+    (job / "config.yaml").write_text(yaml.safe_dump(stored))
+    config = build_config(job, trained / "rows.csv", **OPTIONS)
+    check_same_model(config, make.schema())
+    other = {**OPTIONS, "train": {**OPTIONS["train"], "linear_optimizer": "sgd"}}
+    with pytest.raises(UserError, match="train.linear_optimizer was 'ftrl', now 'sgd'"):
+        check_same_model(build_config(job, trained / "rows.csv", **other), make.schema())
+
+
+def test_fresh_must_name_the_job_dir(trained, tmp_path):
+    from trainer.job_dir.compatibility import delete_job
+
+    with pytest.raises(UserError, match="must be the job_dir"):
+        delete_job(str(trained / "job"), str(tmp_path))
+    assert (trained / "job" / "checkpoint").exists()
+
+
+def test_fresh_deletes_no_strangers_folder(tmp_path):
+    from trainer.job_dir.compatibility import delete_job
+
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(UserError, match="no job's folder"):
+        delete_job(str(tmp_path), str(tmp_path))
+    assert (tmp_path / "thesis.txt").read_text() == "precious"
+
+
+def test_fresh_deletes_a_job(make, tmp_path):
+    from trainer.job_dir.compatibility import delete_job
+
+    (tmp_path / "config.yaml").write_text("job_dir: x\n")
+    (tmp_path / "export" / "best").mkdir(parents=True)
+    delete_job(str(tmp_path), f"{tmp_path}/")
+    assert tmp_path.exists() and not any(tmp_path.iterdir())
+
+
+def test_warm_start_takes_values_over(make, trained, tmp_path):
+    lines = []
+    options = {**OPTIONS, "train": {**STAND_STILL}}
+    options["train"]["warm_start"] = str(trained / "job")
+    console = Console(quiet=True)
+    console.say = lines.append
+    config = build_config(tmp_path / "warm", trained / "rows.csv", **options)
+    make.run(config, make.schema(), console)
+    assert any("0 word by word, 0 new" in line for line in lines)
+    for name in ("dnn/hiddenlayer_0/kernel", "linear/linear_model/city/weights"):
+        np.testing.assert_allclose(
+            _read(tmp_path / "warm", name), _read(trained / "job", name), atol=1e-6
+        )
+
+
+def test_warm_start_brings_the_slots_of_ftrl(make, trained, tmp_path):
+    options = {**OPTIONS, "train": {"max_steps": 1, "batch_size": 20}}
+    options["train"]["warm_start"] = str(trained / "job")
+    make.run(build_config(tmp_path / "warm", trained / "rows.csv", **options), make.schema())
+    name = "linear/linear_model/city/weights"
+    before, after = _read(trained / "job", name), _read(tmp_path / "warm", name)
+    assert np.abs(after - before).max() < 0.3 * np.abs(before).max()
+
+
+def test_a_resumed_job_takes_the_new_learning_rate(make, trained, tmp_path):
+    shutil.copytree(trained / "job", tmp_path / "job")
+    options = {**OPTIONS, "train": {"max_steps": 6, "batch_size": 20, "learning_rate": 1e-12}}
+    make.run(build_config(tmp_path / "job", trained / "rows.csv", **options), make.schema())
+    name = "dnn/hiddenlayer_0/kernel"
+    np.testing.assert_allclose(
+        _read(tmp_path / "job", name), _read(trained / "job", name), atol=1e-7
+    )
+
+
+def test_warm_start_carries_words_over(make, trained, tmp_path):
+    from trainer.schema import Schema
+
+    values = make.schema_values()
+    values["columns"]["city"]["vocabulary"] = ["Wien", *reversed(make.cities)]
+    options = {**OPTIONS, "train": {**STAND_STILL}}
+    options["train"]["warm_start"] = str(trained / "job" / "model.ckpt-5")
+    lines = []
+    console = Console(quiet=True)
+    console.say = lines.append
+    config = build_config(tmp_path / "warm", trained / "rows.csv", **options)
+    make.run(config, Schema.model_validate(values), console)
+    assert any("1 word by word" in line for line in lines)
+    name = "linear/linear_model/city/weights"
+    before, after = _read(trained / "job", name), _read(tmp_path / "warm", name)
+    count = len(make.cities)
+    np.testing.assert_allclose(after[1 : count + 1], before[:count][::-1], atol=1e-6)
+
+
+def test_warm_start_keeps_what_a_keras_model_brings(make, trained, tmp_path, monkeypatch):
+    (tmp_path / "keras_of_mine.py").write_text(KERAS)
+    monkeypatch.syspath_prepend(tmp_path)
+    start = {"model": {"type": "keras_of_mine:build"}, "export": {"exporters": []}}
+    rows = trained / "rows.csv"
+    one = {"max_steps": 3, "batch_size": 20}
+    user = {"value": 5.0, "momentum": 0.5}
+    first = build_config(tmp_path / "first", rows, train=one, user=user, **start)
+    make.run(first, make.schema("price"))
+    warm = {**one, "max_steps": 1, "warm_start": str(tmp_path / "first")}
+    options = {"train": {**warm, "warm_start_vars": "^(last|norm)"}, "user": {"value": 7.0}}
+    options["user"]["momentum"] = 0.999999
+    make.run(build_config(tmp_path / "warm", rows, **options, **start), make.schema("price"))
+
+    def change(name):
+        before, after = (_read(tmp_path / job, name) for job in ("first", "warm"))
+        return np.abs(after / before - 1).max()
+
+    # Moving averages come along, too; what is left out begins as the Keras model has it.
+    assert _read(tmp_path / "first", "norm/moving_variance").min() > 2
+    assert change("norm/moving_variance") < 0.01 and change("last/kernel") < 0.01
+    np.testing.assert_allclose(_read(tmp_path / "warm", "first/kernel"), 7, atol=0.01)
+
+
+def test_warm_start_carries_the_words_of_a_shared_table_over(make, tmp_path):
+    from trainer.schema import Schema
+
+    city = {"type": "string", "vocabulary": ["a", "b", "c"]}
+    shared = [{"columns": ["origin", "dest"], "dimension": 2}]
+    values = {"columns": {"origin": city, "dest": city, "y": {"type": "float"}},
+              "label": {"column": "y"}, "shared_embeddings": shared}  # fmt: skip
+    rows = make.csv(tmp_path / "r.csv", [{"origin": "a", "dest": "b", "y": 1.0}] * 40)
+    options = {**OPTIONS, "model": {"type": "residual", "hidden_units": [4]}}
+    make.run(build_config(tmp_path / "old", rows, **options), Schema.model_validate(values))
+    other = {**city, "vocabulary": ["d", "c", "b", "a"]}
+    columns = {**values["columns"], "origin": other, "dest": other}
+    options["train"] = {**STAND_STILL, "warm_start": str(tmp_path / "old")}
+    config = build_config(tmp_path / "new", rows, **options)
+    make.run(config, Schema.model_validate({**values, "columns": columns}))
+    name = "residual/inputs/origin_dest_shared_embedding/embedding_weights"
+    before, after = _read(tmp_path / "old", name), _read(tmp_path / "new", name)
+    np.testing.assert_allclose(after[1:], before[::-1], atol=1e-6)
+
+
+def test_warm_start_that_would_be_overruled_is_refused(make, trained):
+    from trainer.job_dir.compatibility import check_warm_start
+
+    options = {**OPTIONS, "train": {**OPTIONS["train"], "warm_start": "elsewhere"}}
+    with pytest.raises(UserError, match="already holds model.ckpt-5"):
+        check_warm_start(build_config(trained / "job", trained / "rows.csv", **options))
+
+
+def test_warm_start_from_nothing(make, trained, tmp_path):
+    options = {**OPTIONS, "train": {**OPTIONS["train"], "warm_start": str(tmp_path)}}
+    config = build_config(tmp_path / "job", trained / "rows.csv", **options)
+    with pytest.raises(UserError, match="no checkpoint at"):
+        make.run(config, make.schema())
+
+
+def test_dry_run_writes_nothing(make, trained, tmp_path):
+    from trainer.training.dry_run import rehearse
+
+    lines = []
+    console = Console(quiet=True)
+    console.say = lines.append
+    config = build_config(tmp_path / "job", trained / "rows.csv", **OPTIONS)
+    rehearse(config, make.schema(), console, SignalWatch())
+    assert "all is well; the job would train 5 steps" in lines[-1]
+    assert not (tmp_path / "job").exists()
+
+
+def test_dry_run_finds_a_checkpoint_of_another_shape(make, trained, tmp_path):
+    from trainer.training.dry_run import rehearse
+
+    # As a job of an older version would be: a checkpoint without its configuration.
+    job = tmp_path / "job"
+    job.mkdir()
+    for path in (trained / "job").glob("model.ckpt-5.*"):
+        (job / path.name).write_bytes(path.read_bytes())
+    (job / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-5"\n')
+    options = {**OPTIONS, "model": {"type": "wide_deep", "hidden_units": [7]}}
+    config = build_config(job, trained / "rows.csv", **options)
+    with pytest.raises(UserError, match=r"model.ckpt-5 has .* and the model wants"):
+        rehearse(config, make.schema(), Console(quiet=True), SignalWatch())

@@ -1,0 +1,150 @@
+import inspect
+import json
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from trainer.environment.cluster_spec import parse_cluster
+from trainer.kubernetes import manifests
+
+BASE = ["render", "--name=census", "--image=example.com/trainer:1"]
+TASK = ["--", "--hparams=census", "--job_dir=gs://a-bucket/jobs/census"]
+CLUSTER = ["--workers=2", "--evaluator"]
+IN_STEP = ["--strategy=multi_worker_mirrored"]
+# Fields of a TFJob, kubeflow.org/v1, after the operator's reference.
+RUN_POLICY = {
+    "cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit",
+    "schedulingPolicy", "suspend", "managedBy",
+}  # fmt: skip
+REPLICAS = {"PS", "Worker", "Chief", "Master", "Evaluator"}
+RESTARTS = {"Always", "OnFailure", "Never", "ExitCode"}
+
+
+@pytest.fixture
+def client():
+    """kubernetes.client, with strict deserialisation of a manifest."""
+    from estimator_bridge import tf
+
+    if not tf.__version__.startswith(("2.15.", "2.21.")):
+        pytest.importorskip("kubernetes")
+    from kubernetes import client
+
+    api = client.ApiClient()
+
+    def read(value, kind):
+        if "content_type" in inspect.signature(api.deserialize).parameters:
+            made = api.deserialize(json.dumps(value), kind, "application/json")
+        else:
+            made = api.deserialize(SimpleNamespace(data=json.dumps(value)), kind)
+        # What its type does not know is left out on the way back.
+        assert api.sanitize_for_serialization(made) == value
+        return made
+
+    return read
+
+
+def _render(tmp_path, *words, task=()):
+    path = tmp_path / "job.yaml"
+    assert manifests.main([*BASE, f"--output={path}", *words, *TASK, *task]) == 0
+    return list(yaml.safe_load_all(path.read_text()))
+
+
+def test_a_cluster_as_plain_jobs(tmp_path, client):
+    service, *jobs = _render(
+        tmp_path, *CLUSTER, "--gpus=2", "--cpu=4", "--memory=8Gi", "--namespace=ml",
+        "--service_account=trainer", "--volume=claim:/mnt/job", task=IN_STEP,
+    )  # fmt: skip
+    made = client(service, "V1Service")
+    assert made.spec.cluster_ip == "None" and made.spec.publish_not_ready_addresses
+    made = [client(job, "V1Job") for job in jobs]
+    assert [job.metadata.name for job in made] == [
+        "census-chief",
+        "census-worker",
+        "census-evaluator",
+    ]
+    chief, worker, evaluator = made
+    assert worker.spec.completions == worker.spec.parallelism == 2
+    pod = worker.spec.template
+    assert pod.spec.subdomain == service["metadata"]["name"]
+    assert service["spec"]["selector"].items() <= pod.metadata.labels.items()
+    container = pod.spec.containers[0]
+    assert container.resources.limits == {"nvidia.com/gpu": "2"}
+    assert evaluator.spec.template.spec.containers[0].resources.limits is None
+    assert container.volume_mounts[0].mount_path == "/mnt/job"
+    rules = worker.spec.pod_failure_policy.rules
+    assert rules[0].on_exit_codes.values == [2] and rules[1].action == "Ignore"
+
+
+def test_each_pod_finds_its_place(tmp_path):
+    _, *jobs = _render(tmp_path, *CLUSTER, task=IN_STEP)
+    places = []
+    for job in jobs:
+        index, config = job["spec"]["template"]["spec"]["containers"][0]["env"]
+        # A variable may use those that stand before it.
+        assert index["name"] in config["value"]
+        for number in range(job["spec"]["completions"]):
+            text = config["value"].replace(f"$({index['name']})", str(number))
+            cluster = parse_cluster({"TF_CONFIG": text})
+            places.append(cluster.name)
+            if cluster.role != "evaluator":
+                # An Indexed Job names its pods so.
+                host = f"{job['metadata']['name']}-{number}.census:2222"
+                assert cluster.spec[cluster.role][cluster.index] == host
+    assert places == ["chief-0", "worker-0", "worker-1", "evaluator-0"]
+
+
+def test_one_process_needs_no_service(tmp_path, client):
+    (job,) = _render(tmp_path)
+    made = client(job, "V1Job")
+    assert made.spec.template.spec.containers[0].env is None
+    assert made.spec.template.spec.containers[0].args[0] == "--hparams=census"
+
+
+def test_a_cluster_as_a_tfjob(tmp_path, client):
+    (job,) = _render(tmp_path, *CLUSTER, "--kind=tfjob", task=IN_STEP)
+    assert (job["apiVersion"], job["kind"]) == ("kubeflow.org/v1", "TFJob")
+    assert set(job["spec"]) <= {"runPolicy", "successPolicy", "enableDynamicWorker",
+                                "tfReplicaSpecs"}  # fmt: skip
+    assert set(job["spec"]["runPolicy"]) <= RUN_POLICY
+    assert job["spec"]["runPolicy"]["cleanPodPolicy"] in ("None", "Running", "All")
+    replicas = job["spec"]["tfReplicaSpecs"]
+    assert {name: one["replicas"] for name, one in replicas.items()} == {
+        "Chief": 1,
+        "Worker": 2,
+        "Evaluator": 1,
+    }
+    assert set(replicas) <= REPLICAS
+    for one in replicas.values():
+        assert set(one) == {"replicas", "restartPolicy", "template"}
+        assert one["restartPolicy"] in RESTARTS
+        pod = client(one["template"], "V1PodTemplateSpec")
+        assert pod.spec.restart_policy is None
+        (container,) = pod.spec.containers
+        assert container.name == "tensorflow" and container.env is None
+        assert (container.ports[0].name, container.ports[0].container_port) == ("tfjob-port", 2222)
+
+
+@pytest.mark.parametrize(
+    "words, task, message",
+    [
+        (["--name=Census"], [], "lower-case letters, digits and -"),
+        (["--memory=8 GB"], [], "a quantity such as 8Gi"),
+        (["--volume=claim"], [], "write CLAIM:/PATH"),
+        (["--workers=2"], [], "2 worker(s) and no parameter server"),
+        (["--workers=1", "--ps=1"], [], "--ps=1: parameter servers write their parts"),
+        ([], ["--job_dir=/tmp/x"], "is in the container, and gone with it"),
+        (["--volume=claim:/mnt/job"], ["--job_dir=/mnt/other"], "is in the container"),
+        ([], ["--job_dir=gs://Bad_Bucket/x"], "is no name of a bucket"),
+        ([], ["--fresh=gs://a-bucket/x"], "--fresh: a pod that is started again"),
+        ([], ["--batchsize=3"], "did you mean --batch_size?"),
+        (["--kind=pods"], [], "--kind"),
+        (["--worker=2"], [], "did you mean --workers?"),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_line(tmp_path, capsys, words, task, message):
+    path = tmp_path / "job.yaml"
+    assert manifests.main([*BASE, f"--output={path}", *words, *TASK, *task]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ") and message in line
+    assert not path.exists()

@@ -1,0 +1,295 @@
+"""Batch prediction: what comes out is what Estimator.predict says, in every format, once."""
+
+import csv
+import functools
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from trainer.errors import UserError
+from trainer.prediction import batch, writers
+from trainer.prediction import predictor as predict
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _load_once():
+    """Loading an export takes seconds; it is the same one in nearly every test."""
+    load = predict.Predictor
+    predict.Predictor = functools.lru_cache(load)
+    yield
+    predict.Predictor = load
+
+
+@pytest.fixture(scope="module")
+def finished(trained):
+    """A trained binary classifier with a key."""
+    return trained("wide_deep", "bought")
+
+
+@pytest.fixture(scope="module")
+def expected(finished, make):
+    """key → score, as the export itself answers row by row."""
+    rows = make.rows(300, seed=9)
+    predictor = predict.Predictor(finished.export)
+    statistics = finished.job.statistics
+    asked = []
+    for row in rows:
+        age = statistics.columns["age"].mean if row["age"] is None else row["age"]
+        hours = 40 if row["hours"] is None else row["hours"]
+        asked.append(
+            {
+                "age": age,
+                "hours": hours,
+                "city": row["city"] or "",
+                "job": row["job"] or "",
+                "level": row["level"],
+                "id": row["id"],
+            }
+        )
+    answers = predictor.predict(asked)
+    return rows, {answer["id"]: answer for answer in answers}
+
+
+def _run(*argv):
+    return predict.main([str(word) for word in argv])
+
+
+def _read(path):
+    path = Path(path)
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as stream:
+            return list(csv.DictReader(stream))
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return pa.parquet.read_table(path).to_pylist()
+
+
+def _score(row):
+    found = row.get("logistic")
+    return float(found[0] if isinstance(found, list) else found)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "tfrecord"])
+@pytest.mark.parametrize("wanted", ["csv", "parquet", "jsonl"])
+def test_every_format_in_and_out(make, finished, expected, tmp_path, kind, wanted):
+    rows, answers = expected
+    writer = {"csv": make.csv, "parquet": make.parquet, "tfrecord": make.tfrecord}[kind]
+    path = writer(tmp_path / f"in.{kind}", rows)
+    output = tmp_path / f"out.{wanted}"
+    assert _run(f"--export={finished.export}", f"--data={path}", f"--output={output}") == 0
+    got = _read(output)
+    assert [row["id"] for row in got] == [row["id"] for row in rows]
+    assert next(iter(got[0])) == "id"
+    for row in got:
+        answer = answers[row["id"]]
+        assert _score(row) == pytest.approx(answer["logistic"][0], abs=1e-5)
+        assert str(row["classes"]) == answer["classes"][0]
+    assert not [name for name in tmp_path.iterdir() if name.name.startswith(".")]
+
+
+def test_lists_in_csv_become_columns(make, trained, tmp_path):
+    job = trained("linear", "colour")
+    path = make.csv(tmp_path / "in.csv", make.rows(40))
+    assert _run(f"--export={job.export}", f"--data={path}", f"--output={tmp_path / 'o.csv'}") == 0
+    assert _run(f"--export={job.export}", f"--data={path}", f"--output={tmp_path / 'o.jsonl'}") == 0
+    wide, lists = _read(tmp_path / "o.csv"), _read(tmp_path / "o.jsonl")
+    for flat, row in zip(wide, lists):
+        got = [float(flat[f"probabilities_{index}"]) for index in range(3)]
+        assert got == pytest.approx(row["probabilities"], rel=1e-6)
+        assert sum(got) == pytest.approx(1, abs=1e-5)
+    assert "all_classes" not in lists[0]
+
+
+def test_input_without_label_and_without_header(make, finished, expected, tmp_path):
+    rows, answers = expected
+    bare = [{name: value for name, value in row.items() if name != "bought"} for row in rows]
+    inputs = ("id", "age", "hours", "city", "job", "level")
+    shapes = {
+        "named": make.csv(tmp_path / "named.csv", bare),
+        "few": make.csv(tmp_path / "few.csv", [{n: row[n] for n in inputs} for row in rows]),
+        "nameless": make.csv(tmp_path / "nameless.csv", bare, header=False),
+        "all": make.csv(tmp_path / "all.csv", rows, header=False),
+        "parquet": make.parquet(tmp_path / "bare.parquet", bare),
+        "tfrecord": make.tfrecord(tmp_path / "bare.tfrecord", bare),
+    }
+    for name, path in shapes.items():
+        output = tmp_path / f"{name}-out.jsonl"
+        assert _run(f"--export={finished.export}", f"--data={path}", f"--output={output}") == 0
+        got = {row["id"]: _score(row) for row in _read(output)}
+        assert got == pytest.approx(
+            {key: answer["logistic"][0] for key, answer in answers.items()}, abs=1e-5
+        ), name
+
+
+def test_columns_and_outputs_are_chosen(make, finished, tmp_path):
+    rows = make.rows(30)
+    path = make.csv(tmp_path / "in.csv", rows)
+    output = tmp_path / "out.csv"
+    argv = [f"--export={finished.export}", f"--data={path}", f"--output={output}"]
+    assert _run(*argv, "--columns=city,w", "--outputs=logistic") == 0
+    got = _read(output)
+    assert list(got[0]) == ["id", "city", "w", "logistic"]
+    assert [row["city"] for row in got] == [row["city"] or "" for row in rows]
+    assert [float(row["w"]) for row in got] == pytest.approx([row["w"] for row in rows])
+
+
+def test_shards_are_resumed_and_redone_when_something_changed(
+    make, finished, tmp_path, capsys, monkeypatch
+):
+    data, output = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    for number in range(4):
+        make.csv(data / f"part-{number}.csv", make.rows(50, seed=number))
+    argv = [f"--export={finished.export}", f"--data={data}", f"--output={output}"]
+
+    # The third file stops it: two shards are finished, and nothing half done is there.
+    third = data / "part-2.csv"
+    good = third.read_bytes()
+    third.write_bytes(good + b"short,row\n")
+    assert _run(*argv) == 2
+    assert "part-2.csv: row 52" in capsys.readouterr().err
+    names = sorted(path.name for path in output.iterdir())
+    assert names == ["_predictions.json", "part-0.csv", "part-1.csv"]
+    times = {name: (output / name).stat().st_mtime_ns for name in names}
+
+    third.write_bytes(good)
+    assert _run(*argv) == 0
+    assert "2 shard(s) written, 2 finished before" in capsys.readouterr().err
+    for name in ("part-0.csv", "part-1.csv"):
+        assert (output / name).stat().st_mtime_ns == times[name]
+    assert [len(_read(output / f"part-{n}.csv")) for n in range(4)] == [50] * 4
+    assert _run(*argv) == 0
+    assert "0 shard(s) written, 4 finished before" in capsys.readouterr().err
+
+    # A changed input, a shard cut short, a shard that is gone.
+    make.csv(data / "part-0.csv", make.rows(50, seed=77))
+    cut = output / "part-1.csv"
+    cut.write_bytes(cut.read_bytes()[:-5])
+    (output / "part-2.csv").unlink()
+    assert _run(*argv) == 0
+    assert "3 shard(s) written, 1 finished before" in capsys.readouterr().err
+
+    # Other outputs, and another model, make other shards.
+    assert _run(*argv, "--outputs=logistic") == 0
+    assert "4 shard(s) written" in capsys.readouterr().err
+    other = tmp_path / "export"
+    shutil.copytree(finished.export, other)
+    assert _run(f"--export={other}", *argv[1:], "--outputs=logistic") == 0
+    assert "4 finished before" in capsys.readouterr().err
+    (other / "assets.extra" / "note.txt").write_text("retrained")
+    assert _run(f"--export={other}", *argv[1:], "--outputs=logistic") == 0
+    assert "4 shard(s) written" in capsys.readouterr().err
+
+
+def test_files_of_one_name_get_shards_of_two(make, finished, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        make.csv(tmp_path / folder / "x.csv", make.rows(10))
+    output = tmp_path / "out"
+    argv = [f"--export={finished.export}", f"--data={tmp_path / '?' / 'x.csv'}"]
+    assert _run(*argv, f"--output={output}", "--format=jsonl") == 0
+    assert len(list(output.glob("x-*.jsonl"))) == 2
+
+
+def test_an_export_tells_what_its_inputs_mean_wherever_it_is(make, finished, tmp_path):
+    path = make.csv(tmp_path / "in.csv", make.rows(20))
+    moved = tmp_path / "elsewhere"
+    shutil.copytree(finished.export, moved)
+    assert _run(f"--export={moved}", f"--data={path}", f"--output={tmp_path / 'a.csv'}") == 0
+    assert (
+        _run(f"--job_dir={finished.folder}", f"--data={path}", f"--output={tmp_path / 'b.csv'}")
+        == 0
+    )
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    shutil.rmtree(moved / "assets.extra")
+    with pytest.raises(UserError, match="assets.extra"):
+        batch.describe_export(str(moved))
+
+
+def test_existing_files_are_not_replaced_unasked(make, finished, tmp_path, capsys):
+    path = make.csv(tmp_path / "in.csv", make.rows(20))
+    mine = tmp_path / "out.csv"
+    mine.write_text("mine")
+    argv = [f"--export={finished.export}", f"--data={path}"]
+    assert _run(*argv, f"--output={mine}") == 2
+    assert mine.read_text() == "mine" and "is there already" in capsys.readouterr().err
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "in.csv").write_text("mine")
+    assert _run(*argv, f"--output={folder}") == 2
+    assert (folder / "in.csv").read_text() == "mine"
+    assert _run(*argv, f"--output={mine}", "--overwrite") == 0
+    assert len(_read(mine)) == 20
+
+
+def test_bad_input(make, finished, tmp_path, capsys):
+    path = make.csv(tmp_path / "in.csv", make.rows(20))
+    export, output = f"--export={finished.export}", f"--output={tmp_path / 'o.csv'}"
+    for argv, words in [
+        ([export], "either --row=JSON or --data"),
+        ([f"--data={path}"], "either --export=FOLDER or --job_dir"),
+        ([export, f"--data={path}"], "--output: not given"),
+        ([export, "--data=none.csv", output], "no file matches"),
+        ([f"--job_dir={tmp_path}", f"--data={path}", output], "no export"),
+        ([export, f"--data={path}", output, "--columns=cty"], "did you mean city?"),
+        ([export, f"--data={path}", output, "--outputs=logit"], "did you mean logits?"),
+        ([export, f"--data={path}", output, "--format=parquet"], "ends in .csv"),
+        ([export, f"--data={path}", "--output=/proc/none/o.csv"], "--output=/proc/none/o.csv"),
+        ([export, f"--data={path}", output, "--formt=csv"], "did you mean --format?"),
+    ]:
+        assert _run(*argv) == 2
+        _, err = capsys.readouterr()
+        # Progress of what was begun may stand before the error.
+        assert words in err.splitlines()[-1], argv
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_a_row_on_the_command_line_as_ever(finished, capsys):
+    row = {"age": 30, "hours": 3, "city": "Ulm", "job": "cook", "level": 1, "id": "k1"}
+    assert _run(f"--export={finished.export}", f"--row={json.dumps(row)}") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["id"] == "k1" and 0 < answer["logistic"][0] < 1
+    assert _run(f"--job_dir={finished.folder}", f"--row={json.dumps(row)}") == 0
+    assert json.loads(capsys.readouterr().out) == answer
+
+
+def test_json_lines_spell_everything(tmp_path):
+    table = pa.RecordBatch.from_pydict(
+        {
+            'a"b': ['x"y', "é\n", None, ""],
+            "f": pa.array([1.5, np.nan, np.inf, None], pa.float32()),
+            "n": pa.array([1, -(2**62), 0, None]),
+            "l": pa.FixedSizeListArray.from_arrays(pa.array([0.5, 1e-9, np.nan, 3, 4, 5, 6, 7]), 2),
+            "w": pa.FixedSizeListArray.from_arrays(pa.array(list("abcdefgh")), 2),
+        }
+    )
+    writer = writers.open_writer(tmp_path / "a.jsonl", "jsonl", table.schema)
+    writer.write(table)
+    writer.write(table.slice(1, 2))
+    writer.close()
+    got = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text("utf-8").splitlines()]
+    assert got[:4] == [
+        {'a"b': 'x"y', "f": 1.5, "n": 1, "l": [0.5, 1e-9], "w": ["a", "b"]},
+        {'a"b': "é\n", "f": None, "n": -(2**62), "l": [None, 3], "w": ["c", "d"]},
+        {'a"b': None, "f": None, "n": 0, "l": [4, 5], "w": ["e", "f"]},
+        {'a"b': "", "f": None, "n": None, "l": [6, 7], "w": ["g", "h"]},
+    ]
+    assert got[4:] == got[1:3]
+
+
+def test_a_process_of_its_own(make, finished, tmp_path, run_module):
+    path = make.csv(tmp_path / "in.csv", make.rows(20))
+    done = run_module(
+        "trainer.predict",
+        f"--job_dir={finished.folder}",
+        f"--data={path}",
+        f"--output={tmp_path / 'o.jsonl'}",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "20 rows in" in done.errors[-1] and "rows/s" in done.errors[-1]
+    assert len(_read(tmp_path / "o.jsonl")) == 20

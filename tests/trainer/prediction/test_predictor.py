@@ -1,0 +1,92 @@
+"""trainer.predict: an export, loaded once and asked for rows."""
+
+import json
+
+import pytest
+
+from trainer.errors import UserError
+from trainer.prediction import predictor as predict
+from trainer.prediction.predictor import Predictor
+
+
+@pytest.fixture(scope="module")
+def asked(trained, make):
+    """(path of an export, rows that it can be asked)."""
+    done = trained("linear", "bought")
+    names = [*done.schema.used_features, "id"]
+    rows = [{name: row[name] for name in names} for row in make.rows(4, seed=6, missing=False)]
+    return done.export, rows
+
+
+def test_rows_together_are_answered_as_alone(asked):
+    path, rows = asked
+    predictor = Predictor(path)
+    together = predictor.predict(rows)
+    assert [answer["id"] for answer in together] == [row["id"] for row in rows]
+    for row, answer in zip(rows, together):
+        (alone,) = predictor.predict([row])
+        assert alone["probabilities"] == pytest.approx(answer["probabilities"], rel=1e-6)
+
+
+def test_the_command(asked, capsys):
+    path, rows = asked
+    arguments = [f"--export={path}", *(f"--row={json.dumps(row)}" for row in rows[:2])]
+    assert predict.main(arguments) == 0
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [answer["id"] for answer in answers] == [row["id"] for row in rows[:2]]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"age": None}, ["age"]),
+        ({"age": "old"}, ["age", "'old'"]),
+        ({"age": [1.0, 2.0]}, ["age"]),
+        ({"level": 1.5}, ["level", "1.5"]),
+        ({"city": 5}, ["city", "5"]),
+    ],
+)
+def test_a_value_of_the_wrong_type(asked, capsys, change, words):
+    path, rows = asked
+    good, bad = rows[0], {**rows[1], **change}
+    status = predict.main(
+        [f"--export={path}", f"--row={json.dumps(good)}", f"--row={json.dumps(bad)}"]
+    )
+    (line,) = capsys.readouterr().err.splitlines()
+    assert status == 2 and line.startswith("error: ")
+    for word in words:
+        assert word in line
+
+
+def test_a_row_without_an_input(asked):
+    path, rows = asked
+    short = {name: value for name, value in rows[0].items() if name != "city"}
+    with pytest.raises(UserError, match="no value for 'city'"):
+        Predictor(path).predict([short])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["--export", "--help"]),
+        (["--export=/nowhere", "--row={}"], ["/nowhere", "saved_model.pb"]),
+        (["--export={export}", "--row=nothing"], ["nothing", "JSON"]),
+        (["--export={export}", "--row=[1]"], ["[1]", "JSON object"]),
+        (["--exprot={export}", "--row={}"], ["exprot"]),
+    ],
+)
+def test_wrong_commands(asked, capsys, arguments, words):
+    path, _ = asked
+    status = predict.main([argument.replace("{export}", path) for argument in arguments])
+    captured = capsys.readouterr()
+    assert status == 2 and captured.out == ""
+    (line,) = captured.err.splitlines()
+    assert line.startswith("error: ")
+    for word in words:
+        assert word in line
+
+
+def test_a_damaged_export(asked, tmp_path):
+    (tmp_path / "saved_model.pb").write_bytes(b"\xff\x00 not a model")
+    with pytest.raises(UserError, match="cannot be loaded"):
+        Predictor(str(tmp_path))

@@ -1,0 +1,143 @@
+"""trainer.reporting.summary: metrics.json, curves.png and the summary."""
+
+import json
+import shlex
+
+import pytest
+
+from trainer.job_dir.metrics_log import Ledger
+from trainer.reporting.summary import Facts, choose_best, draw, write_report
+
+FACTS = Facts(
+    task="binary",
+    num_files=(2, 1),
+    num_rows=(12_345, 678),
+    start_step=0,
+    end_step=30,
+    stopped_early=None,
+    examples_per_sec=9876.5,
+    secs={"training": 1.25, "all": 2.0},
+    secs_each={"export": [0.25]},
+    checkpoints=["job/model.ckpt-30"],
+    exports={"best": ["job/export/best/17"], "final": []},
+    best_metric="auc",
+    direction="max",
+    baselines={},
+    query={"city": "Land's End", "age": 3.5},
+)
+
+
+def _write(tmp_path, make, evaluations, losses=(), **facts):
+    ledger = Ledger(str(tmp_path))
+    for step, loss in losses:
+        ledger.append("train", step, {"loss": loss})
+    for step, values in evaluations:
+        ledger.append("eval", step, values)
+    config = make.config(tmp_path)
+    facts = FACTS._replace(**facts)
+    draw(config, facts.task)
+    return write_report(config, facts)
+
+
+EVALUATIONS = [
+    (10, {"loss": 0.5, "auc": 0.7, "accuracy": 0.6}),
+    (20, {"loss": 0.4, "auc": 0.9, "accuracy": 0.8}),
+    (30, {"loss": 0.45, "auc": 0.85, "accuracy": 0.7}),
+]
+
+
+def test_best_and_last(tmp_path, make):
+    summary = _write(tmp_path, make, EVALUATIONS)
+    best, last = (
+        next(line for line in summary.splitlines() if line.strip().startswith(word))
+        for word in ("best auc, step 20", "last, step 30")
+    )
+    assert best.split()[-3:] == ["0.4000", "0.9000", "0.8000"]
+    assert last.split()[-3:] == ["0.4500", "0.8500", "0.7000"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "direction", "step"), [("auc", "max", 20), ("auc", "min", 10), ("loss", "min", 20)]
+)
+def test_choose_best(metric, direction, step):
+    evaluations = [{"step": step, **values} for step, values in EVALUATIONS]
+    assert choose_best(evaluations, metric, direction)["step"] == step
+    assert choose_best(evaluations, "rmse", "min") is None
+    assert choose_best([{"step": 1, "auc": float("nan")}], "auc", "max") is None
+
+
+def test_the_summary_tells_what_was_done(tmp_path, make):
+    summary = _write(tmp_path, make, EVALUATIONS)
+    for words in (
+        "12,345 rows in 2 file(s)",
+        "678 rows in 1 file(s)",
+        "0 to 30 (30 trained, 9,876 examples/s)",
+        "training 1.2 s",
+        "1 kept, the last job/model.ckpt-30",
+        "job/export/best/17",
+        f"tensorboard --logdir {tmp_path}",
+    ):
+        assert words in summary
+    assert (tmp_path / "summary.txt").read_text(encoding="utf-8") == summary + "\n"
+
+
+def test_the_query_survives_a_shell(tmp_path, make):
+    line = _write(tmp_path, make, EVALUATIONS).splitlines()[-1]
+    words = shlex.split(line)
+    assert words[0] == "query" and "--export=job/export/best/17" in words
+    assert json.loads(words[-1][len("--row=") :]) == (FACTS.query)
+
+
+def test_metrics_json(tmp_path, make):
+    _write(tmp_path, make, [*EVALUATIONS, (40, {"loss": float("nan"), "auc": 0.5})])
+    document = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
+    assert document["best"]["auc"] == 0.9
+    # JSON has no NaN.
+    assert document["last"] == {"step": 40, "loss": None, "auc": 0.5}
+    assert [record["step"] for record in document["evaluations"]] == [10, 20, 30, 40]
+    assert document["num_rows"] == [12_345, 678]
+
+
+def test_nothing_measured(tmp_path, make):
+    summary = _write(tmp_path, make, [], checkpoints=[], exports={}, examples_per_sec=0.0)
+    assert "no evaluation" in summary and "0 kept" in summary
+    assert "query" not in summary
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_picture(tmp_path, make):
+    losses = [(1, 900.0), *((step, 1.0 / step) for step in range(2, 30))]
+    _write(tmp_path, make, EVALUATIONS, losses)
+    content = (tmp_path / "curves.png").read_bytes()
+    assert content.startswith(b"\x89PNG") and len(content) > 10_000
+    assert not list(tmp_path.glob("*.tmp")) and not list(tmp_path.glob(".*.tmp"))
+
+
+def test_the_picture_with_a_loss_that_is_no_number(tmp_path, make):
+    _write(tmp_path, make, EVALUATIONS, [(step, float("nan")) for step in range(1, 20)])
+    assert (tmp_path / "curves.png").exists()
+
+
+def test_a_ledger_that_a_crash_cut_short(tmp_path, make):
+    ledger = Ledger(str(tmp_path))
+    ledger.append("eval", 10, {"loss": 0.5})
+    ledger.append("eval", 20, {"loss": 0.4})
+    ledger.append("eval", 10, {"loss": 0.3})
+    with (tmp_path / "metrics.jsonl").open("a") as stream:
+        stream.write('{"kind": "eval", "st')
+    # A step that was run twice counts as it was the last time.
+    assert ledger.read("eval") == [{"step": 10, "loss": 0.3}, {"step": 20, "loss": 0.4}]
+
+
+def test_what_a_lost_run_saw_beyond_the_step_that_is_gone_on_from(tmp_path):
+    """A disk is gone, and the bucket has the ledger but not the last checkpoint."""
+    ledger = Ledger(str(tmp_path))
+    for step in (10, 20, 30):
+        ledger.append("train", step, {"loss": 1 / step})
+        ledger.append("eval", step, {"loss": 2 / step})
+    ledger.go_on_from(30)
+    assert len(ledger.read("eval")) == 3
+    ledger.go_on_from(20)
+    ledger.append("eval", 25, {"loss": 0.5})
+    assert ledger.read("train") == [{"step": 10, "loss": 0.1}, {"step": 20, "loss": 0.05}]
+    assert [line["step"] for line in ledger.read("eval")] == [10, 20, 25]

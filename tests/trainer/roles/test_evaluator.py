@@ -1,0 +1,231 @@
+"""The evaluator on a real job, and its agreement with the chief on who evaluates."""
+
+import shutil
+
+import pytest
+
+from trainer.cluster.heartbeat import FINISHED, RUNNING, SILENT_SECS, TRAINED, Board
+from trainer.config import ClusterConfig
+from trainer.console import Console
+from trainer.environment.cluster_spec import Cluster
+from trainer.export.exporters import list_exports
+from trainer.job_dir import compatibility
+from trainer.job_dir.metrics_log import Ledger
+from trainer.roles.evaluator import await_evaluator, is_my_turn, run_evaluator, steps_in
+from trainer.signals import SignalWatch
+
+
+@pytest.fixture
+def clock():
+    now = [100.0]
+
+    def tell():
+        return now[0]
+
+    tell.move = lambda secs: now.__setitem__(0, now[0] + secs)
+    return tell
+
+
+@pytest.fixture
+def pair(tmp_path, clock):
+    """The chief's board and the evaluator's, both heard."""
+    boards = [Board(str(tmp_path), name, clock) for name in ("chief-0", "evaluator-0")]
+    for board in boards:
+        board.post(RUNNING)
+    for board in boards:
+        board.look()
+    return boards
+
+
+def test_the_chief_does_not_step_in_for_one_that_is_there(pair):
+    chief, evaluator = pair
+    assert not steps_in(chief) and is_my_turn(evaluator)
+
+
+def test_one_that_is_gone_is_stepped_in_for_and_waits_when_it_comes_back(pair, tmp_path, clock):
+    chief, _ = pair
+    clock.move(SILENT_SECS + 1)
+    chief.post(RUNNING)
+    assert steps_in(chief)
+    back = Board(str(tmp_path), "evaluator-0", clock)
+    assert is_my_turn(back) is True, "the chief has not been seen alive yet"
+    chief.post(RUNNING)
+    assert not is_my_turn(back)
+
+
+def test_of_two_at_once_the_chief_gives_way(pair, clock, monkeypatch):
+    chief, evaluator = pair
+    clock.move(SILENT_SECS + 1)
+    look = chief.look
+
+    def come_back_meanwhile():
+        evaluator.post(RUNNING)
+        look()
+
+    monkeypatch.setattr(chief, "look", come_back_meanwhile)
+    assert not steps_in(chief)
+    assert is_my_turn(evaluator)
+
+
+@pytest.fixture
+def job(make, trained, tmp_path):
+    """A trained job of its own in tmp_path/job; returns (job, folder)."""
+    done = trained(run={"save_checkpoints_steps": 20}, export={"exporters": ["best", "final"]})
+    folder = tmp_path / "job"
+    shutil.copytree(done.folder, folder)
+    shutil.rmtree(folder / "export")
+    (folder / "metrics.jsonl").unlink()
+    config = done.config.model_copy(update={"job_dir": str(folder)})
+    return done.job._replace(config=config), folder
+
+
+class _Script(Console):
+    """A console that does things when it is told of them."""
+
+    def __init__(self, **on):
+        super().__init__(quiet=True)
+        self.on, self.lines = on, []
+
+    def warn(self, line):
+        self.say(line)
+
+    def say(self, line):
+        self.lines.append(line)
+        for start, act in self.on.items():
+            if line.startswith(start):
+                act()
+
+
+def _boards(folder):
+    chief, evaluator = (Board(str(folder), name) for name in ("chief-0", "evaluator-0"))
+    chief.post(RUNNING, target=60)
+    evaluator.look()
+    return chief, evaluator
+
+
+def test_a_checkpoint_that_is_deleted_while_it_is_evaluated(job, monkeypatch):
+    job, folder = job
+    chief, evaluator = _boards(folder)
+    first, last = folder / "model.ckpt-20", folder / "model.ckpt-60"
+    latest = [str(first)]
+    monkeypatch.setattr(compatibility, "latest_checkpoint", lambda job_dir: latest[0])
+
+    def delete():
+        # Between the evaluation and the export of the best.
+        for path in folder.glob(f"{first.name}.*"):
+            path.unlink()
+        latest[0] = str(last)
+        chief.post(TRAINED, step=60)
+        evaluator.look()
+
+    console = _Script(**{"evaluation at step 20": delete})
+    run_evaluator(job, console, SignalWatch(), evaluator)
+    assert [line["step"] for line in Ledger(str(folder)).read("eval")] == [20, 60]
+    assert len(list_exports(folder / "export" / "best")) >= 1
+    assert len(list_exports(folder / "export" / "final")) == 1
+    assert not any("deleted" in line for line in console.lines)
+    assert evaluator.posted["final_step"] == 60
+    assert not list((folder / "cluster").glob("held*"))
+
+
+def test_a_checkpoint_that_was_deleted_before_is_passed_over(job, monkeypatch):
+    job, folder = job
+    chief, evaluator = _boards(folder)
+    latest = [str(folder / "model.ckpt-10")]
+    monkeypatch.setattr(compatibility, "latest_checkpoint", lambda job_dir: latest[0])
+
+    def go_on():
+        latest[0] = str(folder / "model.ckpt-60")
+        chief.post(TRAINED, step=60)
+        evaluator.look()
+
+    console = _Script(**{latest[0]: go_on})
+    run_evaluator(job, console, SignalWatch(), evaluator)
+    assert "model.ckpt-10 was deleted before it could be evaluated" in console.lines[0]
+    assert [line["step"] for line in Ledger(str(folder)).read("eval")] == [60]
+
+
+def _throttled(config):
+    return config.model_copy(
+        update={"eval": config.eval.model_copy(update={"throttle_secs": 100_000})}
+    )
+
+
+def test_a_throttle_holds_an_evaluator_back_from_all_but_the_last(job, monkeypatch):
+    job, folder = job
+    job = job._replace(config=_throttled(job.config))
+    chief, evaluator = _boards(folder)
+    # The second one is looked at and left; by the third the chief has trained.
+    looks = iter([20, 40, 40, 40])
+
+    def find(job_dir):
+        step = next(looks, 60)
+        if step == 60:
+            chief.post(TRAINED, step=60)
+            evaluator.look()
+        return str(folder / f"model.ckpt-{step}")
+
+    monkeypatch.setattr(compatibility, "latest_checkpoint", find)
+    run_evaluator(job, Console(quiet=True), SignalWatch(), evaluator)
+    assert [line["step"] for line in Ledger(str(folder)).read("eval")] == [20, 60]
+
+
+def test_a_throttle_is_said_at_the_start_and_never_holds_back_the_last(make, shop, tmp_path):
+    config = make.config(
+        tmp_path / "job",
+        shop / "train.csv",
+        shop / "eval.csv",
+        model={"type": "linear"},
+        train={"max_steps": 9, "batch_size": 10},
+        run={"save_checkpoints_steps": 2},
+        export={"exporters": []},
+    )
+    console = _Script()
+    make.run(_throttled(config), make.schema(), console)
+    evaluated = [line["step"] for line in Ledger(str(tmp_path / "job")).read("eval")]
+    assert evaluated in ([2, 9], [9])
+    (plan,) = [line for line in console.lines if line.startswith("plan:")]
+    assert "a checkpoint every 2 steps and at the end" in plan
+    assert "after each checkpoint, at most every 27 h 46 min and always at the end" in plan
+
+
+@pytest.mark.parametrize("secs, comes", [(0, False), (1000, True)])
+def test_the_chief_waits_for_the_last_word_as_long_as_it_was_told(pair, secs, comes, monkeypatch):
+    chief, evaluator = pair
+    cluster = Cluster({"chief": ("a:1",)}, expects_evaluator=True)
+    console = _Script()
+
+    def speak(secs):
+        evaluator.post(RUNNING, final_step=7)
+        chief.look()
+
+    monkeypatch.setattr("trainer.roles.evaluator.time.sleep", speak)
+    config = ClusterConfig(evaluator_wait_secs=secs)
+    assert await_evaluator(config, cluster, chief, 7, console) is comes
+    assert console.lines[0] == "waiting for the evaluator to evaluate and export step 7"
+    assert bool(chief.posted.get("evaluates")) is not comes
+
+
+def test_the_last_checkpoint_is_evaluated_once(job):
+    job, folder = job
+    chief, evaluator = _boards(folder)
+
+    def end():
+        chief.post(TRAINED, step=60)
+        evaluator.look()
+
+    console = _Script(**{"evaluation at step 60": end})
+    run_evaluator(job, console, SignalWatch(), evaluator)
+    told = [line for line in console.lines if line.startswith("evaluation at step")]
+    assert len(told) == 1
+    assert (folder / "metrics.jsonl").read_text().count('"eval"') == 1
+    assert len(list_exports(folder / "export" / "final")) == 1
+
+
+def test_nothing_is_left_to_do_once_the_chief_has_finished(job):
+    job, folder = job
+    chief, evaluator = _boards(folder)
+    chief.post(FINISHED)
+    evaluator.look()
+    run_evaluator(job, Console(quiet=True), SignalWatch(), evaluator)
+    assert not (folder / "export").exists()

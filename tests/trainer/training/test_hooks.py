@@ -1,0 +1,93 @@
+"""trainer.training.hooks: pace without pauses, progress, recorded losses."""
+
+import io
+
+import pytest
+
+from estimator_bridge import estimator, tf
+from trainer.console import Console
+from trainer.job_dir.metrics_log import Ledger
+from trainer.training.hooks import Pace, TrainingHook, format_secs
+
+
+@pytest.mark.parametrize(
+    ("secs", "text"),
+    [
+        (0, "0 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (190, "3 min 10 s"),
+        (3599.7, "1 h 0 min"),
+        (7500, "2 h 5 min"),
+    ],
+)
+def test_format_secs(secs, text):
+    assert format_secs(secs) == text
+
+
+class _Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_pace_leaves_the_first_step_and_pauses_out():
+    clock = _Clock()
+    pace = Pace(clock)
+    assert pace.rows_per_sec == 0
+    clock.now = 5.0  # the first step sets things up
+    pace.end_step(10)
+    assert pace.rows_per_sec == 0
+    for _ in range(4):
+        clock.now += 0.5
+        pace.end_step(10)
+    assert pace.rows_per_sec == pytest.approx(20)
+    pace.start_pause()
+    clock.now += 60
+    pace.end_step(10)
+    assert pace.pause_secs == pytest.approx(60)
+    assert pace.train_secs == pytest.approx(2)
+    assert pace.steps == 6 and pace.rows == 60
+
+
+def _train(tmp_path, steps, every, first=0, **options):
+    """Trains a counter with the hook; returns (ledger lines, what was shown)."""
+    stream = io.StringIO()
+    ledger = Ledger(str(tmp_path))
+    options = {"save_steps": None, "save_secs": 300, **options}
+    hook = TrainingHook(Console(stream), ledger, Pace(), steps, lambda step: 8, every, **options)
+
+    def model_fn(features, labels, mode):
+        step = tf.compat.v1.train.get_or_create_global_step()
+        loss = tf.cast(step, tf.float32) * 1.0 + 2.0
+        return estimator.EstimatorSpec(mode, loss=loss, train_op=step.assign_add(1))
+
+    def input_fn():
+        return tf.data.Dataset.from_tensors({"x": [1.0]}).repeat()
+
+    estimator.Estimator(model_fn, model_dir=str(tmp_path / "model")).train(
+        input_fn, hooks=[hook], max_steps=steps
+    )
+    return ledger.read("train"), stream.getvalue().splitlines()
+
+
+def test_losses_are_recorded_at_the_first_the_last_and_every_nth_step(tmp_path):
+    records, _ = _train(tmp_path, 25, every=10)
+    assert [record["step"] for record in records] == [1, 10, 20, 25]
+    # A resumed run counts on.
+    records, _ = _train(tmp_path, 42, every=10)
+    assert [record["step"] for record in records] == [1, 10, 20, 25, 26, 30, 40, 42]
+
+
+def test_progress_tells_step_loss_and_what_comes_next(tmp_path):
+    _, shown = _train(tmp_path, 25, every=10, save_steps=20, save_secs=None)
+    assert shown[0].startswith("step 1/25 · loss ")
+    assert shown[0].endswith("next checkpoint and evaluation at step 20")
+    assert shown[-1].startswith("step 25/25 · loss ") and "examples/s" in shown[-1]
+    assert "next checkpoint" not in shown[-1]
+
+
+def test_progress_tells_the_time_to_the_next_checkpoint(tmp_path):
+    _, shown = _train(tmp_path, 3, every=10)
+    assert "next checkpoint and evaluation in 5 min 0 s" in shown[0]

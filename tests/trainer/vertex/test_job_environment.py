@@ -1,0 +1,92 @@
+import json
+
+import pytest
+
+from trainer.environment.cluster_spec import Cluster, Service, parse_cluster, parse_service
+from trainer.errors import UserError
+from trainer.storage.data import Settings
+from trainer.vertex.job_environment import choose_export, place, publish
+
+ENVIRONMENT = {
+    "AIP_MODEL_DIR": "gs://b/x/model/",
+    "AIP_CHECKPOINT_DIR": "gs://b/x/checkpoints/",
+    "AIP_TENSORBOARD_LOG_DIR": "gs://b/x/logs/",
+    "AIP_DATA_FORMAT": "csv",
+    "AIP_TRAINING_DATA_URI": "gs://b/train-*",
+    "AIP_VALIDATION_DATA_URI": "gs://b/validation-*",
+    "AIP_TEST_DATA_URI": "gs://b/test-*",
+    "CLOUD_ML_HP_METRIC_FILE": "/tmp/x",
+}
+
+
+def test_what_the_service_says_is_read():
+    service = parse_service(ENVIRONMENT)
+    assert service == Service(
+        "gs://b/x/model/",
+        "gs://b/x/checkpoints/",
+        "gs://b/x/logs/",
+        ("gs://b/train-*",),
+        ("gs://b/validation-*",),
+        "/tmp/x",
+    )
+    assert parse_service({}) == Service()
+    no_validation = {**ENVIRONMENT, "AIP_VALIDATION_DATA_URI": ""}
+    assert parse_service(no_validation).eval_data == ("gs://b/test-*",)
+    with pytest.raises(UserError, match="BigQuery table; export it"):
+        parse_service({"AIP_TRAINING_DATA_URI": "bq://project.set.table"})
+
+
+def test_flags_come_before_what_the_service_says(make):
+    service = parse_service(ENVIRONMENT)
+    placed = place(make.config(job_dir=""), Cluster({}), service)
+    assert placed.job_dir == "gs://b/x/checkpoints"
+    assert placed.data.train == ("gs://b/train-*",)
+    said = make.config(job_dir="mine", rows=["a.csv"])
+    assert place(said, Cluster({}), service) == said
+    # A trial whose job_dir is said has a folder in it.
+    assert place(said, Cluster({}, trial="4"), Service()).job_dir == "mine/4"
+    assert place(said, Cluster({}, trial="4"), service).job_dir == "mine/4"
+
+
+def test_one_replica_is_alone_and_two_are_not():
+    def spec(**pools):
+        task = {"type": "workerpool0", "index": 0, "trial": "7"}
+        return {"CLUSTER_SPEC": json.dumps({"cluster": pools, "task": task})}
+
+    alone = parse_cluster(spec(workerpool0=["a:2222"]))
+    assert not alone.has_others and alone.trial == "7"
+    assert parse_cluster(spec(workerpool0=["a:2222"], workerpool3=["b:2222"])).has_others
+
+
+def test_the_served_export_is_the_final_one():
+    exports = {"best": ["b/1", "b/2"], "final": ["f/1"], "latest": []}
+    assert choose_export(exports) == "f/1"
+    assert choose_export({"best": ["b/1", "b/2"], "final": []}) == "b/2"
+    assert choose_export({"best": []}) is None
+
+
+def test_a_model_is_published_flat(tmp_path):
+    for name in ("saved_model.pb", "variables/variables.index"):
+        (tmp_path / "export" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "export" / name).write_text(name)
+    publish(str(tmp_path / "export"), str(tmp_path / "model"), Settings())
+    publish(str(tmp_path / "export"), str(tmp_path / "model"), Settings())
+    assert (tmp_path / "model" / "saved_model.pb").read_text() == "saved_model.pb"
+    assert (tmp_path / "model" / "variables" / "variables.index").exists()
+
+
+def test_a_trial_keeps_its_last_metrics(tmp_path, monkeypatch):
+    from trainer.vertex.trial_metrics import KEPT_LINES, report_trial
+
+    path = tmp_path / "deep" / "output.metrics"
+    monkeypatch.setenv("CLOUD_ML_HP_METRIC_FILE", str(path))
+    report_trial(1, {"auc": 0.5})
+    assert not path.exists()
+    monkeypatch.setenv("CLOUD_ML_TRIAL_ID", "2")
+    for step in range(KEPT_LINES + 5):
+        report_trial(step, {"auc": step / 1000})
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(lines) == KEPT_LINES
+    last = lines[-1]
+    assert last.pop("timestamp") > 1e9
+    assert last == {"trial": "2", "auc": "0.104", "global_step": "104"}

@@ -1,0 +1,1 @@
+"""The processes of a cluster: heartbeats, watchdog, strategies, and the local launcher."""

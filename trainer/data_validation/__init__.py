@@ -1,0 +1,1 @@
+"""Reads data to propose a schema, to check data against one, and to measure drift."""

@@ -1,0 +1,318 @@
+"""python -m trainer.schema check: holds data against a schema and against the training data."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+from trainer import config as config_lib
+from trainer import storage
+from trainer.config.commands import define_storage, open_storage, parse_flags, require
+from trainer.data_validation import drift
+from trainer.errors import UserError
+from trainer.inputs.bad_rows import LISTED, BadRows
+from trainer.inputs.files import find_files
+from trainer.inputs.scan import Sketches, list_names
+from trainer.inputs.tables import read_batches
+from trainer.schema.columns import Column
+from trainer.schema.loading import load_schema
+from trainer.schema.statistics import Statistics, parse_statistics
+from trainer.schema.types import Schema
+
+USAGE = """
+python -m trainer.schema check --schema=FILE --data=FILES [--statistics=JOB_DIR]
+
+Says column by column what does not fit the schema and, compared with the data that the model in
+JOB_DIR was trained on, what has drifted. Exit status 0: fits; 1: something does not (with
+--fail_on_drift also: has drifted); 2: wrong usage.
+"""
+LEGEND = (
+    f"PSI: sum of (p - q) ln(p / q) over bins of the training data (Siddiqi, 2006); up to "
+    f"{drift.SHIFTED} the same, up to {drift.DRIFTED} shifted, above drifted; what one in a "
+    "hundred samples of this size exceeds by chance counts as the same."
+)
+
+
+class Finding(NamedTuple):
+    """One column.
+
+    Attributes:
+        column: its name; "" for rows and files as a whole.
+        verdict: fits, does not fit, shifted or drifted.
+        rows: rows that fit in every column.
+        missing: share of those without a value; None where that means nothing.
+        trained_missing: the same of the training data, if known.
+        psi: distance from the training data, if known.
+        noise: what the distance may be by chance.
+        does_not_fit: what is wrong → number of rows and the first examples.
+        drift: what has changed, a sentence each.
+    """
+
+    column: str
+    verdict: str
+    rows: int
+    missing: Optional[float]
+    trained_missing: Optional[float]
+    psi: Optional[float]
+    noise: Optional[float]
+    does_not_fit: dict[str, dict[str, Any]]
+    drift: list[str]
+
+
+def run_check(argv: list[str]) -> int:
+    """Runs the command; returns the exit status."""
+    values = parse_flags("trainer.schema check", _define, argv, USAGE)
+    if values is None:
+        return 0
+    require(values, "schema", "data")
+    with open_storage(values) as copies:
+        return _run_check(values, copies)
+
+
+def _run_check(values, copies: storage.Copies) -> int:
+    schema = load_schema(values.schema, storage.fetch_data)
+    data = config_lib.load_config(
+        None, {"data.delimiter": values.delimiter, "data.header": values.header}
+    ).data
+    statistics = _load_statistics(values.statistics, copies) if values.statistics else None
+    files = find_files(values.data, values.data_format, "data")
+    findings, rows, bad_rows = check(files, schema, data, statistics, values.serving)
+    if values.format == "json":
+        print(
+            json.dumps(
+                {
+                    "schema": values.schema,
+                    "files": [file.path for file in files],
+                    "rows": rows,
+                    "bad_rows": bad_rows,
+                    "columns": [finding._asdict() for finding in findings],
+                    "legend": LEGEND,
+                },
+                indent=1,
+                allow_nan=False,
+            )
+        )
+    else:
+        print(_describe(findings, rows, bad_rows, len(files), statistics))
+    verdicts = {finding.verdict for finding in findings}
+    failing = {"does not fit", "drifted"} if values.fail_on_drift else {"does not fit"}
+    return 1 if verdicts & failing else 0
+
+
+def _define(values) -> None:
+    from absl import flags
+
+    flags.DEFINE_string("schema", None, "YAML schema", flag_values=values)
+    flags.DEFINE_list("data", [], "files: paths, globs, directories", flag_values=values)
+    flags.DEFINE_string(
+        "statistics", None, "job_dir of a model, to find what has drifted", flag_values=values
+    )
+    flags.DEFINE_boolean("serving", False, "data have no label and no weight", flag_values=values)
+    flags.DEFINE_enum("format", "text", ["text", "json"], "of the report", flag_values=values)
+    flags.DEFINE_boolean("fail_on_drift", False, "drift gives status 1 too", flag_values=values)
+    flags.DEFINE_string("delimiter", ",", "CSV field delimiter", flag_values=values)
+    flags.DEFINE_enum(
+        "header", "auto", ["auto", "yes", "no"], "CSV header line", flag_values=values
+    )
+    flags.DEFINE_enum(
+        "data_format",
+        "auto",
+        ["auto", "csv", "tfrecord", "parquet"],
+        "file format; auto goes by the file's first bytes",
+        flag_values=values,
+    )
+    define_storage(values)
+
+
+def _load_statistics(name: str, copies: storage.Copies) -> Statistics:
+    path = Path(_fetch_statistics(name, copies))
+    path = path / "statistics.json" if path.is_dir() else path
+    try:
+        stored = storage.read_json(path)
+        if stored is None:
+            raise UserError(f"--statistics={name}: no {path}; name the job_dir of a trained model")
+        return parse_statistics(stored)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"--statistics={name}: {path} cannot be read: {error!r:.100}") from error
+
+
+def _fetch_statistics(name: str, copies: storage.Copies) -> str:
+    if not storage.is_remote(name):
+        return name
+    if name.endswith(".json"):
+        return storage.fetch_data(name)
+    return copies.fetch(name, "--statistics", lambda one: one == "statistics.json")
+
+
+def check(
+    files, schema: Schema, data: config_lib.DataConfig, statistics: Optional[Statistics], serving
+) -> tuple[list[Finding], int, int]:
+    """Reads every row of some files.
+
+    Args:
+        files: what to read.
+        schema: what they should be.
+        data: delimiter and header of CSV files.
+        statistics: of the training data, if known.
+        serving: whether label and weight are absent.
+
+    Returns:
+        a finding for rows and files as a whole and for each column; the rows that fit; the rows
+        that do not.
+    """
+    absent = {*schema.label_columns, schema.weight} if serving else set()
+    names = [name for name in list_names(schema) if name not in absent]
+    layouts = [[name for name in schema.columns if name not in absent]]
+    bad, sketches = BadRows(None), Sketches(schema, names)
+    damaged: list[str] = []
+    rows = 0
+    for file in files:
+        try:
+            for batch in read_batches(file, schema, names, data, bad, layouts):
+                sketches.add(batch.columns)
+                rows += batch.columns.num_rows
+        except UserError as error:
+            damaged.append(str(error))
+    whole = _collect_faults(bad, "")
+    if damaged:
+        whole["files"] = {"rows": None, "examples": damaged[:LISTED], "files": len(damaged)}
+    verdict = "does not fit" if whole else "fits"
+    findings = [Finding("", verdict, rows, None, None, None, None, whole, [])]
+    for name in names:
+        findings.append(_check_column(name, schema, rows, sketches, bad, statistics))
+    return findings, rows, bad.count
+
+
+def _collect_faults(bad: BadRows, name: str) -> dict[str, dict[str, Any]]:
+    return {
+        kind: {"rows": rows, "examples": examples}
+        for (column, kind), (rows, examples) in bad.by_column.items()
+        if column == name
+    }
+
+
+def _check_column(name, schema, rows, sketches, bad, statistics) -> Finding:
+    faults, column = _collect_faults(bad, name), schema.columns[name]
+    counts, moments = sketches.counts.get(name), sketches.moments.get(name)
+    missing = counts.missing if counts is not None else moments.missing if moments else None
+    changes, distance, trained = [], None, None
+    if counts is not None:
+        seen = {str(value): number for value, number in counts.list_counts()}
+        trained = statistics.categories.get(name) if statistics else None
+        changes += _find_unseen(seen, column, trained, name in schema.label_columns)
+        distance = drift.compare_categories(seen, trained) if trained else None
+    elif moments is not None and statistics and name in statistics.columns:
+        trained = statistics.columns[name]
+        if not column.is_several_numbers:
+            distance = drift.compare_numbers(sketches.sample.get(name), trained)
+        changes += _find_outside(moments, trained)
+    drifted = any(share >= drift.UNSEEN_SHARE for share, _ in changes)
+    told = [text for _, text in changes]
+    trained_missing = None
+    if trained is not None and missing is not None and statistics.num_rows:
+        trained_missing = trained.missing / statistics.num_rows
+        if drift.has_missing_drifted(missing, rows, trained.missing, statistics.num_rows):
+            drifted = True
+            told.append(
+                f"missing in {_percent(missing / rows)} of the rows, "
+                f"in {_percent(trained_missing)} of the training data"
+            )
+    if distance is not None and distance.verdict != "the same":
+        told.append(f"PSI {distance.psi:.3f}: {distance.verdict}")
+    verdict = "fits"
+    if faults:
+        verdict = "does not fit"
+    elif drifted or (distance is not None and distance.verdict == "drifted"):
+        verdict = "drifted"
+    elif distance is not None and distance.verdict == "shifted":
+        verdict = "shifted"
+    return Finding(
+        name,
+        verdict,
+        rows,
+        None if missing is None or not rows else missing / rows,
+        trained_missing,
+        distance and distance.psi,
+        distance and min(distance.noise, 1e9),
+        faults,
+        told,
+    )
+
+
+def _find_unseen(seen: dict[str, int], column: Column, trained, is_label) -> list:
+    """(share, sentence) of the values that the schema or the training data do not know."""
+    total = sum(seen.values())
+    unseen, where = {}, ""
+    if column.vocabulary is not None and not is_label:
+        known = {str(value) for value in column.vocabulary}
+        unseen = {value: rows for value, rows in seen.items() if value not in known}
+        where = "outside the vocabulary"
+    elif column.identities is not None:
+        unseen = {v: rows for v, rows in seen.items() if not 0 <= int(v) < column.identities}
+        where = f"outside the identities 0 to {column.identities - 1}"
+    elif trained is not None and trained.complete:
+        unseen = {value: rows for value, rows in seen.items() if value not in trained.counts}
+        where = "never seen in training"
+    if not unseen:
+        return []
+    share = sum(unseen.values()) / total
+    examples = ", ".join(repr(value)[:40] for value in list(unseen)[:LISTED])
+    return [(share, f"{_percent(share)} of the values are {where}, such as {examples}")]
+
+
+def _find_outside(moments, trained) -> list:
+    """(0, sentence) where numbers leave the range of the training data."""
+    if not moments.count or not trained.count:
+        return []
+    if moments.low >= trained.min and moments.high <= trained.max:
+        return []
+    return [
+        (
+            0.0,
+            f"from {moments.low:.6g} to {moments.high:.6g}, in training from {trained.min:.6g} to "
+            f"{trained.max:.6g}",
+        )
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share >= 0.001 or not share else f"{100 * share:.2g} %"
+
+
+def _describe(findings, rows, bad_rows, files, statistics) -> str:
+    counted = {
+        verdict: sum(1 for finding in findings[1:] if finding.verdict == verdict)
+        for verdict in ("does not fit", "drifted", "shifted")
+    }
+    words = {"does not fit": "do not fit", "drifted": "have drifted", "shifted": "have shifted"}
+    told = ", ".join(f"{number} {words[verdict]}" for verdict, number in counted.items() if number)
+    lines = [
+        f"{rows:,} rows in {files} file(s) fit, {bad_rows:,} do not; "
+        f"of {len(findings) - 1} columns {told or 'all fit'}",
+        "",
+    ]
+    width = max(len(finding.column) for finding in findings) + 2
+    width = max(width, len("column") + 2)
+    lines.append(f"{'column':<{width}}{'missing':>9}{'trained':>9}{'PSI':>8}  verdict")
+    for finding in findings:
+        if finding.column:
+            lines.append(
+                f"{finding.column:<{width}}{_cell(finding.missing):>9}"
+                f"{_cell(finding.trained_missing):>9}"
+                f"{'' if finding.psi is None else f'{finding.psi:.3f}':>8}  {finding.verdict}"
+            )
+        elif finding.does_not_fit:
+            lines.append(f"{'(rows)':<{width}}{'':>26}  {finding.verdict}")
+        for kind, fault in finding.does_not_fit.items():
+            number = f"{fault['rows']:,} row(s)" if fault["rows"] else f"{fault['files']} file(s)"
+            lines.append(f"    {kind}: {number}")
+            lines += [f"      {example}" for example in fault["examples"]]
+        lines += [f"    {sentence}" for sentence in finding.drift]
+    if statistics is not None:
+        lines += ["", LEGEND]
+    return "\n".join(lines)
+
+
+def _cell(share: Optional[float]) -> str:
+    return "" if share is None else _percent(share)

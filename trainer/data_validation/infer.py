@@ -1,0 +1,207 @@
+"""python -m trainer.schema infer: proposes a commented schema for data that have none."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import yaml
+
+from trainer import config as config_lib
+from trainer import storage
+from trainer.config.commands import define_storage, open_storage, parse_flags, require
+from trainer.data_validation.profile import NO_NUMBER, NO_VALUE, Profile, Table, profile_files
+from trainer.data_validation.propose import MAX_CLASSES, Proposal, flow, propose_column, share
+from trainer.errors import UserError
+from trainer.inputs.files import find_files
+from trainer.schema.types import Schema
+
+USAGE = """
+python -m trainer.schema infer --data=FILES --label=COLUMN [--output=FILE]
+
+Proposes a commented schema for CSV, Parquet or TFRecord files and prints it, or writes it.
+"""
+
+# Different whole numbers in a label up to which they are taken for classes.
+MAX_INT_CLASSES = 20
+
+
+def run_infer(argv: list[str]) -> int:
+    """Runs the command; returns the exit status."""
+    values = parse_flags("trainer.schema infer", _define, argv, USAGE)
+    if values is None:
+        return 0
+    require(values, "data", "label")
+    with open_storage(values) as copies:
+        _infer(values, copies)
+    return 0
+
+
+def _infer(values, copies: storage.Copies) -> None:
+    output = copies.open_output(values.output, "--output", is_file=True) if values.output else None
+    there = output is not None and copies.find_size(output) is not None
+    if there and not values.overwrite:
+        raise UserError(f"--output={output}: is there already; name another, or add --overwrite")
+    files = find_files(values.data, values.format, "data")
+    delimiter = config_lib.DataConfig(delimiter=values.delimiter).delimiter
+    table, sample = profile_files(files, delimiter, values.header, values.columns, values.label)
+    numbers = {name: sample.get(name) for name in table.columns}
+    text = propose(table, numbers, values.label, values.data)
+    if output is None:
+        print(text, end="")
+        return
+    try:
+        storage.write_text(output, text)
+        copies.keep(output)
+    except OSError as error:
+        raise UserError(f"--output={output}: {error.strerror}; choose another") from error
+    more = f" --data.delimiter='{delimiter}'" if delimiter != "," else ""
+    told = (
+        f"{output}: {len(table.columns)} columns of {table.num_rows:,} rows. Now train with it:\n"
+        f"  python -m trainer.task --data.schema_file={output} --job_dir=jobs/first{more} \\\n"
+        f"      --train_data={','.join(values.data)} --eval_data=EVALUATION_FILES"
+    )
+    print(copies.shown(told))
+
+
+def _define(values) -> None:
+    from absl import flags
+
+    flags.DEFINE_list("data", [], "files: paths, globs, directories", flag_values=values)
+    flags.DEFINE_string("label", None, "column to be predicted", flag_values=values)
+    flags.DEFINE_string("output", None, "file to write; unset: print", flag_values=values)
+    flags.DEFINE_boolean("overwrite", False, "replace --output", flag_values=values)
+    flags.DEFINE_string("delimiter", ",", "CSV field delimiter", flag_values=values)
+    flags.DEFINE_enum(
+        "header", "auto", ["auto", "yes", "no"], "CSV header line", flag_values=values
+    )
+    flags.DEFINE_list(
+        "columns", [], "names for a CSV file without a header, a,b,c", flag_values=values
+    )
+    flags.DEFINE_enum(
+        "format",
+        "auto",
+        ["auto", "csv", "tfrecord", "parquet"],
+        "file format; auto goes by the file's first bytes",
+        flag_values=values,
+    )
+    define_storage(values)
+
+
+def propose(
+    table: Table, numbers: dict[str, np.ndarray], label: str, sources: Sequence[str]
+) -> str:
+    """The schema as YAML text.
+
+    Args:
+        table: profiles of the columns.
+        numbers: name → a sample of the column's numbers, float64 [n].
+        label: the column to be predicted.
+        sources: what was read, for the first comment.
+
+    Raises:
+        UserError: there is no such column, or nothing can be predicted of it.
+    """
+    if label not in table.columns:
+        raise UserError(
+            f"--label={label}: no such column{config_lib.nearest(label, table.columns)} "
+            f"(there are {', '.join(list(table.columns)[:30])})"
+        )
+    label_column, label_fields, label_comment = _propose_label(label, table.columns[label])
+    proposals = {
+        name: Proposal(label_column, "the label, see below")
+        if name == label
+        else propose_column(name, profile, numbers[name])
+        for name, profile in table.columns.items()
+    }
+    lines = [
+        f"# Proposed from {table.num_rows:,} rows of {', '.join(sources)}.",
+        "# Every line may be changed; `python -m trainer.schema check` holds data against it.",
+        *_describe_missing(table),
+        "columns:",
+    ]
+    for name, proposal in proposals.items():
+        lines.append(f"  # {proposal.comment}")
+        lines.append(f"  {flow([name])[1:-1]}: {flow(proposal.fields)}")
+    lines += ["", *(f"# {line}" for line in label_comment), f"label: {flow(label_fields)}"]
+    unique = [name for name in proposals if proposals[name].comment.startswith("unique")]
+    if unique:
+        lines += [
+            "",
+            "# Handed on from the input to the predictions:",
+            f"# key: {flow(unique[:1])[1:-1]}",
+        ]
+    text = "\n".join(lines) + "\n"
+    Schema.model_validate(yaml.safe_load(text))
+    return text
+
+
+def _describe_missing(table: Table) -> list[str]:
+    seen: dict[str, int] = {}
+    for profile in table.columns.values():
+        words = NO_VALUE + (NO_NUMBER if profile.is_number else ())
+        for word, rows in profile.no_value.items():
+            if word.strip() in words and rows:
+                seen[word] = seen.get(word, 0) + rows
+    told = ", ".join(f"{flow([word])[1:-1]} {rows:,} times" for word, rows in seen.items())
+    lines = [f"# Text that means no value: {told}."] if told else []
+    return [*lines, f"missing_values: {flow(list(dict.fromkeys(['', *seen])))}"]
+
+
+def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """The label's column, the label, and what is told of them."""
+    if profile.unsupported:
+        raise UserError(f"--label={name}: holds {profile.unsupported}; name a column of values")
+    if not profile.count:
+        raise UserError(f"--label={name}: never has a value; name another column")
+    distinct = profile.distinct.value
+    if distinct == 1:
+        value = profile.list_values(1)[0][0]
+        raise UserError(f"--label={name}: is {value!r:.60} in every row; there is nothing to learn")
+    lines = []
+    if profile.num_missing:
+        lines = [
+            f"{profile.num_missing:,} rows have no label: mend them, or leave them out with "
+            f"--data.max_bad_rows={profile.num_missing}"
+        ]
+    words = [value for value, _ in profile.list_values(MAX_CLASSES + 1)]
+    told = [f"{flow([v])[1:-1]} {share(n, profile)}" for v, n in profile.list_values(5)]
+    if profile.is_number and (distinct > MAX_INT_CLASSES or (distinct > 2 and not profile.is_int)):
+        seen = profile.numbers.to_range()
+        lines.append(
+            f"Regression: a number from {seen.min:.6g} to {seen.max:.6g}, mean {seen.mean:.6g}."
+        )
+        return {"type": "float"}, {"column": name}, lines
+    if distinct > MAX_CLASSES:
+        raise UserError(
+            f"--label={name}: has about {distinct:,} different words, more than the {MAX_CLASSES} "
+            "that can be classes; name another column"
+        )
+    lines.append(f"{'Binary' if distinct == 2 else f'{distinct} classes'}: {', '.join(told)}.")
+    if profile.is_int:
+        column, label = {"type": "int"}, _propose_int_classes(name, words)
+    else:
+        # The commoner first, so that the rarer is the positive one of two.
+        column, label = {"type": "string"}, {"column": name, "vocabulary": list(map(str, words))}
+        if profile.is_number and not profile.is_text:
+            column = {"type": "int"}
+            label["vocabulary"] = [int(word) for word in words if word == int(word)]
+            if len(label["vocabulary"]) < len(words):
+                return {"type": "float"}, {"column": name}, lines + ["Taken as a regression."]
+    positive = _find_positive(label)
+    if distinct == 2:
+        lines.append(f"The positive class is {positive!r}; the second of a vocabulary is.")
+    elif profile.is_int:
+        lines.append("For a regression on these numbers, leave only `column` here.")
+    return column, label, lines
+
+
+def _propose_int_classes(name: str, by_frequency: list) -> dict[str, Any]:
+    ordered = sorted(int(word) for word in by_frequency)
+    if ordered == list(range(len(ordered))):
+        return {"column": name, "num_classes": len(ordered)}
+    vocabulary = ordered if len(ordered) > 2 else [int(word) for word in by_frequency]
+    return {"column": name, "vocabulary": vocabulary}
+
+
+def _find_positive(label: dict[str, Any]) -> Any:
+    return label["vocabulary"][1] if "vocabulary" in label else 1

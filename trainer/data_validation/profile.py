@@ -1,0 +1,322 @@
+"""What a column of data that have no schema yet looks like; gathered in one bounded pass."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from trainer.errors import UserError
+from trainer.inputs.csv_files import open_reader, read_first_fields
+from trainer.inputs.files import DataFile
+from trainer.inputs.streaming_statistics import DistinctCount, Moments, RowSample, ValueCounts
+
+# Text that means "no value" wherever it stands.
+NO_VALUE = ("", "?", "\\N", "#N/A", "N/A", "<NA>", "NULL", "null", "NaN", "nan")
+# Text that does among numbers; among words it may be one (NA is Namibia, None an education).
+NO_NUMBER = ("NA", "n/a", "None", "none", "-", ".")
+# Records of a TFRecord file from which the features and their types are taken.
+FIRST_RECORDS = 1_000
+PARQUET_ROWS = 65_536
+# A float32 holds every whole number up to this; beyond, a number is a name rather than a quantity.
+LARGEST_QUANTITY = 2**53
+
+
+class Table(NamedTuple):
+    """Profiles of all columns of some files.
+
+    Attributes:
+        num_rows: rows read.
+        columns: name → Profile, in file order.
+        header: whether CSV files have a header line; None for other formats.
+    """
+
+    num_rows: int
+    columns: dict[str, "Profile"]
+    header: Optional[bool]
+
+
+class Profile:
+    """One column, while it streams by.
+
+    Attributes:
+        counts: of each value, as text where the file holds text.
+        distinct: how many there are, about.
+        numbers: moments of those values that are numbers.
+        is_int, is_number: whether all values are.
+        no_value: text that means no value → how often it stood there.
+        unsupported: what the column holds if no schema can name it; None if one can.
+        several: of a column of lists, the profile of their single values.
+        words: words in all values together, for telling free text from names.
+    """
+
+    def __init__(self):
+        self.counts = ValueCounts()
+        self.distinct = DistinctCount()
+        self.numbers = Moments()
+        self.is_int = self.is_number = True
+        self.is_text = False
+        self.missing = 0
+        self.no_value: dict[str, int] = {}
+        self.unsupported: Optional[str] = None
+        self.several: Optional[Profile] = None
+        self.words = 0
+
+    @property
+    def num_missing(self) -> int:
+        """Rows without a value; among numbers, text such as NA is none."""
+        return self.missing + self._count_no_number()
+
+    @property
+    def count(self) -> int:
+        """Rows with a value."""
+        return self.counts.count - self._count_no_number()
+
+    def _count_no_number(self) -> int:
+        if not (self.is_text and self.is_number):
+            return 0
+        return sum(rows for word, rows in self.no_value.items() if word.strip() in NO_NUMBER)
+
+    def list_values(self, most: int) -> list[tuple[Any, int]]:
+        """The most frequent values with their rows; text where the file holds text."""
+        skip = NO_NUMBER if self.is_text and self.is_number else ()
+        return [
+            (value, rows)
+            for value, rows in self.counts.list_counts(most + len(skip))
+            if value not in skip
+        ][:most]
+
+    def add(self, column: pa.Array) -> np.ndarray:
+        """Adds a column of text or numbers; returns its numbers, float64 [rows], NaN for none."""
+        rows = len(column)
+        self.missing += column.null_count
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if pa.types.is_floating(column.type):
+            return self._add_numbers(column, pc.is_nan(column).fill_null(False))
+        if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
+            kind = pa.int64()
+            return self._add_numbers(column.cast(kind), None)
+        self.is_text = True
+        text = column.cast(pa.string()).dictionary_encode()
+        # Blanks around a number, or what stands for none, say nothing; those of a text are its own.
+        words = pc.utf8_trim_whitespace(text.dictionary)
+        numbers = self._parse(words, text)
+        known = pc.invert(pc.is_in(words, pa.array(NO_VALUE)))
+        if numbers is not None:
+            text = pa.DictionaryArray.from_arrays(text.indices, words)
+        kept = text.filter(known.take(text.indices).fill_null(False))
+        self.missing += rows - column.null_count - len(kept)
+        kept = kept.dictionary_decode().dictionary_encode()
+        self.counts.add(kept)
+        self.distinct.add(kept.dictionary)
+        if numbers is None:
+            self.words += pc.sum(pc.add(pc.count_substring(kept.dictionary, " "), 1)).as_py() or 0
+            return np.full(rows, np.nan)
+        numbers = np.append(numbers, np.nan)
+        values = numbers[text.indices.fill_null(len(numbers) - 1).to_numpy()]
+        self.numbers.add(pa.array(values, from_pandas=True))
+        return values
+
+    def add_lists(self, column: pa.Array) -> None:
+        """Adds the single values of a column of lists of texts or numbers; any other is left."""
+        if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+            batch = pa.RecordBatch.from_arrays([column.flatten()], names=[""])
+            if _unsupported(batch, "") is None:
+                self.several = self.several or Profile()
+                self.several.add(batch.column(0))
+
+    def _parse(self, words: pa.Array, text: pa.Array) -> Optional[np.ndarray]:
+        """The words of a text, without blanks, as numbers: NaN for those that mean none.
+
+        None once one is no number.
+        """
+        candidates = pc.is_in(words, pa.array(NO_VALUE + NO_NUMBER))
+        if pc.any(candidates).as_py():
+            seen = np.bincount(text.indices.drop_null().to_numpy(), minlength=len(words))
+            for index in np.flatnonzero(np.asarray(candidates)):
+                word = text.dictionary[int(index)].as_py()
+                self.no_value[word] = self.no_value.get(word, 0) + int(seen[index])
+        if not self.is_number:
+            return None
+        bare = pc.if_else(candidates, None, words)
+        if self.is_int:
+            try:
+                whole = bare.cast(pa.int64())
+                # "007" and "0x1F" are names that happen to parse.
+                self.is_int = not pc.any(pc.match_substring_regex(bare, r"^[+-]?0[0-9xX]")).as_py()
+                if not self.is_int:
+                    self.is_number = False
+                    return None
+                return whole.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            except pa.ArrowInvalid:
+                self.is_int = False
+        try:
+            values = bare.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:
+            self.is_number = False
+            return None
+        return np.where(np.isinf(values), np.nan, values)
+
+    def _add_numbers(self, column: pa.Array, nans) -> np.ndarray:
+        if nans is not None:
+            self.missing += pc.sum(nans).as_py() or 0
+            column = pc.if_else(nans, None, column)
+            column = column.cast(pa.float64())
+            self.is_int = False
+        present = column.drop_null()
+        self.counts.add(present)
+        self.distinct.add(present)
+        self.numbers.add(present)
+        return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
+def profile_files(
+    files: Sequence[DataFile],
+    delimiter: str,
+    header: str,
+    columns: Sequence[str],
+    label: str,
+) -> tuple[Table, RowSample]:
+    """Reads every row of some files that have no schema yet.
+
+    Args:
+        files: all of one set.
+        delimiter: of CSV files.
+        header: auto, yes or no.
+        columns: names for CSV files without a header; empty: column_1, column_2, ...
+        label: the label's name, by which a header is recognised.
+
+    Returns:
+        the profiles, and a sample of the rows' numbers.
+
+    Raises:
+        UserError: the files cannot be read, or do not have the same columns.
+    """
+    profiles: dict[str, Profile] = {}
+    sample: Optional[RowSample] = None
+    rows, with_header = 0, None
+    for file in files:
+        if file.format == "csv":
+            names, skip = _name_csv(file, delimiter, header, columns, label)
+            with_header = skip > 0
+            batches = _read_csv(file, names, skip, delimiter)
+        elif file.format == "parquet":
+            batches = _read_parquet(file)
+        else:
+            batches = _read_tfrecord(file)
+        for batch in batches:
+            if sample is None:
+                profiles = {name: Profile() for name in batch.schema.names}
+                sample = RowSample(list(profiles))
+            if set(batch.schema.names) != set(profiles):
+                differ = sorted(set(batch.schema.names) ^ set(profiles))
+                raise UserError(
+                    f"{file.path}: does not have the columns of {files[0].path} "
+                    f"({', '.join(differ[:5])}); give files of one kind"
+                )
+            numbers = {}
+            for name, profile in profiles.items():
+                # A feature may hold one value in the first records and several in later ones.
+                profile.unsupported = profile.unsupported or _unsupported(batch, name)
+                if profile.unsupported:
+                    profile.add_lists(batch.column(name))
+                    numbers[name] = np.full(batch.num_rows, np.nan)
+                else:
+                    numbers[name] = profile.add(batch.column(name))
+            sample.add(pa.RecordBatch.from_pydict(numbers))
+            rows += batch.num_rows
+    if sample is None:
+        raise UserError(f"{files[0].path}: holds no rows; give files with data")
+    return Table(rows, profiles, with_header), sample
+
+
+def _unsupported(batch: pa.RecordBatch, name: str) -> Optional[str]:
+    kind = batch.schema.field(name).type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    plain = (
+        pa.types.is_floating(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_null(kind)
+    )
+    return None if plain else str(kind)
+
+
+def _name_csv(file, delimiter, header, columns, label) -> tuple[list[str], int]:
+    """Names of the columns, and the lines before the first row."""
+    fields, lines = read_first_fields(file, delimiter)
+    fields = [field.strip() for field in fields]
+    has_header = header == "yes" or (
+        header == "auto"
+        and (
+            label in fields or list(columns) == fields or _looks_like_names(file, fields, delimiter)
+        )
+    )
+    if columns and len(columns) != len(fields):
+        raise UserError(
+            f"--columns: {len(columns)} names, and {file.path} has {len(fields)} fields; "
+            f"name each, and check --delimiter (now {delimiter!r})"
+        )
+    names = list(columns)
+    if not names:
+        names = fields if has_header else [f"column_{n + 1}" for n in range(len(fields))]
+    twice = [name for name in names if names.count(name) > 1 or not name]
+    if twice:
+        raise UserError(
+            f"{file.path}: column name {twice[0]!r} is empty or stands there twice; "
+            "name the columns with --columns"
+        )
+    return names, lines if has_header else 0
+
+
+def _looks_like_names(file: DataFile, fields: list[str], delimiter: str) -> bool:
+    """Whether the first row is all words and the second has a number."""
+    if not all(fields) or len(set(fields)) < len(fields) or any(map(_is_number, fields)):
+        return False
+    names = [str(index) for index in range(len(fields))]
+    first = next(_read_csv(file, names, 0, delimiter), None)
+    if first is None or first.num_rows < 2:
+        return False
+    return any(_is_number(first.column(name)[1].as_py() or "") for name in names)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+        return True
+    except ValueError:
+        return False
+
+
+def _read_csv(file, names, skip, delimiter) -> Iterator[pa.RecordBatch]:
+    types = pa.schema([(name, pa.string()) for name in names])
+    try:
+        yield from open_reader(file, names, names, skip, delimiter, types, [], None)
+    except (pa.ArrowException, OSError, EOFError) as error:
+        words = " ".join(str(error).split())
+        raise UserError(
+            f"{file.path}: cannot be read as CSV: {words[:200]}; mend it, or check --delimiter "
+            f"(now {delimiter!r})"
+        ) from error
+
+
+def _read_parquet(file) -> Iterator[pa.RecordBatch]:
+    try:
+        with pa.parquet.ParquetFile(file.path) as parquet:
+            yield from parquet.iter_batches(PARQUET_ROWS)
+    except (pa.ArrowException, OSError) as error:
+        words = " ".join(str(error).split())
+        raise UserError(f"{file.path}: damaged: {words}; write the file again") from error
+
+
+def _read_tfrecord(file) -> Iterator[pa.RecordBatch]:
+    from trainer.inputs.tfrecord_files import iterate_columns
+
+    yield from iterate_columns(file, FIRST_RECORDS)

@@ -1,0 +1,1 @@
+"""The only reader of os.environ: the cluster, services, and variables."""

@@ -1,0 +1,1 @@
+"""Evaluation of checkpoints, during training and by `python -m trainer.evaluate`."""

@@ -1,0 +1,176 @@
+"""Serving receivers and exporters."""
+
+import math
+import shutil
+from pathlib import Path
+from typing import Any, Callable, Optional
+
+from estimator_bridge import estimator, tf
+from trainer import config as config_lib
+from trainer import storage
+from trainer.errors import UserError
+from trainer.features.columns import list_inputs, parse_csv_lines, parse_examples, raw_dtype
+from trainer.job_dir.metrics_log import FALLING, RISING
+from trainer.schema import Schema, Statistics
+
+
+def make_serving_receiver_fn(
+    schema: Schema, statistics: Statistics, receiver: str, delimiter: str
+) -> Callable:
+    """Makes the serving_input_receiver_fn of an export that takes any of three inputs.
+
+    tf.Example strings, raw tensors (what a JSON request holds) and CSV lines meet in one graph:
+    each has placeholders that are empty unless fed, and the rows of all three are joined. The
+    signature of each input feeds its own.
+
+    Args:
+        schema: the raw features.
+        statistics: of the training data, for defaults.
+        receiver: example, json or csv: the input of the default signature; the other two become
+            the signatures "<receiver>:<output>".
+        delimiter: of CSV lines.
+    """
+
+    def serving_input_receiver_fn():
+        examples = _empty_strings("examples")
+        lines = _empty_strings("csv_lines")
+        raw = {
+            name: tf.compat.v1.placeholder_with_default(
+                tf.zeros([0], raw_dtype(schema.columns[name])), [None], name=f"raw_{index}"
+            )
+            for index, name in enumerate(list_inputs(schema))
+        }
+        parts = [
+            parse_examples(examples, schema, statistics),
+            parse_csv_lines(lines, schema, statistics, delimiter),
+            raw,
+        ]
+        features = {name: tf.concat([part[name] for part in parts], axis=0) for name in raw}
+        inputs = {"example": {"examples": examples}, "csv": {"csv": lines}, "json": raw}
+        return estimator.export.ServingInputReceiver(
+            features,
+            inputs[receiver],
+            {name: tensors for name, tensors in inputs.items() if name != receiver},
+        )
+
+    return serving_input_receiver_fn
+
+
+def _empty_strings(name: str):
+    return tf.compat.v1.placeholder_with_default(tf.zeros([0], tf.string), [None], name=name)
+
+
+def choose_direction(metric: str, mode: str) -> str:
+    """min or max: which way a metric gets better.
+
+    Raises:
+        UserError: mode is auto and the metric is not one whose direction is known.
+    """
+    if mode != "auto":
+        return mode
+    # Of several heads, each metric has the name of its head behind it.
+    kind = metric.partition("/")[0]
+    if kind in FALLING:
+        return "min"
+    if kind in RISING or kind.startswith(("precision_at", "recall_at")):
+        return "max"
+    raise UserError(
+        f"export.best_metric: {metric!r}: is a lower or a higher value better? "
+        "set --export.best_mode=min or max"
+    )
+
+
+class BestExporter(estimator.Exporter):
+    """Exports whenever a metric is better than ever before; remembers across restarts.
+
+    What is best is kept in best.json beside the exports, written atomically.
+    """
+
+    def __init__(
+        self,
+        receiver_fn: Callable,
+        metric: str,
+        direction: str,
+        keep: int,
+        assets: Optional[dict[str, str]] = None,
+    ):
+        self._receiver_fn = receiver_fn
+        self._assets = assets
+        self._metric = metric
+        self._better = (
+            (lambda new, old: new < old) if direction == "min" else (lambda new, old: new > old)
+        )
+        self._keep = keep
+
+    @property
+    def name(self) -> str:
+        """Directory under export/."""
+        return "best"
+
+    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+        """Exports if eval_result is the best so far; returns the export's path or None.
+
+        A metric that is not a finite number is never the best.
+        """
+        if self._metric not in eval_result:
+            raise UserError(
+                f"export.best_metric: no metric {self._metric!r}"
+                f"{config_lib.nearest(self._metric, eval_result)} "
+                f"(there are {', '.join(sorted(eval_result))})"
+            )
+        value = float(eval_result[self._metric])
+        if not math.isfinite(value):
+            return None
+        state = Path(export_path) / "best.json"
+        best = storage.read_json(state)
+        comparable = best is not None and best["metric"] == self._metric
+        if comparable and not self._better(value, best["value"]):
+            return None
+        exported = estimator.export_saved_model(
+            export_path,
+            self._receiver_fn,
+            assets_extra=self._assets,
+            checkpoint_path=checkpoint_path,
+        )
+        step = int(eval_result["global_step"])
+        storage.write_json(state, {"metric": self._metric, "value": value, "step": step})
+        for old in list_exports(export_path)[: -self._keep]:
+            shutil.rmtree(old)
+        return exported
+
+
+def list_exports(folder: str) -> list[str]:
+    """Finished exports in an exporter's folder, oldest first."""
+    path = Path(folder)
+    if not path.is_dir():
+        return []
+    # Estimator writes into temp-<time stamp> and renames when done.
+    stamps = sorted(
+        (child for child in path.iterdir() if child.name.isdigit()), key=lambda c: int(c.name)
+    )
+    return [str(child) for child in stamps]
+
+
+def build_exporters(
+    export: config_lib.ExportConfig,
+    receiver_fn: Callable,
+    metric: str,
+    direction: str,
+    assets: Optional[dict[str, str]] = None,
+) -> list[Any]:
+    """The exporters that the configuration names.
+
+    Args:
+        export: which, and how many exports they keep.
+        receiver_fn: the serving_input_receiver_fn.
+        metric, direction: by which best chooses.
+        assets: name in the exports' assets.extra → file that is copied there.
+    """
+    makers = {
+        "latest": lambda: estimator.LatestExporter(
+            "latest", receiver_fn, assets_extra=assets, exports_to_keep=export.keep
+        ),
+        "best": lambda: BestExporter(receiver_fn, metric, direction, export.keep, assets),
+        "final": lambda: estimator.FinalExporter("final", receiver_fn, assets_extra=assets),
+    }
+    return [makers[name]() for name in dict.fromkeys(export.exporters)]

@@ -1,0 +1,213 @@
+"""What a model reads of a row once it is encoded: a few ids and a few numbers.
+
+The ids and numbers are exactly those that the feature columns of trainer.features.columns
+compute, so that they can be computed ahead of training, once, and kept.
+"""
+
+from collections import Counter
+from typing import Any, NamedTuple, Optional
+
+from estimator_bridge import tf
+from trainer.features.columns import DATE_IDS, YEAR_BOUNDARIES, make_normalizer, name_feature
+from trainer.schema import Column, Schema, Statistics
+
+IDS, NUMBERS = "ids", "numbers"
+# What a row without a value has in the place of an id.
+NO_VALUE = -1
+
+
+class Field(NamedTuple):
+    """A categorical input of one value a row.
+
+    Attributes:
+        name: that of its feature column: "city", "age_bucketized", "born_month", "age_X_city".
+        columns: names of the raw columns that it is made of; of a cross in the cross' order.
+        kind: vocabulary, hash, identity, bucketized, date or cross.
+        size: ids are from 0 to this.
+        part: of a date: year, month, day, weekday or hour.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    kind: str
+    size: int
+    part: Optional[str] = None
+
+
+class Encoding(NamedTuple):
+    """How the rows of a schema are encoded.
+
+    Attributes:
+        fields: what each column of the ids is, each input of the wide and the deep part once.
+        numbers: raw column of each column of the numbers, which are normalised.
+        schema, statistics: what they follow from.
+    """
+
+    fields: tuple[Field, ...]
+    numbers: tuple[str, ...]
+    schema: Schema
+    statistics: Statistics
+
+    def can_encode(self, features: dict[str, Any]) -> bool:
+        """Whether features, name → anything, are what `encode` takes."""
+        wanted = [features.get(name) for name in self._list_features()]
+        return all(
+            isinstance(each, tf.Tensor)
+            and each.shape.rank in (1, 2)
+            and each.shape[1:] in ([], [1])
+            for each in wanted
+        )
+
+    def _list_features(self) -> list[str]:
+        inputs = [name for field in self.fields for name in _list_inputs(field)]
+        return list(dict.fromkeys([*self.numbers, *inputs]))
+
+    def encode(self, features: dict[str, Any]) -> dict[str, Any]:
+        """Encodes raw rows within the graph.
+
+        Args:
+            features: name → tensor [batch] or [batch, 1]; dates taken apart, as
+                trainer.features.parts.take_apart does.
+
+        Returns:
+            "ids": int32 [batch, len(fields)], -1 where the feature columns would see no value;
+            "numbers": float32 [batch, len(numbers)].
+        """
+        raw = {name: tf.reshape(features[name], [-1]) for name in self._list_features()}
+        num_rows = tf.shape(next(iter(raw.values())))[0]
+        ids = [tf.cast(self._encode(field, raw), tf.int32) for field in self.fields]
+        numbers = [self._normalize(name, raw[name]) for name in self.numbers]
+        return {
+            IDS: tf.stack(ids, axis=1) if ids else tf.zeros([num_rows, 0], tf.int32),
+            NUMBERS: tf.stack(numbers, axis=1) if numbers else tf.zeros([num_rows, 0]),
+        }
+
+    def _normalize(self, name: str, values: Any):
+        normalizer = make_normalizer(self.schema.columns[name], name, self.statistics)
+        return tf.cast(values if normalizer is None else normalizer(values), tf.float32)
+
+    def _encode(self, field: Field, raw: dict[str, Any]):
+        if field.kind == "cross":
+            return self._cross(field, raw)
+        (name,) = _list_inputs(field)
+        if field.kind == "date":
+            return _bucketize(raw[name], YEAR_BOUNDARIES) if field.part == "year" else raw[name]
+        column = self.schema.columns[name]
+        if field.kind == "bucketized":
+            return _bucketize(raw[name], column.buckets)
+        return _look_up(raw[name], column)
+
+    def _cross(self, field: Field, raw: dict[str, Any]):
+        parts = []
+        for name in field.columns:
+            column = self.schema.columns[name]
+            if column.is_categorical:
+                parts.append(raw[name][:, None])
+            else:
+                # TensorFlow hashes sparse parts before dense ones, and buckets are sparse to it.
+                buckets = tf.cast(_bucketize(raw[name], column.buckets), tf.int64)
+                rows = tf.range(tf.shape(buckets, tf.int64)[0])
+                where = tf.stack([rows, tf.zeros_like(rows)], axis=1)
+                shape = tf.stack([tf.shape(buckets, tf.int64)[0], 1])
+                parts.append(tf.SparseTensor(where, buckets, shape))
+        return tf.sparse.cross_hashed(parts, field.size).values
+
+
+def build_encoding(schema: Schema, statistics: Statistics) -> Encoding:
+    """Builds the encoding of a schema that is covered.
+
+    Args:
+        schema: columns and crosses, vocabularies read; `uncovered` says None of it.
+        statistics: of the training data, for normalisation.
+    """
+    fields: list[Field] = []
+    numbers: list[str] = []
+    for name in schema.features:
+        column = schema.columns[name]
+        if not column.use:
+            continue
+        if column.is_categorical:
+            fields.append(Field(name_feature(name), (name,), _kind(column), column.size))
+        elif column.date:
+            for part in column.date:
+                end = "_bucketized" if part == "year" else ""
+                key = f"{name_feature(f'{name}_{part}')}{end}"
+                fields.append(Field(key, (name,), "date", DATE_IDS[part], part))
+        else:
+            if "wide" in column.use and column.buckets:
+                size = len(column.buckets) + 1
+                key = f"{name_feature(name)}_bucketized"
+                fields.append(Field(key, (name,), "bucketized", size))
+            if "deep" in column.use or not column.buckets:
+                numbers.append(name)
+    for cross in schema.crosses:
+        fields.append(Field(_name_cross(cross, schema), cross.columns, "cross", cross.hash_buckets))
+    return Encoding(tuple(fields), tuple(numbers), schema, statistics)
+
+
+def uncovered(schema: Schema) -> Optional[str]:
+    """Why rows of a schema cannot be encoded as one id a field; None where they can."""
+    for name in schema.used_features:
+        column = schema.columns[name]
+        for kind, there in (
+            ("a text", column.text),
+            ("an image", column.image),
+            ("of several values a row", column.separator),
+        ):
+            if there is not None:
+                return f"column {name} is {kind}"
+    names = [_name_cross(cross, schema) for cross in schema.crosses]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    return f"cross {twice[0]} is there twice" if twice else None
+
+
+def _kind(column: Column) -> str:
+    if column.vocabulary is not None:
+        return "vocabulary"
+    return "identity" if column.identities else "hash"
+
+
+def _name_cross(cross, schema: Schema) -> str:
+    parts = [
+        name_feature(name) + ("" if schema.columns[name].is_categorical else "_bucketized")
+        for name in cross.columns
+    ]
+    return "_X_".join(sorted(parts))
+
+
+def _list_inputs(field: Field) -> tuple[str, ...]:
+    """The features that a field is made of, once dates have been taken apart."""
+    return (f"{field.columns[0]}_{field.part}",) if field.part else field.columns
+
+
+def _bucketize(values, boundaries):
+    return tf.raw_ops.Bucketize(
+        input=tf.cast(values, tf.float32), boundaries=[float(each) for each in boundaries]
+    )
+
+
+def _look_up(values, column: Column):
+    """Categories [batch] to ids; what feature columns drop, "" and -1, to NO_VALUE."""
+    dropped = tf.equal(values, "" if column.type == "string" else -1)
+    if column.type == "int":
+        values = tf.cast(values, tf.int64)
+    if column.vocabulary is not None:
+        ids = _look_up_words(values, column)
+    elif column.identities:
+        known = tf.logical_and(values >= 0, values < column.identities)
+        ids = tf.where(known, values, tf.zeros_like(values))
+    else:
+        texts = values if column.type == "string" else tf.strings.as_string(values)
+        ids = tf.strings.to_hash_bucket_fast(texts, column.hash_buckets)
+    return tf.where(dropped, tf.fill(tf.shape(ids), tf.constant(NO_VALUE, ids.dtype)), ids)
+
+
+def _look_up_words(values, column: Column):
+    kind = tf.string if column.type == "string" else tf.int64
+    words = tf.constant(list(column.vocabulary), kind)
+    filled = tf.lookup.KeyValueTensorInitializer(
+        words, tf.range(len(column.vocabulary), dtype=tf.int64)
+    )
+    if column.oov_buckets:
+        return tf.lookup.StaticVocabularyTable(filled, column.oov_buckets).lookup(values)
+    return tf.lookup.StaticHashTable(filled, NO_VALUE).lookup(values)

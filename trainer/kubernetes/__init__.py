@@ -1,0 +1,1 @@
+"""`python -m trainer.kubernetes`: manifests of a cluster."""

@@ -1,0 +1,1 @@
+"""Metric names and directions, baselines, and metrics by slice."""

@@ -1,0 +1,1 @@
+"""The fused engine: canned models with few operations a step."""

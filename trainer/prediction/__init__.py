@@ -1,0 +1,1 @@
+"""Predictions of an export, for single rows and for files."""

@@ -1,0 +1,1 @@
+"""What each process of a cluster does: chief, worker, parameter server, evaluator."""

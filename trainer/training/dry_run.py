@@ -1,0 +1,75 @@
+"""--dry_run: everything that can go wrong in the night is tried now, in seconds."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from estimator_bridge import tf
+from trainer import config as config_lib
+from trainer.console import Console
+from trainer.errors import UserError
+from trainer.job_dir import compatibility
+from trainer.schema import Schema
+from trainer.signals import SignalWatch
+from trainer.storage import disk
+from trainer.training import job as job_lib
+from trainer.training import run
+
+# Checkpoints written at the same time as the oldest kept one is still there, and exports.
+SPARE_CHECKPOINTS = 3
+
+
+def rehearse(
+    config: config_lib.Config, schema: Schema, console: Console, watch: SignalWatch
+) -> None:
+    """Checks data, model, job_dir and disk; trains, evaluates and exports one step elsewhere.
+
+    Raises:
+        UserError: the job would fail.
+    """
+    console.say("dry run: nothing is written to job_dir")
+    disk.check_writable(config.job_dir, make=False)
+    with tempfile.TemporaryDirectory(prefix="dry-run-") as folder:
+        prepared = job_lib.prepare(config, schema, console)
+        one_step = config.model_copy(
+            update={
+                "job_dir": folder,
+                "train": config.train.model_copy(update={"max_steps": 1, "epochs": None}),
+                "eval": config.eval.model_copy(update={"steps": 1}),
+            }
+        )
+        result = run.train_and_evaluate(
+            prepared._replace(config=one_step, max_steps=1), console, watch
+        )
+        _check_fits(config.job_dir, result.checkpoints[-1])
+        size = sum(path.stat().st_size for path in Path(folder).glob("model.ckpt-*"))
+        _check_space(config, size)
+    console.say(
+        f"dry run: all is well; the job would train {prepared.max_steps:,} steps "
+        f"and write checkpoints of {size / 2**20:.1f} MiB"
+    )
+
+
+def _check_fits(job_dir: str, rehearsed: str) -> None:
+    """Holds the variables of job_dir's checkpoint against those of the model just built."""
+    checkpoint = compatibility.latest_checkpoint(job_dir)
+    if checkpoint is None:
+        return
+    stored = dict(tf.train.list_variables(checkpoint))
+    for name, shape in tf.train.list_variables(rehearsed):
+        if stored.get(name) != shape:
+            raise UserError(
+                f"job_dir {job_dir}: {Path(checkpoint).name} has "
+                f"{name} {stored.get(name, 'not at all')} and the model wants {shape}; "
+                "use another --job_dir, or the settings it was trained with"
+            )
+
+
+def _check_space(config: config_lib.Config, size: int) -> None:
+    kept = (config.run.keep_checkpoint_max or SPARE_CHECKPOINTS) + SPARE_CHECKPOINTS
+    free = shutil.disk_usage(disk.find_existing(config.job_dir)).free
+    if free < kept * size:
+        raise UserError(
+            f"job_dir {config.job_dir}: {free / 2**20:,.0f} MiB free and {kept} checkpoints of "
+            f"{size / 2**20:,.0f} MiB to come; free some disk, or lower run.keep_checkpoint_max"
+        )

@@ -1,0 +1,284 @@
+"""What is known of a job once its data have been looked at."""
+
+import time
+from collections.abc import Sequence
+from typing import Callable, NamedTuple, Optional
+
+import numpy as np
+
+from trainer import config as config_lib
+from trainer.cluster.strategies import check_strategy, count_batches
+from trainer.console import Console
+from trainer.environment.cluster_spec import ALONE, Cluster, find_cache_home
+from trainer.errors import UserError
+from trainer.export import exporters
+from trainer.export.checker import Checker
+from trainer.features.encoding import build_encoding
+from trainer.features.numpy_encoder import Encoder
+from trainer.inputs.cache import CacheFolder
+from trainer.inputs.dataset import RowSource
+from trainer.inputs.encoded import EncodedRows
+from trainer.inputs.files import DataFile, find_files
+from trainer.inputs.scan import Scan, list_names
+from trainer.inputs.scan_cache import scan_or_recall
+from trainer.inputs.weighted_counts import Tally
+from trainer.job_dir import compatibility
+from trainer.metrics import baselines
+from trainer.models.metrics import list_metrics
+from trainer.phase_timer import Times
+from trainer.schema import Label, Schema, Statistics, resolve_defaults
+
+
+class Job(NamedTuple):
+    """Everything that training needs to be told.
+
+    Attributes:
+        config: resolved configuration.
+        schema: resolved schema.
+        train_files, eval_files: what is read.
+        train_scan, eval_scan: what a pass over them found.
+        statistics: the training data's, as first computed for this job_dir.
+        max_steps: global step to stop at.
+        best_metric, direction: by which the best evaluation is chosen; min or max.
+        times: where the time of this process goes.
+        checker: will check the exports at the end.
+        cache: what is kept of the data for later epochs and runs; None: nothing.
+    """
+
+    config: config_lib.Config
+    schema: Schema
+    train_files: list[DataFile]
+    eval_files: list[DataFile]
+    train_scan: Scan
+    eval_scan: Scan
+    statistics: Statistics
+    max_steps: int
+    best_metric: str
+    direction: str
+    times: Times
+    checker: Checker
+    cache: Optional[CacheFolder]
+
+
+def prepare(
+    config: config_lib.Config,
+    schema: Schema,
+    console: Console,
+    cluster: Cluster = ALONE,
+    times: Optional[Times] = None,
+    checker: Optional[Checker] = None,
+) -> Job:
+    """Looks at the data and turns epochs into steps.
+
+    Args:
+        config, schema: resolved.
+        console: shows progress.
+        cluster: who trains together.
+        times: where the time of this process goes; unset: it begins now.
+        checker: will check the exports at the end; unset: nobody does.
+
+    Raises:
+        UserError: data or options are wrong.
+    """
+    check_strategy(config.cluster, cluster)
+    train_files = find_files(config.data.train, config.data.format, "data.train")
+    eval_files = find_files(config.data.eval, config.data.format, "data.eval")
+    _check_baseline_column(config.eval.baseline_column, schema)
+    metric = config.export.best_metric or "loss"
+    _check_metric("export.best_metric", metric, config, schema)
+    _check_metric("stop.metric", config.stop.metric or metric, config, schema)
+    direction = exporters.choose_direction(metric, config.export.best_mode)
+    started = time.monotonic()
+    cache = _build_cache(config.data, console.say)
+    train_scan, train_known = scan_or_recall(train_files, schema, config.data, console.say, cache)
+    if train_scan.absent:
+        raise UserError(
+            f"data.train: no record has a value for column {train_scan.absent[0]!r}; "
+            "mend its name in the schema, or leave it out with use: []"
+        )
+    eval_scan, eval_known = scan_or_recall(eval_files, schema, config.data, console.say, cache)
+    known = " before; unchanged since" if train_known and eval_known else ""
+    checked = known or f" in {time.monotonic() - started:.1f} s"
+    console.say(
+        f"data: {train_scan.statistics.num_rows:,} training rows in {len(train_files)} file(s), "
+        f"{eval_scan.statistics.num_rows:,} evaluation rows in {len(eval_files)} file(s), "
+        f"checked{checked}"
+    )
+    batches = count_batches(config.cluster, cluster)
+    if cluster.num_trainers > 1 and len(train_files) < cluster.num_trainers:
+        console.say(
+            f"warning: {len(train_files)} training file(s) for {cluster.num_trainers} processes: "
+            "each reads them all and takes its share of the rows; more files would read faster"
+        )
+    return Job(
+        config,
+        schema,
+        train_files,
+        eval_files,
+        train_scan,
+        eval_scan,
+        compatibility.load_statistics(config.job_dir) or train_scan.statistics,
+        _count_steps(config.train, train_scan.statistics.num_rows, batches, console),
+        metric,
+        direction,
+        times or Times(),
+        checker or Checker(is_on=False),
+        cache,
+    )
+
+
+def _check_metric(option: str, metric: str, config: config_lib.Config, schema: Schema) -> None:
+    """Refuses a metric that no evaluation will have; of a user's own code nothing is known."""
+    if config.model.type not in config_lib.MODEL_TYPES or config.eval.metric_fn:
+        return
+    known = list_metrics(schema, config.eval.threshold)
+    if metric not in known:
+        raise UserError(
+            f"{option}: no metric {metric!r}{config_lib.nearest(metric, known)} "
+            f"(a {schema.task} model has {', '.join(known)})"
+        )
+
+
+def _count_steps(
+    train: config_lib.TrainConfig, num_rows: int, batches: int, console: Console
+) -> int:
+    together = f" x {batches} replicas" if batches > 1 else ""
+    if train.max_steps is not None:
+        epochs = train.count_rows(train.max_steps) * batches / num_rows
+        console.say(
+            f"length: {train.max_steps:,} steps of {_name_sizes(train, train.max_steps)} rows"
+            f"{together} = {epochs:.2f} epochs"
+        )
+        return train.max_steps
+    epochs = train.epochs or 1
+    steps = train.count_steps(num_rows * epochs / batches)
+    console.say(
+        f"length: {epochs:g} epoch(s) x {num_rows:,} rows / {_name_sizes(train, steps)} rows"
+        f"{together} a step = {steps:,} steps"
+    )
+    return steps
+
+
+def _name_sizes(train: config_lib.TrainConfig, steps: int) -> str:
+    """The batch sizes that the first `steps` steps have."""
+    grown = zip(train.batch_growth_steps, train.batch_growth_sizes)
+    sizes = [train.batch_size, *(size for start, size in grown if start < steps)]
+    return " then ".join(map(str, dict.fromkeys(sizes)))
+
+
+def build_source(
+    job: Job, training: bool, cluster: Cluster = ALONE, names: Optional[Sequence[str]] = None
+) -> RowSource:
+    """The training rows, or the evaluation rows; of a cluster's training rows a process's share.
+
+    Files are dealt out where there are enough of them, else rows. `names` are the columns that are
+    looked at; unset: all of them.
+    """
+    scan = job.train_scan if training else job.eval_scan
+    files = job.train_files if training else job.eval_files
+    number, count = cluster.trainer_id, cluster.num_trainers if training else 1
+    shard = (0, 1)
+    if count > 1:
+        if len(files) >= count:
+            files = files[number::count]
+        else:
+            shard = (number, count)
+    num_rows = sum(scan.rows[file.path] for file in files)
+    return RowSource(
+        files,
+        job.schema,
+        job.config.data,
+        resolve_defaults(job.schema, job.statistics),
+        # The first shards have a row more than the last where the rows do not come out even.
+        -(-num_rows // shard[1]),
+        names,
+        shard=shard,
+    )
+
+
+def encode_sources(job: Job, sources: Sequence[RowSource]) -> list[EncodedRows]:
+    """Sources of a job as encoded rows, for a schema that trainer.features.encoding covers.
+
+    Args:
+        job: configuration, schema and statistics.
+        sources: of build_source.
+    """
+    encoder = Encoder(build_encoding(job.schema, job.statistics))
+    return [EncodedRows(source, job.schema, encoder, job.cache) for source in sources]
+
+
+def _build_cache(data: config_lib.DataConfig, say: Callable[[str], None]) -> Optional[CacheFolder]:
+    if data.cache == "off":
+        return None
+    path = find_cache_home() / "estimator_trainer" if data.cache == "auto" else data.cache
+    return CacheFolder(str(path), data.cache_max_gb * 1e9, say)
+
+
+def _check_baseline_column(name, schema: Schema) -> None:
+    if name is None:
+        return
+    known = [each for each in list_names(schema) if schema.columns[each].raw_type != "string"]
+    if name not in known or name == schema.label.column:
+        raise UserError(
+            f"eval.baseline_column: {name!r} is no numeric column in use"
+            f"{config_lib.nearest(name, known)}"
+        )
+
+
+def measure_baselines(job: Job) -> dict[str, dict[str, float]]:
+    """Metrics, on the evaluation data, of what the model has to beat: name → metric → value.
+
+    Of several labels at once there are none.
+    """
+    if job.schema.task not in baselines.TASKS:
+        return {}
+    return baselines.measure_baselines(
+        job.schema.task,
+        _read_baseline_rows(job, training=True),
+        _read_baseline_rows(job, training=False),
+        job.config.eval.baseline_column,
+    )
+
+
+def _read_baseline_rows(job: Job, training: bool) -> baselines.Rows:
+    """What the baselines look at; rows that are alike are one, with the sum of their weights."""
+    schema, label = job.schema, job.schema.label
+    column = job.config.eval.baseline_column
+    if column is None and schema.weight is None:
+        counted = _recall_labels(job.train_scan if training else job.eval_scan, label)
+        if counted is not None:
+            return counted
+    names = [name for name in (label.column, column, schema.weight) if name]
+    # Whether a row is left out may be for any column's sake.
+    read = None if job.config.data.max_bad_rows else list(dict.fromkeys(names))
+    tally = Tally()
+    for chunk, words in build_source(job, training, names=read).read_split(names=names):
+        labels = chunk[label.column]
+        if label.vocabulary is not None:
+            seen = words.get(label.column)
+            values = np.unique(labels) if seen is None else seen
+            ids = {_as_read(value): number for number, value in enumerate(label.vocabulary)}
+            # The words of a chunk end with what stands for a missing one.
+            numbers = np.array([ids.get(value, -1) for value in values.tolist()])
+            labels = numbers[labels if seen is not None else np.searchsorted(values, labels)]
+        ones = np.ones(len(labels))
+        weights = chunk[schema.weight].astype(np.float64) if schema.weight else ones
+        tally.add(labels, chunk[column] if column else ones, weights)
+    labels, values, weights = tally.get()
+    return baselines.Rows(labels, values if column else None, weights)
+
+
+def _recall_labels(scan: Scan, label: Label) -> Optional[baselines.Rows]:
+    """The classes that a scan has counted; None where it has not counted every row's."""
+    known = scan.statistics.categories.get(label.column)
+    if known is None or not known.complete:
+        return None
+    counts = np.array([known.counts.get(str(value), 0) for value in label.classes])
+    if counts.sum() != scan.statistics.num_rows:
+        return None
+    (present,) = counts.nonzero()
+    return baselines.Rows(present, None, counts[present])
+
+
+def _as_read(value):
+    return value.encode() if isinstance(value, str) else value
