@@ -1,8 +1,8 @@
 """The architecture held against the code, read with `ast`: nothing of it is imported.
 
-A room of `trainer` is a module, or a package with all its modules. What many build on has a row:
-the rooms of ours that it may import, and no others. A room without a row is above all those, and
-may import any but the entrances.
+A room is a top-level module or package of `trainer` or `estimator_bridge`, with all its modules.
+The tables list the rooms from the top down, each with the rooms that it may import; imports inside
+functions count.
 """
 
 import ast
@@ -14,49 +14,72 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("trainer", "estimator_bridge")
 BRIDGE = "estimator_bridge"
 
-MAY_IMPORT = {
-    "errors": set(),
-    "config": {"errors"},
-    "cluster": {"errors"},
-    "schema": {"errors", "config"},
-    "flags": {"errors", "config"},
-    "commands": {"errors", "config", "storage"},
-    "console": set(),
-    "signals": set(),
-    "demo": {"errors", BRIDGE},
-    "storage": {"errors", "cluster", BRIDGE},
-    "ledger": {"errors", "storage"},
-    "baselines": {"config", "schema", "ledger"},
-    "inputs": {"errors", "config", "schema", "storage", "encoding", "several", BRIDGE},
-    "shared_table": {BRIDGE},
-    "several": {BRIDGE},
-    "features": {"errors", "config", "schema", "shared_table", "several", BRIDGE},
-    "encoding": {"errors", "config", "schema", "features", BRIDGE},
-    "models": {"errors", "config", "schema", "features", "encoding", "storage", "several", BRIDGE},
-    "export": {"errors", "config", "schema", "features", "storage", "ledger", BRIDGE},
-    "tuning": {"cluster"},
-    "hooks": {"errors", "config", "console", "cluster", "ledger", "tuning", BRIDGE},
-    "stopping": {"errors", "config", "signals", "cluster", BRIDGE},
-    "report": {"errors", "config", "storage", "ledger", "baselines"},
+# Room -> the rooms of `trainer` that it may import. A room is listed above those that it imports.
+TRAINER = {
+    # Entry points; nothing imports them.
+    "task": "vertex roles training export reporting models job_dir cluster config schema storage "
+    "environment phase_timer console signals errors",
+    "launch": "cluster",
+    "predict": "prediction",
+    "evaluate": "evaluation",
+    "schema.__main__": "data_validation config errors",
+    "kubernetes": "cluster config storage environment errors",
+    # What trains.
+    "roles": "training job_dir cluster config environment console signals errors",
+    "training": "vertex evaluation export reporting metrics models inputs job_dir features cluster "
+    "config schema storage environment phase_timer console signals errors",
+    "evaluation": "export reporting metrics models inputs job_dir cluster config schema storage "
+    "phase_timer console errors",
+    "prediction": "export inputs job_dir features config schema storage console errors",
+    "export": "inputs job_dir features config schema storage errors",
+    "reporting": "metrics job_dir config storage",
+    "metrics": "inputs job_dir config schema errors",
+    "data_validation": "inputs config schema storage errors",
+    # What a model is made of.
+    "models": "features config schema storage errors",
+    "inputs": "features config schema storage errors",
+    "features": "schema storage errors",
+    "job_dir": "cluster config schema storage errors",
+    "vertex": "cluster config storage environment errors",
+    "cluster": "config storage environment console signals errors",
+    # What everything rests on.
+    "schema": "config errors",
+    "config": "storage errors",
+    "storage": "job_layout environment errors",
+    "environment": "errors",
+    "demo": "errors",
+    "phase_timer": "",
+    "job_layout": "",
+    "console": "",
+    "signals": "",
+    "errors": "",
 }
-# Programs that live in the package they serve, above the readers.
-PROGRAMS = {
-    f"schema.{name}" for name in ("__main__", "check", "drift", "infer", "profile", "propose")
+# The same of `estimator_bridge`; "" is its __init__.
+BRIDGE_ROOMS = {
+    "__main__": "cli",
+    "cli": "errors",
+    "doctor": "shims tf1 versions",
+    "probe": "",
+    "probe_1x": "",
+    "audit": "shims tf1 tf1.contrib errors",
+    "convert": "errors logs",
+    "process": "tf1 shims errors",
+    "tf1": "process tf1.contrib errors",
+    "tf1.contrib": "tf1 errors",
+    "shims": "process errors",
+    "logs": "process",
+    "processor": "",
+    "versions": "",
+    "errors": "",
 }
-# They tie everything together; nothing imports them.
-ENTRANCES = {"task", "launch"}
-# Rooms that load without TensorFlow, so that what is wrong with them is told at once.
-PLAIN = ("baselines", "config", "console", "errors", "flags", "report", "schema")
+# Entry points: nothing imports them.
+ENTRY_POINTS = {"task", "launch", "predict", "evaluate", "schema.__main__", "kubernetes"}
+# Rooms that load without TensorFlow, so that what is wrong with them is reported at once.
+PLAIN = ("config", "console", "data_validation", "environment", "errors", "metrics.baselines")
+PLAIN += ("reporting.summary", "schema")
 MAX_LINES = 400
-
-
-def _modules():
-    paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
-    assert len(paths) > 20
-    return paths
 
 
 def _name(path):
@@ -64,14 +87,26 @@ def _name(path):
 
 
 @cache
+def _modules():
+    """Dotted name → path of every module of both packages."""
+    found = {}
+    for package in ("trainer", BRIDGE):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            dotted = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            found[dotted.removesuffix(".__init__")] = path
+    assert len(found) > 300
+    return found
+
+
+@cache
 def _tree(path):
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def _imports(path, whole=True):
-    """Yields (dotted name, line) of what a module imports; not `whole`: when it is imported."""
+def _imports(path):
+    """Yields (dotted name, line) of everything that a module imports, functions included."""
     package = list(path.relative_to(ROOT).with_suffix("").parts[:-1])
-    for node in ast.walk(_tree(path)) if whole else _tree(path).body:
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, node.lineno
@@ -82,51 +117,85 @@ def _imports(path, whole=True):
                 yield f"{start}.{alias.name}", node.lineno
 
 
+def _module(dotted):
+    """The module of ours that a dotted name is, or lies in; None for others' names."""
+    while dotted and dotted not in _modules():
+        dotted = dotted.rpartition(".")[0]
+    return dotted or None
+
+
 def _room(dotted):
-    """The room of a dotted name of ours; None for others' names and for the package itself."""
-    parts = dotted.split(".")
-    if parts[0] == BRIDGE:
-        return BRIDGE
-    if parts[0] != "trainer" or len(parts) == 1:
-        return None
-    return ".".join(parts[1:3]) if ".".join(parts[1:3]) in PROGRAMS else parts[1]
+    """The room of a dotted name of ours; "" for a package itself."""
+    package, _, rest = dotted.partition(".")
+    rooms = TRAINER if package == "trainer" else BRIDGE_ROOMS
+    parts = rest.split(".")
+    two = ".".join(parts[:2])
+    return two if two in rooms else parts[0]
 
 
-def _rooms():
-    dotted = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in _modules()}
-    rooms = {path: _room(name) for path, name in dotted.items()}
-    return {path: room for path, room in rooms.items() if room not in (None, BRIDGE, "__init__")}
+def _own_imports():
+    """Yields (importing module, imported module, path, line) within a package."""
+    for name, path in _modules().items():
+        for dotted, line in _imports(path):
+            target = _module(dotted)
+            if target is not None and target != name:
+                yield name, target, path, line
+
+
+def test_every_module_has_a_room():
+    for name, path in _modules().items():
+        rooms = TRAINER if name.startswith("trainer") else BRIDGE_ROOMS
+        assert _room(name) in rooms or _room(name) == "", f"{_name(path)}: no row for its room"
+
+
+def test_every_room_exists():
+    for package, rooms in (("trainer", TRAINER), (BRIDGE, BRIDGE_ROOMS)):
+        for room in rooms:
+            assert f"{package}.{room}" in _modules(), f"{package}.{room}"
 
 
 def test_every_room_imports_only_what_it_may():
     wrong = []
-    for path, room in _rooms().items():
-        for dotted, line in _imports(path):
-            target = _room(dotted)
-            if target in (None, room) or room in ENTRANCES:
-                continue
-            allowed = MAY_IMPORT.get(room)
-            if target in ENTRANCES or (allowed is not None and target not in allowed):
-                wrong.append(f"{_name(path)}:{line}: {room} must not import {dotted}")
-            if target == "vertex":
-                wrong.append(f"{_name(path)}:{line}: nothing imports vertex")
+    for name, target, path, line in _own_imports():
+        package, other = name.split(".")[0], target.split(".")[0]
+        if package == BRIDGE and other == "trainer":
+            wrong.append(f"{_name(path)}:{line}: the bridge must not import {target}")
+        if package != other or _room(target) == "" or _room(name) == "":
+            continue
+        allowed = (TRAINER if package == "trainer" else BRIDGE_ROOMS)[_room(name)].split()
+        if _room(target) not in (_room(name), *allowed):
+            wrong.append(f"{_name(path)}:{line}: {_room(name)} must not import {target}")
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_two_modules_import_each_other():
-    names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in _rooms()}
-    graph = {}
-    for name, path in names.items():
-        imported = [dotted for dotted, _ in _imports(path, whole=False)]
-        # `from package import module` and `from module import name` look alike.
-        parents = [dotted.rpartition(".")[0] for dotted in imported]
-        graph[name] = sorted({*imported, *parents} & set(names) - {name})
+def test_the_table_goes_from_the_top_down():
+    order = list(TRAINER)
+    for room, allowed in TRAINER.items():
+        for below in allowed.split():
+            assert order.index(room) < order.index(below), f"{room} is below {below}"
+            assert below not in ENTRY_POINTS, f"{room} imports the entry point {below}"
+
+
+def test_the_table_allows_nothing_that_is_not_used():
+    used = {(_room(name), _room(target)) for name, target, _, _ in _own_imports()}
+    for rooms in (TRAINER, BRIDGE_ROOMS):
+        for room, allowed in rooms.items():
+            unused = [below for below in allowed.split() if (room, below) not in used]
+            assert not unused, f"{room}: {unused}"
+
+
+def test_no_modules_import_each_other():
+    graph = {name: set() for name in _modules()}
+    for name, target, _, _ in _own_imports():
+        # A package's __init__ is there before its modules, whatever it imports from them.
+        if not name.startswith(f"{target}."):
+            graph[name].add(target)
     done = set()
 
     def visit(name, above):
         assert name not in above, " -> ".join([*above[above.index(name) :], name])
         if name not in done:
-            for below in graph[name]:
+            for below in sorted(graph[name]):
                 visit(below, [*above, name])
             done.add(name)
 
@@ -134,14 +203,12 @@ def test_no_two_modules_import_each_other():
         visit(name, [])
 
 
-def test_the_bridge_knows_nothing_of_the_trainer():
-    for path in sorted((ROOT / BRIDGE).rglob("*.py")):
-        for dotted, line in _imports(path):
-            assert dotted.split(".")[0] != "trainer", f"{_name(path)}:{line}"
+def _trainer_modules():
+    return [(name, path) for name, path in _modules().items() if name.startswith("trainer")]
 
 
 def test_only_the_bridge_imports_tensorflow():
-    for path in _rooms():
+    for _, path in _trainer_modules():
         for dotted, line in _imports(path):
             first = dotted.split(".")[0]
             assert first not in ("tensorflow", "tensorflow_estimator", "tf_keras", "keras"), (
@@ -150,8 +217,8 @@ def test_only_the_bridge_imports_tensorflow():
 
 
 def test_the_environment_is_read_in_one_place():
-    for path, room in _rooms().items():
-        if room == "cluster":
+    for name, path in _trainer_modules():
+        if _room(name) == "environment":
             continue
         for node in ast.walk(_tree(path)):
             named = (
@@ -160,11 +227,11 @@ def test_the_environment_is_read_in_one_place():
                 and node.value.id == "os"
                 and node.attr in ("environ", "environb", "getenv", "putenv")
             )
-            assert not named, f"{_name(path)}:{node.lineno}: only trainer/cluster.py reads it"
+            assert not named, f"{_name(path)}:{node.lineno}: only trainer/environment reads it"
 
 
 def test_names_say_what_is_inside():
-    for path in _modules():
+    for path in _modules().values():
         # There the names are those of the library whose place it takes.
         if (ROOT / BRIDGE / "tf1" / "contrib") in path.parents:
             continue
@@ -172,20 +239,20 @@ def test_names_say_what_is_inside():
             assert part not in ("utils", "util", "helpers", "helper", "common", "misc"), path
 
 
-def test_modules_fit_into_one_head():
-    for path in _modules():
+def test_modules_are_not_too_long():
+    for path in _modules().values():
         lines = len(path.read_text(encoding="utf-8").splitlines())
         assert lines <= MAX_LINES, f"{_name(path)}: {lines} lines; split it"
 
 
-def test_every_module_says_what_it_is_for():
-    for path in _modules():
+def test_every_module_has_a_docstring():
+    for path in _modules().values():
         empty = not _tree(path).body
         assert empty or ast.get_docstring(_tree(path)), f"{_name(path)}: no docstring"
 
 
 def test_no_exception_is_caught_without_a_name():
-    for path in _modules():
+    for path in _modules().values():
         for node in ast.walk(_tree(path)):
             if isinstance(node, ast.ExceptHandler):
                 assert node.type is not None, f"{_name(path)}:{node.lineno}: bare except"

@@ -2,7 +2,7 @@
 
 import sys
 
-from trainer.prediction.predictor import main
+from trainer.prediction.command import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -77,7 +77,8 @@ def describe(options):
 
         plan = read_job_dir(options.job_dir)
         return plan, open_checkpoint(options.checkpoint or options.job_dir), None
-    from .read.canned import describe_estimator, load_estimator, load_function
+    from .read.canned import describe_estimator, load_estimator
+    from .read.user_code import load_function
     from .verify.rows import read_input_fn
 
     loaded = load_estimator(options.estimator)
@@ -224,8 +225,9 @@ def _wrap(options, folder) -> int:
             "--model_fn goes with --estimator=MODULE:FUNCTION and --input_fn=MODULE:FUNCTION, and "
             "without --emit_code: only a canned model can be written as code"
         )
-    from .read.canned import load_estimator, load_function
+    from .read.canned import load_estimator
     from .read.checkpoint import open_checkpoint
+    from .read.user_code import load_function
     from .verify.rows import read_input_fn
     from .write.halfway import wrap_model_fn
 

@@ -6,7 +6,7 @@ wherever a flag or a tuning service would give text ("64,32" for a list, "true" 
 """
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Optional
 
 import pydantic
 from pydantic import BeforeValidator, Field
@@ -29,6 +29,8 @@ from trainer.config.values import (
 Exporter = Literal["latest", "best", "final"]
 # The section with the user's own names; its flags are --user.NAME.
 USER = "user"
+# What a night may lose where neither steps nor seconds between checkpoints are given.
+DEFAULT_CHECKPOINT_SECS = 300
 
 
 class DataConfig(Section):
@@ -105,7 +107,8 @@ class RunConfig(Section):
 
     save_checkpoints_steps: OptionalInt = Field(None, description="steps between checkpoints")
     save_checkpoints_secs: OptionalInt = Field(
-        None, description="seconds between checkpoints (300 where neither is given)"
+        None,
+        description=f"seconds between checkpoints ({DEFAULT_CHECKPOINT_SECS} if neither is given)",
     )
     keep_checkpoint_max: int = Field(5, ge=0, description="newest checkpoints kept; 0: all")
     keep_checkpoint_every_n_hours: OptionalFloat = Field(
@@ -131,6 +134,13 @@ class RunConfig(Section):
                 "save_checkpoints_steps and save_checkpoints_secs are both given; remove one"
             )
         return self
+
+    @property
+    def checkpoint_secs(self) -> Optional[int]:
+        """Seconds between checkpoints; None where steps decide."""
+        if self.save_checkpoints_steps is not None:
+            return None
+        return self.save_checkpoints_secs or DEFAULT_CHECKPOINT_SECS
 
 
 class ExportConfig(Section):

@@ -155,8 +155,8 @@ def _evaluate(model, files, checkpoints, by, min_rows, output: Path, shown) -> s
 
 
 def _build(model: Model, folder: str):
+    from trainer.cluster.run_config import build_run_config
     from trainer.models.build import build_estimator
-    from trainer.training.run import build_run_config
 
     # Elsewhere, so that nothing is added to the job's own event files.
     config = model.config.model_copy(update={"job_dir": folder})

@@ -17,10 +17,9 @@ import numpy as np
 
 from estimator_bridge import tf
 from trainer.errors import UserError
-from trainer.export.serving_session import Served
+from trainer.export.serving_session import Served, to_python
 from trainer.features.columns import list_csv_inputs, list_inputs, raw_dtype
 from trainer.inputs.dataset import RowSource
-from trainer.prediction.predictor import to_python
 from trainer.schema import Schema
 
 NUM_ROWS = 3

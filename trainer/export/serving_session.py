@@ -4,6 +4,7 @@ tf.saved_model.load makes a function of each signature, which takes seconds of w
 any use; a session takes the graph as it stands.
 """
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,3 +120,19 @@ class Served:
 
     def __exit__(self, *exception: Any) -> None:
         self.close()
+
+
+def explain_failure(error: Any) -> str:
+    """What an error of TensorFlow in an export's graph says, on one line."""
+    asserted = re.search(r"assertion failed: \[(.*?)\]", error.message)
+    words = asserted.group(1) if asserted else error.message
+    return " ".join(words.split())[:200]
+
+
+def to_python(value: Any) -> Any:
+    """An output as plain Python: bytes as text, arrays as lists."""
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, np.ndarray):
+        return [to_python(part) for part in value]
+    return value.item() if isinstance(value, np.generic) else value

@@ -16,7 +16,7 @@ from estimator_bridge import tf
 from trainer.features import columns as features
 from trainer.features import encoding, parts
 from trainer.features.encoding import IDS, NUMBERS, Encoding, Field
-from trainer.inputs.cache_key import identify_code
+from trainer.storage.files import checksum_files
 
 # A hash is known from its remainders by these two: the second tells how often the first goes in.
 REMAINDERS = (2**63 - 1, 2**62)
@@ -134,7 +134,7 @@ class Encoder:
         modules = (encoding, features, parts)
         paths = [Path(__file__), *(Path(module.__file__) for module in modules)]
         hashes = np.concatenate(self._session.run(self._probe)).tolist()
-        return f"{identify_code(paths)} {hashes}"
+        return f"{checksum_files(paths)} {hashes}"
 
     def encode(
         self, chunk: Mapping[str, np.ndarray], words: Mapping[str, np.ndarray]

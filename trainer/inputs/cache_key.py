@@ -4,13 +4,13 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from trainer.errors import UserError
 from trainer.inputs.files import DataFile
 from trainer.schema import Schema, Statistics, dump_statistics
+from trainer.storage.files import checksum_files
 
 # Options that decide how files are read.
 READING = {"delimiter", "header", "max_bad_rows"}
@@ -41,7 +41,7 @@ def build_key(source: Any, schema: Schema, encoder: Any) -> str:
         "numbers": list(encoding.numbers),
         "statistics": _list_statistics(encoding.statistics, encoding.numbers),
         "encoder": encoder.fingerprint,
-        "reader": identify_code(Path(__file__).parent.glob("*.py")),
+        "reader": checksum_files(Path(__file__).parent.glob("*.py")),
     }
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:40]
@@ -73,11 +73,3 @@ def _list_statistics(statistics: Statistics, numbers: Any) -> dict:
         for name, seen in dump_statistics(statistics)["columns"].items()
         if name in numbers
     }
-
-
-def identify_code(paths: Iterable[Path]) -> str:
-    """Checksum of program files: another one means that they may compute something else."""
-    joined = hashlib.sha256()
-    for path in sorted(paths):
-        joined.update(path.name.encode() + path.read_bytes())
-    return joined.hexdigest()

@@ -9,10 +9,11 @@ from typing import Any, Callable, Optional
 from trainer import config as config_lib
 from trainer import schema as schema_lib
 from trainer.inputs.cache import CacheFolder
-from trainer.inputs.cache_key import READING, identify_code, identify_file
+from trainer.inputs.cache_key import READING, identify_file
 from trainer.inputs.files import DataFile
 from trainer.inputs.scan import Scan, scan_files
 from trainer.schema import Schema, dump_statistics, parse_statistics
+from trainer.storage.files import checksum_files
 
 
 def scan_or_recall(
@@ -50,7 +51,7 @@ def _build_key(files, schema: Schema, data: config_lib.DataConfig) -> str:
         "files": [identify_file(file) for file in files],
         "reading": data.model_dump(mode="json", include=READING),
         "schema": schema.model_dump(mode="json"),
-        "code": identify_code(path for room in rooms for path in room.glob("*.py")),
+        "code": checksum_files(path for room in rooms for path in room.glob("*.py")),
     }
     text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:40]

@@ -14,10 +14,11 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.console import Console
 from trainer.errors import UserError
+from trainer.export.serving_session import explain_failure
 from trainer.features.columns import list_csv_inputs, list_inputs
 from trainer.inputs.dataset import Chunk, RowSource
 from trainer.inputs.files import DataFile, find_files
-from trainer.prediction.predictor import Predictor, explain_failure
+from trainer.prediction.predictor import Predictor
 from trainer.prediction.writers import FORMATS, open_writer
 from trainer.schema import Schema, Statistics, parse_statistics, resolve_defaults
 

@@ -1,9 +1,10 @@
 """Local files written whole or not at all."""
 
+import hashlib
 import json
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
@@ -54,3 +55,11 @@ def list_export(folder: Path) -> list[str]:
     """The files of a SavedModel, relative to its folder; saved_model.pb is the last."""
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     return sorted(names, key=lambda name: (name == "saved_model.pb", name))
+
+
+def checksum_files(paths: Iterable[Path]) -> str:
+    """SHA-256 of the names and contents of files, as hexadecimal text."""
+    joined = hashlib.sha256()
+    for path in sorted(paths):
+        joined.update(path.name.encode() + path.read_bytes())
+    return joined.hexdigest()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Optional
 from estimator_bridge import estimator
 from trainer import config as config_lib
 from trainer import storage
+from trainer.cluster.run_config import build_run_config
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.evaluation.evaluator import Evaluator, train_and_evaluate
@@ -76,7 +77,7 @@ def run_experiment(
 
 def _run(config, console, watch, steps: Optional[int] = None) -> str:
     times = Times(before=process_age())
-    run_config = run.build_run_config(config)
+    run_config = build_run_config(config)
     experiment = build_experiment(config, run_config)
     train_spec, eval_spec = experiment.train_spec, experiment.eval_spec
     if steps is not None:

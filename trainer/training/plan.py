@@ -4,9 +4,6 @@ from typing import Any
 
 from trainer.training.hooks import format_secs
 
-# Seconds between checkpoints where the configuration says nothing: what a night may lose.
-SAVE_SECS = 300
-
 
 def describe_plan(plan: Any) -> str:
     """One line: where it starts and stops, how often it will checkpoint and evaluate, and how.
@@ -19,10 +16,10 @@ def describe_plan(plan: Any) -> str:
     if first >= target or reason:
         why = f"stopped early ({reason})" if reason else f"the target is {target:,}"
         return f"plan: nothing to train: {config.job_dir} is at step {first:,} and {why}"
-    if config.run.save_checkpoints_steps:
+    if config.run.checkpoint_secs is None:
         every = f"every {config.run.save_checkpoints_steps:,} steps"
     else:
-        every = f"every {format_secs(config.run.save_checkpoints_secs or SAVE_SECS)}"
+        every = f"every {format_secs(config.run.checkpoint_secs)}"
     start = "starting at step 0"
     if plan.checkpoint:
         start = f"resuming at step {first:,} from {plan.checkpoint}"

@@ -157,7 +157,7 @@ def _read_rows(options, plan) -> Rows:
         return read_files(plan, files, options.rows)
     if not options.input_fn:
         raise BridgeError("--input_fn=MODULE:FUNCTION: it has to give the rows of --estimator")
-    from ..read.canned import load_function
+    from ..read.user_code import load_function
 
     return read_input_fn(load_function(options.input_fn, "--input_fn"), plan.inputs, options.rows)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from estimator_bridge.errors import BridgeError
 
-from ..read.canned import tell_error
+from ..read.user_code import tell_error
 from .rows import Rows
 
 __all__ = ["ask_checkpoint", "ask_export", "find_export", "train_on"]

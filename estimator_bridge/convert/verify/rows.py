@@ -213,7 +213,7 @@ def read_input_fn(function: Any, inputs: Optional[tuple[p.Input, ...]], limit: i
     """
     from estimator_bridge import tf
 
-    from ..read.canned import call_function, tell_error
+    from ..read.user_code import call_function, tell_error
 
     fillers = {feature.name: feature.filler for feature in inputs or ()}
     fillers = {name: filler for name, filler in fillers.items() if filler is not None}

@@ -148,7 +148,7 @@ WRONG_ROWS = {
 def test_commands_convert_and_verify(tmp_path, monkeypatch, capsys):
     from estimator_bridge import BridgeError
     from estimator_bridge.convert import command
-    from estimator_bridge.convert.read.canned import load_function
+    from estimator_bridge.convert.read.user_code import load_function
     from estimator_bridge.convert.verify import command as verify
 
     monkeypatch.chdir(tmp_path)
@@ -216,7 +216,7 @@ PARSED_MODULE = textwrap.dedent(
 
 def test_the_input_function_tells_what_is_sparse(tmp_path, monkeypatch, capsys):
     from estimator_bridge.convert import command
-    from estimator_bridge.convert.read.canned import load_function
+    from estimator_bridge.convert.read.user_code import load_function
     from estimator_bridge.convert.verify import command as verify
 
     monkeypatch.chdir(tmp_path)

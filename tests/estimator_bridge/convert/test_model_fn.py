@@ -56,7 +56,7 @@ PROGRAM = textwrap.dedent(
 def test_a_model_fn_is_wrapped_trained_saved_and_loaded(tmp_path, monkeypatch, capsys):
     from estimator_bridge import BridgeError
     from estimator_bridge.convert.command import main
-    from estimator_bridge.convert.read.canned import load_function
+    from estimator_bridge.convert.read.user_code import load_function
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "program_with_a_model_fn.py").write_text(PROGRAM)

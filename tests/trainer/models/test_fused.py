@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from estimator_bridge import estimator, tf
+from trainer.cluster.run_config import build_run_config
 from trainer.errors import UserError
 from trainer.export.exporters import make_serving_receiver_fn
 from trainer.export.serving_session import Served
@@ -15,7 +16,6 @@ from trainer.models.fused import layout
 from trainer.models.fused.engine import Engine, choose_engine
 from trainer.schema import Schema
 from trainer.training.job import build_source
-from trainer.training.run import build_run_config
 
 CANNED, FUSED = Engine("canned"), Engine("fused")
 

@@ -147,9 +147,9 @@ def test_cells_and_heads(bench, model, label):
     ],
 )  # fmt: skip
 def test_what_it_cannot_be(make, columns, model, words):
+    from trainer.cluster.run_config import build_run_config
     from trainer.models.build import build_estimator
     from trainer.schema import Statistics
-    from trainer.training.run import build_run_config
 
     schema = Schema.model_validate({**SCHEMA, "columns": {**COLUMNS, **columns}})
     config = make.config(model={"type": "rnn", **model})

@@ -7,11 +7,11 @@ import shutil
 import pytest
 
 from estimator_bridge import tf
+from trainer.cluster.run_config import build_run_config
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.job_dir.compatibility import check_same_model, latest_checkpoint
 from trainer.job_dir.metrics_log import Ledger
-from trainer.training.run import build_run_config
 
 
 def _config(make, shop, folder, **sections):

@@ -9,6 +9,7 @@ from estimator_bridge.tf1.contrib.learn import (
     canned,
     datasets,
     experiment,
+    export_strategy,
     fitting,
     learn_runner,
     monitors,
@@ -49,7 +50,7 @@ infer_real_valued_columns_from_input = canned.infer_real_valued_columns_from_inp
 infer_real_valued_columns_from_input_fn = canned.infer_real_valued_columns_from_input_fn
 
 Experiment = experiment.Experiment
-ExportStrategy = experiment.ExportStrategy
+ExportStrategy = export_strategy.ExportStrategy
 make_export_strategy = utils.make_export_strategy
 
 RunConfig = run_config.RunConfig

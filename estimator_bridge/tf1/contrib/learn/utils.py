@@ -6,7 +6,7 @@ import sys
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.learn.experiment import ExportStrategy
+from estimator_bridge.tf1.contrib.learn.export_strategy import ExportStrategy
 
 __all__ = [
     "InputFnOps",

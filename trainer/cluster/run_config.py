@@ -1,0 +1,44 @@
+"""The estimator.RunConfig of a process: checkpoints, logs, seed, devices."""
+
+from typing import Any
+
+from estimator_bridge import estimator, tf
+from trainer import config as config_lib
+from trainer.cluster.strategies import count_cpus, device_filters
+from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
+
+
+def build_run_config(config: config_lib.Config, cluster: Cluster = ALONE, strategy: Any = None):
+    """The estimator.RunConfig of a process.
+
+    Args:
+        config: checkpoints, logs, seed, devices.
+        cluster: who trains together; ALONE for an Estimator that only evaluates.
+        strategy: the tf.distribute strategy to train under, if any.
+    """
+    run = config.run
+    session_config = tf.compat.v1.ConfigProto(
+        intra_op_parallelism_threads=run.intra_op_threads,
+        inter_op_parallelism_threads=run.inter_op_threads,
+        allow_soft_placement=True,
+        device_count={"CPU": count_cpus(config.cluster)} if strategy is not None else {},
+    )
+    session_config.gpu_options.allow_growth = run.gpu_memory_growth
+    if cluster.is_distributed and strategy is None:
+        session_config.device_filters.extend(device_filters(cluster))
+    options = {"save_checkpoints_steps": run.save_checkpoints_steps}
+    if run.checkpoint_secs is not None:
+        options = {"save_checkpoints_secs": run.checkpoint_secs}
+    with tf_config(cluster):
+        return estimator.RunConfig(
+            model_dir=config.job_dir,
+            tf_random_seed=run.seed,
+            save_summary_steps=run.save_summary_steps,
+            log_step_count_steps=run.log_step_count_steps,
+            keep_checkpoint_max=run.keep_checkpoint_max,
+            keep_checkpoint_every_n_hours=run.keep_checkpoint_every_n_hours or 1e6,
+            session_config=session_config,
+            train_distribute=strategy,
+            checkpoint_save_graph_def=run.save_graph,
+            **options,
+        )
