@@ -50,7 +50,8 @@ bench:
 	$(ENVIRONMENT); exec "$$env/bin/python" benchmarks/run.py --data='$(BENCH_DATA)' $(ARGS)
 
 lint:
-	$(ENVIRONMENT); exec "$$env/bin/python" -m ruff check .
+	$(ENVIRONMENT); "$$env/bin/python" -m ruff check . && "$$env/bin/python" -m ruff format --check . \
+	    && exec "$$env/bin/python" -m mypy
 
 # What the images have, exactly. Needs the program uv.
 lock:
