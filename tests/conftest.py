@@ -384,10 +384,10 @@ class Trained(NamedTuple):
     folder: Path
 
     def read(self, kind):
-        """Lines of the ledger: train or eval."""
-        from trainer.job_dir.metrics_log import Ledger
+        """Lines of the metrics log: train or eval."""
+        from trainer.job_dir.metrics_log import MetricsLog
 
-        return Ledger(str(self.folder)).read(kind)
+        return MetricsLog(str(self.folder)).read(kind)
 
     @property
     def export(self):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 # Names every checkpoint that counts; the last thing to be written.
 POINTER = "checkpoint"
-LEDGER = "metrics.jsonl"
+METRICS_LOG = "metrics.jsonl"
 # In the bucket alone: who works on the job.
 WRITER = "writer.json"
 # The folder through which a cluster's processes know of each other.

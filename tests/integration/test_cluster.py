@@ -13,7 +13,7 @@ import pytest
 
 from trainer.cluster.heartbeat import FAILED, FINISHED, Board
 from trainer.cluster.processes import find_addresses
-from trainer.job_dir.metrics_log import Ledger
+from trainer.job_dir.metrics_log import MetricsLog
 
 pytestmark = pytest.mark.slow
 LIMIT_SECS = 240
@@ -63,7 +63,7 @@ def _run(start_module, shop, job_dir, roles, *flags):
 
 
 def _evaluations(job_dir):
-    return Ledger(str(job_dir)).read("eval")
+    return MetricsLog(str(job_dir)).read("eval")
 
 
 def _evaluated(job_dir):
@@ -128,7 +128,7 @@ def test_workers_in_step_follow_one_process(make, start_module, run_module, shop
     assert "0 to 20 (20 trained" in summary
     assert _evaluated(job)[-1] == 20
     assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
-    two = [line["loss"] for line in Ledger(str(job)).read("train")]
+    two = [line["loss"] for line in MetricsLog(str(job)).read("train")]
     assert two == pytest.approx(one, rel=1e-5)
 
 
@@ -624,7 +624,7 @@ def _losses(run_module, shop, job, *flags):
     )
     assert done.returncode == 0, done.stderr
     assert "UserWarning" not in done.stderr
-    return [line["loss"] for line in Ledger(str(job)).read("train")]
+    return [line["loss"] for line in MetricsLog(str(job)).read("train")]
 
 
 def test_two_replicas_follow_one(run_module, shop, tmp_path):

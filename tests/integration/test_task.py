@@ -154,7 +154,7 @@ def test_killed_in_the_middle_it_goes_on(shop, start_module, run_module, tmp_pat
     assert 100 <= step < 700 and step % 100 == 0
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["end_step"] == 700
-    # The ledger tells of both runs.
+    # The metrics log tells of both runs.
     steps = [record["step"] for record in metrics["evaluations"]]
     assert steps == sorted(set(steps)) and {100, 700} <= set(steps)
 

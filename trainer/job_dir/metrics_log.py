@@ -19,7 +19,7 @@ FALLING = ("loss", "average_loss", "log_loss", "rmse", "mae", "calibration_error
 RISING = ("accuracy", "auc", "auc_precision_recall", "precision", "recall", "r2")
 
 
-class Ledger:
+class MetricsLog:
     """A file that is only ever appended to, so that it tells of restarts too."""
 
     def __init__(self, job_dir: str):
@@ -31,7 +31,7 @@ class Ledger:
         with self._path.open("a", encoding="utf-8") as stream:
             stream.write(line + "\n")
 
-    def go_on_from(self, step: int) -> None:
+    def resume_from(self, step: int) -> None:
         """Notes that training goes on from a step: what was seen beyond it is lost with its run."""
         lines = self.read("train") + self.read("eval")
         if any(line["step"] > step for line in lines):

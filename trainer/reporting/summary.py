@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Optional
 
 from trainer import config as config_lib
 from trainer import storage
-from trainer.job_dir.metrics_log import SHOWN_METRICS, Ledger
+from trainer.job_dir.metrics_log import SHOWN_METRICS, MetricsLog
 from trainer.metrics import baselines
 
 # Pixels of curves.png: 1200 x 450.
@@ -89,7 +89,7 @@ def choose_best(
 
 def write_report(config: config_lib.Config, facts: Facts) -> str:
     """Writes metrics.json and summary.txt into job_dir; returns the summary."""
-    evaluations = Ledger(config.job_dir).read("eval")
+    evaluations = MetricsLog(config.job_dir).read("eval")
     best = choose_best(evaluations, facts.best_metric, facts.direction)
     last = evaluations[-1] if evaluations else None
     folder = Path(config.job_dir)
@@ -106,9 +106,9 @@ def write_report(config: config_lib.Config, facts: Facts) -> str:
 
 
 def draw(config: config_lib.Config, task: str) -> None:
-    """Draws curves.png in job_dir, as far as the ledger goes."""
-    ledger = {kind: Ledger(config.job_dir).read(kind) for kind in ("train", "eval")}
-    draw_curves(ledger, SHOWN_METRICS[task][0], Path(config.job_dir) / "curves.png")
+    """Draws curves.png in job_dir, as far as the metrics log goes."""
+    metrics_log = {kind: MetricsLog(config.job_dir).read(kind) for kind in ("train", "eval")}
+    draw_curves(metrics_log, SHOWN_METRICS[task][0], Path(config.job_dir) / "curves.png")
 
 
 def without_nan(value: Any) -> Any:
@@ -120,7 +120,7 @@ def without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def draw_curves(ledger: dict[str, list[dict[str, Any]]], metric: str, path: Path) -> None:
+def draw_curves(metrics_log: dict[str, list[dict[str, Any]]], metric: str, path: Path) -> None:
     """Draws train and eval loss, and the main metric, over steps."""
     # Imported here: it takes half a second, and only this function draws.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -136,7 +136,7 @@ def draw_curves(ledger: dict[str, list[dict[str, Any]]], metric: str, path: Path
         (right, "eval", metric, metric),
     )
     for axes, kind, name, label in curves:
-        points = [(record["step"], record[name]) for record in ledger[kind] if name in record]
+        points = [(record["step"], record[name]) for record in metrics_log[kind] if name in record]
         if points:
             style = {"marker": "o", "markersize": 4} if kind == "eval" else {"alpha": 0.6}
             axes.plot(*zip(*points), label=label, **style)
@@ -147,7 +147,7 @@ def draw_curves(ledger: dict[str, list[dict[str, Any]]], metric: str, path: Path
         axes.grid(alpha=0.3)
         if axes.lines:
             axes.legend()
-    _cut_first_losses(left, *([r["loss"] for r in ledger[kind]] for kind in ("train", "eval")))
+    _cut_first_losses(left, *([r["loss"] for r in metrics_log[kind]] for kind in ("train", "eval")))
     with storage.replaced(path) as temporary:
         figure.savefig(temporary, format="png")
 

@@ -308,7 +308,7 @@ class Mirror:
 
 def _only_grows(name: str) -> bool:
     """Whether a file is for people and for the process that appends to it."""
-    return job_layout.is_event_file(name) or name == job_layout.LEDGER
+    return job_layout.is_event_file(name) or name == job_layout.METRICS_LOG
 
 
 def _read_memory(memory: dict[str, Any]) -> dict[str, Known]:

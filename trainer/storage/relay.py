@@ -42,7 +42,7 @@ class Relay:
         self._prefix = keeper.mirror.address.folder + job_layout.BOARD
         self._folder = keeper.mirror.folder / job_layout.BOARD.rstrip("/")
         self._folder.mkdir(exist_ok=True)
-        self._ledger = keeper.mirror.folder / job_layout.LEDGER
+        self._metrics_log = keeper.mirror.folder / job_layout.METRICS_LOG
         self._seen: dict[str, Found] = {}
         self._stored: dict[str, bytes] = {}
         self._told: set[str] = set()
@@ -54,10 +54,10 @@ class Relay:
 
     def start(self) -> None:
         """Fetches what there is, so that an earlier run is known for one, and begins."""
-        self._num_before = len(_read_lines(self._ledger))
+        self._num_before = len(_read_lines(self._metrics_log))
         self._fetch()
         # Of this process's earlier run: the chief may not have had it.
-        self._own_lines = _read_lines(self._folder / self._ledger_name)
+        self._own_lines = _read_lines(self._folder / self._metrics_log_name)
         self._thread.start()
 
     def _run(self) -> None:
@@ -76,9 +76,9 @@ class Relay:
         if own.exists():
             self._store(own.name, own.read_bytes())
         if self._name.startswith("evaluator"):
-            lines = self._own_lines + _read_lines(self._ledger)[self._num_before :]
+            lines = self._own_lines + _read_lines(self._metrics_log)[self._num_before :]
             if lines:
-                self._store(self._ledger_name, "\n".join([*lines, ""]).encode())
+                self._store(self._metrics_log_name, "\n".join([*lines, ""]).encode())
         self._fetch()
 
     @property
@@ -86,7 +86,7 @@ class Relay:
         return self._thread.ident is not None
 
     @property
-    def _ledger_name(self) -> str:
+    def _metrics_log_name(self) -> str:
         return f"ledger-{self._name}.jsonl"
 
     def _store(self, name: str, content: bytes) -> None:
@@ -100,7 +100,9 @@ class Relay:
     def _fetch(self) -> None:
         for found in self._bucket.list_all(self._prefix):
             name = found.name[len(self._prefix) :]
-            is_own = name == f"{self._name}.json" or name == self._ledger_name and self._is_running
+            is_own = (
+                name == f"{self._name}.json" or name == self._metrics_log_name and self._is_running
+            )
             if self._seen.get(name) == found or is_own or "/" in name:
                 continue
             try:
@@ -113,11 +115,11 @@ class Relay:
                 self._merge(self._folder / name)
 
     def _merge(self, path: Path) -> None:
-        """Adds an evaluator's lines to the chief's ledger, each once."""
-        known = set(_read_lines(self._ledger))
+        """Adds an evaluator's lines to the chief's metrics log, each once."""
+        known = set(_read_lines(self._metrics_log))
         new = [line for line in dict.fromkeys(_read_lines(path)) if line not in known]
         if new:
-            with self._ledger.open("a", encoding="utf-8") as stream:
+            with self._metrics_log.open("a", encoding="utf-8") as stream:
                 stream.write("\n".join([*new, ""]))
 
     def before_post(self, facts: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """A whole experiment of the user's own: their Estimator and specs, our run around it.
 
 `experiment` names a function of run_config, hparams and schema; tfx.trainer_fn one that was written
-for TFX. Checkpoints, progress, early stopping, signals, the ledger of evaluations and the summary
-are those of any other run.
+for TFX. Checkpoints, progress, early stopping, signals, the metrics log and the summary are as in
+any other run.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ from trainer.errors import UserError
 from trainer.evaluation.evaluator import Evaluator, train_and_evaluate
 from trainer.export import exporters
 from trainer.job_dir import compatibility
-from trainer.job_dir.metrics_log import Ledger
+from trainer.job_dir.metrics_log import MetricsLog
 from trainer.models import tfx
 from trainer.models.code import HParams, blame, call_code, load_function
 from trainer.models.custom import check_estimator
@@ -87,14 +87,14 @@ def _run(config, console, watch, steps: Optional[int] = None) -> str:
         train_spec = train_spec._replace(max_steps=config.train.max_steps)
     metric = config.export.best_metric or "loss"
     direction = exporters.choose_direction(metric, config.export.best_mode)
-    ledger, pace = Ledger(config.job_dir), Pace()
+    metrics_log, pace = MetricsLog(config.job_dir), Pace()
     first = compatibility.read_step(compatibility.latest_checkpoint(config.job_dir))
-    ledger.go_on_from(first)
-    stop = EarlyStop(config.stop, config.stop.metric or metric, direction, ledger.read("eval"))
+    metrics_log.resume_from(first)
+    stop = EarlyStop(config.stop, config.stop.metric or metric, direction, metrics_log.read("eval"))
     saving = experiment.built.config
     progress = TrainingHook(
         console,
-        ledger,
+        metrics_log,
         pace,
         train_spec.max_steps,
         # Only their input function knows how many rows are in a batch.
@@ -118,7 +118,7 @@ def _run(config, console, watch, steps: Optional[int] = None) -> str:
     )
     eval_spec = eval_spec._replace(
         hooks=(InterruptHook(watch, config.job_dir, training=False), *eval_spec.hooks),
-        exporters=(EvaluationRecorder(console, ledger, metric, stop), *eval_spec.exporters),
+        exporters=(EvaluationRecorder(console, metrics_log, metric, stop), *eval_spec.exporters),
     )
     storage.write_text(Path(config.job_dir) / "config.yaml", config_lib.to_yaml(config))
     target = train_spec.max_steps
@@ -136,7 +136,7 @@ def _run(config, console, watch, steps: Optional[int] = None) -> str:
         evaluator.close()
     times.turn_to(REPORT)
     _export_for_analysis(experiment, config.job_dir, console)
-    return _report(config, experiment, ledger, first, metric, direction, times.read())
+    return _report(config, experiment, metrics_log, first, metric, direction, times.read())
 
 
 def build_experiment(config: config_lib.Config, run_config: Any) -> Experiment:
@@ -202,10 +202,10 @@ def _export_for_analysis(experiment: Experiment, job_dir: str, console: Console)
     console.say(f"evaluation graph: {folder}")
 
 
-def _report(config, experiment, ledger, first, metric, direction, secs) -> str:
+def _report(config, experiment, metrics_log, first, metric, direction, secs) -> str:
     """Writes metrics.json, curves.png and summary.txt; returns the summary."""
     folder = Path(config.job_dir)
-    evaluations = ledger.read("eval")
+    evaluations = metrics_log.read("eval")
     best = report.choose_best(evaluations, metric, direction)
     last = evaluations[-1] if evaluations else None
     step = compatibility.read_step(compatibility.latest_checkpoint(config.job_dir))
@@ -227,7 +227,7 @@ def _report(config, experiment, ledger, first, metric, direction, secs) -> str:
         "exports": exports,
     }
     storage.write_json(folder / "metrics.json", report.without_nan(document))
-    curves = {"train": ledger.read("train"), "eval": evaluations}
+    curves = {"train": metrics_log.read("train"), "eval": evaluations}
     report.draw_curves(curves, metric, folder / "curves.png")
     lines = [
         "",

@@ -1,4 +1,4 @@
-"""Hooks of a training session: progress on the console, losses in the ledger."""
+"""Hooks of a training session: progress on the console, losses in the metrics log."""
 
 import math
 import time
@@ -81,7 +81,7 @@ class TrainingHook(estimator.SessionRunHook):
 
     Args:
         console: a trainer.console.Console.
-        ledger: takes the losses; None for a process that writes none.
+        metrics_log: takes the losses; None for a process that writes none.
         pace: measures.
         max_steps: where training stops; None where only the input knows.
         batch_size_at: gives the rows in the step that follows a global step; None where nobody
@@ -98,7 +98,7 @@ class TrainingHook(estimator.SessionRunHook):
     def __init__(
         self,
         console: Any,
-        ledger: Any,
+        metrics_log: Any,
         pace: Pace,
         max_steps: Optional[int],
         batch_size_at: Optional[Callable[[int], int]],
@@ -113,7 +113,7 @@ class TrainingHook(estimator.SessionRunHook):
         self._steps_at = steps_at or (lambda step: 1)
         self._is_shared = is_shared
         self._console = console
-        self._ledger = ledger
+        self._metrics_log = metrics_log
         self._pace = pace
         self._max_steps = max_steps
         self._batch_size_at = batch_size_at
@@ -170,8 +170,8 @@ class TrainingHook(estimator.SessionRunHook):
         for step in range(before, self._step):
             self._pace.add_rows(self._batch_size_at(step))
         self.last_loss = loss
-        if self._records and self._ledger is not None:
-            self._ledger.append("train", self._step, {"loss": self.last_loss})
+        if self._records and self._metrics_log is not None:
+            self._metrics_log.append("train", self._step, {"loss": self.last_loss})
         if self._console.is_due():
             self._console.progress(self._describe())
 
@@ -320,14 +320,14 @@ class EvaluationRecorder(estimator.Exporter):
 
     Args:
         console: shows the loss and the metric `shown`.
-        ledger: keeps all metrics.
+        metrics_log: keeps all metrics.
         shown: name of the main metric.
         early_stop: a trainer.training.stopping.EarlyStop, told of each evaluation.
     """
 
-    def __init__(self, console: Any, ledger: Any, shown: str, early_stop: Any):
+    def __init__(self, console: Any, metrics_log: Any, shown: str, early_stop: Any):
         self._console = console
-        self._ledger = ledger
+        self._metrics_log = metrics_log
         self._shown = shown
         self._early_stop = early_stop
         self._last_step: Optional[int] = None
@@ -350,7 +350,7 @@ class EvaluationRecorder(estimator.Exporter):
             # It was the last after all, and is exported once more.
             return
         self._last_step = step
-        self._ledger.append("eval", step, values)
+        self._metrics_log.append("eval", step, values)
         report_trial(step, values)
         names = dict.fromkeys(["loss", self._shown])
         told = " · ".join(f"{name} {values[name]:.4f}" for name in names if name in values)

@@ -19,7 +19,7 @@ from trainer.evaluation import evaluator as evaluation
 from trainer.export import exporters as export
 from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
 from trainer.job_dir import compatibility
-from trainer.job_dir.metrics_log import SHOWN_METRICS, Ledger
+from trainer.job_dir.metrics_log import SHOWN_METRICS, MetricsLog
 from trainer.models.build import build_estimator, build_preparation
 from trainer.models.code import HParams, blame
 from trainer.models.fused.engine import Engine, choose_engine
@@ -146,16 +146,16 @@ def build_plan(
     evaluating = built
     if cluster.is_distributed:
         evaluating = build_estimator(*parts, build_run_config(config), job.max_steps)
-    ledger, pace = Ledger(config.job_dir), Pace()
+    metrics_log, pace = MetricsLog(config.job_dir), Pace()
     if is_chief:
-        ledger.go_on_from(first)
+        metrics_log.resume_from(first)
     early_stop = EarlyStop(
-        config.stop, config.stop.metric or job.best_metric, job.direction, ledger.read("eval")
+        config.stop, config.stop.metric or job.best_metric, job.direction, metrics_log.read("eval")
     )
     batches = count_batches(config.cluster, cluster)
     progress = TrainingHook(
         console,
-        ledger if is_chief else None,
+        metrics_log if is_chief else None,
         pace,
         job.max_steps,
         lambda step: config.train.batch_size_at(step) * batches,
@@ -207,7 +207,9 @@ def build_plan(
         ],
         saving_listeners=[TimesListener(job.times), PauseListener(pace)],
     )
-    recorder = EvaluationRecorder(console, ledger, SHOWN_METRICS[job.schema.task][0], early_stop)
+    recorder = EvaluationRecorder(
+        console, metrics_log, SHOWN_METRICS[job.schema.task][0], early_stop
+    )
     eval_hooks = (*eval_hooks, InterruptHook(watch, config.job_dir, training=False))
     eval_spec = _build_eval_spec(job, recorder, eval_hooks, eval_rows)
     return Plan(

@@ -166,7 +166,7 @@ def test_an_embedding_is_the_weighted_mean(shared):
 
 def test_a_model_learns_the_weights_and_every_door_answers_alike(make, tmp_path):
     from trainer.export.checker import verify_exports
-    from trainer.job_dir.metrics_log import Ledger
+    from trainer.job_dir.metrics_log import MetricsLog
 
     schema = _schema()
     config = make.config(
@@ -178,7 +178,7 @@ def test_a_model_learns_the_weights_and_every_door_answers_alike(make, tmp_path)
     )
     _, result = make.run(config, schema)
     # Were the weights left out, it would be 0.3 at least.
-    assert Ledger(config.job_dir).read("eval")[-1]["rmse"] < 0.05
+    assert MetricsLog(config.job_dir).read("eval")[-1]["rmse"] < 0.05
     export = result.exports["final"][-1]
     asked = [{"tags": "a|b", "w": "2|0.5", "ids": "1 3"}, {"tags": "", "w": "", "ids": ""}]
     verify_exports([export], asked, schema, ",")

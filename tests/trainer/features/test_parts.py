@@ -152,9 +152,9 @@ def learned(make, tmp_path_factory):
 
 
 def test_a_model_learns_from_single_values_and_weekdays(learned):
-    from trainer.job_dir.metrics_log import Ledger
+    from trainer.job_dir.metrics_log import MetricsLog
 
-    last = Ledger(learned[0].job_dir).read("eval")[-1]
+    last = MetricsLog(learned[0].job_dir).read("eval")[-1]
     # Without the tags, or without the weekday, it would be above 0.9.
     assert last["rmse"] < 0.3
 

@@ -39,7 +39,7 @@ def test_one_table_gives_both_columns_their_numbers():
 def test_the_table_is_trained_saved_and_exported(make, tmp_path, kind):
     from estimator_bridge import tf
     from trainer.export.checker import verify_exports
-    from trainer.job_dir.metrics_log import Ledger
+    from trainer.job_dir.metrics_log import MetricsLog
 
     rng = np.random.default_rng(3)
     pairs = rng.choice(list("abcd"), (400, 2))
@@ -53,7 +53,7 @@ def test_the_table_is_trained_saved_and_exported(make, tmp_path, kind):
     )
     schema = Schema.model_validate(SCHEMA)
     _, result = make.run(config, schema)
-    assert Ledger(config.job_dir).read("eval")[-1]["rmse"] < 0.35
+    assert MetricsLog(config.job_dir).read("eval")[-1]["rmse"] < 0.35
     reader = tf.train.load_checkpoint(tf.train.latest_checkpoint(config.job_dir))
     names = [name for name in reader.get_variable_to_shape_map() if "embedding_weights" in name]
     tables = [name for name in names if reader.get_tensor(name).shape == (4, 3)]

@@ -112,7 +112,7 @@ def test_options_of_the_deep_part(trained, make, options):
 
 def _train_constant(make, tmp_path, labels, weights=None, **train):
     """Trains a single bias on a label; returns (Trained parts, losses by step)."""
-    from trainer.job_dir.metrics_log import Ledger
+    from trainer.job_dir.metrics_log import MetricsLog
     from trainer.schema import Schema
 
     weights = np.ones(len(labels)) if weights is None else weights
@@ -136,7 +136,7 @@ def _train_constant(make, tmp_path, labels, weights=None, **train):
         export={"exporters": []},
     )
     make.run(config, schema)
-    losses = [record["loss"] for record in Ledger(config.job_dir).read("train")]
+    losses = [record["loss"] for record in MetricsLog(config.job_dir).read("train")]
     (bias,) = [
         tf.train.load_variable(config.job_dir, name)
         for name, shape in tf.train.list_variables(config.job_dir)

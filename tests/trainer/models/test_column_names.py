@@ -5,7 +5,7 @@ import pytest
 from trainer.errors import UserError
 from trainer.export.checker import take_rows, verify_exports
 from trainer.features.columns import build_feature_columns
-from trainer.job_dir.metrics_log import Ledger
+from trainer.job_dir.metrics_log import MetricsLog
 from trainer.schema import Schema, Statistics
 from trainer.training.job import build_source
 
@@ -57,7 +57,7 @@ def test_any_name_is_learnt_from(make, tmp_path, model):
         export={"exporters": ["final"]},
     )
     job, result = make.run(config, schema)
-    assert Ledger(config.job_dir).read("eval")[-1]["auc"] > 0.85
+    assert MetricsLog(config.job_dir).read("eval")[-1]["auc"] > 0.85
     rows = take_rows(build_source(job, training=False), schema)
     verify_exports(result.exports["final"], rows, schema, ",")
 

@@ -56,9 +56,9 @@ def learned(make, tmp_path_factory):
 
 
 def test_it_learns_what_depends_on_the_order(learned):
-    from trainer.job_dir.metrics_log import Ledger
+    from trainer.job_dir.metrics_log import MetricsLog
 
-    assert Ledger(learned[0].job_dir).read("eval")[-1]["auc"] > 0.98
+    assert MetricsLog(learned[0].job_dir).read("eval")[-1]["auc"] > 0.98
 
 
 def test_every_door_and_every_length(learned):
@@ -85,7 +85,7 @@ def test_every_door_and_every_length(learned):
 
 def test_it_is_resumed_evaluated_and_bound_to_its_cells(make, learned, tmp_path):
     from trainer.job_dir.compatibility import check_same_model
-    from trainer.job_dir.metrics_log import Ledger
+    from trainer.job_dir.metrics_log import MetricsLog
 
     config, schema, _ = learned
     folder = tmp_path / "job"
@@ -93,7 +93,7 @@ def test_it_is_resumed_evaluated_and_bound_to_its_cells(make, learned, tmp_path)
     options = {"max_steps": 210, "batch_size": 50, "learning_rate": 1e-9, "optimizer": "adam"}
     again = make.config(folder, config.data.train, model=dict(config.model), train=options)
     make.run(again, schema)
-    evaluations = Ledger(str(folder)).read("eval")
+    evaluations = MetricsLog(str(folder)).read("eval")
     assert evaluations[-1]["step"] == 210
     assert evaluations[-1]["loss"] == pytest.approx(evaluations[-2]["loss"], rel=1e-3)
     other = again.model_copy(update={"model": again.model.model_copy(update={"cell": "gru"})})

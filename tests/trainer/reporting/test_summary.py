@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from trainer.job_dir.metrics_log import Ledger
+from trainer.job_dir.metrics_log import MetricsLog
 from trainer.reporting.summary import Facts, choose_best, draw, write_report
 
 FACTS = Facts(
@@ -28,11 +28,11 @@ FACTS = Facts(
 
 
 def _write(tmp_path, make, evaluations, losses=(), **facts):
-    ledger = Ledger(str(tmp_path))
+    metrics_log = MetricsLog(str(tmp_path))
     for step, loss in losses:
-        ledger.append("train", step, {"loss": loss})
+        metrics_log.append("train", step, {"loss": loss})
     for step, values in evaluations:
-        ledger.append("eval", step, values)
+        metrics_log.append("eval", step, values)
     config = make.config(tmp_path)
     facts = FACTS._replace(**facts)
     draw(config, facts.task)
@@ -118,26 +118,26 @@ def test_the_picture_with_a_loss_that_is_no_number(tmp_path, make):
     assert (tmp_path / "curves.png").exists()
 
 
-def test_a_ledger_that_a_crash_cut_short(tmp_path, make):
-    ledger = Ledger(str(tmp_path))
-    ledger.append("eval", 10, {"loss": 0.5})
-    ledger.append("eval", 20, {"loss": 0.4})
-    ledger.append("eval", 10, {"loss": 0.3})
+def test_a_metrics_log_that_a_crash_cut_short(tmp_path, make):
+    metrics_log = MetricsLog(str(tmp_path))
+    metrics_log.append("eval", 10, {"loss": 0.5})
+    metrics_log.append("eval", 20, {"loss": 0.4})
+    metrics_log.append("eval", 10, {"loss": 0.3})
     with (tmp_path / "metrics.jsonl").open("a") as stream:
         stream.write('{"kind": "eval", "st')
     # A step that was run twice counts as it was the last time.
-    assert ledger.read("eval") == [{"step": 10, "loss": 0.3}, {"step": 20, "loss": 0.4}]
+    assert metrics_log.read("eval") == [{"step": 10, "loss": 0.3}, {"step": 20, "loss": 0.4}]
 
 
 def test_what_a_lost_run_saw_beyond_the_step_that_is_gone_on_from(tmp_path):
-    """A disk is gone, and the bucket has the ledger but not the last checkpoint."""
-    ledger = Ledger(str(tmp_path))
+    """A disk is gone, and the bucket has the metrics log but not the last checkpoint."""
+    metrics_log = MetricsLog(str(tmp_path))
     for step in (10, 20, 30):
-        ledger.append("train", step, {"loss": 1 / step})
-        ledger.append("eval", step, {"loss": 2 / step})
-    ledger.go_on_from(30)
-    assert len(ledger.read("eval")) == 3
-    ledger.go_on_from(20)
-    ledger.append("eval", 25, {"loss": 0.5})
-    assert ledger.read("train") == [{"step": 10, "loss": 0.1}, {"step": 20, "loss": 0.05}]
-    assert [line["step"] for line in ledger.read("eval")] == [10, 20, 25]
+        metrics_log.append("train", step, {"loss": 1 / step})
+        metrics_log.append("eval", step, {"loss": 2 / step})
+    metrics_log.resume_from(30)
+    assert len(metrics_log.read("eval")) == 3
+    metrics_log.resume_from(20)
+    metrics_log.append("eval", 25, {"loss": 0.5})
+    assert metrics_log.read("train") == [{"step": 10, "loss": 0.1}, {"step": 20, "loss": 0.05}]
+    assert [line["step"] for line in metrics_log.read("eval")] == [10, 20, 25]

@@ -10,7 +10,7 @@ from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
 from trainer.export.exporters import list_exports
 from trainer.job_dir import compatibility
-from trainer.job_dir.metrics_log import Ledger
+from trainer.job_dir.metrics_log import MetricsLog
 from trainer.roles.evaluator import await_evaluator, is_my_turn, run_evaluator, steps_in
 from trainer.signals import SignalWatch
 
@@ -120,7 +120,7 @@ def test_a_checkpoint_that_is_deleted_while_it_is_evaluated(job, monkeypatch):
 
     console = _Script(**{"evaluation at step 20": delete})
     run_evaluator(job, console, SignalWatch(), evaluator)
-    assert [line["step"] for line in Ledger(str(folder)).read("eval")] == [20, 60]
+    assert [line["step"] for line in MetricsLog(str(folder)).read("eval")] == [20, 60]
     assert len(list_exports(folder / "export" / "best")) >= 1
     assert len(list_exports(folder / "export" / "final")) == 1
     assert not any("deleted" in line for line in console.lines)
@@ -142,7 +142,7 @@ def test_a_checkpoint_that_was_deleted_before_is_passed_over(job, monkeypatch):
     console = _Script(**{latest[0]: go_on})
     run_evaluator(job, console, SignalWatch(), evaluator)
     assert "model.ckpt-10 was deleted before it could be evaluated" in console.lines[0]
-    assert [line["step"] for line in Ledger(str(folder)).read("eval")] == [60]
+    assert [line["step"] for line in MetricsLog(str(folder)).read("eval")] == [60]
 
 
 def _throttled(config):
@@ -167,7 +167,7 @@ def test_a_throttle_holds_an_evaluator_back_from_all_but_the_last(job, monkeypat
 
     monkeypatch.setattr(compatibility, "latest_checkpoint", find)
     run_evaluator(job, Console(quiet=True), SignalWatch(), evaluator)
-    assert [line["step"] for line in Ledger(str(folder)).read("eval")] == [20, 60]
+    assert [line["step"] for line in MetricsLog(str(folder)).read("eval")] == [20, 60]
 
 
 def test_a_throttle_is_said_at_the_start_and_never_holds_back_the_last(make, shop, tmp_path):
@@ -182,7 +182,7 @@ def test_a_throttle_is_said_at_the_start_and_never_holds_back_the_last(make, sho
     )
     console = _Script()
     make.run(_throttled(config), make.schema(), console)
-    evaluated = [line["step"] for line in Ledger(str(tmp_path / "job")).read("eval")]
+    evaluated = [line["step"] for line in MetricsLog(str(tmp_path / "job")).read("eval")]
     assert evaluated in ([2, 9], [9])
     (plan,) = [line for line in console.lines if line.startswith("plan:")]
     assert "a checkpoint every 2 steps and at the end" in plan

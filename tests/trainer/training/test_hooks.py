@@ -6,7 +6,7 @@ import pytest
 
 from estimator_bridge import estimator, tf
 from trainer.console import Console
-from trainer.job_dir.metrics_log import Ledger
+from trainer.job_dir.metrics_log import MetricsLog
 from trainer.training.hooks import Pace, TrainingHook, format_secs
 
 
@@ -52,11 +52,13 @@ def test_pace_leaves_the_first_step_and_pauses_out():
 
 
 def _train(tmp_path, steps, every, first=0, **options):
-    """Trains a counter with the hook; returns (ledger lines, what was shown)."""
+    """Trains a counter with the hook; returns (lines of the metrics log, what was shown)."""
     stream = io.StringIO()
-    ledger = Ledger(str(tmp_path))
+    metrics_log = MetricsLog(str(tmp_path))
     options = {"save_steps": None, "save_secs": 300, **options}
-    hook = TrainingHook(Console(stream), ledger, Pace(), steps, lambda step: 8, every, **options)
+    hook = TrainingHook(
+        Console(stream), metrics_log, Pace(), steps, lambda step: 8, every, **options
+    )
 
     def model_fn(features, labels, mode):
         step = tf.compat.v1.train.get_or_create_global_step()
@@ -69,7 +71,7 @@ def _train(tmp_path, steps, every, first=0, **options):
     estimator.Estimator(model_fn, model_dir=str(tmp_path / "model")).train(
         input_fn, hooks=[hook], max_steps=steps
     )
-    return ledger.read("train"), stream.getvalue().splitlines()
+    return metrics_log.read("train"), stream.getvalue().splitlines()
 
 
 def test_losses_are_recorded_at_the_first_the_last_and_every_nth_step(tmp_path):

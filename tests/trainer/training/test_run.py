@@ -11,7 +11,7 @@ from trainer.cluster.run_config import build_run_config
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.job_dir.compatibility import check_same_model, latest_checkpoint
-from trainer.job_dir.metrics_log import Ledger
+from trainer.job_dir.metrics_log import MetricsLog
 
 
 def _config(make, shop, folder, **sections):
@@ -94,7 +94,7 @@ def test_checkpoints_by_steps_and_how_many_are_kept(often):
     # 0, 4, 8 and, always, the last.
     assert _steps_of(folder) == [8, 10]
     assert result.checkpoints == [str(folder / "model.ckpt-8"), str(folder / "model.ckpt-10")]
-    assert [record["step"] for record in Ledger(str(folder)).read("eval")] == [4, 8, 10]
+    assert [record["step"] for record in MetricsLog(str(folder)).read("eval")] == [4, 8, 10]
     assert "a checkpoint every 4 steps and at the end" in said
 
 
@@ -116,14 +116,14 @@ def test_a_run_shorter_than_any_interval_is_evaluated_and_exported(trained):
 
 def test_the_seed_makes_two_runs_alike(make, shop, tmp_path, often):
     folder, config, _, _, _ = often
-    losses = {"often": [record["loss"] for record in Ledger(str(folder)).read("train")]}
+    losses = {"often": [record["loss"] for record in MetricsLog(str(folder)).read("train")]}
     for name, seed in (("same", 1), ("other", 2)):
         # One evaluation is enough here.
         run = config.run.model_copy(update={"seed": seed, "save_checkpoints_steps": 1000})
         job_dir = tmp_path / name
         other = config.model_copy(update={"job_dir": str(job_dir), "run": run})
         make.run(other, make.schema())
-        losses[name] = [record["loss"] for record in Ledger(str(job_dir)).read("train")]
+        losses[name] = [record["loss"] for record in MetricsLog(str(job_dir)).read("train")]
     assert losses["same"] == pytest.approx(losses["often"], rel=1e-5)
     assert losses["other"] != pytest.approx(losses["often"], rel=1e-3)
 
@@ -145,7 +145,7 @@ def test_resuming_goes_on_from_the_checkpoint(make, copy):
     assert f"resuming at step 10 from {folder}/model.ckpt-10, stopping at step 15" in (
         stream.getvalue()
     )
-    evaluations = Ledger(str(folder)).read("eval")
+    evaluations = MetricsLog(str(folder)).read("eval")
     assert [record["step"] for record in evaluations][-1] == 15
 
 
@@ -232,7 +232,7 @@ def test_checkpoints_by_seconds(make, shop, tmp_path):
     assert result.stopped_early
     # How many there are depends on the machine; the last step always has one.
     assert latest_checkpoint(str(tmp_path)).endswith(f"model.ckpt-{result.end_step}")
-    steps = [record["step"] for record in Ledger(str(tmp_path)).read("eval")]
+    steps = [record["step"] for record in MetricsLog(str(tmp_path)).read("eval")]
     assert steps[-1] == result.end_step < 1_000_000
 
 
@@ -246,7 +246,7 @@ def test_evaluation_steps_and_name(make, shop, tmp_path):
     )
     make.run(config, make.schema("price"))
     assert list((tmp_path / "eval_part").glob("events.*"))
-    (record,) = Ledger(str(tmp_path)).read("eval")
+    (record,) = MetricsLog(str(tmp_path)).read("eval")
     prices = [row["price"] for row in make.rows(200, seed=2)[:60]]
     assert record["label/mean"] == pytest.approx(sum(prices) / 60, rel=1e-4)
 

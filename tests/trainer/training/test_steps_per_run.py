@@ -8,7 +8,7 @@ from estimator_bridge import estimator, tf
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.job_dir.compatibility import latest_checkpoint, read_step
-from trainer.job_dir.metrics_log import Ledger
+from trainer.job_dir.metrics_log import MetricsLog
 from trainer.signals import Interrupted, SignalWatch
 from trainer.training import job, run
 from trainer.training.steps_per_run import RunLengths, build_run_lengths
@@ -117,8 +117,8 @@ def test_a_job_is_the_same_whatever_the_engine_and_the_steps_in_a_run(jobs):
         assert result.end_step == 130
         steps = [int(path.rpartition("-")[2]) for path in result.checkpoints]
         assert steps == [0, 45, 90, 130]
-        ledger = Ledger(str(folder))
-        records.append((ledger.read("train"), ledger.read("eval")))
+        metrics_log = MetricsLog(str(folder))
+        records.append((metrics_log.read("train"), metrics_log.read("eval")))
     assert _read_summaries(folder, "loss") == [1, 50, 100]
     for found in records[1:]:
         for kind in range(2):

@@ -111,9 +111,9 @@ def test_a_signal_saves_the_step_and_the_next_run_goes_on(
         "--run.log_step_count_steps=10",
     ]
     process = start_module("trainer.task", *flags, "--train_steps=10000000")
-    ledger = job / "metrics.jsonl"
+    metrics_log = job / "metrics.jsonl"
     deadline = time.monotonic() + 120
-    while not (ledger.exists() and '"step": 50,' in ledger.read_text()):
+    while not (metrics_log.exists() and '"step": 50,' in metrics_log.read_text()):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.1)
     process.send_signal(number)
