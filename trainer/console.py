@@ -35,7 +35,7 @@ class Console:
         self._drawn = 0
         self._next = clock()
 
-    def say(self, line: str) -> None:
+    def log(self, line: str) -> None:
         """Writes a line of its own."""
         if not self._quiet:
             self._clear()

@@ -71,7 +71,7 @@ def _run_in_workspace(
         config.job_dir,
         settings,
         cluster,
-        console.say,
+        console.log,
         stores=not command.dry_run,
         events_dir=service.log_dir,
     ) as space:
@@ -130,7 +130,7 @@ def _run(
     with joined as board, _explained(config.job_dir):
         board.carrier = space.relay
         if cluster.role != "chief" and watchdog.has_finished(board):
-            console.say(f"{cluster.name}: the job has finished already; nothing is left to do")
+            console.log(f"{cluster.name}: the job has finished already; nothing is left to do")
         elif cluster.role == "ps":
             chief.serve(cluster, board)
         elif cluster.role == "chief":
@@ -190,7 +190,7 @@ def _report(prepared, result, console: Console, space: workspace.Workspace) -> N
         with times.within(VERIFY):
             checker.wait()
         answered = ", each answered" if asked else ""
-        console.say(f"exports: {len(exports)} loaded in a fresh process{answered}")
+        console.log(f"exports: {len(exports)} loaded in a fresh process{answered}")
     result = result._replace(secs=times.read())
     facts = report.collect_facts(prepared, result, baselines, rows[0])
     print(space.shown(report.write_report(config, facts)))
@@ -198,7 +198,7 @@ def _report(prepared, result, console: Console, space: workspace.Workspace) -> N
     chosen = service_lib.choose_export(result.exports)
     if model_dir and chosen:
         service_lib.publish(chosen, model_dir, storage.Settings(**config.storage.model_dump()))
-        console.say(f"model: {space.shown(chosen)} is in {model_dir} too")
+        console.log(f"model: {space.shown(chosen)} is in {model_dir} too")
 
 
 def _run_experiment(

@@ -45,20 +45,20 @@ def test_a_terminal_redraws_one_line():
     console.progress("short")
     # What is left of the longer line is blanked.
     assert stream.getvalue() == "\ra long line\rshort      "
-    console.say("done")
+    console.log("done")
     assert stream.getvalue().endswith("\r     \rdone\n")
-    console.say("more")
+    console.log("more")
     assert stream.getvalue().endswith("done\nmore\n")
 
 
 def test_quiet_says_nothing():
     stream = _Stream(terminal=True)
     console = Console(stream, quiet=True)
-    console.say("a line")
+    console.log("a line")
     assert not console.is_due()
     assert stream.getvalue() == ""
 
 
 def test_lines_go_to_standard_error(capsys):
-    Console().say("a line")
+    Console().log("a line")
     assert capsys.readouterr() == ("", "a line\n")

@@ -122,7 +122,7 @@ class Launcher:
             if self._followers and chief_ended is None and not self._trains():
                 # None has failed by itself: they have lost touch with each other.
                 if self._restarts and not self._stopping and not status:
-                    self._say("who trains has ended because of each other; starting all again")
+                    self._log("who trains has ended because of each other; starting all again")
                     # What their variables lie on may be what stands still.
                     servers = [name for name in running if name.startswith("ps-")]
                     self._processes.end(*servers)
@@ -135,7 +135,7 @@ class Launcher:
                 chief_ended = time.monotonic()
                 self.stop()
             if chief_ended is not None and time.monotonic() - chief_ended > FOLLOW_SECS:
-                self._say(f"{len(running)} process(es) did not end; killing them")
+                self._log(f"{len(running)} process(es) did not end; killing them")
                 self.kill()
             self._end_who_is_followed()
             time.sleep(0.1)
@@ -153,7 +153,7 @@ class Launcher:
             return
         for name in list(self._processes.running):
             if name.partition("-")[0] in TRAINERS:
-                self._say(f"{name} hangs, and others wait for its end; killing it")
+                self._log(f"{name} hangs, and others wait for its end; killing it")
                 self._processes.send(signal.SIGKILL, name)
 
     def _start(self, name: str) -> None:
@@ -186,7 +186,7 @@ class Launcher:
                 # An error: others go on without a worker only where it was killed.
                 self.stop()
             return False
-        self._say(f"{name} ended with status {code}; starting it again")
+        self._log(f"{name} ended with status {code}; starting it again")
         self._start_after_failure([name])
         return True
 
@@ -214,10 +214,10 @@ class Launcher:
             self._last_lines[name] = line.strip()
         # One progress line is enough: the chief's.
         if name == CHIEF or not line.startswith("step "):
-            self._processes.say(name, line)
+            self._processes.log(name, line)
 
-    def _say(self, line: str) -> None:
-        self._processes.say("launch", line)
+    def _log(self, line: str) -> None:
+        self._processes.log("launch", line)
 
     def stop(self) -> None:
         """Asks the chief to save and end, which the others follow; each of them where it has."""

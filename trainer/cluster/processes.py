@@ -56,7 +56,7 @@ class Processes:
         self, stream: TextIO = sys.stderr, hear: Optional[Callable[[str, str, bool], None]] = None
     ):
         self._stream = stream
-        self._hear = hear or (lambda name, line, is_output: self.say(name, line))
+        self._hear = hear or (lambda name, line, is_output: self.log(name, line))
         self._is_coloured = stream.isatty()
         self._lock = threading.Lock()
         self._readers: list[tuple[str, threading.Thread]] = []
@@ -123,7 +123,7 @@ class Processes:
             process.kill()
             process.wait()
 
-    def say(self, name: str, line: str) -> None:
+    def log(self, name: str, line: str) -> None:
         """Passes a line on."""
         prefix = f"{name:<12}"
         if self._is_coloured:

@@ -48,7 +48,7 @@ class Watchdog:
         board: the board; `check` is to be called after each look at it.
         cluster: who this process is.
         config: strategy and patience.
-        say: takes a line.
+        log: takes a line.
         ask_end: has the main thread save a checkpoint and end with Interrupted.
         exit_now: ends the process with a status; a test hands in its own.
 
@@ -61,7 +61,7 @@ class Watchdog:
         board: Board,
         cluster: Cluster,
         config: config_lib.ClusterConfig,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         ask_end: Callable[[], None],
         exit_now: Callable[[int], None] = os._exit,
     ):
@@ -70,7 +70,7 @@ class Watchdog:
         self._limit = config.watchdog_secs
         self._stall_secs = config.stall_secs
         self._is_synchronous = config.strategy in SYNCHRONOUS
-        self._say = say
+        self._log = log
         self._ask_end = ask_end
         self._exit_now = exit_now
         self.cause: Optional[JobEnded] = None
@@ -212,7 +212,7 @@ class Watchdog:
     def _leave(self, status: int, line: str) -> None:
         if self.cause is not None:
             status, line = self.cause.status, str(self.cause)
-        self._say(f"error: {line}" if status else line)
+        self._log(f"error: {line}" if status else line)
         sys.stderr.flush()
         state = {0: FINISHED, FOLLOWED_STATUS: LOST}.get(status, FAILED)
         # The others are not to wait for the chief that follows.

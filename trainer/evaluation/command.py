@@ -142,7 +142,7 @@ def _evaluate(model, files, checkpoints, by, min_rows, output: Path, shown) -> s
             defaults[name] = float("nan")
     source = RowSource(files, schema, config.data, defaults, 0, names)
     console = Console(shown=shown)
-    console.say(f"evaluating {len(checkpoints)} checkpoint(s) on {len(files)} file(s)")
+    console.log(f"evaluating {len(checkpoints)} checkpoint(s) on {len(files)} file(s)")
     with tempfile.TemporaryDirectory(prefix="evaluate-") as folder:
         built = _build(model, folder)
         evaluations = [_measure(built, source, model, path, console) for path in checkpoints]
@@ -198,7 +198,7 @@ def _measure(built, source, model: Model, checkpoint: str, console: Console) -> 
     )
     step = int(metrics.pop("global_step"))
     result = {name: float(value) for name, value in metrics.items()}
-    console.say(f"step {step:,}: loss {result.get('loss', math.nan):.4f}")
+    console.log(f"step {step:,}: loss {result.get('loss', math.nan):.4f}")
     return {"checkpoint": checkpoint, "step": step, **result}
 
 

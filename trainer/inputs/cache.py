@@ -83,13 +83,13 @@ class CacheFolder:
     Args:
         path: the folder; it is made when something is to be kept.
         max_bytes: that all entries may have together.
-        say: takes a line.
+        log: takes a line.
     """
 
-    def __init__(self, path: str, max_bytes: float, say: Callable[[str], None]):
+    def __init__(self, path: str, max_bytes: float, log: Callable[[str], None]):
         self._path = Path(path).expanduser()
         self._max_bytes = max_bytes
-        self._say = say
+        self._log = log
         self._has_said = False
 
     def open(self, key: str, dtype: np.dtype, num_files: int) -> Optional[Entry]:
@@ -160,7 +160,7 @@ class CacheFolder:
         """Says once why encoded rows are not kept."""
         if not self._has_said:
             self._has_said = True
-            self._say(
+            self._log(
                 f"cache: {why}; going on without (--data.cache=FOLDER names another, off none)"
             )
 

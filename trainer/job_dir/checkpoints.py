@@ -117,7 +117,7 @@ def find_fault(checkpoint: str) -> Optional[str]:
     return None
 
 
-def set_torn_aside(job_dir: str, say: Callable[[str], None]) -> bool:
+def set_torn_aside(job_dir: str, log: Callable[[str], None]) -> bool:
     """Lets a job go on from its newest checkpoint that is whole.
 
     A crash, or a full disk, may leave the newest checkpoint cut short, or the file that names it.
@@ -125,7 +125,7 @@ def set_torn_aside(job_dir: str, say: Callable[[str], None]) -> bool:
 
     Args:
         job_dir: the job's folder, which no other process is writing checkpoints to.
-        say: takes a line, where something was torn.
+        log: takes a line, where something was torn.
 
     Returns:
         whether something was torn.
@@ -156,12 +156,12 @@ def set_torn_aside(job_dir: str, say: Callable[[str], None]) -> bool:
     if torn:
         first, fault = Path(torn[0][0]).name, torn[0][1]
         more = f" and {len(torn) - 1} before it" if len(torn) > 1 else ""
-        say(
+        log(
             f"checkpoint {first}{more} is torn ({fault}); going on from {name}; kept as "
             f"{TORN}{first}.*"
         )
     else:
-        say(f"the file that names the newest checkpoint is torn or gone; going on from {name}")
+        log(f"the file that names the newest checkpoint is torn or gone; going on from {name}")
     return True
 
 

@@ -16,7 +16,7 @@ OPTIMIZERS = "training/"
 
 
 def warm_start(
-    inner: Any, train: config_lib.TrainConfig, schema: Schema, say: Callable[[str], None]
+    inner: Any, train: config_lib.TrainConfig, schema: Schema, log: Callable[[str], None]
 ):
     """Wraps an Estimator so that training starts from another checkpoint's values.
 
@@ -30,14 +30,14 @@ def warm_start(
         inner: any Estimator; its model_dir must hold no checkpoint.
         train: names the checkpoint (a file prefix, or a job_dir for its newest).
         schema: today's columns.
-        say: takes the plan, a line.
+        log: takes the plan, a line.
 
     Raises:
         UserError: there is no such checkpoint, or no variable of it fits.
     """
     checkpoint = find_checkpoint(train.warm_start)
     stored = {name: shape for name, shape in tf.train.list_variables(checkpoint)}
-    vocabularies = _changed_vocabularies(checkpoint, schema, Path(inner.model_dir), say)
+    vocabularies = _changed_vocabularies(checkpoint, schema, Path(inner.model_dir), log)
 
     own = inner._warm_start_settings
 
@@ -52,7 +52,7 @@ def warm_start(
                     own.var_name_to_vocab_info,
                     own.var_name_to_prev_var_name,
                 )
-            _assign(checkpoint, stored, vocabularies, train, say)
+            _assign(checkpoint, stored, vocabularies, train, log)
         return spec
 
     return estimator.Estimator(model_fn=model_fn, config=inner.config)
@@ -78,7 +78,7 @@ def find_checkpoint(path: str) -> str:
     return newest
 
 
-def _assign(checkpoint, stored, vocabularies, train, say) -> None:
+def _assign(checkpoint, stored, vocabularies, train, log) -> None:
     shapes = {
         variable.op.name: variable.shape.as_list() for variable in tf.compat.v1.global_variables()
     }
@@ -98,7 +98,7 @@ def _assign(checkpoint, stored, vocabularies, train, say) -> None:
         )
     fresh = [name for name in model if name not in same and name not in by_word]
     listed = f" ({', '.join(fresh[:5])}{' ...' if len(fresh) > 5 else ''})" if fresh else ""
-    say(
+    log(
         f"warm start from {checkpoint}: {len(same)} variable(s) taken over, {len(by_word)} word by "
         f"word, {len(fresh)} new{listed}"
     )
@@ -151,7 +151,7 @@ def _list_endings(name: str, schema: Schema) -> list[str]:
 
 
 def _changed_vocabularies(
-    checkpoint: str, schema: Schema, folder: Path, say: Callable[[str], None]
+    checkpoint: str, schema: Schema, folder: Path, log: Callable[[str], None]
 ) -> dict[str, Any]:
     """End of a variable's name → VocabInfo, for columns whose vocabulary is another one now."""
     before = storage.read_json(Path(checkpoint).parent / "schema.json") or {"columns": {}}
@@ -174,7 +174,7 @@ def _changed_vocabularies(
         )
         infos.update({ending: info for ending in _list_endings(name, schema)})
         if is_one_hot(name, schema):
-            say(
+            log(
                 f"warm start: column {name} has another vocabulary and no embedding: what the deep "
                 "part knew of its values stays in place, word by word it cannot be carried over"
             )

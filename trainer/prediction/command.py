@@ -93,7 +93,7 @@ def _predict_files(export: str, values, copies: storage.Copies) -> None:
     )
     console = Console(shown=copies.shown)
     done = batch.run(Predictor(export), request, console, copies)
-    console.say(done)
+    console.log(done)
 
 
 def _define(values) -> None:

@@ -178,9 +178,9 @@ def run_chief(
     plan = _build_plan(job, console, watch, cluster, board)
     compatibility.save_inputs(job.config, job.schema, job.statistics)
     for note in cluster.notes:
-        console.say(f"cluster: {note}")
-    console.say(_describe_cluster(job, cluster))
-    console.say(run.describe_plan(plan))
+        console.log(f"cluster: {note}")
+    console.log(_describe_cluster(job, cluster))
+    console.log(run.describe_plan(plan))
     if plan.first < job.max_steps and not plan.early_stop.reason:
         _train(plan, board)
     end = compatibility.read_step(compatibility.latest_checkpoint(job.config.job_dir))

@@ -94,7 +94,7 @@ class _Evaluations:
             )
         if not Path(f"{checkpoint}.index").exists():
             self._done = checkpoint, None
-            self._console.say(f"{checkpoint} was deleted before it could be evaluated; going on")
+            self._console.log(f"{checkpoint} was deleted before it could be evaluated; going on")
 
     def _build_plan(self) -> run.Plan:
         # The model's statistics are the chief's, and there from the first checkpoint on.
@@ -136,7 +136,7 @@ def await_evaluator(
     """Waits for the evaluator's last word; False where the chief has stepped in to do it."""
     deadline = time.monotonic() + config.evaluator_wait_secs
     if board.is_alive(EVALUATOR):
-        console.say(f"waiting for the evaluator to evaluate and export step {step:,}")
+        console.log(f"waiting for the evaluator to evaluate and export step {step:,}")
     while True:
         is_late = time.monotonic() >= deadline
         is_coming = not board.read(EVALUATOR) and cluster.expects_evaluator

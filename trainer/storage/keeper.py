@@ -15,7 +15,7 @@ class Keeper:
     Args:
         mirror: what to keep alike.
         pushes, pulls: whether this process stores, and fetches.
-        say: takes a line for people.
+        log: takes a line for people.
         stop: called once when the job must end: another writer is at work.
         secs: between two looks.
     """
@@ -25,14 +25,14 @@ class Keeper:
         mirror: Mirror,
         pushes: bool,
         pulls: bool,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         stop: Callable[[], None],
         secs: float = 2.0,
     ):
         self.mirror = mirror
         self.error: Optional[UserError] = None
         self._pushes, self._pulls = pushes, pulls
-        self._say, self._stop, self._secs = say, stop, secs
+        self._log, self._stop, self._secs = log, stop, secs
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
         self._is_behind = False
@@ -53,7 +53,7 @@ class Keeper:
                 self._is_behind = False
             except Unavailable as error:
                 if not self._is_behind:
-                    self._say(f"warning: {error}; training goes on, and storing is tried again")
+                    self._log(f"warning: {error}; training goes on, and storing is tried again")
                 self._is_behind = True
             except UserError as error:
                 self.error = error

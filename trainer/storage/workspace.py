@@ -57,7 +57,7 @@ def open_workspace(
     job_dir: str,
     settings: Settings,
     cluster: Cluster,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
     stores: bool = True,
     events_dir: Optional[str] = None,
 ) -> Iterator[Workspace]:
@@ -67,7 +67,7 @@ def open_workspace(
         job_dir: the job's folder or gs:// address.
         settings: how gs:// is reached.
         cluster: who takes part.
-        say: takes a line for people.
+        log: takes a line for people.
         stores: whether anything is to be stored: not for a rehearsal.
         events_dir: a gs:// address where TensorBoard looks for event files too.
 
@@ -105,11 +105,11 @@ def open_workspace(
         yield Workspace(shown, str(folder))
         return
     with _locked(folder, shown) as lock:
-        keeper = _open_keeper(address, settings, folder, cluster, spread, say, stores)
+        keeper = _open_keeper(address, settings, folder, cluster, spread, log, stores)
         started = time.monotonic()
         count = keeper.mirror.restore()
         if count:
-            say(
+            log(
                 f"storage: {count} file(s) of {address} fetched into {folder} "
                 f"in {time.monotonic() - started:.1f} s"
             )
@@ -139,7 +139,7 @@ def _serve(workspace, keeper, cluster, spread, stores, events) -> Iterator[Works
                 workspace.relay.end()
 
 
-def _open_keeper(address, settings, folder, cluster, spread, say, stores) -> Keeper:
+def _open_keeper(address, settings, folder, cluster, spread, log, stores) -> Keeper:
     role = cluster.role
     mine: dict[str, Callable[[str], bool]] = {
         "chief": lambda name: True,
@@ -162,7 +162,7 @@ def _open_keeper(address, settings, folder, cluster, spread, say, stores) -> Kee
         pushes=stores and role in ("chief", "evaluator"),
         # A worker needs the files that the chief speaks of, and no others.
         pulls=spread and role in ("chief", "evaluator"),
-        say=say,
+        log=log,
         stop=lambda: os.kill(os.getpid(), signal.SIGTERM),
     )
 

@@ -27,7 +27,7 @@ def rehearse(
     Raises:
         UserError: the job would fail.
     """
-    console.say("dry run: nothing is written to job_dir")
+    console.log("dry run: nothing is written to job_dir")
     disk.check_writable(config.job_dir, make=False)
     with tempfile.TemporaryDirectory(prefix="dry-run-") as folder:
         prepared = job_lib.prepare(config, schema, console)
@@ -44,7 +44,7 @@ def rehearse(
         _check_fits(config.job_dir, result.checkpoints[-1])
         size = sum(path.stat().st_size for path in Path(folder).glob("model.ckpt-*"))
         _check_space(config, size)
-    console.say(
+    console.log(
         f"dry run: all is well; the job would train {prepared.max_steps:,} steps "
         f"and write checkpoints of {size / 2**20:.1f} MiB"
     )

@@ -71,7 +71,7 @@ def run_experiment(
         train = config.train.model_copy(update={"max_steps": 1, "epochs": None})
         rehearsed = config.model_copy(update={"job_dir": folder, "train": train})
         _run(rehearsed, console, watch, steps=1)
-    console.say("dry run: all is well; nothing was written to job_dir")
+    console.log("dry run: all is well; nothing was written to job_dir")
     return None
 
 
@@ -122,7 +122,7 @@ def _run(config, console, watch, steps: Optional[int] = None) -> str:
     )
     storage.write_text(Path(config.job_dir) / "config.yaml", config_lib.to_yaml(config))
     target = train_spec.max_steps
-    console.say(
+    console.log(
         f"plan: {experiment.where}, from step {first:,} to "
         f"{f'step {target:,}' if target else 'the end of its input'}"
     )
@@ -185,7 +185,7 @@ def _export_for_analysis(experiment: Experiment, job_dir: str, console: Console)
     if receiver_fn is None:
         return
     if importlib.util.find_spec("tensorflow_model_analysis") is None:
-        console.say(
+        console.log(
             "eval_input_receiver_fn: tensorflow_model_analysis is not installed; "
             "no evaluation graph was exported"
         )
@@ -199,7 +199,7 @@ def _export_for_analysis(experiment: Experiment, job_dir: str, console: Console)
             export_dir_base=folder,
             eval_input_receiver_fn=receiver_fn,
         )
-    console.say(f"evaluation graph: {folder}")
+    console.log(f"evaluation graph: {folder}")
 
 
 def _report(config, experiment, metrics_log, first, metric, direction, secs) -> str:

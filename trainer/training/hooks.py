@@ -183,7 +183,7 @@ class TrainingHook(estimator.SessionRunHook):
     def end(self, session):
         """Shows the last step."""
         if self.last_loss is not None:
-            self._console.say(self._describe())
+            self._console.log(self._describe())
 
     def _describe(self) -> str:
         target = f"/{self._max_steps:,}" if self._max_steps else ""
@@ -354,10 +354,10 @@ class EvaluationRecorder(estimator.Exporter):
         report_trial(step, values)
         names = dict.fromkeys(["loss", self._shown])
         told = " · ".join(f"{name} {values[name]:.4f}" for name in names if name in values)
-        self._console.say(f"evaluation at step {step:,}: {told}")
+        self._console.log(f"evaluation at step {step:,}: {told}")
         self._early_stop.add(values)
         if self._early_stop.reason:
-            self._console.say(f"stopping early: {self._early_stop.reason}")
+            self._console.log(f"stopping early: {self._early_stop.reason}")
 
 
 def format_secs(secs: float) -> str:

@@ -89,24 +89,24 @@ def prepare(
     _check_metric("stop.metric", config.stop.metric or metric, config, schema)
     direction = exporters.choose_direction(metric, config.export.best_mode)
     started = time.monotonic()
-    cache = _build_cache(config.data, console.say)
-    train_scan, train_known = scan_or_recall(train_files, schema, config.data, console.say, cache)
+    cache = _build_cache(config.data, console.log)
+    train_scan, train_known = scan_or_recall(train_files, schema, config.data, console.log, cache)
     if train_scan.absent:
         raise UserError(
             f"data.train: no record has a value for column {train_scan.absent[0]!r}; "
             "mend its name in the schema, or leave it out with use: []"
         )
-    eval_scan, eval_known = scan_or_recall(eval_files, schema, config.data, console.say, cache)
+    eval_scan, eval_known = scan_or_recall(eval_files, schema, config.data, console.log, cache)
     known = " before; unchanged since" if train_known and eval_known else ""
     checked = known or f" in {time.monotonic() - started:.1f} s"
-    console.say(
+    console.log(
         f"data: {train_scan.statistics.num_rows:,} training rows in {len(train_files)} file(s), "
         f"{eval_scan.statistics.num_rows:,} evaluation rows in {len(eval_files)} file(s), "
         f"checked{checked}"
     )
     batches = count_batches(config.cluster, cluster)
     if cluster.num_trainers > 1 and len(train_files) < cluster.num_trainers:
-        console.say(
+        console.log(
             f"warning: {len(train_files)} training file(s) for {cluster.num_trainers} processes: "
             "each reads them all and takes its share of the rows; more files would read faster"
         )
@@ -145,14 +145,14 @@ def _count_steps(
     together = f" x {batches} replicas" if batches > 1 else ""
     if train.max_steps is not None:
         epochs = train.count_rows(train.max_steps) * batches / num_rows
-        console.say(
+        console.log(
             f"length: {train.max_steps:,} steps of {_name_sizes(train, train.max_steps)} rows"
             f"{together} = {epochs:.2f} epochs"
         )
         return train.max_steps
     epochs = train.epochs or 1
     steps = train.count_steps(num_rows * epochs / batches)
-    console.say(
+    console.log(
         f"length: {epochs:g} epoch(s) x {num_rows:,} rows / {_name_sizes(train, steps)} rows"
         f"{together} a step = {steps:,} steps"
     )
@@ -207,11 +207,11 @@ def encode_sources(job: Job, sources: Sequence[RowSource]) -> list[EncodedRows]:
     return [EncodedRows(source, job.schema, encoder, job.cache) for source in sources]
 
 
-def _build_cache(data: config_lib.DataConfig, say: Callable[[str], None]) -> Optional[CacheFolder]:
+def _build_cache(data: config_lib.DataConfig, log: Callable[[str], None]) -> Optional[CacheFolder]:
     if data.cache == "off":
         return None
     path = find_cache_home() / "estimator_trainer" if data.cache == "auto" else data.cache
-    return CacheFolder(str(path), data.cache_max_gb * 1e9, say)
+    return CacheFolder(str(path), data.cache_max_gb * 1e9, log)
 
 
 def _check_baseline_column(name, schema: Schema) -> None:

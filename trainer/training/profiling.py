@@ -36,7 +36,7 @@ class ProfileHook(estimator.SessionRunHook):
         self._stride = 1
         self._is_over = self._step >= self._last
         if self._is_over:
-            self._console.say(f"profile: step {self._last:,} has been trained already")
+            self._console.log(f"profile: step {self._last:,} has been trained already")
 
     def before_run(self, run_context):
         """Starts."""
@@ -60,7 +60,7 @@ class ProfileHook(estimator.SessionRunHook):
     def _stop(self) -> None:
         if self._is_on:
             tf.profiler.experimental.stop()
-            self._console.say(
+            self._console.log(
                 f"profile: steps {self._began:,} to {self._step:,} are in "
                 f"{self._folder}/plugins/profile"
             )

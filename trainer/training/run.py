@@ -142,7 +142,7 @@ def build_plan(
         summaries = [SummaryHook(config.job_dir, config.run.save_summary_steps, lengths)]
     built = build_estimator(*parts, run_config, job.max_steps, engine)
     if config.train.warm_start and checkpoint is None:
-        built = warm_start(built, config.train, job.schema, console.say)
+        built = warm_start(built, config.train, job.schema, console.log)
     evaluating = built
     if cluster.is_distributed:
         evaluating = build_estimator(*parts, build_run_config(config), job.max_steps)
@@ -244,7 +244,7 @@ def train_and_evaluate(job: Job, console: Console, watch: SignalWatch) -> Result
     """
     plan = build_plan(job, console, watch)
     compatibility.save_inputs(job.config, job.schema, job.statistics)
-    console.say(describe_plan(plan))
+    console.log(describe_plan(plan))
     with explained(plan), tf_config(ALONE):
         if plan.first < job.max_steps and not plan.early_stop.reason:
             evaluation.train_and_evaluate(plan.estimator, plan.train_spec, plan.evaluator)
@@ -332,7 +332,7 @@ def _make_receiver_fn(job: Job):
 def finish(evaluator: evaluation.Evaluator, eval_spec: Any, console: Console) -> None:
     """Evaluates and exports the last checkpoint of a job that has nothing left to train."""
     checkpoint = compatibility.latest_checkpoint(evaluator.model_dir)
-    console.say(f"final evaluation and export of {checkpoint}")
+    console.log(f"final evaluation and export of {checkpoint}")
     evaluate_and_export(evaluator, eval_spec, checkpoint, is_final=True)
 
 

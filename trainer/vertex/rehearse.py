@@ -140,7 +140,7 @@ class Rehearsal:
                 ended = ended or (time.monotonic() if code or name == "chief-0" else None)
             if ended is not None and time.monotonic() - ended > GRACE_SECS:
                 late = ", ".join(self._processes.running)
-                self._processes.say("rehearse", f"{late} did not end; killed")
+                self._processes.log("rehearse", f"{late} did not end; killed")
                 self.stop(signal.SIGKILL)
             time.sleep(0.1)
         self._processes.listen_out()

@@ -66,7 +66,7 @@ class Service:
     def follow(
         self,
         name: str,
-        say: Callable[[str], None],
+        log: Callable[[str], None],
         poll_secs: float = POLL_SECS,
         sleep: Callable[[float], None] = time.sleep,
     ) -> bool:
@@ -85,11 +85,11 @@ class Service:
                 counts = {one: trials.count(one) for one in dict.fromkeys(trials)}
                 told += "".join(f", {count} trial(s) {one}" for one, count in counts.items())
             if told != shown:
-                say(f"{time.strftime('%H:%M:%S')} {told}")
+                log(f"{time.strftime('%H:%M:%S')} {told}")
                 shown = told
             if state in ENDED:
                 if job.error.message:
-                    say(f"error: {' '.join(job.error.message.split())}")
+                    log(f"error: {' '.join(job.error.message.split())}")
                 return state == "SUCCEEDED"
             sleep(poll_secs)
 

@@ -32,10 +32,10 @@ def _rows(count=40):
     return [{"x": float(n), "kind": "ab"[n % 2], "y": 1.0} for n in range(count)]
 
 
-def _encode(make, path, folder, columns=COLUMNS, say=lambda line: None, **data):
+def _encode(make, path, folder, columns=COLUMNS, log=lambda line: None, **data):
     schema = Schema.model_validate({"columns": columns, "label": {"column": "y"}})
     config = make.config(rows=path, data={"cache": str(folder), **data})
-    job = prepare(config, schema, type("Console", (), {"say": staticmethod(say)}))
+    job = prepare(config, schema, type("Console", (), {"log": staticmethod(log)}))
     (rows,) = encode_sources(job, [build_source(job, True)])
     return rows
 
@@ -262,7 +262,7 @@ def test_a_folder_that_cannot_be_written_is_said_once(make, tmp_path, where):
     if where == "in a file":
         (tmp_path / "file").write_text("")
         folder = tmp_path / "file" / "cache"
-    rows = _encode(make, path, folder, say=said.append)
+    rows = _encode(make, path, folder, log=said.append)
     assert len(np.concatenate(_read(rows))) == 40
     assert len(np.concatenate(_read(rows))) == 40
     told = [line for line in said if line.startswith("cache:")]
@@ -339,7 +339,7 @@ def test_a_scan_is_known_from_the_run_before(make, shop, tmp_path):
     schema = make.schema("bought", weight=True)
     paths = [Path(make.csv(tmp_path / f"{name}.csv", _shop_rows(make))) for name in "ab"]
     said = []
-    console = type("Console", (), {"say": staticmethod(said.append)})
+    console = type("Console", (), {"log": staticmethod(said.append)})
     jobs = []
     for cache in ("off", tmp_path / "cache", tmp_path / "cache"):
         config = make.config(rows=[str(path) for path in paths], data={"cache": str(cache)})

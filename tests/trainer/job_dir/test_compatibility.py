@@ -197,7 +197,7 @@ def test_warm_start_takes_values_over(make, trained, tmp_path):
     options = {**OPTIONS, "train": {**STAND_STILL}}
     options["train"]["warm_start"] = str(trained / "job")
     console = Console(quiet=True)
-    console.say = lines.append
+    console.log = lines.append
     config = build_config(tmp_path / "warm", trained / "rows.csv", **options)
     make.run(config, make.schema(), console)
     assert any("0 word by word, 0 new" in line for line in lines)
@@ -235,7 +235,7 @@ def test_warm_start_carries_words_over(make, trained, tmp_path):
     options["train"]["warm_start"] = str(trained / "job" / "model.ckpt-5")
     lines = []
     console = Console(quiet=True)
-    console.say = lines.append
+    console.log = lines.append
     config = build_config(tmp_path / "warm", trained / "rows.csv", **options)
     make.run(config, Schema.model_validate(values), console)
     assert any("1 word by word" in line for line in lines)
@@ -309,7 +309,7 @@ def test_dry_run_writes_nothing(make, trained, tmp_path):
 
     lines = []
     console = Console(quiet=True)
-    console.say = lines.append
+    console.log = lines.append
     config = build_config(tmp_path / "job", trained / "rows.csv", **OPTIONS)
     rehearse(config, make.schema(), console, SignalWatch())
     assert "all is well; the job would train 5 steps" in lines[-1]

@@ -87,9 +87,9 @@ class _Script(Console):
         self.on, self.lines = on, []
 
     def warn(self, line):
-        self.say(line)
+        self.log(line)
 
-    def say(self, line):
+    def log(self, line):
         self.lines.append(line)
         for start, act in self.on.items():
             if line.startswith(start):
