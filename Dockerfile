@@ -18,7 +18,7 @@ RUN pip install --no-deps -r /tmp/requirements.lock
 
 FROM build AS trainer
 WORKDIR /src
-COPY setup.py pyproject.toml MANIFEST.in README.md ./
+COPY setup.py pyproject.toml MANIFEST.in README.md LICENSE ./
 COPY hparams ./hparams
 COPY estimator_bridge ./estimator_bridge
 COPY trainer ./trainer

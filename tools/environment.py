@@ -4,7 +4,8 @@
 
 prints the folder of the environment that fits the Python it runs under (`.venv/tf2.21-py3.13`);
 with --build the environment is made or brought up to date first, and nothing is done where its
-stamp says that setup.py and the constraints have not changed since it was installed.
+stamp says that setup.py, pyproject.toml and the constraints have not changed since it was
+installed.
 
 It has to start on any Python that a machine may have, to say that one does not fit: nothing that
 the choice needs is newer than Python 2.7.
@@ -19,7 +20,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-EXTRAS = "demo,test"
+EXTRAS = "demo,test,lint"
 # The first and the last TensorFlow are given all that the whole suite can use.
 MORE_EXTRAS = {"2.15": ",vertex,cloud-test", "2.21": ",vertex,cloud-test"}
 
@@ -101,6 +102,7 @@ def fingerprint(tensorflow):
     digest = hashlib.sha256()
     for part in (
         _read(os.path.join(ROOT, "setup.py")),
+        _read(os.path.join(ROOT, "pyproject.toml")).split("[tool.")[0],
         _read(constraints_file(tensorflow)),
         sys.version,
         sys.executable,
