@@ -9,9 +9,9 @@ from trainer import storage
 from trainer.config.commands import define_storage, open_storage, parse_flags, require
 from trainer.data_validation import drift
 from trainer.errors import UserError
-from trainer.inputs.bad_rows import LISTED, BadRows
+from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
 from trainer.inputs.files import find_files
-from trainer.inputs.scan import Sketches, list_names
+from trainer.inputs.scan import StreamingStatistics, list_input_columns
 from trainer.inputs.tables import read_batches
 from trainer.schema.columns import Column
 from trainer.schema.loading import load_schema
@@ -162,25 +162,25 @@ def check(
         that do not.
     """
     absent = {*schema.label_columns, schema.weight} if serving else set()
-    names = [name for name in list_names(schema) if name not in absent]
+    names = [name for name in list_input_columns(schema) if name not in absent]
     layouts = [[name for name in schema.columns if name not in absent]]
-    bad, sketches = BadRows(None), Sketches(schema, names)
+    bad, streaming = BadRows(None), StreamingStatistics(schema, names)
     damaged: list[str] = []
     rows = 0
     for file in files:
         try:
             for batch in read_batches(file, schema, names, data, bad, layouts):
-                sketches.add(batch.columns)
+                streaming.add(batch.columns)
                 rows += batch.columns.num_rows
         except UserError as error:
             damaged.append(str(error))
     whole = _collect_faults(bad, "")
     if damaged:
-        whole["files"] = {"rows": None, "examples": damaged[:LISTED], "files": len(damaged)}
+        whole["files"] = {"rows": None, "examples": damaged[:MAX_EXAMPLES], "files": len(damaged)}
     verdict = "does not fit" if whole else "fits"
     findings = [Finding("", verdict, rows, None, None, None, None, whole, [])]
     for name in names:
-        findings.append(_check_column(name, schema, rows, sketches, bad, statistics))
+        findings.append(_check_column(name, schema, rows, streaming, bad, statistics))
     return findings, rows, bad.count
 
 
@@ -192,9 +192,9 @@ def _collect_faults(bad: BadRows, name: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _check_column(name, schema, rows, sketches, bad, statistics) -> Finding:
+def _check_column(name, schema, rows, streaming, bad, statistics) -> Finding:
     faults, column = _collect_faults(bad, name), schema.columns[name]
-    counts, moments = sketches.counts.get(name), sketches.moments.get(name)
+    counts, moments = streaming.counts.get(name), streaming.moments.get(name)
     missing = counts.missing if counts is not None else moments.missing if moments else None
     changes, distance, trained = [], None, None
     if counts is not None:
@@ -205,7 +205,7 @@ def _check_column(name, schema, rows, sketches, bad, statistics) -> Finding:
     elif moments is not None and statistics and name in statistics.columns:
         trained = statistics.columns[name]
         if not column.is_several_numbers:
-            distance = drift.compare_numbers(sketches.sample.get(name), trained)
+            distance = drift.compare_numbers(streaming.sample.get(name), trained)
         changes += _find_outside(moments, trained)
     drifted = any(share >= drift.UNSEEN_SHARE for share, _ in changes)
     told = [text for _, text in changes]
@@ -257,7 +257,7 @@ def _find_unseen(seen: dict[str, int], column: Column, trained, is_label) -> lis
     if not unseen:
         return []
     share = sum(unseen.values()) / total
-    examples = ", ".join(repr(value)[:40] for value in list(unseen)[:LISTED])
+    examples = ", ".join(repr(value)[:40] for value in list(unseen)[:MAX_EXAMPLES])
     return [(share, f"{_percent(share)} of the values are {where}, such as {examples}")]
 
 

@@ -12,7 +12,12 @@ import pyarrow.parquet
 from trainer.errors import UserError
 from trainer.inputs.csv_files import open_reader, read_first_fields
 from trainer.inputs.files import DataFile
-from trainer.inputs.streaming_statistics import DistinctCount, Moments, RowSample, ValueCounts
+from trainer.inputs.streaming_statistics import (
+    DistinctCount,
+    RowSample,
+    RunningMoments,
+    ValueCounts,
+)
 
 # Text that means "no value" wherever it stands.
 NO_VALUE = ("", "?", "\\N", "#N/A", "N/A", "<NA>", "NULL", "null", "NaN", "nan")
@@ -56,7 +61,7 @@ class Profile:
     def __init__(self):
         self.counts = ValueCounts()
         self.distinct = DistinctCount()
-        self.numbers = Moments()
+        self.numbers = RunningMoments()
         self.is_int = self.is_number = True
         self.is_text = False
         self.missing = 0

@@ -127,16 +127,16 @@ def _override(config: config_lib.Config, values) -> config_lib.Config:
 
 def _evaluate(model, files, checkpoints, by, min_rows, output: Path, shown) -> str:
     from trainer.inputs.dataset import RowSource
-    from trainer.inputs.scan import list_names
+    from trainer.inputs.scan import list_input_columns
 
     schema, config = model.schema, model.config
     names = [
         name
         for name in schema.columns
-        if name in {*list_names(schema), *(name for names in by for name in names)}
+        if name in {*list_input_columns(schema), *(name for names in by for name in names)}
     ]
     defaults = resolve_defaults(schema, model.statistics)
-    for name in set(names) - set(list_names(schema)):
+    for name in set(names) - set(list_input_columns(schema)):
         # Only sliced by: a missing value is a slice, not an error.
         if defaults[name] is None and schema.columns[name].raw_type == "float":
             defaults[name] = float("nan")

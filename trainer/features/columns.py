@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from estimator_bridge import tf
 from trainer.errors import UserError
 from trainer.features.multivalent import join_values
-from trainer.features.shared_embedding import SharedTable
+from trainer.features.shared_embedding import SharedEmbeddingColumn
 from trainer.schema import MAX_INDICATOR_SIZE, Column, Moments, Schema, Statistics, resolve_defaults
 
 # Ids of each part of a date: months and days count from 1. Years are told apart from 1950 to 2049.
@@ -89,7 +89,9 @@ def build_feature_columns(schema: Schema, statistics: Statistics) -> FeatureColu
     for together in schema.shared_embeddings:
         size = schema.columns[together.columns[0]].size
         dimension = together.dimension or _choose_dimension(size)
-        deep.append(SharedTable(tuple(shared[name] for name in together.columns), dimension))
+        deep.append(
+            SharedEmbeddingColumn(tuple(shared[name] for name in together.columns), dimension)
+        )
     for cross in schema.crosses:
         ids = tf.feature_column.crossed_column(
             [_crossable(name, schema.columns[name]) for name in cross.columns], cross.hash_buckets
@@ -185,10 +187,10 @@ def _sequence(name: str, column: Column, statistics: Statistics):
     return _dense(ids, column.size, column.embedding)
 
 
-def name_table(columns: Sequence[str], schema: Schema) -> str:
+def name_shared_embedding(columns: Sequence[str], schema: Schema) -> str:
     """Name of the table that columns share."""
     ids = tuple(_weighed(name_feature(name), schema.columns[name]) for name in columns)
-    return SharedTable(ids, 1).name
+    return SharedEmbeddingColumn(ids, 1).name
 
 
 def is_one_hot(name: str, schema: Schema) -> bool:

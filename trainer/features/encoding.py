@@ -67,7 +67,7 @@ class Encoding(NamedTuple):
 
         Args:
             features: name → tensor [batch] or [batch, 1]; dates taken apart, as
-                trainer.features.parts.take_apart does.
+                trainer.features.parts.derive_features does.
 
         Returns:
             "ids": int32 [batch, len(fields)], -1 where the feature columns would see no value;
@@ -117,7 +117,7 @@ def build_encoding(schema: Schema, statistics: Statistics) -> Encoding:
     """Builds the encoding of a schema that is covered.
 
     Args:
-        schema: columns and crosses, vocabularies read; `uncovered` says None of it.
+        schema: columns and crosses, vocabularies read; `unsupported_reason` says None of it.
         statistics: of the training data, for normalisation.
     """
     fields: list[Field] = []
@@ -145,7 +145,7 @@ def build_encoding(schema: Schema, statistics: Statistics) -> Encoding:
     return Encoding(tuple(fields), tuple(numbers), schema, statistics)
 
 
-def uncovered(schema: Schema) -> Optional[str]:
+def unsupported_reason(schema: Schema) -> Optional[str]:
     """Why rows of a schema cannot be encoded as one id a field; None where they can."""
     for name in schema.used_features:
         column = schema.columns[name]

@@ -106,7 +106,7 @@ class Encoder:
             self._fed[name] = tf.compat.v1.placeholder(kinds[schema.columns[name].type], [None])
         for name, places in self._by_column.items():
             of_one = how._replace(fields=tuple(fields[place] for place in places), numbers=())
-            words = parts.take_apart({name: self._fed[name]}, schema)
+            words = parts.derive_features({name: self._fed[name]}, schema)
             self._fetches["columns"][name] = of_one.encode(words)[IDS]
         for part in crossed:
             if part.kind == "text":

@@ -12,7 +12,7 @@ from trainer.schema.columns import DATE_PATTERN
 WITH_HOUR = r".{10}[T ]\d\d.*"
 
 
-def take_apart(features: dict[str, Any], schema: Schema) -> dict[str, Any]:
+def derive_features(features: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """Replaces texts of several values by the values, and adds the parts of dates.
 
     It is part of the model's graph, so that training, evaluation and every export do it alike.

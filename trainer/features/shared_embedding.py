@@ -7,8 +7,9 @@ from typing import Any
 from estimator_bridge import tf
 
 
-class SharedTable(
-    namedtuple("SharedTable", ("columns", "dimension")), tf.__internal__.feature_column.DenseColumn
+class SharedEmbeddingColumn(
+    namedtuple("SharedEmbeddingColumn", ("columns", "dimension")),
+    tf.__internal__.feature_column.DenseColumn,
 ):
     """Looks the ids of several categorical columns up in one table.
 
@@ -92,7 +93,9 @@ class SharedTable(
         }
 
     @classmethod
-    def from_config(cls, config: dict, custom_objects=None, columns_by_name=None) -> "SharedTable":
+    def from_config(
+        cls, config: dict, custom_objects=None, columns_by_name=None
+    ) -> "SharedEmbeddingColumn":
         """The reverse of get_config."""
         deserialize = tf.__internal__.feature_column.deserialize_feature_column
         columns = [

@@ -1,5 +1,5 @@
 """Files to tf.data: CSV, TFRecord and Parquet through one reader of chunks."""
 
-from trainer.inputs.arrow import keep_pandas_waiting
+from trainer.inputs.arrow import defer_pandas
 
-keep_pandas_waiting()
+defer_pandas()

@@ -13,7 +13,7 @@ from estimator_bridge.process.fast_import import hidden
 from estimator_bridge.process.importing import around_import
 
 
-def keep_pandas_waiting() -> None:
+def defer_pandas() -> None:
     """Has pyarrow know of pandas once something else has imported it, and not before.
 
     Its own to_pandas imports it too. Where pandas is there already nothing changes.

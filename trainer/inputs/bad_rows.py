@@ -16,7 +16,7 @@ from trainer.schema.columns import DATE_PATTERN
 # How files of images begin.
 IMAGE_HEADS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM")
 # Bad rows that are listed when there are too many, and per column by a check of the data.
-LISTED = 5
+MAX_EXAMPLES = 5
 
 
 class BadRows:
@@ -43,7 +43,7 @@ class BadRows:
         entry[0] += rows
         text = describe(path, row, fault, value)
         for listed in (entry[1], self.examples):
-            if len(listed) < LISTED:
+            if len(listed) < MAX_EXAMPLES:
                 listed.append(text)
 
     def drop(self, rows: int) -> None:

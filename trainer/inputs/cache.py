@@ -22,7 +22,7 @@ from trainer.storage import write_text
 ROWS, INDEX, LOCK, BUILDING = "rows", "index.json", ".lock", ".building-"
 NOTE, MAX_NOTES = ".note.json", 200
 # Rows read at once.
-PIECE_ROWS = 65_536
+READ_ROWS = 65_536
 # Bytes of a disk that are left to others.
 RESERVE_BYTES = 256 << 20
 
@@ -60,14 +60,14 @@ class Entry:
         os.utime(path / INDEX)
 
     def read(self, file: int) -> Iterator[np.ndarray]:
-        """Yields the rows of a data file in order, PIECE_ROWS at a time.
+        """Yields the rows of a data file in order, READ_ROWS at a time.
 
         Raises:
             UserError: the disk does not give them.
         """
         start, rows = self._starts.get(file, (0, 0))
-        for first in range(start, start + rows, PIECE_ROWS):
-            wanted = min(PIECE_ROWS, start + rows - first) * self._dtype.itemsize
+        for first in range(start, start + rows, READ_ROWS):
+            wanted = min(READ_ROWS, start + rows - first) * self._dtype.itemsize
             try:
                 piece = os.pread(self._stream.fileno(), wanted, first * self._dtype.itemsize)
             except OSError as error:
@@ -110,7 +110,7 @@ class CacheFolder:
             a writer; None where there is no room, or another process is at it.
         """
         if num_bytes > self._max_bytes:
-            self.complain(
+            self.warn_once(
                 f"the rows take {num_bytes / 1e9:.1f} GB, more than data.cache_max_gb allows"
             )
             return None
@@ -125,14 +125,14 @@ class CacheFolder:
                 free = shutil.disk_usage(self._path).free
                 if free < num_bytes + RESERVE_BYTES:
                     lock.release()
-                    self.complain(f"{self._path}: {free / 1e9:.1f} GB are free, too little")
+                    self.warn_once(f"{self._path}: {free / 1e9:.1f} GB are free, too little")
                     return None
                 return Writer(self, self._path, key, dtype, lock)
             except OSError:
                 lock.release()
                 raise
         except OSError as error:
-            self.complain(f"{self._path}: {error.strerror}")
+            self.warn_once(f"{self._path}: {error.strerror}")
             return None
 
     def read_note(self, key: str) -> Optional[Any]:
@@ -154,9 +154,9 @@ class CacheFolder:
             for _, path in sorted(notes)[:-MAX_NOTES]:
                 path.unlink(missing_ok=True)
         except OSError as error:
-            self.complain(f"{self._path}: {error.strerror}")
+            self.warn_once(f"{self._path}: {error.strerror}")
 
-    def complain(self, why: str) -> None:
+    def warn_once(self, why: str) -> None:
         """Says once why encoded rows are not kept."""
         if not self._has_said:
             self._has_said = True
@@ -265,7 +265,7 @@ class Writer:
             self._give_up(f"{self._path.parent}: {error.strerror}")
 
     def _give_up(self, why: str) -> None:
-        self._folder.complain(why)
+        self._folder.warn_once(why)
         self.__exit__()
 
     def __enter__(self) -> "Writer":
@@ -279,6 +279,6 @@ class Writer:
             stream.close()
         except OSError:
             # A full disk has what is still in the buffer refused once more.
-            self._folder.complain(f"{self._path.parent}: cannot be written")
+            self._folder.warn_once(f"{self._path.parent}: cannot be written")
         shutil.rmtree(self._path, ignore_errors=True)
         self._lock.release()

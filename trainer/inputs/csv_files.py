@@ -20,8 +20,8 @@ from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import (
     ARROW_TYPES,
     WANTED,
-    Piece,
-    cast_piece,
+    RawBatch,
+    cast_batch,
     require_columns,
     target_schema,
 )
@@ -87,7 +87,7 @@ def read_csv(
     data: config_lib.DataConfig,
     bad: Optional[BadRows],
     layouts: Sequence[Sequence[str]],
-) -> Iterator[Piece]:
+) -> Iterator[RawBatch]:
     """Yields the rows of a file; see tables.read_batches."""
     fields, lines = read_first_fields(file, data.delimiter)
     header = _has_header(fields, schema, data)
@@ -110,11 +110,11 @@ def read_csv(
         )
         for batch in reader:
             if bad is None:
-                yield Piece(first_row, batch)
+                yield RawBatch(first_row, batch)
                 first_row += batch.num_rows
             else:
                 rows = skipped.number(first_row, batch.num_rows)
-                yield cast_piece(first_row, batch, schema, names, file, bad, rows)
+                yield cast_batch(first_row, batch, schema, names, file, bad, rows)
                 first_row = int(rows[-1]) + 1 if len(rows) else first_row
                 skipped.count()
     except (pa.ArrowException, OSError, EOFError) as error:

@@ -11,20 +11,20 @@ from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, refuse_missing
 from trainer.inputs.files import DataFile
-from trainer.inputs.scan import list_names
+from trainer.inputs.scan import list_input_columns
 from trainer.inputs.shuffle import (
     FILE,
     Chunk,
     Epochs,
+    FileHistory,
     Group,
-    Remembered,
-    Taker,
+    RowStream,
     Window,
     count_rows,
     cut_groups,
 )
 from trainer.inputs.tables import Batch, read_batches
-from trainer.inputs.words import Words, split_column
+from trainer.inputs.words import WordIndex, split_words
 from trainer.schema import Schema
 
 DTYPES = {"float": tf.float32, "int": tf.int64, "string": tf.string}
@@ -36,7 +36,7 @@ class RowSource:
     Attributes:
         files, data, defaults, shard: what is read, and how.
         num_rows: rows of this source.
-        remembered: which files the batches handed on were from.
+        file_history: which files the batches handed on were from.
         error: what was wrong with the data, once reading has failed; TensorFlow passes on only the
             text of an exception raised in an input pipeline.
     """
@@ -53,10 +53,10 @@ class RowSource:
         shard: tuple[int, int] = (0, 1),
     ):
         self._schema = schema
-        self._names = list_names(schema) if names is None else list(names)
+        self._names = list_input_columns(schema) if names is None else list(names)
         self._layouts = layouts
         self._words = {
-            name: Words() for name in self._names if schema.columns[name].raw_type == "string"
+            name: WordIndex() for name in self._names if schema.columns[name].raw_type == "string"
         }
         self.files = list(files)
         self.data = data
@@ -64,7 +64,7 @@ class RowSource:
         self.shard = shard
         self.num_rows = num_rows
         self.error: Optional[UserError] = None
-        self.remembered = Remembered([file.path for file in self.files])
+        self.file_history = FileHistory([file.path for file in self.files])
         self._epochs = Epochs(
             self._read_numbered, len(self.files), num_rows, data.shuffle_rows, self._join
         )
@@ -111,21 +111,21 @@ class RowSource:
             return chunk
         return {name: array[(number - first) % count :: count] for name, array in chunk.items()}
 
-    def list_files_of(self, step: int) -> list[str]:
+    def list_files_at(self, step: int) -> list[str]:
         """Paths of the files that the rows of the step after a global step were from, if known."""
-        return self.remembered.list_files_of(step)
+        return self.file_history.list_files_at(step)
 
     def describe(self) -> str:
         """Where the rows come from, for people."""
         return "files"
 
-    def iterate(self, seed: Sequence[int]) -> Taker:
+    def iterate(self, seed: Sequence[int]) -> RowStream:
         """Epoch after epoch, shuffled within windows of `data.shuffle_rows`; see split_text."""
-        return Taker(self._epochs.iterate(seed), self._join)
+        return RowStream(self._epochs.iterate(seed), self._join)
 
-    def iterate_in_order(self) -> Taker:
+    def iterate_in_order(self) -> RowStream:
         """The rows once as they stand; see split_text."""
-        return Taker(map(Window, self._read_numbered()), self._join)
+        return RowStream(map(Window, self._read_numbered()), self._join)
 
     def _decode(self, batch: Batch, name: str, words: dict[str, np.ndarray]) -> np.ndarray:
         column = batch.columns.column(name)
@@ -134,7 +134,7 @@ class RowSource:
             refuse_missing(batch.file.path, batch.first_row, batch.columns, name)
         if not pa.types.is_dictionary(column.type):
             return column.fill_null(default).to_numpy() if column.null_count else column.to_numpy()
-        words[name], places = split_column(column, (default or "").encode())
+        words[name], places = split_words(column, (default or "").encode())
         return places
 
     def _join(self, chunks: list[Chunk]) -> Chunk:
@@ -181,7 +181,7 @@ def make_train_input_fn(
     def make_groups():
         taker = source.iterate((*seed, step))
         for group in cut_groups(taker, batch_size_at, step, batches_per_step):
-            source.remembered.note(group, batches_per_step)
+            source.file_history.note(group, batches_per_step)
             yield group
 
     return _make_input_fn(source, schema, make_groups)
@@ -198,7 +198,7 @@ def make_eval_input_fn(source: RowSource, schema: Schema, batch_size: int):
 
 def _make_input_fn(source, schema, make_groups: Callable[[], Iterator[Group]]):
     label = schema.label.column
-    kinds = {name: schema.columns[name].raw_type for name in list_names(schema)}
+    kinds = {name: schema.columns[name].raw_type for name in list_input_columns(schema)}
     # A classifier with named classes wants its labels as text.
     as_text = schema.label.vocabulary is not None and kinds[label] == "int"
     as_float = not schema.num_classes
@@ -238,10 +238,10 @@ def _make_input_fn(source, schema, make_groups: Callable[[], Iterator[Group]]):
         )
         return groups.map(split).prefetch(1).unbatch().prefetch(4)
 
-    return as_built(build)
+    return to_input_fn(build)
 
 
-def as_built(build: Callable[[], Any]) -> Callable[[], Any]:
+def to_input_fn(build: Callable[[], Any]) -> Callable[[], Any]:
     """An input_fn of the dataset that `build` returns, whose stages stay as they are written.
 
     TensorFlow's tuner has nothing to choose in ours, and its thread, which looks at them less and

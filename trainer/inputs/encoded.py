@@ -10,9 +10,9 @@ from trainer.errors import UserError
 from trainer.features.encoding import IDS, NUMBERS
 from trainer.inputs.cache import CacheFolder, Entry, Writer
 from trainer.inputs.cache_key import build_key
-from trainer.inputs.dataset import RowSource, as_built
+from trainer.inputs.dataset import RowSource, to_input_fn
 from trainer.inputs.records import ROWS, Records
-from trainer.inputs.shuffle import FILE, Chunk, Epochs, Group, Taker, Window, cut_groups
+from trainer.inputs.shuffle import FILE, Chunk, Epochs, Group, RowStream, Window, cut_groups
 from trainer.schema import Schema
 
 
@@ -33,7 +33,7 @@ class EncodedRows:
         encoding: what the ids and numbers are.
         layout: how a row is kept.
         num_rows: about how many rows there are.
-        remembered: which files the batches handed on were from.
+        file_history: which files the batches handed on were from.
         error: what was wrong with the data, once reading has failed.
         origin: where the rows come from at first: "text", or "cache".
     """
@@ -49,7 +49,7 @@ class EncodedRows:
         self._entry: Optional[Entry] = None
         self.encoding = encoder.encoding
         self.layout = Records(self.encoding, schema)
-        self.remembered = source.remembered
+        self.file_history = source.file_history
         self._epochs = Epochs(
             self._read, len(source.files), source.num_rows, source.data.shuffle_rows
         )
@@ -70,9 +70,9 @@ class EncodedRows:
     def error(self, error: UserError) -> None:
         self._source.error = error
 
-    def list_files_of(self, step: int) -> list[str]:
+    def list_files_at(self, step: int) -> list[str]:
         """Paths of the files that the rows of the step after a global step were from, if known."""
-        return self._source.list_files_of(step)
+        return self._source.list_files_at(step)
 
     def describe(self) -> str:
         """Where the rows come from, for people."""
@@ -81,13 +81,13 @@ class EncodedRows:
         size = f"the cache ({self._entry.num_bytes / 1e6:,.1f} MB)"
         return size if self.origin == "cache" else f"files, now in {size}"
 
-    def iterate(self, seed: Sequence[int]) -> Taker:
+    def iterate(self, seed: Sequence[int]) -> RowStream:
         """Epoch after epoch, shuffled within windows of `data.shuffle_rows`."""
-        return Taker(self._epochs.iterate(seed))
+        return RowStream(self._epochs.iterate(seed))
 
-    def iterate_in_order(self) -> Taker:
+    def iterate_in_order(self) -> RowStream:
         """The rows once as they stand."""
-        return Taker(map(Window, self._read()))
+        return RowStream(map(Window, self._read()))
 
     def _open(self) -> None:
         if self._cache is not None and self._entry is None:
@@ -159,7 +159,7 @@ def make_encoded_train_input_fn(
     def make_groups():
         sizes = (batch_size_at, step, batches_per_step, steps_at)
         for group in cut_groups(rows.iterate((*seed, step)), *sizes):
-            rows.remembered.note(group, batches_per_step)
+            rows.file_history.note(group, batches_per_step)
             yield group
 
     return _make_input_fn(rows, make_groups, steps_at is not None, begin_preparing)
@@ -219,4 +219,4 @@ def _make_input_fn(
         slices = tf.data.Dataset.from_tensor_slices
         return groups.flat_map(lambda *group: slices(group)).prefetch(4)
 
-    return as_built(build)
+    return to_input_fn(build)

@@ -9,7 +9,7 @@ from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows
 from trainer.inputs.files import DataFile
-from trainer.inputs.raw_batches import Piece, cast_piece, require_columns
+from trainer.inputs.raw_batches import RawBatch, cast_batch, require_columns
 from trainer.schema import Schema
 
 # Rows read at once: enough to make the cost of a call vanish, small enough to stay in the cache.
@@ -23,7 +23,7 @@ def read_parquet(
     data: config_lib.DataConfig,
     bad: Optional[BadRows],
     layouts: Sequence[Sequence[str]],
-) -> Iterator[Piece]:
+) -> Iterator[RawBatch]:
     """Yields the rows of a file; see tables.read_batches."""
     # Imported here: it takes a fifth of a second, and only these files need it.
     import pyarrow.parquet as pq
@@ -42,7 +42,7 @@ def read_parquet(
         with pq.ParquetFile(path, metadata=metadata, read_dictionary=strings) as parquet:
             first_row = 1
             for batch in parquet.iter_batches(BATCH_ROWS, columns=list(names)):
-                yield cast_piece(first_row, batch, schema, names, file, bad)
+                yield cast_batch(first_row, batch, schema, names, file, bad)
                 first_row += batch.num_rows
     except (pa.ArrowException, OSError) as error:
         raise UserError(

@@ -67,7 +67,7 @@ class _Ahead:
             self._changed.notify_all()
 
 
-def read_ahead(make_items: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+def prefetch(make_items: Callable[[], Iterator[Any]]) -> Iterator[Any]:
     """Yields items, none of them None, each made while the one before it is used."""
     ahead = _Ahead(make_items)
     try:

@@ -22,7 +22,7 @@ ARROW_TYPES = {
 WANTED = {"float": "a float", "int": "an int", "string": "UTF-8 text"}
 
 
-class Piece(NamedTuple):
+class RawBatch(NamedTuple):
     """Some rows of a file as its reader gives them.
 
     Attributes:
@@ -63,7 +63,7 @@ def require_columns(names: Sequence[str], columns: Sequence[str], file: DataFile
             raise UserError(f"{file.path}: column {name!r} stands there twice; rename one of them")
 
 
-def cast_piece(
+def cast_batch(
     first_row: int,
     batch: pa.RecordBatch,
     schema: Schema,
@@ -71,7 +71,7 @@ def cast_piece(
     file: DataFile,
     bad: Optional[BadRows],
     rows: Optional[np.ndarray] = None,
-) -> Piece:
+) -> RawBatch:
     """Gives columns the schema's types.
 
     Args:
@@ -106,7 +106,7 @@ def cast_piece(
                 array = cast
         arrays.append(array)
     columns = pa.RecordBatch.from_arrays(arrays, schema=target_schema(schema, names))
-    return Piece(first_row, columns, rows, unparsed)
+    return RawBatch(first_row, columns, rows, unparsed)
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -185,7 +185,7 @@ def _cast_what_can_be(array: pa.Array, target: pa.DataType) -> tuple[pa.Array, p
     return cast_array(kept, target), pa.array(wrong)
 
 
-def note_unparsed(name: str, kind: str) -> Fault:
+def unparsed_fault(name: str, kind: str) -> Fault:
     """The fault of a value that is not of its column's type."""
     return Fault(
         name,

@@ -11,7 +11,7 @@ from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, refuse_faults
 from trainer.inputs.files import DataFile
 from trainer.inputs.multivalent import split_column, split_numbers
-from trainer.inputs.streaming_statistics import Moments, RowSample, ValueCounts, build_bins
+from trainer.inputs.streaming_statistics import RowSample, RunningMoments, ValueCounts, build_bins
 from trainer.inputs.tables import read_batches
 from trainer.schema import Bins, Schema, Statistics
 
@@ -55,8 +55,8 @@ def scan_files(
     Raises:
         UserError: a file or a value that the schema does not allow.
     """
-    names = list_names(schema)
-    sketches = Sketches(schema, names)
+    names = list_input_columns(schema)
+    streaming = StreamingStatistics(schema, names)
     bad = BadRows(data.max_bad_rows) if data.max_bad_rows else None
     rows: dict[str, int] = {}
     absent = set(names) if all(file.format == "tfrecord" for file in files) else set()
@@ -66,7 +66,7 @@ def scan_files(
         for batch in read_batches(file, schema, names, data, bad):
             if bad is None:
                 refuse_faults(file.path, batch.first_row, batch.columns, schema)
-            sketches.add(batch.columns)
+            streaming.add(batch.columns)
             absent -= {
                 name
                 for name in absent
@@ -84,7 +84,7 @@ def scan_files(
     if bad is not None and not any(rows.values()):
         raise UserError(f"no row of {len(files)} file(s) fits; the first: {bad.examples[0]}")
     return Scan(
-        sketches.to_statistics(sum(rows.values())),
+        streaming.to_statistics(sum(rows.values())),
         rows,
         sorted(absent),
         bad.count if bad is not None else 0,
@@ -92,7 +92,7 @@ def scan_files(
     )
 
 
-class Sketches:
+class StreamingStatistics:
     """Statistics of the columns as they come by.
 
     Args:
@@ -107,7 +107,7 @@ class Sketches:
     def __init__(self, schema: Schema, names: Sequence[str]):
         numeric = [name for name in names if schema.columns[name].raw_type != "string"]
         several = [name for name in names if schema.columns[name].is_several_numbers]
-        self.moments = {name: Moments() for name in (*numeric, *several)}
+        self.moments = {name: RunningMoments() for name in (*numeric, *several)}
         self.sample = RowSample(numeric)
         self.counts = {
             name: ValueCounts()
@@ -154,7 +154,7 @@ def _has_categories(name: str, schema: Schema) -> bool:
     return is_text or column.is_categorical or is_class
 
 
-def list_names(schema: Schema) -> list:
+def list_input_columns(schema: Schema) -> list:
     """The columns that are read: features in use, label, weight and key."""
     roles = (*schema.label_columns, schema.weight, schema.key)
     wanted = {*schema.used_features, *(name for name in roles if name)}

@@ -16,7 +16,7 @@ from trainer.schema import Schema, dump_statistics, parse_statistics
 from trainer.storage.files import checksum_files
 
 
-def scan_or_recall(
+def scan_or_load(
     files: Sequence[DataFile],
     schema: Schema,
     data: config_lib.DataConfig,

@@ -7,7 +7,7 @@ from typing import Callable, NamedTuple, Optional
 
 import numpy as np
 
-from trainer.inputs.prefetch import read_ahead
+from trainer.inputs.prefetch import prefetch
 
 # name → one array, all with the same number of rows first.
 Chunk = dict[str, np.ndarray]
@@ -15,7 +15,7 @@ Chunk = dict[str, np.ndarray]
 # Key under which a chunk keeps the number of the file that each row is from.
 FILE = "//file"
 # Groups of batches whose files are remembered: more than can be prefetched.
-REMEMBERED_GROUPS = 16
+HISTORY_GROUPS = 16
 # Rows of the batches that are handed on together where nothing else limits them.
 GROUP_ROWS = 16_384
 
@@ -80,7 +80,7 @@ def cut_windows(
         yield join(held)
 
 
-class Taker:
+class RowStream:
     """Takes rows one after the other out of windows.
 
     Args:
@@ -118,7 +118,7 @@ class Taker:
 
 
 def cut_groups(
-    taker: Taker,
+    taker: RowStream,
     size_at: Callable[[int], int],
     step: int = 0,
     batches_per_step: int = 1,
@@ -193,7 +193,7 @@ class Epochs:
         """Yields windows without end; the seed and the number of the epoch decide their order."""
         epochs = itertools.count()
         if self._num_rows > self._window_rows:
-            yield from read_ahead(
+            yield from prefetch(
                 lambda: (window for epoch in epochs for window in self._shuffle([*seed, epoch]))
             )
         # The whole set is one window: read it once and keep it.
@@ -217,7 +217,7 @@ def _shuffle(rng: np.random.Generator, chunk: Chunk) -> Window:
     return Window(chunk, rng.permutation(count_rows(chunk)))
 
 
-class Remembered:
+class FileHistory:
     """Which files the rows of the last groups were from.
 
     Args:
@@ -226,13 +226,13 @@ class Remembered:
 
     def __init__(self, paths: Sequence[str]):
         self._paths = paths
-        self._recent: deque = deque(maxlen=REMEMBERED_GROUPS)
+        self._recent: deque = deque(maxlen=HISTORY_GROUPS)
 
     def note(self, group: Group, batches_per_step: int = 1) -> None:
         """Notes a group that is handed on."""
         self._recent.append((group.step, group.rows * batches_per_step, group.chunk[FILE]))
 
-    def list_files_of(self, step: int) -> list[str]:
+    def list_files_at(self, step: int) -> list[str]:
         """Paths of the files that the rows of the step after a global step were from, if known."""
         for first, rows, numbers in self._recent:
             start = (step - first) * rows

@@ -23,7 +23,7 @@ BIN_SHARE = 0.1
 MIN_HASHES = 4096
 
 
-class Moments:
+class RunningMoments:
     """Running moments of one numeric column, in float64."""
 
     def __init__(self):

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.inputs.bad_rows import LISTED, BadRows, find_faults, show
+from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows, find_faults, show
 from trainer.inputs.csv_files import read_csv
 from trainer.inputs.files import DataFile
 from trainer.inputs.parquet_files import count_rows, read_parquet
-from trainer.inputs.raw_batches import ARROW_TYPES, Piece, note_unparsed
+from trainer.inputs.raw_batches import ARROW_TYPES, RawBatch, unparsed_fault
 from trainer.inputs.tfrecord_files import read_tfrecord
 from trainer.schema import Schema
 
@@ -70,14 +70,14 @@ def read_batches(
 
 
 def _drop_faulty(
-    piece: Piece, file: DataFile, schema: Schema, names: Sequence[str], bad: BadRows
+    piece: RawBatch, file: DataFile, schema: Schema, names: Sequence[str], bad: BadRows
 ) -> pa.RecordBatch:
     """The rows of a piece that fit; notes and counts the others."""
     columns, numbers = piece.columns, None
     unparsed = np.zeros(columns.num_rows, bool)
     for name, (mask, values) in (piece.unparsed or {}).items():
         mask = np.asarray(mask)
-        fault = note_unparsed(name, schema.columns[name].raw_type)
+        fault = unparsed_fault(name, schema.columns[name].raw_type)
         _note(bad, file, fault, np.flatnonzero(mask), piece.number, values)
         unparsed |= mask
     if unparsed.any():
@@ -104,7 +104,7 @@ def _drop_faulty(
 
 
 def _note(bad, file, fault, where, number, values) -> None:
-    for place, index in enumerate(where[:LISTED].tolist()):
+    for place, index in enumerate(where[:MAX_EXAMPLES].tolist()):
         # The last one listed stands for all that follow it.
-        rows = len(where) - place if place == LISTED - 1 else 1
+        rows = len(where) - place if place == MAX_EXAMPLES - 1 else 1
         bad.add(file.path, number(index), fault, show(values[index].as_py()), rows)

@@ -18,8 +18,8 @@ from trainer.inputs.faults import Fault
 from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import (
     ARROW_TYPES,
-    Piece,
-    cast_piece,
+    RawBatch,
+    cast_batch,
     find_uncastable,
     target_schema,
 )
@@ -49,7 +49,7 @@ def read_tfrecord(
     data: config_lib.DataConfig,
     bad: Optional[BadRows],
     layouts: Sequence[Sequence[str]],
-) -> Iterator[Piece]:
+) -> Iterator[RawBatch]:
     """Yields the rows of a file; see tables.read_batches."""
     tf = bridge.tf
     features = {name: _example_feature(schema.columns[name]) for name in names}
@@ -198,15 +198,15 @@ def _to_numbers(array, kind):
     return pa.array(array, ARROW_TYPES[kind], mask=array == NO_INT)
 
 
-def _to_piece(first_row, arrays, schema, names, file) -> Piece:
+def _to_piece(first_row, arrays, schema, names, file) -> RawBatch:
     kinds = {name: schema.columns[name].raw_type for name in names}
     columns = [_to_arrow(arrays[name], kinds[name], file, name, first_row) for name in names]
-    return Piece(
+    return RawBatch(
         first_row, pa.RecordBatch.from_arrays(columns, schema=target_schema(schema, names))
     )
 
 
-def _to_tolerant_piece(arrays, schema, names, file, rows, bad) -> Piece:
+def _to_tolerant_piece(arrays, schema, names, file, rows, bad) -> RawBatch:
     columns = []
     for name in names:
         kind = schema.columns[name].raw_type
@@ -217,7 +217,7 @@ def _to_tolerant_piece(arrays, schema, names, file, rows, bad) -> Piece:
             column = _to_numbers(arrays[name], kind)
         columns.append(column)
     batch = pa.RecordBatch.from_arrays(columns, names=list(names))
-    return cast_piece(int(rows[0]), batch, schema, names, file, bad, rows)
+    return cast_batch(int(rows[0]), batch, schema, names, file, bad, rows)
 
 
 def _to_arrow(array, kind, file, name, first_row):

@@ -6,7 +6,7 @@ import numpy as np
 MAX_DIFFERENT = 1 << 20
 
 
-class Tally:
+class WeightedCounts:
     """Weights of pairs of numbers.
 
     Args:

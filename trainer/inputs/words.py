@@ -9,7 +9,7 @@ import pyarrow as pa
 MAX_WORDS = 4096
 
 
-class Words:
+class WordIndex:
     """The words of a column, numbered as they come by.
 
     Attributes:
@@ -41,7 +41,7 @@ class Words:
         return self._array
 
 
-def split_column(column: pa.DictionaryArray, default: bytes) -> tuple[np.ndarray, np.ndarray]:
+def split_words(column: pa.DictionaryArray, default: bytes) -> tuple[np.ndarray, np.ndarray]:
     """A column of text, null for a missing value, as words and their places.
 
     Returns:

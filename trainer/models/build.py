@@ -9,7 +9,7 @@ from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.features.columns import FeatureColumns, build_feature_columns
-from trainer.features.parts import take_apart
+from trainer.features.parts import derive_features
 from trainer.features.text import split_texts
 from trainer.models.canned import build_canned
 from trainer.models.code import HParams
@@ -157,7 +157,7 @@ def _frame(inner: Any, schema: Schema, receiver: str, ours: bool):
         if ours and labels is not None:
             training = mode == estimator.ModeKeys.TRAIN
             seen, labels = prepare_labels(features, labels, schema, training)
-        seen = take_apart(split_texts(seen, schema), schema)
+        seen = derive_features(split_texts(seen, schema), schema)
         with _seeded(config.tf_random_seed):
             spec = build(seen, labels, mode, config)
         if mode != estimator.ModeKeys.PREDICT:

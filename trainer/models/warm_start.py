@@ -8,7 +8,7 @@ from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
-from trainer.features.columns import is_one_hot, name_feature, name_sequence, name_table
+from trainer.features.columns import is_one_hot, name_feature, name_sequence, name_shared_embedding
 from trainer.schema import Schema
 
 # Where Keras' optimizers keep what is theirs.
@@ -146,7 +146,7 @@ def _list_endings(name: str, schema: Schema) -> list[str]:
     endings += [f"{key}_embedding/embedding_weights" for key in keys]
     for shared in schema.shared_embeddings:
         if name in shared.columns:
-            endings.append(f"{name_table(shared.columns, schema)}/embedding_weights")
+            endings.append(f"{name_shared_embedding(shared.columns, schema)}/embedding_weights")
     return endings
 
 

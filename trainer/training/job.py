@@ -19,9 +19,9 @@ from trainer.inputs.cache import CacheFolder
 from trainer.inputs.dataset import RowSource
 from trainer.inputs.encoded import EncodedRows
 from trainer.inputs.files import DataFile, find_files
-from trainer.inputs.scan import Scan, list_names
-from trainer.inputs.scan_cache import scan_or_recall
-from trainer.inputs.weighted_counts import Tally
+from trainer.inputs.scan import Scan, list_input_columns
+from trainer.inputs.scan_cache import scan_or_load
+from trainer.inputs.weighted_counts import WeightedCounts
 from trainer.job_dir import compatibility
 from trainer.metrics import baselines
 from trainer.models.metrics import list_metrics
@@ -90,13 +90,13 @@ def prepare(
     direction = exporters.choose_direction(metric, config.export.best_mode)
     started = time.monotonic()
     cache = _build_cache(config.data, console.log)
-    train_scan, train_known = scan_or_recall(train_files, schema, config.data, console.log, cache)
+    train_scan, train_known = scan_or_load(train_files, schema, config.data, console.log, cache)
     if train_scan.absent:
         raise UserError(
             f"data.train: no record has a value for column {train_scan.absent[0]!r}; "
             "mend its name in the schema, or leave it out with use: []"
         )
-    eval_scan, eval_known = scan_or_recall(eval_files, schema, config.data, console.log, cache)
+    eval_scan, eval_known = scan_or_load(eval_files, schema, config.data, console.log, cache)
     known = " before; unchanged since" if train_known and eval_known else ""
     checked = known or f" in {time.monotonic() - started:.1f} s"
     console.log(
@@ -217,7 +217,9 @@ def _build_cache(data: config_lib.DataConfig, log: Callable[[str], None]) -> Opt
 def _check_baseline_column(name, schema: Schema) -> None:
     if name is None:
         return
-    known = [each for each in list_names(schema) if schema.columns[each].raw_type != "string"]
+    known = [
+        each for each in list_input_columns(schema) if schema.columns[each].raw_type != "string"
+    ]
     if name not in known or name == schema.label.column:
         raise UserError(
             f"eval.baseline_column: {name!r} is no numeric column in use"
@@ -251,7 +253,7 @@ def _read_baseline_rows(job: Job, training: bool) -> baselines.Rows:
     names = [name for name in (label.column, column, schema.weight) if name]
     # Whether a row is left out may be for any column's sake.
     read = None if job.config.data.max_bad_rows else list(dict.fromkeys(names))
-    tally = Tally()
+    counts = WeightedCounts()
     for chunk, words in build_source(job, training, names=read).read_split(names=names):
         labels = chunk[label.column]
         if label.vocabulary is not None:
@@ -263,8 +265,8 @@ def _read_baseline_rows(job: Job, training: bool) -> baselines.Rows:
             labels = numbers[labels if seen is not None else np.searchsorted(values, labels)]
         ones = np.ones(len(labels))
         weights = chunk[schema.weight].astype(np.float64) if schema.weight else ones
-        tally.add(labels, chunk[column] if column else ones, weights)
-    labels, values, weights = tally.get()
+        counts.add(labels, chunk[column] if column else ones, weights)
+    labels, values, weights = counts.get()
     return baselines.Rows(labels, values if column else None, weights)
 
 

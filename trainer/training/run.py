@@ -344,7 +344,7 @@ def evaluate_and_export(
 
 
 def _explain_nan(job: Job, rows: Rows, step: int, what: str = "the loss became NaN") -> UserError:
-    files = rows.list_files_of(step - 1)
+    files = rows.list_files_at(step - 1)
     batch = f" on a batch of {', '.join(files[:3])}" if files else ""
     more = f" and {len(files) - 3} more" if len(files) > 3 else ""
     kept = compatibility.latest_checkpoint(job.config.job_dir)

@@ -210,9 +210,9 @@ def test_psi_finds_a_shift_of_real_measurements():
     petal = load_iris().data[:, 2]
     import pyarrow as pa
 
-    from trainer.inputs.streaming_statistics import Moments, build_bins
+    from trainer.inputs.streaming_statistics import RunningMoments, build_bins
 
-    moments = Moments()
+    moments = RunningMoments()
     moments.add(pa.array(petal))
     trained = moments.to_range(build_bins(petal))
     assert drift.compare_numbers(petal, trained).verdict == "the same"

@@ -5,8 +5,8 @@ import pytest
 
 from estimator_bridge import tf
 from trainer.features.columns import build_feature_columns
-from trainer.features.encoding import NO_VALUE, build_encoding, uncovered
-from trainer.features.parts import take_apart
+from trainer.features.encoding import NO_VALUE, build_encoding, unsupported_reason
+from trainer.features.parts import derive_features
 from trainer.schema import Range, Schema, Statistics
 
 SEEN = Range(count=4, missing=0, mean=10.0, std=4.0, min=2.0, max=22.0)
@@ -57,7 +57,7 @@ def _encode(schema, features):
     statistics = Statistics(4, {name: SEEN for name in COLUMNS})
     encoding = build_encoding(schema, statistics)
     columns = build_feature_columns(schema, statistics)
-    return encoding, columns, encoding.encode(take_apart(features, schema))
+    return encoding, columns, encoding.encode(derive_features(features, schema))
 
 
 def _tensor(name):
@@ -75,7 +75,7 @@ def _read_indicator(column, features):
 @pytest.mark.parametrize("batched", [False, True])
 def test_ids_and_numbers_are_those_of_the_feature_columns(batched):
     schema = _schema(COLUMNS, CROSSES)
-    assert uncovered(schema) is None
+    assert unsupported_reason(schema) is None
     features = {name: _tensor(name) for name in schema.used_features}
     if batched:
         features = {
@@ -86,7 +86,7 @@ def test_ids_and_numbers_are_those_of_the_feature_columns(batched):
     assert encoded["ids"].dtype == tf.int32 and encoded["numbers"].dtype == tf.float32
     assert encoded["ids"].shape == (len(WORDS), len(encoding.fields))
     assert encoded["numbers"].shape == (len(WORDS), len(encoding.numbers))
-    apart = take_apart(features, schema)
+    apart = derive_features(features, schema)
     categorical, dense = {}, {}
     for column in [*columns.wide, *columns.deep]:
         inner = getattr(column, "categorical_column", column)
@@ -156,14 +156,14 @@ def test_nothing_but_numbers_and_nothing_but_ids():
     ],
 )
 def test_what_is_not_covered(column, words):
-    found = uncovered(_schema({"c": column, "x": {"type": "float"}}))
+    found = unsupported_reason(_schema({"c": column, "x": {"type": "float"}}))
     assert found.startswith("column c") and words in found
     # What the model does not see is in nobody's way.
-    assert uncovered(_schema({"c": {**column, "use": []}, "x": {"type": "float"}})) is None
+    assert unsupported_reason(_schema({"c": {**column, "use": []}, "x": {"type": "float"}})) is None
 
 
 def test_two_crosses_of_one_name_are_not_covered():
     cross = {"columns": ["words", "hashed"], "hash_buckets": 10}
     other = {"columns": ["hashed", "words"], "hash_buckets": 20}
     columns = {name: COLUMNS[name] for name in ("words", "hashed")}
-    assert "hashed_X_words" in uncovered(_schema(columns, [cross, other]))
+    assert "hashed_X_words" in unsupported_reason(_schema(columns, [cross, other]))

@@ -142,7 +142,7 @@ def test_every_format_gives_the_same_values_and_counts(make, tmp_path):
 def test_an_embedding_is_the_weighted_mean(shared):
     from estimator_bridge import tf
     from trainer.features.columns import build_feature_columns
-    from trainer.features.parts import take_apart
+    from trainer.features.parts import derive_features
 
     schema = _schema()
     if shared:
@@ -158,7 +158,7 @@ def test_an_embedding_is_the_weighted_mean(shared):
         "more": tf.constant(["", "", ""]),
     }
     layer = tf.keras.layers.DenseFeatures(deep)
-    got = layer(take_apart(features, schema)).numpy()[:, :2]
+    got = layer(derive_features(features, schema)).numpy()[:, :2]
     (table,) = (variable.numpy() for variable in layer.trainable_variables)
     wanted = [(table[0] + 3 * table[1]) / 4, (table[0] + table[2]) / 2, [0, 0]]
     np.testing.assert_allclose(got, wanted, rtol=1e-5)

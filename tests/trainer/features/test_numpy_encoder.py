@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from estimator_bridge import tf
-from trainer.features.encoding import build_encoding, uncovered
+from trainer.features.encoding import build_encoding, unsupported_reason
 from trainer.features.numpy_encoder import Encoder
-from trainer.features.parts import take_apart
+from trainer.features.parts import derive_features
 from trainer.schema import Range, Schema, Statistics
 
 COLUMNS = {
@@ -36,7 +36,7 @@ def _encoding(columns=COLUMNS, crosses=CROSSES):
     schema = Schema.model_validate(
         {"columns": columns, "crosses": crosses, "label": {"column": "y"}}
     )
-    assert uncovered(schema) is None
+    assert unsupported_reason(schema) is None
     seen = Range(count=9, missing=0, mean=0.3, std=1.7, min=-2.0, max=5.0)
     ranges = {name: seen for name, column in columns.items() if column["type"] != "string"}
     return build_encoding(schema, Statistics(9, ranges))
@@ -72,7 +72,7 @@ def _encode_in_graph(encoding, names, chunk, words):
             name: tf.compat.v1.placeholder(tf.string if name in words else array.dtype, [None])
             for name, array in values.items()
         }
-        encoded = encoding.encode(take_apart(raw, encoding.schema))
+        encoded = encoding.encode(derive_features(raw, encoding.schema))
         with tf.compat.v1.Session() as session:
             session.run(tf.compat.v1.tables_initializer())
             return session.run(encoded, {raw[name]: array for name, array in values.items()})

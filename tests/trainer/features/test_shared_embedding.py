@@ -16,7 +16,7 @@ SCHEMA = {"columns": COLUMNS, "label": {"column": "y"}, "shared_embeddings": SHA
 def test_one_table_gives_both_columns_their_numbers():
     from estimator_bridge import tf
     from trainer.features.columns import build_feature_columns
-    from trainer.features.parts import take_apart
+    from trainer.features.parts import derive_features
     from trainer.schema import Statistics
 
     schema = Schema.model_validate(SCHEMA)
@@ -27,7 +27,7 @@ def test_one_table_gives_both_columns_their_numbers():
     assert again == deep and again.name == "origin_dest_shared_embedding"
     features = {"origin": tf.constant(["a", "b", "x"]), "dest": tf.constant(["a|b", "b", ""])}
     layer = tf.keras.layers.DenseFeatures([deep])
-    got = layer(take_apart(features, schema)).numpy()
+    got = layer(derive_features(features, schema)).numpy()
     (table,) = (variable.numpy() for variable in layer.trainable_variables)
     assert table.shape == (4, 3)
     mean, none = (table[0] + table[1]) / 2, np.zeros(3)

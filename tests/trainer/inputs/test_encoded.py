@@ -221,10 +221,10 @@ def test_files_of_a_step_are_remembered(make, paths, tmp_path):
     for _ in range(2):
         rows = _encoded(job)
         _take(rows, job, 6, 10, step=5, steps_at=lambda _: 3)
-        assert rows.list_files_of(5) == [paths[0]]
-        assert rows.list_files_of(6) == paths[:2]
-        assert rows.list_files_of(7) == [paths[1]]
-        assert rows.list_files_of(999_999) == []
+        assert rows.list_files_at(5) == [paths[0]]
+        assert rows.list_files_at(6) == paths[:2]
+        assert rows.list_files_at(7) == [paths[1]]
+        assert rows.list_files_at(999_999) == []
 
 
 def test_bad_rows_are_left_out_of_what_is_kept(make, tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trainer.errors import UserError
-from trainer.inputs.scan import list_names
+from trainer.inputs.scan import list_input_columns
 
 
 def _statistics(make, tmp_path, values, default=0):
@@ -54,7 +54,7 @@ def test_a_constant_column(make, tmp_path):
 
 def test_only_what_the_model_uses_is_read(make, tmp_path):
     schema = make.schema("bought")
-    assert list_names(schema) == ["id", "age", "hours", "city", "job", "level", "bought"]
+    assert list_input_columns(schema) == ["id", "age", "hours", "city", "job", "level", "bought"]
     rows = make.rows(20, missing=False)
     # Of columns that nobody uses the values do not matter, nor whether they are there.
     for row in rows:

@@ -9,9 +9,17 @@ import pytest
 from estimator_bridge import tf
 from trainer.inputs import words
 from trainer.inputs.dataset import make_eval_input_fn, make_train_input_fn
-from trainer.inputs.prefetch import read_ahead
-from trainer.inputs.shuffle import FILE, Group, Remembered, Taker, Window, cut_groups, cut_windows
-from trainer.inputs.words import Words
+from trainer.inputs.prefetch import prefetch
+from trainer.inputs.shuffle import (
+    FILE,
+    FileHistory,
+    Group,
+    RowStream,
+    Window,
+    cut_groups,
+    cut_windows,
+)
+from trainer.inputs.words import WordIndex
 from trainer.schema import Schema
 from trainer.training.job import build_source
 
@@ -33,7 +41,7 @@ def test_windows_do_not_depend_on_chunks(sizes, rows):
 @pytest.mark.parametrize("batches_per_step", [1, 3])
 def test_groups_are_cut_where_the_size_changes(batches_per_step):
     size_at = lambda step: 2 if step < 4 else 5  # noqa: E731
-    taker = Taker(map(Window, _chunks(13, 30, 30)))
+    taker = RowStream(map(Window, _chunks(13, 30, 30)))
     groups = list(cut_groups(taker, size_at, 2, batches_per_step, count_at=lambda step: 4))
     assert {group.rows for group in groups[:-1]} <= {2, 5}
     rows = [value for group in groups for value in group.chunk["x"].tolist()]
@@ -49,16 +57,16 @@ def test_groups_are_cut_where_the_size_changes(batches_per_step):
 
 def test_order_of_a_window_is_kept_across_groups():
     order = np.array([3, 0, 4, 1, 2])
-    taker = Taker(iter([Window({"x": np.arange(5)}, order), Window({"x": np.arange(5, 8)})]))
+    taker = RowStream(iter([Window({"x": np.arange(5)}, order), Window({"x": np.arange(5, 8)})]))
     assert [taker.take(rows)["x"].tolist() for rows in (2, 4, 9)] == [[3, 0], [4, 1, 2, 5], [6, 7]]
     assert taker.take(1) is None
 
 
 def test_files_are_remembered_by_step():
-    remembered = Remembered(["a", "b", "c"])
-    remembered.note(Group(7, 2, {FILE: np.array([0, 0, 0, 1, 1, 2])}))
-    remembered.note(Group(10, 2, {FILE: np.array([2, 2])}), batches_per_step=1)
-    found = [remembered.list_files_of(step) for step in (6, 7, 8, 9, 10, 11)]
+    file_history = FileHistory(["a", "b", "c"])
+    file_history.note(Group(7, 2, {FILE: np.array([0, 0, 0, 1, 1, 2])}))
+    file_history.note(Group(10, 2, {FILE: np.array([2, 2])}), batches_per_step=1)
+    found = [file_history.list_files_at(step) for step in (6, 7, 8, 9, 10, 11)]
     assert found == [[], ["a"], ["a", "b"], ["b", "c"], ["c"], []]
 
 
@@ -70,7 +78,7 @@ def test_one_item_is_made_ahead():
             made.append(number)
             yield number
 
-    items = read_ahead(make)
+    items = prefetch(make)
     assert next(items) == 0
     deadline = time.monotonic() + 10
     while made != [0, 1] and time.monotonic() < deadline:
@@ -85,7 +93,7 @@ def test_what_is_raised_ahead_is_raised_in_its_turn():
         yield 1
         raise ValueError("damaged")
 
-    items = read_ahead(make)
+    items = prefetch(make)
     assert next(items) == 1
     with pytest.raises(ValueError, match="damaged"):
         next(items)
@@ -112,7 +120,7 @@ def test_an_iterator_that_is_dropped_ends_its_thread():
         finally:
             closed.append(True)
 
-    items = read_ahead(make)
+    items = prefetch(make)
     next(items)
     items.close()
     assert _await_no_thread() and closed == [True]
@@ -149,7 +157,7 @@ def test_a_closed_session_ends_the_thread(source):
 
 @pytest.mark.parametrize("limit", [1, 100, 600, 5000])
 def test_text_of_more_words_than_are_numbered(source, limit):
-    source._words = {"t": Words(limit)}
+    source._words = {"t": WordIndex(limit)}
     for texts, labels in _train(source, 20):
         assert texts.tolist() == [f"t{label:.0f}".encode() for label in labels]
     schema = Schema.model_validate(SCHEMA)
@@ -162,7 +170,7 @@ def test_text_of_more_words_than_are_numbered(source, limit):
 
 
 def test_numbers_of_words_stay():
-    known = Words(limit=3)
+    known = WordIndex(limit=3)
     one = np.array([b"a", b"b"], object)
     assert known.number(one).tolist() == [0, 1]
     assert known.number(np.array([b"b", b"c"], object)).tolist() == [1, 2]

@@ -1,9 +1,9 @@
-"""trainer.inputs.weighted_counts: what is measured of a tally is what is measured of the rows."""
+"""trainer.inputs.weighted_counts: metrics of counted rows are those of the rows."""
 
 import numpy as np
 import pytest
 
-from trainer.inputs.weighted_counts import Tally
+from trainer.inputs.weighted_counts import WeightedCounts
 from trainer.metrics import baselines
 from trainer.metrics.baselines import Rows
 
@@ -16,10 +16,10 @@ def _draw(rows=20_000):
 
 
 def _count(limit, *arrays):
-    tally = Tally(limit)
+    counts = WeightedCounts(limit)
     for start in range(0, len(arrays[0]), 1000):
-        tally.add(*(array[start : start + 1000] for array in arrays))
-    return tally.get()
+        counts.add(*(array[start : start + 1000] for array in arrays))
+    return counts.get()
 
 
 def test_baselines_are_those_of_the_rows():
@@ -44,4 +44,4 @@ def test_many_different_rows_are_thinned_out_evenly():
 
 
 def test_nothing():
-    assert [len(array) for array in Tally().get()] == [0, 0, 0]
+    assert [len(array) for array in WeightedCounts().get()] == [0, 0, 0]

@@ -9,8 +9,8 @@ from typing import Any, Optional
 from estimator_bridge import estimator
 from trainer import config as config_lib
 from trainer.features.columns import FeatureColumns
-from trainer.features.encoding import IDS, build_encoding, uncovered
-from trainer.features.parts import take_apart
+from trainer.features.encoding import IDS, build_encoding, unsupported_reason
+from trainer.features.parts import derive_features
 from trainer.models.fused.layout import build_layout, uncovered_column
 from trainer.models.fused.network import run_forward
 from trainer.models.fused.rows import Preparation, prepare_rows
@@ -42,7 +42,7 @@ def find_obstacle(
         return "model.batch_norm"
     if config.cluster.strategy not in STRATEGIES:
         return f"cluster.strategy {config.cluster.strategy}"
-    reason = uncovered(schema)
+    reason = unsupported_reason(schema)
     if reason is not None:
         return reason
     encoding = build_encoding(schema, statistics)
@@ -132,7 +132,9 @@ def build_rows(
 def _build_evaluation(model: Model, head: Any, features: dict[str, Any], labels: Any):
     schema = model.preparation.schema
     seen, labels = prepare_labels(features, labels, schema, training=False)
-    encoded = seen if IDS in seen else model.preparation.encoding.encode(take_apart(seen, schema))
+    encoded = (
+        seen if IDS in seen else model.preparation.encoding.encode(derive_features(seen, schema))
+    )
     return _build_forward(model, head, seen, encoded, estimator.ModeKeys.EVAL, labels)
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from estimator_bridge import tf
 from trainer.features.encoding import IDS, NUMBERS, Encoding
-from trainer.features.parts import take_apart
+from trainer.features.parts import derive_features
 from trainer.models.fused.layout import Layout, Table
 from trainer.models.heads import prepare_labels
 from trainer.schema import Label, Schema
@@ -49,7 +49,7 @@ class Preparation(NamedTuple):
             features = {name: _flatten(tensor) for name, tensor in features.items()}
             labels = _flatten(labels)
         seen, labels = prepare_labels(features, labels, self.schema, training=True)
-        encoded = seen if IDS in seen else self.encoding.encode(take_apart(seen, self.schema))
+        encoded = seen if IDS in seen else self.encoding.encode(derive_features(seen, self.schema))
         by_row = {name: encoded[name] for name in (IDS, NUMBERS)}
         labels = labels if isinstance(labels, dict) else {self.schema.label.column: labels}
         for label in self.schema.labels:
