@@ -33,8 +33,8 @@ TRAINER = {
     "evaluation": "export reporting metrics models inputs job_dir cluster config schema storage "
     "phase_timer console errors",
     "prediction": "export inputs job_dir features config schema storage console errors",
+    "reporting": "export metrics job_dir config storage",
     "export": "inputs job_dir features config schema storage errors",
-    "reporting": "metrics job_dir config storage",
     "metrics": "inputs job_dir config schema errors",
     "data_validation": "inputs config schema storage errors",
     # What a model is made of.

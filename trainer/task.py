@@ -194,11 +194,20 @@ def _report(prepared, result, console: Console, space: workspace.Workspace) -> N
     result = result._replace(secs=times.read())
     facts = report.collect_facts(prepared, result, baselines, rows[0])
     print(space.shown(report.write_report(config, facts)))
+    _publish_model(result.exports, config.storage, console)
+
+
+def _publish_model(
+    exports: dict[str, list[str]], settings: config_lib.StorageConfig, console: Console
+) -> None:
+    """Copies the export that is served to AIP_MODEL_DIR, where the environment sets it."""
+    from trainer.export.choose import choose_export
+
     model_dir = cluster_lib.read_service().model_dir
-    chosen = service_lib.choose_export(result.exports)
+    chosen = choose_export(exports)
     if model_dir and chosen:
-        service_lib.publish(chosen, model_dir, storage.Settings(**config.storage.model_dump()))
-        console.log(f"model: {space.shown(chosen)} is in {model_dir} too")
+        service_lib.publish(chosen, model_dir, storage.Settings(**settings.model_dump()))
+        console.log(f"model: {chosen} is in {model_dir} too")
 
 
 def _run_experiment(

@@ -3,14 +3,13 @@
 python -m trainer.predict --job_dir=jobs/census --data='new/*.csv' --output=predictions/
 python -m trainer.predict --export=jobs/census/export/best/1700000000 --row='{"age": 39, ...}'
 
-Of a job_dir the newest export is asked: of best, else of final, else of latest. --output names a
+With --job_dir it takes the newest export of best, else of final, else of latest. --output names a
 file, or a folder that gets a shard for each input file; run again, finished shards of unchanged
 inputs are passed over. The predictions carry the schema's key.
 """
 
 import json
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.config import commands
 from trainer.errors import UserError
+from trainer.export.choose import choose_from_files, find_export
 from trainer.job_dir.trained_job import DESCRIPTION
 from trainer.prediction.predictor import Predictor
 
@@ -63,10 +63,7 @@ def _fetch_export(values, copies: storage.Copies) -> str:
         match = re.fullmatch(r"(gs://[^/]+/.+)/(export/[^/]+/\d+)/?", folder)
         folder, inside = match.groups() if match else (folder, "")
     else:
-        names = copies.list_names(folder, "--job_dir")
-        # Without it an export is still being stored.
-        whole = [name for name in names if name.endswith("/saved_model.pb")]
-        inside = choose_export(whole, folder)
+        inside = choose_from_files(copies.list_names(folder, "--job_dir"), folder)
     wanted = f"{inside}/" if inside else ""
     here = copies.fetch(
         folder,
@@ -99,7 +96,7 @@ def _predict_files(export: str, values, copies: storage.Copies) -> None:
 def _define(values) -> None:
     for name, meaning in (
         ("export", "folder of an export"),
-        ("job_dir", "folder of a job, whose newest export is asked"),
+        ("job_dir", "folder of a job: its newest export of best, else of final, else of latest"),
         ("output", "file or folder for the predictions"),
         ("delimiter", "CSV field delimiter; unset: the job's"),
     ):
@@ -119,32 +116,6 @@ def _define(values) -> None:
         flags.DEFINE_enum(name, None, choices, meaning, flag_values=values)
     flags.DEFINE_boolean("overwrite", False, "replace files that are there", flag_values=values)
     commands.define_storage(values)
-
-
-def find_export(job_dir: str) -> str:
-    """The newest export of a job: of best, else of final, else of latest.
-
-    Raises:
-        UserError: there is none.
-    """
-    names = [path.relative_to(job_dir).as_posix() for path in Path(job_dir).glob("export/*/*/*")]
-    return str(Path(job_dir, choose_export(names, job_dir)))
-
-
-def choose_export(names: Iterable[str], job_dir: str) -> str:
-    """The newest export among a job's files, relative to job_dir as they are; see find_export."""
-    found: dict[str, list[int]] = {}
-    for name in names:
-        parts = name.split("/")
-        if parts[0] == "export" and len(parts) > 3 and parts[2].isdigit():
-            found.setdefault(parts[1], []).append(int(parts[2]))
-    for name in ("best", "final", "latest"):
-        if name in found:
-            return f"export/{name}/{max(found[name])}"
-    raise UserError(
-        f"job_dir {job_dir}: no export in its export/best, final or latest; train with "
-        "--export.exporters, or name one with --export"
-    )
 
 
 def _read_data_config(export: str, values) -> config_lib.DataConfig:

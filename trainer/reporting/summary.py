@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Optional
 
 from trainer import config as config_lib
 from trainer import storage
+from trainer.export.choose import choose_export
 from trainer.job_dir.metrics_log import SHOWN_METRICS, MetricsLog
 from trainer.metrics import baselines
 
@@ -195,9 +196,9 @@ def describe(
         lines.append(as_row(f"export {name}", paths[-1] if paths else "none"))
     lines.append(as_row("files", "config.yaml metrics.json curves.png summary.txt in job_dir"))
     lines.append(as_row("TensorBoard", f"tensorboard --logdir {config.job_dir}"))
-    newest = next((paths[-1] for paths in facts.exports.values() if paths), None)
-    if newest:
-        question = f"--export={shlex.quote(newest)} --row={shlex.quote(json.dumps(facts.query))}"
+    served = choose_export(facts.exports)
+    if served:
+        question = f"--export={shlex.quote(served)} --row={shlex.quote(json.dumps(facts.query))}"
         lines.append(as_row("query", f"python -m trainer.predict {question}"))
     return "\n".join(lines)
 

@@ -3,16 +3,12 @@
 import io
 import shutil
 from pathlib import Path
-from typing import Optional
 
 from trainer import config as config_lib
 from trainer import storage
 from trainer.environment.cluster_spec import Cluster, Service
 from trainer.storage.data import Settings
 from trainer.storage.files import list_export
-
-# Of several exports the one that is served.
-PREFERRED = ("final", "best", "latest")
 
 
 def place(config: config_lib.Config, cluster: Cluster, service: Service) -> config_lib.Config:
@@ -37,15 +33,6 @@ def place(config: config_lib.Config, cluster: Cluster, service: Service) -> conf
     if data:
         update["data"] = config.data.model_copy(update=data)
     return config.model_copy(update=update) if update else config
-
-
-def choose_export(exports: dict[str, list[str]]) -> Optional[str]:
-    """The export that is served: the newest of final, else of best, else of latest.
-
-    Args:
-        exports: exporter → paths, oldest first.
-    """
-    return next((exports[name][-1] for name in PREFERRED if exports.get(name)), None)
 
 
 def publish(export: str, model_dir: str, settings: Settings) -> None:

@@ -5,7 +5,7 @@ import pytest
 from trainer.environment.cluster_spec import Cluster, Service, parse_cluster, parse_service
 from trainer.errors import UserError
 from trainer.storage.data import Settings
-from trainer.vertex.job_environment import choose_export, place, publish
+from trainer.vertex.job_environment import place, publish
 
 ENVIRONMENT = {
     "AIP_MODEL_DIR": "gs://b/x/model/",
@@ -56,13 +56,6 @@ def test_one_replica_is_alone_and_two_are_not():
     alone = parse_cluster(spec(workerpool0=["a:2222"]))
     assert not alone.has_others and alone.trial == "7"
     assert parse_cluster(spec(workerpool0=["a:2222"], workerpool3=["b:2222"])).has_others
-
-
-def test_the_served_export_is_the_final_one():
-    exports = {"best": ["b/1", "b/2"], "final": ["f/1"], "latest": []}
-    assert choose_export(exports) == "f/1"
-    assert choose_export({"best": ["b/1", "b/2"], "final": []}) == "b/2"
-    assert choose_export({"best": []}) is None
 
 
 def test_a_model_is_published_flat(tmp_path):

@@ -94,7 +94,7 @@ def test_a_trial_runs_here_as_it_would_there(render, run_module, tmp_path):
     said = done.stderr
     # No flag has named any of these folders.
     assert "Summary of gs://a-bucket/shop/2/checkpoints" in said
-    assert re.search(r"model: gs://a-bucket/shop/2/checkpoints/export/final/\d+ is in "
+    assert re.search(r"model: gs://a-bucket/shop/2/checkpoints/export/best/\d+ is in "
                      r"gs://a-bucket/shop/2/model/ too", said)  # fmt: skip
     lines = [json.loads(line) for line in metrics.read_text().splitlines()]
     assert {line["trial"] for line in lines} == {"2"} and lines[-1]["global_step"] == "40"

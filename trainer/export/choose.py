@@ -1,0 +1,81 @@
+"""Chooses which export of a job is served: the newest of best, else of final, else of latest.
+
+The order holds for `trainer.predict --job_dir`, for the model that is published on Vertex AI and
+for the query in the summary. `best` comes first because `export.best_metric` selected it on the
+evaluation data and because the summary reports its metrics: a job that trained past its best step
+would otherwise serve a worse model than the one it reports. `final` comes next, since it was
+trained to the end. `latest` is a snapshot of a run in progress.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Optional
+
+from trainer.errors import UserError
+
+# Exporters from the first choice to the last.
+ORDER = ("best", "final", "latest")
+
+
+def choose_export(exports: Mapping[str, Sequence[str]]) -> Optional[str]:
+    """Returns the export that is served, None if there is none.
+
+    Args:
+        exports: exporter → paths of its exports, oldest first.
+
+    Returns:
+        The last path of the first exporter in ORDER that has one.
+    """
+    return next((exports[name][-1] for name in ORDER if exports.get(name)), None)
+
+
+def choose_from_files(names: Iterable[str], job_dir: str) -> str:
+    """Returns the export that is served, given the files of a job.
+
+    Args:
+        names: files of the job, relative to job_dir, with slashes. An export counts only if its
+            saved_model.pb is among them, which is written last.
+        job_dir: folder or gs:// address of the job, for the message.
+
+    Returns:
+        The export's folder relative to job_dir, for example export/best/1700000000.
+
+    Raises:
+        UserError: the job has no export.
+    """
+    stamps: dict[str, list[int]] = {}
+    for name in names:
+        parts = name.split("/")
+        if len(parts) == 4 and parts[0] == "export" and parts[3] == "saved_model.pb":
+            _, exporter, stamp, _ = parts
+            if stamp.isdigit():
+                stamps.setdefault(exporter, []).append(int(stamp))
+    chosen = choose_export(
+        {
+            exporter: [f"export/{exporter}/{stamp}" for stamp in sorted(found)]
+            for exporter, found in stamps.items()
+        }
+    )
+    if chosen is None:
+        folders = ", ".join(f"export/{name}" for name in ORDER)
+        raise UserError(
+            f"job_dir {job_dir}: no export in any of {folders}; train with --export.exporters, or "
+            "name an export with --export"
+        )
+    return chosen
+
+
+def find_export(job_dir: str) -> str:
+    """Returns the path of the export that is served, for a job on this machine.
+
+    Args:
+        job_dir: folder of the job.
+
+    Raises:
+        UserError: the job has no export.
+    """
+    folder = Path(job_dir)
+    names = [
+        path.relative_to(folder).as_posix() for path in folder.glob("export/*/*/saved_model.pb")
+    ]
+    return str(folder / choose_from_files(names, job_dir))
