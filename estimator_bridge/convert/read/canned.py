@@ -5,11 +5,11 @@ from typing import Any, Callable, NamedTuple, Optional
 from estimator_bridge.errors import BridgeError
 
 from ..plan import model as p
-from ..verify.rows import Rows
-from ..write.normalizer import trace_activation
 from .columns import ColumnReader
 from .foreign_optimizers import read_optimizer
 from .recurrent import read_recurrent
+from .rows import Rows
+from .traced_functions import trace_activation
 from .user_code import call_function, load_function
 
 __all__ = ["Loaded", "describe_estimator", "load_estimator"]

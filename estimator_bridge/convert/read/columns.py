@@ -12,7 +12,7 @@ import numpy as np
 from estimator_bridge.errors import BridgeError
 
 from ..plan import model as p
-from ..write.normalizer import trace_normalizer
+from .traced_functions import trace_normalizer
 
 __all__ = ["ColumnReader"]
 

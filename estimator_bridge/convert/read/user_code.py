@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from ...errors import BridgeError
 
-__all__ = ["call_function", "load_function", "tell_error"]
+__all__ = ["call_function", "load_function", "describe_error"]
 
 
 def load_function(where: str, flag: str) -> Callable:
@@ -32,7 +32,7 @@ def load_function(where: str, flag: str) -> Callable:
         ) from error
     except Exception as error:  # Code of the user's.
         raise BridgeError(
-            f"{flag}={where}: importing {module_name} raises {tell_error(error)}"
+            f"{flag}={where}: importing {module_name} raises {describe_error(error)}"
         ) from error
     function = getattr(module, name, None)
     if not callable(function):
@@ -49,10 +49,10 @@ def call_function(function: Callable, what: str) -> Any:
     try:
         return function()
     except Exception as error:
-        raise BridgeError(f"{what} raises {tell_error(error)}") from error
+        raise BridgeError(f"{what} raises {describe_error(error)}") from error
 
 
-def tell_error(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Type, place and message of what code of the user's raised, in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
     if hasattr(error, "node_def"):

@@ -16,10 +16,16 @@ import numpy as np
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.logs import set_verbosity
 
-from ..command import add_source_flags, describe, names_in, refuse_addresses, require_keras_3
 from ..plan import model as p
+from ..read.rows import Rows, default_files, read_files, read_input_fn
+from ..read.source import (
+    add_source_flags,
+    describe,
+    names_in,
+    refuse_addresses,
+    require_keras_3,
+)
 from .differences import compare_answers, compare_losses, encode_labels, metrics_of, stirling
-from .rows import Rows, default_files, read_files, read_input_fn
 
 __all__ = ["main", "verify"]
 

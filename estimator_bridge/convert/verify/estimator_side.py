@@ -11,8 +11,8 @@ import numpy as np
 
 from estimator_bridge.errors import BridgeError
 
-from ..read.user_code import tell_error
-from .rows import Rows
+from ..read.rows import Rows
+from ..read.user_code import describe_error
 
 __all__ = ["ask_checkpoint", "ask_export", "find_export", "train_on"]
 
@@ -79,7 +79,7 @@ def ask_checkpoint(built: Any, checkpoint: str, rows: Rows, sparse=()) -> tuple[
         where = ""
         if isinstance(error, tf.errors.OpError):
             where = f" on row {_count_answered(predict(1), tf) + 1} of those compared"
-        raise BridgeError(f"the Estimator fails{where}: {tell_error(error)}") from error
+        raise BridgeError(f"the Estimator fails{where}: {describe_error(error)}") from error
     secs = time.perf_counter() - started
     # Several heads name their answers by pairs.
     answers = {
@@ -151,7 +151,7 @@ def _ask_batches(tf, signature, inputs, num_rows) -> tuple[dict, float]:
         except tf.errors.OpError as error:
             last = min(start + BATCH_ROWS, num_rows)
             raise BridgeError(
-                f"the export fails on one of the rows {start + 1} to {last}: {tell_error(error)}"
+                f"the export fails on one of the rows {start + 1} to {last}: {describe_error(error)}"
             ) from error
 
     # The first call of each batch size is slower.
@@ -236,7 +236,7 @@ def train_on(
             first, last = batches[step].min() + 1, batches[step].max() + 1
             raise BridgeError(
                 f"the Estimator fails in training (--steps=0 leaves that out), at step {step + 1} "
-                f"with rows from {first} to {last}: {tell_error(error)}"
+                f"with rows from {first} to {last}: {describe_error(error)}"
             ) from error
         steps = len(hook.losses) - 1
         return hook.losses, steps / (hook.last - hook.first) if steps > 0 else 0.0

@@ -325,7 +325,7 @@ def test_rows_of_every_format_are_the_same(kind, job):
 
     from estimator_bridge import tf
     from estimator_bridge.convert.read.job_dir import read_job_dir
-    from estimator_bridge.convert.verify.rows import read_files
+    from estimator_bridge.convert.read.rows import read_files
 
     plan = read_job_dir(str(job / "job"))
     lines = [line.split(",") for line in (job / "eval.csv").read_text().splitlines()]

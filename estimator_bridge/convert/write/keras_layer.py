@@ -13,7 +13,7 @@ from typing import Any
 from estimator_bridge.errors import BridgeError
 
 from ..plan.columns import layer_name
-from ..verify.rows import Rows
+from ..read.rows import Rows
 
 __all__ = ["ENDPOINT", "wrap_model_fn"]
 

@@ -213,7 +213,7 @@ def read_input_fn(function: Any, inputs: Optional[tuple[p.Input, ...]], limit: i
     """
     from estimator_bridge import tf
 
-    from ..read.user_code import call_function, tell_error
+    from .user_code import call_function, describe_error
 
     fillers = {feature.name: feature.filler for feature in inputs or ()}
     fillers = {name: filler for name, filler in fillers.items() if filler is not None}
@@ -236,7 +236,7 @@ def read_input_fn(function: Any, inputs: Optional[tuple[p.Input, ...]], limit: i
                 break
             except tf.errors.OpError as error:
                 raise BridgeError(
-                    f"input_fn: it fails after {rows} rows: {tell_error(error)}"
+                    f"input_fn: it fails after {rows} rows: {describe_error(error)}"
                 ) from error
             dense = {}
             for name, value in batch[0].items():
