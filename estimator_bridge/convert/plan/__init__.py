@@ -1,1 +1,1 @@
-"""What a canned model computes, as plain values."""
+"""Describes a canned model as plain values, without TensorFlow objects."""

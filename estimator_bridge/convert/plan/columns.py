@@ -1,12 +1,13 @@
-"""The kinds of feature columns, as plain values; and what they tell of the raw features below them.
+"""The kinds of feature columns as plain values, and the raw features that they read.
 
-Nothing here imports TensorFlow.
+This module does not import TensorFlow.
 """
 
 import json
 import math
 import re
 import zlib
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Optional, Union
 
 from estimator_bridge.errors import BridgeError
@@ -18,17 +19,17 @@ __all__ = [
     "safe_name",
 ]  # fmt: skip
 
-# The key with which feature columns hash a cross unless told otherwise.
+# The key with which tf.feature_column.crossed_column hashes by default.
 HASH_KEY = 0xDECAFCAFFE
 _SAFE_NAME, _UNSAFE = re.compile(r"[A-Za-z0-9_.\-]+"), re.compile(r"[^A-Za-z0-9_.\-]")
 
 
 class Normalizer(NamedTuple):
-    """A number's normalisation.
+    """The normalization of a numeric feature.
 
     Attributes:
-      expression: Keras code of one variable `x`, float32 or as in the data.
-      function: the same on TensorFlow tensors, for building the Estimator anew.
+      expression: Keras code of one variable `x`, which is float32 or has the dtype of the data.
+      function: the same computation on TensorFlow tensors, for rebuilding the Estimator.
     """
 
     expression: str
@@ -36,7 +37,15 @@ class Normalizer(NamedTuple):
 
 
 class Numeric(NamedTuple):
-    """`width` numbers a row, normalised; `shape` of them where it has more than one dimension."""
+    """Numbers, normalized.
+
+    Attributes:
+      key: name of the feature.
+      width: numbers per row.
+      dtype: dtype of the raw feature.
+      normalizer: None without normalization.
+      shape: shape of one row if it has more than one dimension, else ().
+    """
 
     key: str
     width: int
@@ -46,14 +55,22 @@ class Numeric(NamedTuple):
 
 
 class Bucketized(NamedTuple):
-    """Numbers as the index of the interval between ascending boundaries."""
+    """Numbers as the index of their interval between ascending boundaries."""
 
     source: Numeric
     boundaries: tuple[float, ...]
 
 
 class Vocabulary(NamedTuple):
-    """Known values numbered from 0; others share `oov_buckets` or are `default` (-1: no value)."""
+    """Known values, numbered from 0.
+
+    Attributes:
+      key: name of the feature.
+      dtype: string or int64.
+      values: the vocabulary.
+      oov_buckets: number of out-of-vocabulary buckets, numbered after the values.
+      default: id of an unknown value without such buckets; -1 ignores it.
+    """
 
     key: str
     dtype: str
@@ -63,7 +80,7 @@ class Vocabulary(NamedTuple):
 
 
 class Hashed(NamedTuple):
-    """Values hashed by FarmHash64 of their text."""
+    """Values hashed into `buckets` ids by FarmHash64 of their text."""
 
     key: str
     dtype: str
@@ -71,8 +88,12 @@ class Hashed(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """Integers that are ids; one outside 0 … buckets is `default`, or an error where that is
-    None.
+    """Integers that are ids from 0 to `buckets` - 1.
+
+    Attributes:
+      key: name of the feature.
+      buckets: number of ids.
+      default: id of an integer out of range; None if such an integer is an error.
     """
 
     key: str
@@ -81,13 +102,13 @@ class Identity(NamedTuple):
 
 
 class Raw(NamedTuple):
-    """A feature as it stands, in a cross.
+    """A feature that a cross reads by its name, without a column of its own.
 
     Attributes:
-      key, dtype: the feature.
-      sparse: whether the input function gives a SparseTensor. Of a dense tensor "" and -1 are
-        values like any other
-        in a cross.
+      key: name of the feature.
+      dtype: dtype of the feature.
+      sparse: whether the input function returns a SparseTensor. In a dense tensor, "" and -1 are
+        ordinary values of a cross.
     """
 
     key: str
@@ -96,13 +117,13 @@ class Raw(NamedTuple):
 
 
 class Crossed(NamedTuple):
-    """Every combination of its parts' values, hashed.
+    """Every combination of the values of several features, hashed.
 
     Attributes:
-      keys: the parts, in the order in which they are named; crosses among them replaced by their
-        own parts.
-      buckets: hashed into so many ids.
-      hash_key: start of the hash.
+      keys: the parts in the order of their definition; a cross among them is replaced by its own
+        parts.
+      buckets: number of ids.
+      hash_key: initial value of the hash.
     """
 
     keys: tuple[Any, ...]
@@ -111,7 +132,7 @@ class Crossed(NamedTuple):
 
 
 class Weighted(NamedTuple):
-    """A categorical column whose values carry weights, from another feature of the same width."""
+    """A categorical column whose values are weighted by another feature of the same width."""
 
     source: Any
     weight_key: str
@@ -121,21 +142,21 @@ Categorical = Union[Bucketized, Vocabulary, Hashed, Identity, Crossed, Weighted]
 
 
 class Indicator(NamedTuple):
-    """How often each id is there: a row of `num_ids` numbers."""
+    """The number of occurrences of each id in a row: `num_ids` numbers."""
 
     source: Categorical
 
 
 class Embedding(NamedTuple):
-    """A learned vector for each id, combined over the values of a row.
+    """A learned vector per id, combined over the values of a row.
 
     Attributes:
       source: categorical column.
       dimension: length of a vector.
       combiner: sum, mean or sqrtn.
-      max_norm: vectors are scaled down to this length; None: as they are.
-      table: name of the table; columns of one name share it.
-      shared: whether the table's name is not the column's own.
+      max_norm: vectors are scaled down to this length; None leaves them unchanged.
+      table: name of the embedding table; columns with the same name share it.
+      shared: whether the table is named independently of the column.
       trainable: whether the Estimator trains the table.
     """
 
@@ -149,17 +170,21 @@ class Embedding(NamedTuple):
 
 
 class SharedTable(NamedTuple):
-    """Several categorical columns in one table: the means of their vectors side by side."""
+    """Categorical columns with one embedding table; their mean vectors are concatenated."""
 
     sources: tuple[Any, ...]
     dimension: int
 
 
 class SequenceNumeric(NamedTuple):
-    """`width` numbers a step of a sequence, normalised; after its end there are NaNs.
+    """A sequence of numbers, normalized and padded with NaN.
 
     Attributes:
-      default: stands for what is missing, the steps after the end among it.
+      key: name of the feature.
+      width: numbers per step.
+      dtype: dtype of the raw feature.
+      normalizer: None without normalization.
+      default: replaces missing numbers, including the padding.
     """
 
     key: str
@@ -173,11 +198,11 @@ class Input(NamedTuple):
     """A raw feature of the model.
 
     Attributes:
-      name: as the Estimator's input function calls it.
+      name: name of the feature in the Estimator's input function.
       dtype: float32, float64, int32, int64 or string.
-      width: values a row; None: any number, padded with `filler`.
-      shape: of a row's values where it has more than one dimension.
-      filler: what a row of any number of values is padded with.
+      width: values per row; None for a multivalent feature, padded with `filler`.
+      shape: shape of one row if it has more than one dimension, else ().
+      filler: padding value of a multivalent feature.
     """
 
     name: str
@@ -193,15 +218,21 @@ class Input(NamedTuple):
 
 
 def hashing_order(column: Crossed) -> tuple[Any, ...]:
-    """The parts in the order in which they are hashed: TensorFlow takes sparse tensors before
-    dense ones.
+    """Returns the parts of a cross in the order of hashing: sparse tensors before dense ones.
+
+    Args:
+      column: the cross.
     """
     dense = [part for part in column.keys if isinstance(part, Raw) and not part.sparse]
     return (*(part for part in column.keys if part not in dense), *dense)
 
 
 def name_of(column: Any) -> str:
-    """The name that the feature column has, and its variables with it."""
+    """Returns the name of the feature column, which is part of the names of its variables.
+
+    Args:
+      column: any column of this module.
+    """
     if isinstance(column, Bucketized):
         return f"{name_of(column.source)}_bucketized"
     if isinstance(column, Crossed):
@@ -215,11 +246,15 @@ def name_of(column: Any) -> str:
     if isinstance(column, Embedding):
         suffix = "_shared_embedding" if column.shared else "_embedding"
         return f"{name_of(column.source)}{suffix}"
-    return column.key
+    return str(column.key)
 
 
 def num_ids(column: Categorical) -> int:
-    """Number of ids of a categorical column: rows of its tables."""
+    """Returns the number of ids of a categorical column: the rows of its tables.
+
+    Args:
+      column: the column.
+    """
     if isinstance(column, Bucketized):
         return (len(column.boundaries) + 1) * column.source.width
     if isinstance(column, Vocabulary):
@@ -229,8 +264,8 @@ def num_ids(column: Categorical) -> int:
     return column.buckets
 
 
-def _features_of(column: Any):
-    """Yields (key, dtype, width or None for one value) of every raw feature below a column."""
+def _features_of(column: Any) -> Iterator[tuple[str, str, Any]]:
+    """Yields (key, dtype, width or shape, or None for one value) of each raw feature."""
     if isinstance(column, Numeric):
         yield column.key, column.dtype, column.shape or column.width
     elif isinstance(column, SequenceNumeric):
@@ -247,8 +282,12 @@ def _features_of(column: Any):
         yield column.key, "int64" if isinstance(column, Identity) else column.dtype, None
 
 
-def dtypes_of(column: Any):
-    """Yields (key, dtype, whether it is crossed by name) of every raw feature below a column."""
+def dtypes_of(column: Any) -> Iterator[tuple[str, str, bool]]:
+    """Yields (key, dtype, whether a cross reads it by name) of each raw feature of a column.
+
+    Args:
+      column: any column of this module.
+    """
     if isinstance(column, Crossed):
         for part in column.keys:
             yield from dtypes_of(part)
@@ -259,17 +298,22 @@ def dtypes_of(column: Any):
             yield key, dtype, isinstance(column, Raw)
 
 
-def _input(key, dtype, width, shape, numbers) -> Input:
+def _input(
+    key: str, dtype: str, width: Optional[int], shape: tuple[int, ...], is_sequence: bool
+) -> Input:
     if width is not None:
         return Input(key, dtype, width, shape)
     fillers = {"string": "", "int64": -1, "int32": -1}
-    return Input(key, dtype, None, (), fillers.get(dtype, math.nan if numbers else 0.0))
+    return Input(key, dtype, None, (), fillers.get(dtype, math.nan if is_sequence else 0.0))
 
 
 def safe_name(name: str) -> str:
-    """A feature's own name, or one that scopes of a graph can have.
+    """Returns the name, or a replacement for a name that graph scopes do not allow.
 
-    It is the rule of the trainer, by which the variables of its checkpoints are called.
+    The trainer names the variables of its checkpoints by the same rule.
+
+    Args:
+      name: name of a feature.
     """
     if _SAFE_NAME.fullmatch(name):
         return name
@@ -277,46 +321,58 @@ def safe_name(name: str) -> str:
 
 
 def layer_name(name: str) -> str:
-    """What Keras calls the layer of an input: its name, or a safe one for one with a slash."""
+    """Returns the name of the Keras layer of an input: a safe name if it contains a slash.
+
+    Args:
+      name: name of a feature.
+    """
     return safe_name(name) if "/" in name else name
 
 
 def quoted(name: str) -> str:
-    """A name as Python code."""
+    """Returns a string literal of Python code.
+
+    Args:
+      name: any text.
+    """
     return json.dumps(name, ensure_ascii=False)
 
 
-def inputs_of(columns, multivalued=(), known_dtypes=None) -> tuple[Input, ...]:
-    """The raw features of some columns.
+def inputs_of(
+    columns: Iterable[Any],
+    multivalued: Container[str] = (),
+    known_dtypes: Optional[Mapping[str, str]] = None,
+) -> tuple[Input, ...]:
+    """Returns the raw features of some columns.
 
     Args:
       columns: plan columns.
-      multivalued: names of features with any number of values a row.
-      known_dtypes: name -> dtype, where the data say more than the columns do (ints in a cross by
-        name).
+      multivalued: names of the multivalent features.
+      known_dtypes: feature -> dtype, for features whose dtype the columns do not define (integers
+        that a cross reads by name).
 
     Raises:
-      BridgeError: two columns want one feature as different things.
+      BridgeError: two columns read one feature with different dtypes or widths.
     """
     found: dict[str, Input] = {}
     for column in columns:
-        for key, dtype, width in _features_of(column):
+        is_sequence = isinstance(column, SequenceNumeric)
+        for key, dtype, size in _features_of(column):
             dtype = (known_dtypes or {}).get(key, dtype)
-            shape = width if isinstance(width, tuple) else ()
-            width = math.prod(shape) if shape else width or 1
-            numbers = isinstance(column, SequenceNumeric)
-            width = None if key in multivalued or numbers else width
-            seen = _input(key, dtype, width, shape, numbers)
-            # A cross by name says nothing of the type; whoever else uses the feature does.
-            first = found.setdefault(key, seen)
-            if first.dtype != seen.dtype and "string" in (first.dtype, seen.dtype):
+            shape = size if isinstance(size, tuple) else ()
+            width = math.prod(shape) if shape else size or 1
+            is_padded = key in multivalued or is_sequence
+            feature = _input(key, dtype, None if is_padded else width, shape, is_sequence)
+            # A cross by name does not define the dtype; the first column that does counts.
+            first = found.setdefault(key, feature)
+            if first.dtype != feature.dtype and "string" in (first.dtype, feature.dtype):
                 raise BridgeError(
-                    f"feature {key!r} is used both as {first.dtype} and as {seen.dtype}; "
-                    "one of the columns on it cannot have worked"
+                    f"feature {key!r}: columns read it both as {first.dtype} and as "
+                    f"{feature.dtype}; use one dtype in all of them"
                 )
-            if first.width != seen.width:
+            if first.width != feature.width:
                 raise BridgeError(
-                    f"feature {key!r} has {first.width} values for one column and "
-                    f"{seen.width} for another"
+                    f"feature {key!r}: one column reads {first.width} values per row, another "
+                    f"{feature.width}; use one shape in all of them"
                 )
     return tuple(found.values())

@@ -1,24 +1,25 @@
-"""Features that a model makes of raw texts before its columns see them, as plain values.
+"""Features that a model computes from raw texts before its feature columns read them.
 
-Nothing here imports TensorFlow.
+This module does not import TensorFlow.
 """
 
 from typing import Any, NamedTuple, Optional, Union
 
-__all__ = ["DatePart", "Derived", "Pieces", "Renamed", "Words", "dtype_of", "is_of_text"]
+__all__ = ["DatePart", "Derived", "Renamed", "SplitText", "Words", "dtype_of", "is_from_text"]
 
 
-class Pieces(NamedTuple):
-    """The values of a text that holds several, without blanks around them.
+class SplitText(NamedTuple):
+    """The values of a text that contains several, split at a separator and stripped of blanks.
 
     Attributes:
-      name: the feature's.
+      name: name of the derived feature.
       source: raw feature with the text.
-      separator: between the values.
+      separator: text between two values.
       dtype: string, int64 or float32.
-      ordered: whether an empty piece is a step of a sequence ("", or -1 of integers); otherwise it
-        is no value.
-      beside: (text, separator) of the values whose weights these are; None if they are none.
+      ordered: True for a sequence, where an empty value is a step ("", or -1 of integers). False
+        if empty values are dropped.
+      weighted_text: for a feature of weights, the (raw feature, separator) of the values that they
+        weight; None for any other feature.
     """
 
     name: str
@@ -26,20 +27,20 @@ class Pieces(NamedTuple):
     separator: str
     dtype: str
     ordered: bool
-    beside: Optional[tuple[str, str]] = None
+    weighted_text: Optional[tuple[str, str]] = None
 
 
 class Words(NamedTuple):
-    """The words of a free text, and sequences of words with a blank between them.
+    """The words of a free text, and its n-grams: sequences of words joined by a blank.
 
-    A word is of letters, digits, marks on letters and apostrophes.
+    A word consists of letters, digits, combining marks and apostrophes.
 
     Attributes:
-      name: the feature's.
+      name: name of the derived feature.
       source: raw feature with the text.
-      ngrams: words in the longest sequence.
-      lower: whether in small letters.
-      max_words: words after these are left out; None: none are.
+      ngrams: number of words in the longest sequence.
+      lower: whether words are lowercased.
+      max_words: number of words that are kept; None keeps all.
     """
 
     name: str
@@ -50,10 +51,10 @@ class Words(NamedTuple):
 
 
 class DatePart(NamedTuple):
-    """A part of an ISO date as an integer; -1 where the text is no date.
+    """One part of an ISO date as an integer; -1 if the text is not a date.
 
     Attributes:
-      name: the feature's.
+      name: name of the derived feature.
       source: raw feature with the text.
       part: year, month, day, weekday (Monday is 0) or hour.
     """
@@ -64,22 +65,35 @@ class DatePart(NamedTuple):
 
 
 class Renamed(NamedTuple):
-    """A feature under the name that its column has: scopes of a graph do not take every name."""
+    """A feature under the name of its column, because graph scopes do not allow every name.
+
+    Attributes:
+      name: name of the derived feature.
+      source: raw feature.
+    """
 
     name: str
     source: str
 
 
-Derived = Union[Pieces, Words, DatePart, Renamed]
+Derived = Union[SplitText, Words, DatePart, Renamed]
 
 
-def is_of_text(derived: Any) -> bool:
-    """Whether a text has to be taken apart for it."""
+def is_from_text(derived: Any) -> bool:
+    """Returns whether the feature is computed from the characters of a text.
+
+    Args:
+      derived: a derived feature.
+    """
     return not isinstance(derived, Renamed)
 
 
 def dtype_of(derived: Any) -> str:
-    """Type of the values that are made of a text."""
-    if isinstance(derived, Pieces):
+    """Returns the dtype of a feature that is computed from a text.
+
+    Args:
+      derived: a derived feature other than Renamed.
+    """
+    if isinstance(derived, SplitText):
         return derived.dtype
     return "int64" if isinstance(derived, DatePart) else "string"

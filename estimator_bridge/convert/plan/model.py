@@ -1,86 +1,37 @@
-"""What a canned model computes, as plain values: the middle between an Estimator and its Keras
-model.
+"""Describes a canned model as plain values, the step between an Estimator and its Keras model.
 
-Whoever describes an Estimator (a job_dir, feature column objects) makes a Plan; whoever writes
-Keras code, or builds
-the Estimator anew for a comparison, reads one. Nothing here imports TensorFlow.
+The readers of job_dirs and of Estimators return a Plan. The writers of Keras code, and the
+reconstruction of an Estimator for a comparison, read it. This module does not import TensorFlow.
 """
 
 from typing import Any, NamedTuple, Optional, Union
 
-from .columns import (
-    HASH_KEY,
-    Bucketized,
-    Crossed,
-    Embedding,
-    Hashed,
-    Identity,
-    Indicator,
-    Input,
-    Normalizer,
-    Numeric,
-    Raw,
-    SequenceNumeric,
-    SharedTable,
-    Vocabulary,
-    Weighted,
-    dtypes_of,
-    hashing_order,
-    inputs_of,
-    layer_name,
-    name_of,
-    num_ids,
-    quoted,
-    safe_name,
-)
+from .columns import Input
 from .derived import Derived
 
 __all__ = [
-    "HASH_KEY",
-    "Bucketized",
     "Cell",
-    "Crossed",
     "Data",
-    "Embedding",
-    "Hashed",
     "Head",
-    "Identity",
-    "Indicator",
-    "Input",
     "Network",
-    "Normalizer",
-    "Numeric",
     "Optimizer",
     "Plan",
-    "Raw",
     "Recurrent",
-    "SequenceNumeric",
-    "SharedTable",
-    "Vocabulary",
-    "Weighted",
     "drops_units",
-    "dtypes_of",
-    "hashing_order",
-    "inputs_of",
     "is_lazy",
     "model_inputs",
-    "layer_name",
-    "name_of",
-    "num_ids",
-    "quoted",
-    "safe_name",
     "without_dropout",
 ]
 
 
 class Network(NamedTuple):
-    """The deep part.
+    """The deep part of a model.
 
     Attributes:
-      hidden_units: of each layer.
-      activation: Keras' name of it, or Keras code of it, of one variable `x`.
-      dropout: share of units dropped in training, 0 for none.
-      batch_norm: after each hidden layer.
+      hidden_units: size of each hidden layer.
+      activation: name of a Keras activation, or Keras code of one variable `x`.
+      dropout: share of the units dropped in training; 0 for none.
+      batch_norm: whether each hidden layer is followed by batch normalization.
     """
 
     hidden_units: tuple[int, ...]
@@ -94,8 +45,8 @@ class Cell(NamedTuple):
 
     Attributes:
       kind: LSTM, GRU or SimpleRNN.
-      name: the cell's in the checkpoint.
-      units: size of its state.
+      name: name of the cell in the checkpoint.
+      units: size of the state.
       options: other arguments of the Keras 3 class.
     """
 
@@ -106,25 +57,25 @@ class Cell(NamedTuple):
 
 
 class Recurrent(NamedTuple):
-    """Cells on top of each other that go through a sequence; the last state makes the logits."""
+    """Stacked cells that process a sequence; the logits are computed from the last state."""
 
     cells: tuple[Cell, ...]
 
 
 class Head(NamedTuple):
-    """From logits to answers and loss.
+    """Computes predictions and loss from logits.
 
     Attributes:
       task: binary, multiclass, regression, poisson, logistic, multilabel, or multihead.
       units: number of logits.
-      classes: label vocabulary; None: classes are numbers.
-      reduction: Keras' name of the loss reduction: sum, sum_over_batch_size or
+      classes: label vocabulary; None if classes are numbers.
+      reduction: Keras name of the loss reduction: sum, sum_over_batch_size or
         mean_with_sample_weight.
-      weight: feature with a row's weight.
-      name: of one of several heads: what its outputs begin with.
-      importance: of one of several heads: factor on its loss in the sum.
-      class_weights: of each class the factor on the weight of its rows, in training; empty for 1.
-      parts: the heads of a multihead, which share its logits in their order.
+      weight: feature with the weight of a row; None without one.
+      name: prefix of the outputs of one head of a multihead; else "".
+      importance: factor on the loss of one head of a multihead.
+      class_weights: factor on the weight of the rows of each class, in training; () for all 1.
+      parts: the heads of a multihead, which share its logits in this order.
     """
 
     task: str
@@ -139,27 +90,31 @@ class Head(NamedTuple):
 
     @property
     def single(self) -> tuple["Head", ...]:
-        """The heads of which each has one loss: its parts, or itself."""
+        """The heads with one loss each: the parts, or this head."""
         return self.parts or (self,)
 
     def output(self, name: str) -> str:
-        """What the model calls an output of this head."""
+        """Returns the name of an output of this head in the model.
+
+        Args:
+          name: name of the output without a head's name.
+        """
         return f"{self.name}/{name}" if self.name else name
 
     @property
     def target(self) -> str:
-        """The output that its loss is of."""
+        """The output that the loss is computed on."""
         return self.output("predictions" if self.task in ("regression", "poisson") else "logits")
 
 
 class Optimizer(NamedTuple):
-    """An optimizer whose state can be carried over.
+    """An optimizer whose state can be converted.
 
     Attributes:
       kind: adagrad, adam, ftrl, momentum, rmsprop or sgd.
       rate: learning rate: a number, or Keras code of a schedule.
-      options: arguments of the Keras 3 class.
-      version: 1 for tf.compat.v1.train, 2 for Keras 2: their slots have other names.
+      options: other arguments of the Keras 3 class.
+      version: 1 for tf.compat.v1.train, 2 for Keras 2; their slot variables have different names.
     """
 
     kind: str
@@ -172,12 +127,12 @@ class Data(NamedTuple):
     """The files that the model was trained on.
 
     Attributes:
-      columns: names in the order of a file without a header; None: files have one.
+      columns: names in the order of a file without a header; None if files have one.
       labels: names of the label columns of each head.
-      delimiter: of CSV.
-      missing: CSV text that means no value.
-      defaults: feature -> what stands for a missing value.
-      several: feature of several values in one text -> (their type, what is between them).
+      delimiter: delimiter of CSV files.
+      missing: CSV texts that mean a missing value.
+      defaults: feature -> replacement of a missing value.
+      multivalent: feature whose values are joined in one text -> (dtype of a value, separator).
     """
 
     columns: Optional[tuple[str, ...]]
@@ -185,7 +140,7 @@ class Data(NamedTuple):
     delimiter: str
     missing: tuple[str, ...]
     defaults: dict[str, Any]
-    several: dict[str, tuple[str, str]]
+    multivalent: dict[str, tuple[str, str]]
 
     @property
     def label_columns(self) -> tuple[str, ...]:
@@ -194,18 +149,18 @@ class Data(NamedTuple):
 
 
 def is_lazy(optimizer: Optional[Optimizer], from_zero: bool) -> bool:
-    """Whether it leaves rows of a table alone, and their state, that a batch does not look up.
+    """Returns whether the optimizer skips the table rows that a batch does not look up.
 
-    Keras 3 has no such optimizers. Where a row without a gradient neither moves nor changes state,
-    or the Estimator's optimizer treats all rows alike, there is no difference.
+    Keras 3 has no such optimizers. They make no difference if a row without a gradient changes
+    neither its weights nor its state, or if the Estimator's optimizer treats all rows alike.
 
     Args:
-      optimizer: None if it is not carried over.
-      from_zero: whether tables start as zeros, as those of the linear part do.
+      optimizer: None if its state is not converted.
+      from_zero: whether tables are initialized with zeros, as in the linear part.
     """
     if optimizer is not None and optimizer.kind == "ftrl":
-        # Ftrl makes a weight anew from its state at every step: a row without a gradient stays only
-        # if it is what its state says, and the rate is what it was.
+        # Ftrl recomputes a weight from its state at every step. A row without a gradient keeps its
+        # weight only if the weight matches the state and the rate is constant.
         return not from_zero or isinstance(optimizer.rate, str)
     if optimizer is None or optimizer.kind not in ("momentum", "rmsprop"):
         return False
@@ -219,20 +174,21 @@ class Plan(NamedTuple):
 
     Attributes:
       kind: baseline, linear, dnn, wide_deep or rnn.
-      inputs: raw features, in the order in which they were named.
+      inputs: raw features, in the order of their definition.
       wide: columns of the linear part.
       wide_combiner: how the linear part combines the values of a row: sum, mean or sqrtn.
-      deep: dense columns of the deep part; of a recurrent one those of its steps.
+      deep: dense columns of the deep part, or sequence columns of a recurrent part.
       network: the deep part; None without one.
-      head: answers and loss.
-      wide_optimizer, deep_optimizer: None where there is no such part, or it is not carried over.
-      key: a feature handed on to the answers, None for none.
-      data: the files it was trained on, None where that is not known.
-      training_notes: what acts on the Estimator's training and has no counterpart in the Keras
-        model, a line each.
-      recurrent: cells in place of a network; None without.
-      context: dense columns that go with every step of a recurrent part.
-      derived: features that are made of the inputs before the columns see them.
+      head: predictions and loss.
+      wide_optimizer: None without a linear part, or if its state is not converted.
+      deep_optimizer: None without a deep part, or if its state is not converted.
+      key: feature that is copied to the predictions; None for none.
+      data: the files that the model was trained on; None if unknown.
+      training_notes: what affects the Estimator's training and has no counterpart in the Keras
+        model, one line each.
+      recurrent: cells of a recurrent part, in place of a network; None without one.
+      context: dense columns that are joined to every step of a recurrent part.
+      derived: features computed from the inputs before the columns read them.
     """
 
     kind: str
@@ -253,14 +209,22 @@ class Plan(NamedTuple):
 
 
 def drops_units(plan: Plan) -> bool:
-    """Whether anything is dropped at random in training."""
+    """Returns whether training uses dropout.
+
+    Args:
+      plan: the model.
+    """
     cells = plan.recurrent.cells if plan.recurrent else ()
     shares = [cell.options.get(name) for cell in cells for name in ("dropout", "recurrent_dropout")]
     return any(shares) or bool(plan.network and plan.network.dropout)
 
 
 def without_dropout(plan: Plan) -> Plan:
-    """The same model with nothing dropped."""
+    """Returns the same model without dropout.
+
+    Args:
+      plan: the model.
+    """
     if plan.network is not None:
         plan = plan._replace(network=plan.network._replace(dropout=0.0))
     if plan.recurrent is not None:
@@ -271,7 +235,11 @@ def without_dropout(plan: Plan) -> Plan:
 
 
 def model_inputs(plan: Plan) -> tuple[Input, ...]:
-    """Everything that the Keras model takes: the raw features and the key."""
+    """Returns the inputs of the Keras model: the raw features and the key.
+
+    Args:
+      plan: the model.
+    """
     if plan.key is None or plan.key in {feature.name for feature in plan.inputs}:
         return plan.inputs
     return (*plan.inputs, Input(plan.key, "string", 1))

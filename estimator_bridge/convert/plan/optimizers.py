@@ -1,30 +1,27 @@
-"""Optimizers: what the Keras 3 class has to be told to go on as the Estimator's did, and where its
-state is kept.
+"""Converts optimizer settings to those of Keras 3, and names the variables of their state.
 
-Three families differ in formula as well as in names: tf.compat.v1.train, Keras 2 (legacy) and
-Keras 3. Their epsilons
-stand in other places: Keras 2 has sqrt(v) + e where Keras 3 has sqrt(v + e'); e' = e^2 makes both
-  agree for v = 0
-and for v >> e^2, which are the values that occur.
+tf.compat.v1.train, Keras 2 (legacy) and Keras 3 differ in formulas as well as in names. Their
+epsilons are in different places: Keras 2 computes sqrt(v) + e, Keras 3 computes sqrt(v + e'). With
+e' = e^2 both agree for v = 0 and for v >> e^2, which covers the values that occur.
 """
 
+from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple, Optional
 
-from . import model as p
+from .model import Optimizer
 
-__all__ = ["Slot", "iterations_name", "v1_options", "keras2_options", "slots_of"]
+__all__ = ["Slot", "iterations_name", "keras2_options", "slots_of", "v1_options"]
 
 ADAGRAD_INITIAL = 0.1
 
 
 def keras2_options(kind: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of the Keras 3 optimizer that works as Keras 2's.
+    """Returns the arguments of the Keras 3 optimizer that is equivalent to one of Keras 2.
 
     Args:
-      kind: a Plan's optimizer kind.
-      given: Keras 2's settings by name, l1 and l2 for ftrl's; what is not given is Keras' default,
-        but for
-        initial accumulators, which are 0.1.
+      kind: kind of the optimizer, see Optimizer.
+      given: settings of Keras 2 by name; l1 and l2 for Ftrl. A missing setting has the default of
+        Keras 2, but initial accumulators are 0.1.
     """
     if kind == "adagrad":
         return {
@@ -41,7 +38,7 @@ def keras2_options(kind: str, given: dict[str, Any]) -> dict[str, Any]:
             "rho": given.get("rho", 0.9),
             "momentum": momentum,
             "centered": given.get("centered", False),
-            # With momentum Keras 2 calls an operation that has the epsilon under the root.
+            # With momentum, Keras 2 calls an operation that adds the epsilon under the root.
             "epsilon": epsilon if momentum else epsilon**2,
         }
     if kind == "momentum":
@@ -50,8 +47,11 @@ def keras2_options(kind: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def v1_options(kind: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of the Keras 3 optimizer that works as tf.compat.v1.train's with the settings
-    `given`.
+    """Returns the arguments of the Keras 3 optimizer equivalent to one of tf.compat.v1.train.
+
+    Args:
+      kind: kind of the optimizer, see Optimizer.
+      given: all settings, named as in `keras2_options`.
     """
     if kind == "adagrad":
         return {"initial_accumulator_value": given["initial_accumulator_value"], "epsilon": 0.0}
@@ -66,7 +66,7 @@ def v1_options(kind: str, given: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _adam(given, epsilon):
+def _adam(given: dict[str, Any], epsilon: float) -> dict[str, Any]:
     options = {
         "beta_1": given.get("beta_1", 0.9),
         "beta_2": given.get("beta_2", 0.999),
@@ -75,7 +75,7 @@ def _adam(given, epsilon):
     return {**options, "amsgrad": True} if given.get("amsgrad") else options
 
 
-def _ftrl(given):
+def _ftrl(given: dict[str, Any]) -> dict[str, Any]:
     return {
         "learning_rate_power": given.get("learning_rate_power", -0.5),
         "initial_accumulator_value": given.get("initial_accumulator_value", ADAGRAD_INITIAL),
@@ -87,12 +87,12 @@ def _ftrl(given):
 
 
 class Slot(NamedTuple):
-    """One kind of optimizer variable.
+    """One kind of slot variable.
 
     Attributes:
-      name: Keras 3's name of it.
-      stored: its name in the checkpoint: after the variable's, v1, or v2.
-      convert: from the stored value to Keras 3's.
+      name: name in Keras 3.
+      stored: name in the checkpoint, which differs between v1 and Keras 2.
+      convert: converts a stored value to that of Keras 3.
     """
 
     name: str
@@ -100,50 +100,58 @@ class Slot(NamedTuple):
     convert: Callable[[Any], Any]
 
 
-def _same(value):
+def _unchanged(value: Any) -> Any:
     return value
 
 
-def slots_of(optimizer: p.Optimizer, rate: Optional[float]) -> list[Slot]:
-    """The optimizer's slots.
+def slots_of(optimizer: Optimizer, rate: Optional[float]) -> list[Slot]:
+    """Returns the slot variables of an optimizer.
 
     Args:
-      optimizer: which.
-      rate: its present learning rate, by which v1's momentum has to be multiplied.
+      optimizer: the optimizer.
+      rate: current learning rate; needed for momentum of v1 only, which is multiplied by it.
     """
-    kind, options, first = optimizer.kind, optimizer.options, optimizer.version == 1
+    kind, options, is_v1 = optimizer.kind, optimizer.options, optimizer.version == 1
     if kind == "adagrad":
-        return [Slot("accumulator", "Adagrad" if first else "accumulator", _same)]
+        return [Slot("accumulator", "Adagrad" if is_v1 else "accumulator", _unchanged)]
     if kind == "ftrl":
-        names = ("Ftrl", "Ftrl_1") if first else ("accumulator", "linear")
-        return [Slot("accumulator", names[0], _same), Slot("linear", names[1], _same)]
+        names = ("Ftrl", "Ftrl_1") if is_v1 else ("accumulator", "linear")
+        return [Slot("accumulator", names[0], _unchanged), Slot("linear", names[1], _unchanged)]
     if kind == "adam":
-        names = ("Adam", "Adam_1") if first else ("m", "v")
-        slots = [Slot("momentum", names[0], _same), Slot("velocity", names[1], _same)]
-        return [*slots, Slot("velocity_hat", "vhat", _same)] if options.get("amsgrad") else slots
-    if kind == "momentum":
-        if first:
-            # v1 accumulates gradients and multiplies by the rate; Keras accumulates steps.
-            return [Slot("momentum", "Momentum", lambda value: -rate * value)]
-        return [Slot("momentum", "momentum", _same)]
-    if kind == "rmsprop":
-        slots = [Slot("velocity", "RMSProp" if first else "rms", _same)]
-        if options["centered"]:
-            slots.append(Slot("average_gradient", "RMSProp_1" if first else "mg", _same))
-        if options["momentum"]:
-            number = 2 if options["centered"] else 1
-            slots.append(Slot("momentum", f"RMSProp_{number}" if first else "momentum", _same))
+        names = ("Adam", "Adam_1") if is_v1 else ("m", "v")
+        slots = [Slot("momentum", names[0], _unchanged), Slot("velocity", names[1], _unchanged)]
+        if options.get("amsgrad"):
+            slots.append(Slot("velocity_hat", "vhat", _unchanged))
         return slots
-    return []
+    if kind == "momentum":
+        if is_v1 and rate is not None:
+            factor = -rate
+            # v1 accumulates gradients and multiplies them by the rate; Keras accumulates steps.
+            return [Slot("momentum", "Momentum", lambda value: factor * value)]
+        return [Slot("momentum", "momentum", _unchanged)]
+    return _rmsprop_slots(options, is_v1) if kind == "rmsprop" else []
 
 
-def iterations_name(optimizer: p.Optimizer, names) -> str:
-    """The checkpoint variable that counts an optimizer's steps."""
+def _rmsprop_slots(options: dict[str, Any], is_v1: bool) -> list[Slot]:
+    slots = [Slot("velocity", "RMSProp" if is_v1 else "rms", _unchanged)]
+    if options["centered"]:
+        slots.append(Slot("average_gradient", "RMSProp_1" if is_v1 else "mg", _unchanged))
+    if options["momentum"]:
+        number = 2 if options["centered"] else 1
+        slots.append(Slot("momentum", f"RMSProp_{number}" if is_v1 else "momentum", _unchanged))
+    return slots
+
+
+def iterations_name(optimizer: Optimizer, names: Iterable[str]) -> str:
+    """Returns the name of the checkpoint variable that counts the steps of an optimizer.
+
+    Args:
+      optimizer: the optimizer.
+      names: names of all variables of the checkpoint.
+    """
     if optimizer.version == 2:
-        class_name = {"momentum": "SGD", "rmsprop": "RMSprop"}.get(
-            optimizer.kind,
-            optimizer.kind.upper() if optimizer.kind == "sgd" else optimizer.kind.title(),
-        )
+        class_names = {"momentum": "SGD", "rmsprop": "RMSprop", "sgd": "SGD"}
+        class_name = class_names.get(optimizer.kind, optimizer.kind.title())
         for name in names:
             if name.endswith(f"/{class_name}/iter"):
                 return name

@@ -4,7 +4,8 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan import model as p
+from ..plan.columns import Input, Weighted, dtypes_of, inputs_of
+from ..plan.model import Head, Network, Plan
 from .columns import ColumnReader
 from .foreign_optimizers import read_optimizer
 from .recurrent import read_recurrent
@@ -98,7 +99,7 @@ def _canned_parts(built: Any, depth: int = 0) -> dict[str, Any]:
 
 def describe_estimator(
     loaded: Loaded, step: int, multivalued=(), sparse=(), given: Optional[Rows] = None
-) -> p.Plan:
+) -> Plan:
     """Makes the plan of a canned Estimator, v1 or v2.
 
     Args:
@@ -147,7 +148,7 @@ def describe_estimator(
     kind = {(True, True): "wide_deep", (True, False): "linear", (False, True): "dnn"}.get(
         (bool(wide), bool(deep)), "baseline"
     )
-    return p.Plan(
+    return Plan(
         kind=kind,
         inputs=_inputs(wide + deep, fed, loaded),
         wide=tuple(wide),
@@ -186,7 +187,7 @@ class _Fed:
                     self.several.add(name)
 
 
-def _describe_recurrent(loaded, held, step, fed) -> p.Plan:
+def _describe_recurrent(loaded, held, step, fed) -> Plan:
     recurrent = read_recurrent(held)
     steps = ColumnReader(fed.sparse)
     deep = [steps.read(column) for column in _listed(held["sequence_feature_columns"])]
@@ -195,7 +196,7 @@ def _describe_recurrent(loaded, held, step, fed) -> p.Plan:
     rate, clipnorm = 0.05, 5.0
     reading = read_optimizer(held["optimizer"], rate, step, 2, clipnorm)
     fed.several |= steps.sequences
-    return p.Plan(
+    return Plan(
         kind="rnn",
         inputs=_inputs(deep + context, fed, loaded),
         wide=(),
@@ -223,21 +224,18 @@ def _inputs(columns, fed, loaded):
     many = fed.named | fed.several
     for column in columns:
         inner = getattr(column, "source", column)
-        weighted = inner if isinstance(inner, p.Weighted) else column
-        if isinstance(weighted, p.Weighted) and weighted.source.key in many:
+        weighted = inner if isinstance(inner, Weighted) else column
+        if isinstance(weighted, Weighted) and weighted.source.key in many:
             many.add(weighted.weight_key)
     if not columns:
         # A baseline looks at no feature; its model still has to know how many rows there are.
-        return (p.Input("rows", "int64", 1),)
+        return (Input("rows", "int64", 1),)
     known = {
-        key: dtype
-        for column in columns
-        for key, dtype, by_name in p.dtypes_of(column)
-        if not by_name
+        key: dtype for column in columns for key, dtype, by_name in dtypes_of(column) if not by_name
     }
-    crossed = {key for column in columns for key, _, by_name in p.dtypes_of(column) if by_name}
+    crossed = {key for column in columns for key, _, by_name in dtypes_of(column) if by_name}
     known = {**{key: fed.dtypes[key] for key in crossed & set(fed.dtypes)}, **known}
-    inputs = p.inputs_of(columns, multivalued=many, known_dtypes=known)
+    inputs = inputs_of(columns, multivalued=many, known_dtypes=known)
     unknown = sorted(fed.named - {feature.name for feature in inputs})
     if unknown:
         raise BridgeError(
@@ -246,9 +244,9 @@ def _inputs(columns, fed, loaded):
     return inputs
 
 
-def _network(held, prefix) -> p.Network:
+def _network(held, prefix) -> Network:
     units = tuple(held[f"{prefix}hidden_units"])
-    return p.Network(
+    return Network(
         units,
         _activation(held[f"{prefix}activation_fn"], units[0]),
         held[f"{prefix}dropout"] or 0.0,
@@ -272,7 +270,7 @@ def _activation(function: Any, units: int) -> str:
     return trace_activation(function, units)
 
 
-def _head(head: Any) -> p.Head:
+def _head(head: Any) -> Head:
     kind = type(head).__name__.lstrip("_")
     if kind == "MultiHead":
         weights = head._head_weights or [1.0] * len(head._heads)
@@ -281,7 +279,7 @@ def _head(head: Any) -> p.Head:
             for one, weight in zip(head._heads, weights)
         )
         units = sum(part.units for part in parts)
-        return p.Head("multihead", units, None, "sum_over_batch_size", None, parts=parts)
+        return Head("multihead", units, None, "sum_over_batch_size", None, parts=parts)
     if kind not in _HEADS:
         raise BridgeError(f"head {kind}: it is none of TensorFlow's own")
     task = _HEADS[kind]
@@ -292,7 +290,7 @@ def _head(head: Any) -> p.Head:
             raise BridgeError(f"head {kind}: its inverse link {inverse.__name__} is not known here")
     vocabulary = getattr(head, "_label_vocabulary", None)
     weight = getattr(head, "_weight_column", None)
-    return p.Head(
+    return Head(
         task,
         head.logits_dimension,
         None if vocabulary is None else tuple(map(str, vocabulary)),

@@ -11,7 +11,21 @@ import numpy as np
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan import model as p
+from ..plan.columns import (
+    HASH_KEY,
+    Bucketized,
+    Crossed,
+    Embedding,
+    Hashed,
+    Identity,
+    Indicator,
+    Normalizer,
+    Numeric,
+    Raw,
+    SequenceNumeric,
+    Vocabulary,
+    Weighted,
+)
 from .traced_functions import trace_normalizer
 
 __all__ = ["ColumnReader"]
@@ -32,7 +46,7 @@ class ColumnReader:
         self._sparse = frozenset(sparse)
         self._version = version
         self.sequences: set[str] = set()
-        self._normalizers: dict[int, p.Normalizer] = {}
+        self._normalizers: dict[int, Normalizer] = {}
 
     def read(self, column: Any) -> Any:
         """The plan column of a feature column.
@@ -58,7 +72,7 @@ class ColumnReader:
             normalizer = self._normalizers.setdefault(
                 id(function), trace_normalizer(function, column.key, shape or (width,), dtype)
             )
-        return p.Numeric(column.key, width, dtype, normalizer, shape)
+        return Numeric(column.key, width, dtype, normalizer, shape)
 
     def _read_SequenceNumericColumn(self, column):
         width, dtype = int(np.prod(column.shape)), column.dtype.name
@@ -66,23 +80,23 @@ class ColumnReader:
         if function is not None:
             normalizer = trace_normalizer(function, column.key, (width,), dtype, sparse=True)
         self.sequences.add(column.key)
-        return p.SequenceNumeric(column.key, width, dtype, normalizer, float(column.default_value))
+        return SequenceNumeric(column.key, width, dtype, normalizer, float(column.default_value))
 
     def _read_SequenceCategoricalColumn(self, column):
         source = self.read(column.categorical_column)
-        if isinstance(source, (p.Crossed, p.Weighted)):
+        if isinstance(source, (Crossed, Weighted)):
             raise BridgeError(f"column {column.name!r}: crossed or weighted steps are not known")
         self.sequences.add(source.key)
         return source
 
     def _read_BucketizedColumn(self, column):
-        return p.Bucketized(self.read(column.source_column), tuple(map(float, column.boundaries)))
+        return Bucketized(self.read(column.source_column), tuple(map(float, column.boundaries)))
 
     def _read_HashedCategoricalColumn(self, column):
-        return p.Hashed(column.key, column.dtype.name, column.hash_bucket_size)
+        return Hashed(column.key, column.dtype.name, column.hash_bucket_size)
 
     def _read_VocabularyListCategoricalColumn(self, column):
-        return p.Vocabulary(
+        return Vocabulary(
             column.key,
             "string" if column.dtype.name == "string" else "int64",
             tuple(_plain(value) for value in column.vocabulary_list),
@@ -103,7 +117,7 @@ class ColumnReader:
             ) from error
         lines = lines[: column.vocabulary_size or len(lines)]
         is_text = column.dtype.name == "string"
-        return p.Vocabulary(
+        return Vocabulary(
             column.key,
             "string" if is_text else "int64",
             tuple(lines) if is_text else tuple(map(int, lines)),
@@ -112,7 +126,7 @@ class ColumnReader:
         )
 
     def _read_IdentityCategoricalColumn(self, column):
-        return p.Identity(
+        return Identity(
             column.key,
             getattr(column, "number_buckets", None) or column.num_buckets,
             column.default_value,
@@ -123,18 +137,18 @@ class ColumnReader:
         for key in column.keys:
             if isinstance(key, str):
                 # By its name alone nothing is known of the type; another column may tell.
-                parts.append(p.Raw(key, "string", key in self._sparse))
+                parts.append(Raw(key, "string", key in self._sparse))
             else:
                 part = self.read(key)
-                parts += part.keys if isinstance(part, p.Crossed) else [part]
-        key = p.HASH_KEY if column.hash_key is None else column.hash_key
-        return p.Crossed(tuple(parts), column.hash_bucket_size, key)
+                parts += part.keys if isinstance(part, Crossed) else [part]
+        key = HASH_KEY if column.hash_key is None else column.hash_key
+        return Crossed(tuple(parts), column.hash_bucket_size, key)
 
     def _read_WeightedCategoricalColumn(self, column):
-        return p.Weighted(self.read(column.categorical_column), column.weight_feature_key)
+        return Weighted(self.read(column.categorical_column), column.weight_feature_key)
 
     def _read_IndicatorColumn(self, column):
-        return p.Indicator(self.read(column.categorical_column))
+        return Indicator(self.read(column.categorical_column))
 
     def _read_EmbeddingColumn(self, column):
         table = column.name
@@ -151,7 +165,7 @@ class ColumnReader:
         return self._embedding(column, creator._dimension, creator._name, True, trainable)
 
     def _embedding(self, column, dimension, table, shared, trainable):
-        return p.Embedding(
+        return Embedding(
             self.read(column.categorical_column),
             dimension,
             column.combiner,

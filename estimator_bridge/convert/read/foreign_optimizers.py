@@ -6,7 +6,7 @@ import numpy as np
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan import model as p
+from ..plan.model import Optimizer
 from ..plan.optimizers import keras2_options, v1_options
 from ..plan.schedules import read_rate
 
@@ -70,7 +70,7 @@ class Reading(NamedTuple):
       reads_step: whether its rate is a tensor of the global step, which somebody else may count.
     """
 
-    optimizer: Optional[p.Optimizer]
+    optimizer: Optional[Optimizer]
     notes: tuple[str, ...]
     reads_step: bool = False
 
@@ -139,7 +139,7 @@ class _Reader:
         self.notes: list[str] = []
         self.reads_step = False
 
-    def read_v1(self, made: Any) -> Optional[p.Optimizer]:
+    def read_v1(self, made: Any) -> Optional[Optimizer]:
         """Describes one of tf.compat.v1.train."""
         kind = _V1.get(type(made).__name__)
         if kind is None:
@@ -157,9 +157,9 @@ class _Reader:
                 "tf.train.MomentumOptimizer multiplies past gradients by the present rate, Keras "
                 "by the rate of their time: while it falls the two train a little differently"
             )
-        return p.Optimizer(kind, rate, v1_options(kind, settings), 1)
+        return Optimizer(kind, rate, v1_options(kind, settings), 1)
 
-    def read_keras2(self, made: Any) -> Optional[p.Optimizer]:
+    def read_keras2(self, made: Any) -> Optional[Optimizer]:
         """Describes one of Keras 2."""
         kind = _KERAS2.get(type(made).__name__)
         if kind is None:
@@ -180,7 +180,7 @@ class _Reader:
             kind = "momentum"
         clipping = {name: getattr(made, name, None) for name in _CLIPPING}
         clipping = {name: float(value) for name, value in clipping.items() if value is not None}
-        return p.Optimizer(kind, rate, {**keras2_options(kind, settings), **clipping}, 2)
+        return Optimizer(kind, rate, {**keras2_options(kind, settings), **clipping}, 2)
 
     def _config(self, made):
         """(learning rate as it was given, the other settings)."""

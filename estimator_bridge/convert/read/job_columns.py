@@ -5,8 +5,26 @@ from typing import Any, Optional
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan import derived as d
-from ..plan import model as p
+from ..plan.columns import (
+    HASH_KEY,
+    Bucketized,
+    Crossed,
+    Embedding,
+    Hashed,
+    Identity,
+    Indicator,
+    Normalizer,
+    Numeric,
+    Raw,
+    SequenceNumeric,
+    SharedTable,
+    Vocabulary,
+    Weighted,
+    name_of,
+    num_ids,
+    safe_name,
+)
+from ..plan.derived import DatePart, Derived, Renamed, SplitText, Words
 
 __all__ = ["derived_of", "read_columns"]
 
@@ -49,11 +67,11 @@ def read_columns(schema, statistics, features) -> tuple[list[Any], list[Any], li
                 deep.append(number or _dense(ids, column["embedding"]))
     for names, dimension in tables:
         sources = tuple(_weighted(name, schema["columns"][name]) for name in names)
-        size = dimension or _choose_dimension(p.num_ids(sources[0]))
-        deep.append(p.SharedTable(sources, size))
+        size = dimension or _choose_dimension(num_ids(sources[0]))
+        deep.append(SharedTable(sources, size))
     for cross in schema["crosses"]:
         parts = tuple(_crossable(name, schema["columns"][name]) for name in cross["columns"])
-        ids = p.Crossed(parts, cross["hash_buckets"], p.HASH_KEY)
+        ids = Crossed(parts, cross["hash_buckets"], HASH_KEY)
         wide.append(ids)
         if cross["embedding"]:
             deep.append(_embedding(ids, cross["embedding"]))
@@ -64,18 +82,18 @@ def _kinds_of(name, column, statistics):
     """Yields (ids or None, number or None): what the wide and the deep part see of a column."""
     if column.get("date"):
         for part in column["date"]:
-            yield _date_part(p.safe_name(f"{name}_{part}"), part), None
+            yield _date_part(safe_name(f"{name}_{part}"), part), None
     elif _categorical(name, column) is not None:
         yield _weighted(name, column), None
     elif not column.get("separator"):
         normalizer = _normalizer(name, column, statistics)
-        number = p.Numeric(p.safe_name(name), 1, _DTYPES[column["type"]], normalizer)
+        number = Numeric(safe_name(name), 1, _DTYPES[column["type"]], normalizer)
         yield (_bucketized(name, column) if column["buckets"] else None), number
 
 
-def derived_of(name, schema) -> list[d.Derived]:
+def derived_of(name, schema) -> list[Derived]:
     """What the model makes of a column's raw text before feature columns see it."""
-    found: list[d.Derived] = []
+    found: list[Derived] = []
     column = schema["columns"][name]
     weighed = [
         (other, one["separator"])
@@ -93,70 +111,70 @@ def derived_of(name, schema) -> list[d.Derived]:
                 "another separator"
             )
         found.append(
-            d.Pieces(p.safe_name(name), name, separator, dtype, False, (weighed or [None])[0])
+            SplitText(safe_name(name), name, separator, dtype, False, (weighed or [None])[0])
         )
         if ordered:
-            found.append(d.Pieces(p.safe_name(f"{name}_sequence"), name, separator, dtype, True))
+            found.append(SplitText(safe_name(f"{name}_sequence"), name, separator, dtype, True))
     elif column.get("text"):
         text = column["text"]
         options = (text["ngrams"], text["lower"], text["max_words"])
-        found.append(d.Words(p.safe_name(name), name, *options))
+        found.append(Words(safe_name(name), name, *options))
         if ordered:
-            found.append(d.Words(p.safe_name(f"{name}_sequence"), name, *options))
-    elif p.safe_name(name) != name:
-        found.append(d.Renamed(p.safe_name(name), name))
+            found.append(Words(safe_name(f"{name}_sequence"), name, *options))
+    elif safe_name(name) != name:
+        found.append(Renamed(safe_name(name), name))
     for part in column.get("date") or ():
-        found.append(d.DatePart(p.safe_name(f"{name}_{part}"), name, part))
+        found.append(DatePart(safe_name(f"{name}_{part}"), name, part))
     return found
 
 
 def _date_part(name, part):
     if part == "year":
-        return p.Bucketized(p.Numeric(name, 1, "int64", None), _YEARS)
-    return p.Identity(name, _DATE_IDS[part], None)
+        return Bucketized(Numeric(name, 1, "int64", None), _YEARS)
+    return Identity(name, _DATE_IDS[part], None)
 
 
 def _weighted(name, column):
-    ids = _categorical(p.safe_name(name), column)
-    return p.Weighted(ids, p.safe_name(column["weights"])) if column.get("weights") else ids
+    ids = _categorical(safe_name(name), column)
+    return Weighted(ids, safe_name(column["weights"])) if column.get("weights") else ids
 
 
 def _sequence(name, column, statistics):
-    key = p.safe_name(f"{name}_sequence")
+    key = safe_name(f"{name}_sequence")
     ids = _categorical(key, column)
     if ids is not None:
         return _dense(ids, column["embedding"])
     normalizer = _normalizer(name, column, statistics)
-    return p.SequenceNumeric(key, 1, "float32", normalizer, 0.0)
+    return SequenceNumeric(key, 1, "float32", normalizer, 0.0)
 
 
 def _categorical(name, column):
     dtype = _DTYPES[column["type"]]
     if column["vocabulary"] is not None:
-        return p.Vocabulary(name, dtype, tuple(column["vocabulary"]), column["oov_buckets"], -1)
+        return Vocabulary(name, dtype, tuple(column["vocabulary"]), column["oov_buckets"], -1)
     if column["identities"]:
-        return p.Identity(name, column["identities"], 0)
-    return p.Hashed(name, dtype, column["hash_buckets"]) if column["hash_buckets"] else None
+        return Identity(name, column["identities"], 0)
+    return Hashed(name, dtype, column["hash_buckets"]) if column["hash_buckets"] else None
 
 
 def _crossable(name, column):
     # A categorical column is crossed by its name: its values are hashed as they stand.
     if _categorical(name, column) is not None:
-        name = p.safe_name(name)
+        name = safe_name(name)
         several = bool(column.get("separator") or column.get("text"))
-        return p.Raw(name, _DTYPES[column["type"]], sparse=several)
+        return Raw(name, _DTYPES[column["type"]], sparse=several)
     return _bucketized(name, column)
 
 
 def _bucketized(name, column):
-    number = p.Numeric(p.safe_name(name), 1, _DTYPES[column["type"]], None)
-    return p.Bucketized(number, tuple(column["buckets"]))
+    number = Numeric(safe_name(name), 1, _DTYPES[column["type"]], None)
+    return Bucketized(number, tuple(column["buckets"]))
 
 
 def _dense(ids, dimension):
-    if dimension is None and p.num_ids(ids) <= _MAX_INDICATOR_SIZE:
-        return p.Indicator(ids)
-    return _embedding(ids, dimension or _choose_dimension(p.num_ids(ids)))
+    if dimension is None and num_ids(ids) <= _MAX_INDICATOR_SIZE:
+        return Indicator(ids)
+    return _embedding(ids, dimension or _choose_dimension(num_ids(ids)))
 
 
 def _choose_dimension(size):
@@ -164,16 +182,16 @@ def _choose_dimension(size):
 
 
 def _embedding(ids, dimension):
-    return p.Embedding(ids, dimension, "mean", None, f"{p.name_of(ids)}_embedding", False)
+    return Embedding(ids, dimension, "mean", None, f"{name_of(ids)}_embedding", False)
 
 
-def _normalizer(name, column, statistics) -> Optional[p.Normalizer]:
+def _normalizer(name, column, statistics) -> Optional[Normalizer]:
     how = column["normalize"]
     if how == "none":
         return None
     if how == "log":
         x = 'ops.cast(x, "float32")'
-        return p.Normalizer(f"ops.multiply(ops.sign({x}), ops.log1p(ops.abs({x})))", _signed_log)
+        return Normalizer(f"ops.multiply(ops.sign({x}), ops.log1p(ops.abs({x})))", _signed_log)
     if isinstance(how, dict):
         shift, scale = how["mean"], how["std"]
     else:
@@ -189,7 +207,7 @@ def _normalizer(name, column, statistics) -> Optional[p.Normalizer]:
         return (tf.cast(x, tf.float32) - shift) / scale
 
     code = f'ops.divide(ops.subtract(ops.cast(x, "float32"), {shift!r}), {scale!r})'
-    return p.Normalizer(code, normalize)
+    return Normalizer(code, normalize)
 
 
 def _signed_log(x):

@@ -15,7 +15,8 @@ import yaml
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan import model as p
+from ..plan.columns import Input
+from ..plan.model import Cell, Data, Head, Network, Optimizer, Plan, Recurrent
 from ..plan.optimizers import keras2_options
 from .job_columns import derived_of, read_columns
 
@@ -26,7 +27,7 @@ _CELLS = {"lstm": "LSTM", "gru": "GRU", "simple": "SimpleRNN"}
 _ACTIVATIONS = {"gelu": "gelu", "swish": "silu"}
 
 
-def read_job_dir(job_dir: str) -> p.Plan:
+def read_job_dir(job_dir: str) -> Plan:
     """Makes the plan of the model that was trained in job_dir.
 
     Raises:
@@ -57,7 +58,7 @@ def _read(path: Path, parse) -> dict[str, Any]:
         raise BridgeError(f"job_dir: {path} is damaged: {str(error).splitlines()[0]}") from error
 
 
-def _make_plan(config, schema, statistics) -> p.Plan:
+def _make_plan(config, schema, statistics) -> Plan:
     model, train, columns = config["model"], config["train"], schema["columns"]
     kind = model["type"]
     if kind not in ("baseline", "linear", "dnn", "wide_deep", "rnn"):
@@ -75,14 +76,14 @@ def _make_plan(config, schema, statistics) -> p.Plan:
     if kind in ("dnn", "wide_deep"):
         activation = _ACTIVATIONS.get(model["activation"], model["activation"])
         units = tuple(model["hidden_units"])
-        network = p.Network(units, activation, model["dropout"], model["batch_norm"])
+        network = Network(units, activation, model["dropout"], model["batch_norm"])
     crossed = {name for cross in schema["crosses"] for name in cross["columns"]}
     weights = {columns[name].get("weights") for name in features if columns[name]["use"]}
     used = [name for name in features if columns[name]["use"] or name in crossed or name in weights]
     max_steps = _max_steps(train, statistics)
-    return p.Plan(
+    return Plan(
         kind=kind,
-        inputs=tuple(p.Input(name, _raw_dtype(columns[name]), 1) for name in used),
+        inputs=tuple(Input(name, _raw_dtype(columns[name]), 1) for name in used),
         wide=tuple(wide),
         wide_combiner="sum",
         deep=tuple(deep),
@@ -99,11 +100,11 @@ def _make_plan(config, schema, statistics) -> p.Plan:
     )
 
 
-def _recurrent(model) -> p.Recurrent:
+def _recurrent(model) -> Recurrent:
     kind = _CELLS[model.get("cell", "lstm")]
     options = {"dropout": model["dropout"]} if model["dropout"] else {}
     units = enumerate(model["hidden_units"])
-    return p.Recurrent(tuple(p.Cell(kind, f"cell_{index}", size, options) for index, size in units))
+    return Recurrent(tuple(Cell(kind, f"cell_{index}", size, options) for index, size in units))
 
 
 def _raw_dtype(column) -> str:
@@ -119,7 +120,7 @@ def _training_notes(train):
         )
 
 
-def _data(config, schema, statistics, used) -> p.Data:
+def _data(config, schema, statistics, used) -> Data:
     defaults, several = {}, {}
     for name in used:
         column = schema["columns"][name]
@@ -132,7 +133,7 @@ def _data(config, schema, statistics, used) -> p.Data:
             defaults[name] = default
         if column.get("separator"):
             several[name] = (_DTYPES[column["type"]], column["separator"])
-    return p.Data(
+    return Data(
         tuple(schema["columns"]),
         tuple(_names_of(label) for label in _labels(schema)),
         config["data"]["delimiter"],
@@ -157,7 +158,7 @@ def _label_columns(schema) -> list[str]:
     return [name for label in _labels(schema) for name in _names_of(label)]
 
 
-def _head(schema, train) -> p.Head:
+def _head(schema, train) -> Head:
     # It was the mean where the field is not there.
     by_sum = train.get("loss_reduction", "mean") == "sum"
     reduction = "sum" if by_sum else "sum_over_batch_size"
@@ -169,22 +170,22 @@ def _head(schema, train) -> p.Head:
         for head, label in zip(heads, _labels(schema))
     )
     units = sum(head.units for head in heads)
-    return p.Head("multihead", units, None, reduction, schema["weight"], parts=parts)
+    return Head("multihead", units, None, reduction, schema["weight"], parts=parts)
 
 
-def _head_of(label, reduction, weight) -> p.Head:
+def _head_of(label, reduction, weight) -> Head:
     if label.get("columns"):
-        return p.Head("multilabel", len(label["columns"]), None, reduction, weight)
+        return Head("multilabel", len(label["columns"]), None, reduction, weight)
     vocabulary = label["vocabulary"]
     num_classes = len(vocabulary) if vocabulary is not None else label["num_classes"] or 0
     if not num_classes:
         task = "poisson" if label.get("loss") == "poisson" else "regression"
-        return p.Head(task, 1, None, reduction, weight)
+        return Head(task, 1, None, reduction, weight)
     classes = None if vocabulary is None else tuple(map(str, vocabulary))
     given = {str(name): factor for name, factor in (label.get("class_weights") or {}).items()}
     factors = tuple(given.get(name, 1.0) for name in classes or map(str, range(num_classes)))
     task, units = ("binary", 1) if num_classes == 2 else ("multiclass", num_classes)
-    return p.Head(task, units, classes, reduction, weight, class_weights=factors if given else ())
+    return Head(task, units, classes, reduction, weight, class_weights=factors if given else ())
 
 
 def _max_steps(train, statistics) -> int:
@@ -193,7 +194,7 @@ def _max_steps(train, statistics) -> int:
     return math.ceil(statistics["num_rows"] * (train["epochs"] or 1) / train["batch_size"])
 
 
-def _optimizer(train, max_steps, linear) -> p.Optimizer:
+def _optimizer(train, max_steps, linear) -> Optimizer:
     kind = train["linear_optimizer"] if linear else train["optimizer"]
     rate = (train["linear_learning_rate"] if linear else None) or train["learning_rate"]
     options = keras2_options(kind, {"l1": train["l1"], "l2": train["l2"]})
@@ -210,7 +211,7 @@ def _optimizer(train, max_steps, linear) -> p.Optimizer:
         rate = f"{schedules}.PiecewiseConstantDecay({steps}, {rates})"
     elif train["decay"] != "constant":
         _refuse_decay(train)
-    return p.Optimizer(kind, rate, options, 2)
+    return Optimizer(kind, rate, options, 2)
 
 
 def _refuse_decay(train):

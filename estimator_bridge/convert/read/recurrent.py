@@ -4,7 +4,7 @@ from typing import Any
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan import model as p
+from ..plan.model import Cell, Recurrent
 
 __all__ = ["read_recurrent"]
 
@@ -20,7 +20,7 @@ _SETTINGS = (
 )
 
 
-def read_recurrent(held: dict[str, Any]) -> p.Recurrent:
+def read_recurrent(held: dict[str, Any]) -> Recurrent:
     """Reads the cells from what the model_fn of a canned recurrent Estimator holds on to.
 
     Raises:
@@ -44,10 +44,10 @@ def read_recurrent(held: dict[str, Any]) -> p.Recurrent:
         except Exception as error:  # Code of the user's.
             raise BridgeError(f"rnn_cell_fn: it fails: {error}") from error
         cells = getattr(layer.cell, "cells", [layer.cell])
-        return p.Recurrent(tuple(_read_cell(cell) for cell in cells))
+        return Recurrent(tuple(_read_cell(cell) for cell in cells))
 
 
-def _read_cell(cell: Any) -> p.Cell:
+def _read_cell(cell: Any) -> Cell:
     kind = _KINDS.get(type(cell).__name__)
     if kind is None:
         raise BridgeError(
@@ -59,4 +59,4 @@ def _read_cell(cell: Any) -> p.Cell:
     for name, value in options.items():
         if not isinstance(value, (str, bool, int, float)):
             raise BridgeError(f"rnn_cell_fn: {name} of {cell.name} is no function that Keras names")
-    return p.Cell(kind, cell.name, config["units"], options)
+    return Cell(kind, cell.name, config["units"], options)

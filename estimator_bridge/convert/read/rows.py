@@ -11,7 +11,8 @@ import yaml
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan import model as p
+from ..plan.columns import Input
+from ..plan.model import Plan
 
 __all__ = ["Rows", "default_files", "read_files", "read_input_fn"]
 
@@ -52,7 +53,7 @@ def default_files(job_dir: str) -> list[str]:
         return list(yaml.safe_load(file)["data"]["eval"])
 
 
-def read_files(plan: p.Plan, patterns: list[str], limit: int) -> Rows:
+def read_files(plan: Plan, patterns: list[str], limit: int) -> Rows:
     """The first rows of CSV, TFRecord or Parquet files; packed CSV and TFRecord too.
 
     Raises:
@@ -70,7 +71,7 @@ def read_files(plan: p.Plan, patterns: list[str], limit: int) -> Rows:
     inputs = list(plan.inputs)
     for extra, dtype in ((plan.key, "string"), (plan.head.weight, "float32")):
         if extra is not None and extra not in {feature.name for feature in inputs}:
-            inputs.append(p.Input(extra, dtype, 1))
+            inputs.append(Input(extra, dtype, 1))
     features = {
         feature.name: _to_array(plan.data, feature, table, limit, paths[0]) for feature in inputs
     }
@@ -86,7 +87,7 @@ def _labels(data, head, names, table, limit, path):
     dtype = "string" if head.classes else "float32"
     if head.task == "multilabel" or (head.task in ("binary", "multiclass") and not head.classes):
         dtype = "int64"
-    found = [_to_array(data, p.Input(n, dtype, 1), table, limit, path) for n in names]
+    found = [_to_array(data, Input(n, dtype, 1), table, limit, path) for n in names]
     return np.stack(found, axis=1) if head.task == "multilabel" else found[0]
 
 
@@ -122,9 +123,9 @@ def _read_records(data, path, compression, limit) -> dict[str, list]:
             example = tf.train.Example.FromString(record.numpy())
             for name, feature in example.features.feature.items():
                 values = getattr(feature, feature.WhichOneof("kind") or "bytes_list").value
-                if name in data.several and len(values):
+                if name in data.multivalent and len(values):
                     # As in a CSV file: one text, whether a record has its values joined or apart.
-                    value = _joined(values, data.several[name][1])
+                    value = _joined(values, data.multivalent[name][1])
                 else:
                     value = values[0] if len(values) else None
                 text = value.decode("utf-8") if isinstance(value, bytes) else value
@@ -149,8 +150,8 @@ def _read_parquet(data, path):
     import pyarrow.parquet as pq
 
     table = pq.read_table(path).to_pydict()
-    for name in set(table) & set(data.several):
-        separator = data.several[name][1]
+    for name in set(table) & set(data.multivalent):
+        separator = data.multivalent[name][1]
         table[name] = [_joined(v, separator) if isinstance(v, list) else v for v in table[name]]
     return table
 
@@ -203,7 +204,7 @@ def _to_array(data, feature, table, limit, path) -> np.ndarray:
         raise BridgeError(f"data {path}: column {feature.name}: {error}") from error
 
 
-def read_input_fn(function: Any, inputs: Optional[tuple[p.Input, ...]], limit: int) -> Rows:
+def read_input_fn(function: Any, inputs: Optional[tuple[Input, ...]], limit: int) -> Rows:
     """The first rows that an input function gives, sparse features padded with "", -1 or 0.
 
     Args:

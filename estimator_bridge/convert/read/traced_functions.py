@@ -9,7 +9,7 @@ import numpy as np
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan import model as p
+from ..plan.columns import Normalizer
 
 __all__ = ["trace_activation", "trace_normalizer"]
 
@@ -73,7 +73,7 @@ _PASSED_ON = ("Identity", "StopGradient", "CheckNumerics", "EnsureShape")
 
 def trace_normalizer(
     function: Callable, key: str, shape: tuple[int, ...], dtype: str, sparse: bool = False
-) -> p.Normalizer:
+) -> Normalizer:
     """Writes a normalizer_fn as Keras code.
 
     Args:
@@ -89,7 +89,7 @@ def trace_normalizer(
     what = f"column {key!r}: its normalizer_fn"
     code = _trace(function, what, shape, dtype, sparse)
     # The column itself casts the result.
-    return p.Normalizer(f'ops.cast({code}, "float32")', function)
+    return Normalizer(f'ops.cast({code}, "float32")', function)
 
 
 def trace_activation(function: Callable, units: int) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.logs import set_verbosity
 
-from ..plan import model as p
+from ..plan.model import Plan, drops_units, without_dropout
 from ..read.rows import Rows, default_files, read_files, read_input_fn
 from ..read.source import (
     add_source_flags,
@@ -107,9 +107,9 @@ def verify(options: Any) -> dict[str, Any]:
     sparse = {*names_in(options.sparse), *rows.sparse}
     notes: list[str] = []
     train_plan = plan
-    if p.drops_units(plan):
+    if drops_units(plan):
         if built is None:
-            train_plan = p.without_dropout(plan)
+            train_plan = without_dropout(plan)
             notes.append("training was compared without dropout, which is drawn at random")
         else:
             options.steps = 0
@@ -183,7 +183,7 @@ def _steps_wanted(options, plan, rows, notes) -> int:
     return options.steps
 
 
-def _ask_keras(options, plan: p.Plan, rows: Rows, labels, batches, folder) -> tuple[dict, dict]:
+def _ask_keras(options, plan: Plan, rows: Rows, labels, batches, folder) -> tuple[dict, dict]:
     """Has a process of its own ask the Keras files."""
     from ..write.module import write_module
 

@@ -1,82 +1,88 @@
-"""A Plan's derived features by TensorFlow's own operations on texts: what an Estimator is fed.
+"""Computes the derived features of a plan with TensorFlow's string operations.
 
-The Keras code of emit_texts is held against this, and both against the exports of the trainer.
+This is what a rebuilt Estimator is fed. The tests compare the Keras code of write/texts.py with it,
+and both with the exports of the trainer.
 """
 
-from typing import Any
+from typing import Any, Optional
 
-from ..plan import derived as d
+from ..plan.derived import DatePart, Derived, Renamed, SplitText, Words
 
 __all__ = ["add_derived"]
 
-_NO_WORD = r"[^\pL\pN\pM']+"
+_NOT_A_WORD = r"[^\pL\pN\pM']+"
 _DATE = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ]([01]\d|2[0-3])([:.].*)?)?"
 
 
-def add_derived(features: dict[str, Any], derived: tuple[d.Derived, ...]) -> dict[str, Any]:
-    """The features, and those derived from their texts.
+def add_derived(features: dict[str, Any], derived: tuple[Derived, ...]) -> dict[str, Any]:
+    """Returns the features together with those derived from their texts.
 
     Args:
       features: name -> tensor; texts are strings [batch] or [batch, 1].
-      derived: what is made of which.
+      derived: the features to compute.
 
     Returns:
-      the same with a SparseTensor [batch, most in a row] for pieces and words, int64 [batch] for
-      parts of dates. Those of the name of a text replace it.
+      Name -> tensor. Split texts and words are SparseTensors [batch, most values of a row], parts
+      of dates are int64 [batch]. A derived feature replaces a raw one of the same name.
     """
     from estimator_bridge import tf
 
-    made = dict(features)
+    result = dict(features)
     for one in derived:
-        if isinstance(one, d.Renamed):
-            made[one.name] = features[one.source]
+        if isinstance(one, Renamed):
+            result[one.name] = features[one.source]
             continue
         text = tf.reshape(features[one.source], [-1])
-        if isinstance(one, d.Words):
-            made[one.name] = _words(text, one, tf)
-        elif isinstance(one, d.DatePart):
-            made[one.name] = _date_part(text, one.part, tf)
+        if isinstance(one, Words):
+            result[one.name] = _words(text, one, tf)
+        elif isinstance(one, DatePart):
+            result[one.name] = _date_part(text, one.part, tf)
         else:
-            beside = one.beside and (tf.reshape(features[one.beside[0]], [-1]), one.beside[1])
-            made[one.name] = _pieces(text, one, beside, tf)
-    return made
+            weighted = None
+            if one.weighted_text is not None:
+                source, separator = one.weighted_text
+                weighted = (tf.reshape(features[source], [-1]), separator)
+            result[one.name] = _values(text, one, weighted, tf)
+    return result
 
 
-def _split(text, separator, tf):
+def _split(text: Any, separator: str, tf: Any) -> Any:
+    """Returns the stripped values of texts as a RaggedTensor; a blank text has none."""
     text = tf.strings.strip(text)
-    pieces = tf.strings.split(text, separator)
-    there = tf.repeat(tf.not_equal(text, ""), pieces.row_lengths())
-    pieces = tf.ragged.boolean_mask(pieces, pieces.with_values(there))
-    return pieces.with_values(tf.strings.strip(pieces.values))
+    values = tf.strings.split(text, separator)
+    is_present = tf.repeat(tf.not_equal(text, ""), values.row_lengths())
+    values = tf.ragged.boolean_mask(values, values.with_values(is_present))
+    return values.with_values(tf.strings.strip(values.values))
 
 
-def _pieces(text, one, beside, tf):
-    pieces = _split(text, one.separator, tf)
+def _values(text: Any, one: SplitText, weighted: Optional[tuple[Any, str]], tf: Any) -> Any:
+    split = _split(text, one.separator, tf)
     if not one.ordered:
-        kept = pieces if beside is None else _split(*beside, tf)
-        pieces = tf.ragged.boolean_mask(pieces, tf.not_equal(kept, ""))
-    values = pieces.values
+        # A weight is dropped together with its value.
+        kept = split if weighted is None else _split(*weighted, tf)
+        split = tf.ragged.boolean_mask(split, tf.not_equal(kept, ""))
+    values = split.values
     if one.dtype != "string":
         filled = tf.where(tf.equal(values, ""), tf.fill(tf.shape(values), "-1"), values)
         values = tf.strings.to_number(filled, tf.as_dtype(one.dtype))
-    return pieces.with_values(values).to_sparse()
+    return split.with_values(values).to_sparse()
 
 
-def _words(text, one, tf):
+def _words(text: Any, one: Words, tf: Any) -> Any:
     text = tf.strings.lower(text, encoding="utf-8") if one.lower else text
-    words = tf.strings.split(tf.strings.regex_replace(text, _NO_WORD, " "))
+    words = tf.strings.split(tf.strings.regex_replace(text, _NOT_A_WORD, " "))
     words = words if one.max_words is None else words[:, : one.max_words]
     return tf.strings.ngrams(words, list(range(1, one.ngrams + 1)), separator=" ").to_sparse()
 
 
-def _date_part(text, part, tf):
+def _date_part(text: Any, part: str, tf: Any) -> Any:
     text = tf.strings.strip(text)
     is_date = tf.strings.regex_full_match(text, _DATE)
     if part == "hour":
         is_date = tf.logical_and(is_date, tf.greater(tf.strings.length(text), 10))
     text = tf.where(is_date, text, tf.fill(tf.shape(text), "1970-01-01 00"))
 
-    def number(start, length):
+    def number(start: int, length: int) -> Any:
         return tf.strings.to_number(tf.strings.substr(text, start, length), tf.int64)
 
     where = {"year": (0, 4), "month": (5, 2), "day": (8, 2), "hour": (11, 2)}

@@ -6,7 +6,7 @@ import numpy as np
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan import model as p
+from ..plan.model import Head
 
 __all__ = [
     "Difference",
@@ -68,7 +68,7 @@ def _compare(side, name, expected, found) -> Difference:
     )
 
 
-def encode_labels(head: p.Head, labels: Any) -> dict[str, np.ndarray]:
+def encode_labels(head: Head, labels: Any) -> dict[str, np.ndarray]:
     """Labels as numbers, classes by their index: output that the loss is of -> array.
 
     Raises:
@@ -98,7 +98,7 @@ def _encode(head, labels):
     return numbers.astype(dtype)
 
 
-def metrics_of(head: p.Head, answers: dict, labels: dict, weights: Any) -> dict[str, float]:
+def metrics_of(head: Head, answers: dict, labels: dict, weights: Any) -> dict[str, float]:
     """Loss and, by the task, AUC, accuracy or RMSE, in float64; of several heads those of each.
 
     Args:

@@ -151,7 +151,8 @@ def _ask_batches(tf, signature, inputs, num_rows) -> tuple[dict, float]:
         except tf.errors.OpError as error:
             last = min(start + BATCH_ROWS, num_rows)
             raise BridgeError(
-                f"the export fails on one of the rows {start + 1} to {last}: {describe_error(error)}"
+                f"the export fails on one of the rows {start + 1} to {last}: "
+                f"{describe_error(error)}"
             ) from error
 
     # The first call of each batch size is slower.

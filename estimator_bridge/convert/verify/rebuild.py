@@ -2,14 +2,28 @@
 
 from typing import Any
 
-from ..plan import model as p
+from ..plan.columns import (
+    Bucketized,
+    Crossed,
+    Hashed,
+    Identity,
+    Indicator,
+    Numeric,
+    Raw,
+    SequenceNumeric,
+    SharedTable,
+    Vocabulary,
+    Weighted,
+    name_of,
+)
+from ..plan.model import Head, Plan
 from .derive import add_derived
 from .rebuild_parts import build_recurrent, shared_table
 
 __all__ = ["build_columns", "build_estimator"]
 
 
-def build_estimator(plan: p.Plan, model_dir: str, seed: int = 1) -> Any:
+def build_estimator(plan: Plan, model_dir: str, seed: int = 1) -> Any:
     """Builds the Estimator with tf.estimator's own columns, head and optimizers.
 
     Its labels are those of the rows of a comparison: of several heads a dict by their names.
@@ -42,7 +56,7 @@ def build_estimator(plan: p.Plan, model_dir: str, seed: int = 1) -> Any:
     return estimator.Estimator(model_fn, config=config)
 
 
-def _weight_name(head: p.Head):
+def _weight_name(head: Head):
     return f"{head.name}/class_weight" if head.class_weights else head.weight
 
 
@@ -114,7 +128,7 @@ def build_columns(columns) -> list[Any]:
     return [builder.build(column) for column in columns]
 
 
-def _head(head: p.Head, estimator, tf):
+def _head(head: Head, estimator, tf):
     if head.parts:
         heads = [_head(part, estimator, tf) for part in head.parts]
         return estimator.MultiHead(heads, [part.importance for part in head.parts])
@@ -154,9 +168,9 @@ class _Columns:
     def build(self, column: Any) -> Any:
         """The feature column of a plan column."""
         fc, tf = self._fc, self._tf
-        if isinstance(column, p.Raw):
+        if isinstance(column, Raw):
             return column.key
-        if isinstance(column, p.Numeric):
+        if isinstance(column, Numeric):
             function = column.normalizer.function if column.normalizer else None
             return fc.numeric_column(
                 column.key,
@@ -164,14 +178,14 @@ class _Columns:
                 dtype=tf.as_dtype(column.dtype),
                 normalizer_fn=function,
             )
-        if isinstance(column, p.SequenceNumeric):
+        if isinstance(column, SequenceNumeric):
             return self._sequence_numbers(column)
-        if isinstance(column, p.SharedTable):
+        if isinstance(column, SharedTable):
             sources = tuple(self.build(source) for source in column.sources)
-            return shared_table(sources, column.dimension, p.name_of(column))
-        if isinstance(column, p.Bucketized):
+            return shared_table(sources, column.dimension, name_of(column))
+        if isinstance(column, Bucketized):
             return fc.bucketized_column(self.build(column.source), list(column.boundaries))
-        if isinstance(column, p.Vocabulary):
+        if isinstance(column, Vocabulary):
             return self._categorical("vocabulary_list")(
                 column.key,
                 list(column.values),
@@ -179,21 +193,21 @@ class _Columns:
                 default_value=column.default,
                 num_oov_buckets=column.oov_buckets,
             )
-        if isinstance(column, p.Hashed):
+        if isinstance(column, Hashed):
             return self._categorical("hash_bucket")(
                 column.key, column.buckets, dtype=tf.as_dtype(column.dtype)
             )
-        if isinstance(column, p.Identity):
+        if isinstance(column, Identity):
             return self._categorical("identity")(
                 column.key, column.buckets, default_value=column.default
             )
-        if isinstance(column, p.Crossed):
+        if isinstance(column, Crossed):
             parts = [self.build(part) for part in column.keys]
             return fc.crossed_column(parts, column.buckets, hash_key=column.hash_key)
         source = self.build(column.source)
-        if isinstance(column, p.Weighted):
+        if isinstance(column, Weighted):
             return fc.weighted_categorical_column(source, column.weight_key)
-        if isinstance(column, p.Indicator):
+        if isinstance(column, Indicator):
             return fc.indicator_column(source)
         return fc.embedding_column(
             source, column.dimension, combiner=column.combiner, max_norm=column.max_norm

@@ -6,7 +6,7 @@ import math
 from collections import namedtuple
 from typing import Any
 
-from ..plan import model as p
+from ..plan.model import Plan
 
 __all__ = ["build_recurrent", "shared_table"]
 
@@ -65,7 +65,7 @@ def shared_table(columns: tuple[Any, ...], dimension: int, name: str) -> Any:
     return Together(columns)
 
 
-def build_recurrent(plan: p.Plan, steps, context, make_optimizer, options) -> Any:
+def build_recurrent(plan: Plan, steps, context, make_optimizer, options) -> Any:
     """The trainer's Estimator of model.type rnn.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan import model as p
+from ..plan.model import Plan
 from ..plan.optimizers import iterations_name, slots_of
 from ..read.checkpoint import Checkpoint, rate_at, shapes_differ
 from .module import Module
@@ -38,7 +38,7 @@ def run_module(code: str, name: str = "converted_model") -> types.ModuleType:
     return module
 
 
-def build_model(plan: p.Plan, written: Module, checkpoint: Checkpoint) -> Built:
+def build_model(plan: Plan, written: Module, checkpoint: Checkpoint) -> Built:
     """Builds the model with weights and optimizer state.
 
     Raises:

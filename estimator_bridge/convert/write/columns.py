@@ -6,7 +6,23 @@ import keyword
 import re
 from typing import Any, NamedTuple, Optional
 
-from ..plan import model as p
+from ..plan.columns import (
+    HASH_KEY,
+    Bucketized,
+    Crossed,
+    Embedding,
+    Hashed,
+    Identity,
+    Input,
+    Numeric,
+    Raw,
+    Vocabulary,
+    Weighted,
+    hashing_order,
+    name_of,
+    num_ids,
+    quoted,
+)
 from .column_functions import CODE_OF_HELPERS, MAX_WHOLE_TABLE
 from .texts import CODE_OF_TEXTS, Taken, write_derived
 
@@ -55,7 +71,7 @@ class ColumnWriter:
       tables: what the checkpoint's variables are here.
     """
 
-    def __init__(self, inputs: tuple[p.Input, ...], derived: tuple[Any, ...] = ()):
+    def __init__(self, inputs: tuple[Input, ...], derived: tuple[Any, ...] = ()):
         self.constants: list[str] = []
         self.lines: list[str] = []
         self.helpers: set[str] = set()
@@ -110,12 +126,12 @@ class ColumnWriter:
 
     def feature(self, key: str) -> str:
         """Code of a feature: an input, or what was made of one."""
-        return self._taken_apart(key).values if key in self._derived else f"inputs[{p.quoted(key)}]"
+        return self._taken_apart(key).values if key in self._derived else f"inputs[{quoted(key)}]"
 
     def _taken_apart(self, key) -> Taken:
         return self.once(("derived", key), lambda: write_derived(self, self._derived[key]))
 
-    def numeric(self, column: p.Numeric) -> str:
+    def numeric(self, column: Numeric) -> str:
         """[batch, width] float32."""
         return self.once(
             ("numeric", id(column.normalizer), column.key), lambda: self._numeric(column)
@@ -132,12 +148,12 @@ class ColumnWriter:
 
     def given(self, column: Any) -> Optional[str]:
         """[batch, values] bool: where there is a value; None: everywhere."""
-        if isinstance(column, p.Bucketized) or (isinstance(column, p.Raw) and not column.sparse):
+        if isinstance(column, Bucketized) or (isinstance(column, Raw) and not column.sparse):
             return None
-        if isinstance(column, p.Weighted):
+        if isinstance(column, Weighted):
             return self.given(column.source)
-        if isinstance(column, p.Crossed):
-            parts = [(part, self.given(part)) for part in p.hashing_order(column)]
+        if isinstance(column, Crossed):
+            parts = [(part, self.given(part)) for part in hashing_order(column)]
             if all(name is None for _, name in parts):
                 return None
             helper = self.use("all_given")
@@ -149,7 +165,7 @@ class ColumnWriter:
             names = ", ".join(mask(part, name) for part, name in parts)
             return self.once(
                 ("given", column),
-                lambda: self.write(f"{p.name_of(column)}_given", f"{helper}([{names}])"),
+                lambda: self.write(f"{name_of(column)}_given", f"{helper}([{names}])"),
             )
         if column.key in self._derived and self._taken_apart(column.key).given:
             return self._taken_apart(column.key).given
@@ -161,23 +177,23 @@ class ColumnWriter:
 
     def raw_ids(self, column: Any) -> str:
         """[batch, values] ids before values that are none are taken out: what a cross hashes."""
-        if isinstance(column, p.Raw):
+        if isinstance(column, Raw):
             return self.feature(column.key)
         makers = {
-            p.Bucketized: self._bucketized,
-            p.Vocabulary: self._vocabulary,
-            p.Hashed: self._hashed,
-            p.Identity: self._identity,
-            p.Crossed: self._crossed,
+            Bucketized: self._bucketized,
+            Vocabulary: self._vocabulary,
+            Hashed: self._hashed,
+            Identity: self._identity,
+            Crossed: self._crossed,
         }
-        if isinstance(column, p.Weighted):
+        if isinstance(column, Weighted):
             return self.raw_ids(column.source)
         return self.once(("raw", column), lambda: makers[type(column)](column))
 
     def ids(self, column: Any) -> _Ids:
         """Ids to look up, and their weights."""
         weights = None
-        if isinstance(column, p.Weighted):
+        if isinstance(column, Weighted):
             weights = f'ops.cast({self.feature(column.weight_key)}, "float32")'
             weights = self.once(
                 ("weights", column.weight_key), lambda: self.write(column.weight_key, weights)
@@ -188,7 +204,7 @@ class ColumnWriter:
             return _Ids(raw, weights)
         name = self.once(
             ("ids", column),
-            lambda: self.write(f"{p.name_of(column)}_ids", f"ops.where({given}, {raw}, -1)"),
+            lambda: self.write(f"{name_of(column)}_ids", f"ops.where({given}, {raw}, -1)"),
         )
         return _Ids(name, weights)
 
@@ -241,7 +257,7 @@ class ColumnWriter:
             f"ops.where(ops.equal({index}, 0), {other}, ops.subtract({index}, 1))",
         )
 
-    def table(self, column: p.Embedding, ids: str, summed: bool) -> str:
+    def table(self, column: Embedding, ids: str, summed: bool) -> str:
         """The embedding layer of a column, or its rows, made once however many columns share it."""
         return self.once(("table", column.table), lambda: self._table(column, ids, summed))
 
@@ -252,7 +268,7 @@ class ColumnWriter:
         names += (f"/{column.table}", column.table) if column.shared else ()
         self.tables.append(Table(layer, "embeddings", names))
         start = f"keras.initializers.TruncatedNormal(stddev={column.dimension**-0.5:.6g})"
-        shape = (p.num_ids(column.source), column.dimension)
+        shape = (num_ids(column.source), column.dimension)
         code = self.table_code(layer, shape, start, ids, summed, column.trainable)
         return self.write(layer, code)
 
@@ -281,7 +297,7 @@ class ColumnWriter:
         return self.write(f"{column.key}_id", f"ops.where({inside}, {value}, {column.default})")
 
     def _is_single(self, column) -> bool:
-        if isinstance(column, p.Bucketized):
+        if isinstance(column, Bucketized):
             return column.source.width == 1
         return (
             column.key in self._inputs
@@ -290,10 +306,10 @@ class ColumnWriter:
         )
 
     def _crossed(self, column):
-        parts = [self.raw_ids(part) for part in p.hashing_order(column)]
-        name, listed = f"{p.name_of(column)}_id", ", ".join(parts)
-        single = all(self._is_single(part) for part in p.hashing_order(column))
-        if len(parts) == 2 and single and column.hash_key == p.HASH_KEY:
+        parts = [self.raw_ids(part) for part in hashing_order(column)]
+        name, listed = f"{name_of(column)}_id", ", ".join(parts)
+        single = all(self._is_single(part) for part in hashing_order(column))
+        if len(parts) == 2 and single and column.hash_key == HASH_KEY:
             return self.write(name, f"layers.HashedCrossing({column.buckets})(({listed}))")
         helper = self.use("cross")
         return self.write(name, f"{helper}([{listed}], {column.buckets}, {column.hash_key:#X})")

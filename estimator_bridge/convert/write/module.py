@@ -8,8 +8,19 @@ been proved.
 import re
 from typing import Any, NamedTuple
 
-from ..plan import model as p
-from ..plan.derived import is_of_text
+from ..plan.columns import (
+    Bucketized,
+    Embedding,
+    Indicator,
+    Numeric,
+    SharedTable,
+    layer_name,
+    name_of,
+    num_ids,
+    quoted,
+)
+from ..plan.derived import is_from_text
+from ..plan.model import Head, Plan, is_lazy, model_inputs
 from .columns import ColumnWriter, Table
 from .sequences import write_recurrent
 from .texts import alphabet_lines, characters_of
@@ -30,7 +41,7 @@ class Module(NamedTuple):
     tables: tuple[Table, ...]
 
 
-def write_module(plan: p.Plan, origin: str) -> Module:
+def write_module(plan: Plan, origin: str) -> Module:
     """Writes the module.
 
     Args:
@@ -41,7 +52,7 @@ def write_module(plan: p.Plan, origin: str) -> Module:
     logits = _write_logits(plan, writer)
     outputs = _write_outputs(plan, writer, logits)
     helpers = list(writer.helpers_code())
-    if any(map(is_of_text, plan.derived)):
+    if any(map(is_from_text, plan.derived)):
         helpers = [*alphabet_lines(characters_of(plan)), "", *helpers]
     training = training_code(plan)
     code = "\n".join(
@@ -55,7 +66,7 @@ def write_module(plan: p.Plan, origin: str) -> Module:
             "",
             *writer.constants,
             *helpers,
-            *model_lines(writer, p.model_inputs(plan), outputs),
+            *model_lines(writer, model_inputs(plan), outputs),
             *training.lines,
             "",
         ]
@@ -74,14 +85,14 @@ def model_lines(writer: ColumnWriter, inputs, outputs) -> list[str]:
     body = [
         "inputs = {",
         *(
-            f"    {p.quoted(feature.name)}: keras.Input({feature.dimensions}, "
-            f'name={p.quoted(p.layer_name(feature.name))}, dtype="{feature.dtype}"),'
+            f"    {quoted(feature.name)}: keras.Input({feature.dimensions}, "
+            f'name={quoted(layer_name(feature.name))}, dtype="{feature.dtype}"),'
             for feature in inputs
         ),
         "}",
         *writer.lines,
         "outputs = {",
-        *(f"    {p.quoted(name)}: {value}," for name, value in outputs),
+        *(f"    {quoted(name)}: {value}," for name, value in outputs),
         "}",
         'return keras.Model(inputs, outputs, name="model")',
     ]
@@ -94,14 +105,14 @@ def model_lines(writer: ColumnWriter, inputs, outputs) -> list[str]:
     ]
 
 
-def _write_logits(plan: p.Plan, writer: ColumnWriter) -> str:
+def _write_logits(plan: Plan, writer: ColumnWriter) -> str:
     parts: list[str] = []
     if plan.kind == "baseline":
         writer.lines += ["", "# The bias alone; rows are counted by the first input."]
         parts.append(_bias(plan, writer, "baseline_bias", ("baseline/bias",)))
     if plan.recurrent is not None:
         writer.lines += ["", "# Recurrent part"]
-        summed = not p.is_lazy(plan.deep_optimizer, False)
+        summed = not is_lazy(plan.deep_optimizer, False)
         context = _write_dense(plan.context, writer, summed, "context") if plan.context else ""
         parts.append(write_recurrent(plan, writer, context))
     elif plan.deep:
@@ -115,7 +126,7 @@ def _write_logits(plan: p.Plan, writer: ColumnWriter) -> str:
 
 
 def _bias(plan, writer, layer, names) -> str:
-    first = f"inputs[{p.quoted(plan.inputs[0].name)}]"
+    first = f"inputs[{quoted(plan.inputs[0].name)}]"
     first = f"layers.Flatten()({first})" if plan.inputs[0].shape else first
     zeros = f'ops.zeros_like({first}, dtype="float32")'
     row = writer.write("one", f"ops.add(ops.sum({zeros}, axis=1, keepdims=True), 1.0)")
@@ -128,18 +139,18 @@ def _bias(plan, writer, layer, names) -> str:
 def _write_wide(plan, writer) -> str:
     units, terms = plan.head.units, []
     for column in plan.wide:
-        name = p.name_of(column)
+        name = name_of(column)
         layer = f"linear_{writer.fresh(name)}"
         names = (f"linear/linear_model/{name}/weights", f"/{name}/weights")
-        if isinstance(column, (p.Numeric, p.Indicator, p.Embedding)):
+        if isinstance(column, (Numeric, Indicator, Embedding)):
             writer.tables.append(Table(layer, "kernel", names))
             value = dense(writer, column, summed=True)
             code = f'layers.Dense({units}, use_bias=False, name="{layer}")({value})'
         else:
             ids, weights = writer.ids(column)
             writer.tables.append(Table(layer, "embeddings", names))
-            shape = (p.num_ids(column), units)
-            summed = not p.is_lazy(plan.wide_optimizer, True)
+            shape = (num_ids(column), units)
+            summed = not is_lazy(plan.wide_optimizer, True)
             table = writer.table_code(layer, shape, '"zeros"', ids, summed)
             more = "" if plan.wide_combiner == "sum" else f', "{plan.wide_combiner}"'
             more += "" if weights is None else f", weights={weights}"
@@ -152,14 +163,14 @@ def _write_wide(plan, writer) -> str:
 
 def _write_dense(columns, writer, summed, name) -> str:
     """Writes dense columns one after the other: TensorFlow orders them by their names."""
-    values = [dense(writer, column, summed) for column in sorted(columns, key=p.name_of)]
+    values = [dense(writer, column, summed) for column in sorted(columns, key=name_of)]
     net = values[0] if len(values) == 1 else f"layers.Concatenate()([{', '.join(values)}])"
     return writer.write(name, net)
 
 
 def _write_deep(plan, writer) -> str:
     network = plan.network
-    summed = not p.is_lazy(plan.deep_optimizer, False)
+    summed = not is_lazy(plan.deep_optimizer, False)
     net = _write_dense(plan.deep, writer, summed, "deep_input")
     for index, units in enumerate(network.hidden_units):
         layer, scope = f"dnn_hidden_{index}", f"dnn/hiddenlayer_{index}"
@@ -194,38 +205,38 @@ def _add_dense(writer, layer, scope):
 
 def dense(writer: ColumnWriter, column: Any, summed: bool) -> str:
     """Writes a dense column of the deep part, [batch, numbers] float32."""
-    if isinstance(column, p.Numeric):
+    if isinstance(column, Numeric):
         return writer.numeric(column)
-    if isinstance(column, p.SharedTable):
+    if isinstance(column, SharedTable):
         return _shared(writer, column, summed)
-    if isinstance(column, p.Bucketized):
+    if isinstance(column, Bucketized):
         return writer.write(
-            p.name_of(column),
-            f"{writer.use('count')}({writer.ids(column).ids}, {p.num_ids(column)})",
+            name_of(column),
+            f"{writer.use('count')}({writer.ids(column).ids}, {num_ids(column)})",
         )
     ids, weights = writer.ids(column.source)
     more = "" if weights is None else f", weights={weights}"
-    if isinstance(column, p.Indicator):
-        code = f"{writer.use('count')}({ids}, {p.num_ids(column.source)}{more})"
-        return writer.write(p.name_of(column), code)
+    if isinstance(column, Indicator):
+        code = f"{writer.use('count')}({ids}, {num_ids(column.source)}{more})"
+        return writer.write(name_of(column), code)
     table = writer.table(column, ids, summed)
     more += "" if column.max_norm is None else f", max_norm={column.max_norm!r}"
     code = f'{writer.use("combine")}({table}, {ids}, "{column.combiner}"{more})'
-    return writer.write(p.name_of(column), code)
+    return writer.write(name_of(column), code)
 
 
 def _shared(writer, column, summed):
-    name, parts = p.name_of(column), []
+    name, parts = name_of(column), []
     for source in column.sources:
         ids, weights = writer.ids(source)
-        one = p.Embedding(source, column.dimension, "mean", None, name, False)
+        one = Embedding(source, column.dimension, "mean", None, name, False)
         more = "" if weights is None else f", weights={weights}"
         code = f'{writer.use("combine")}({writer.table(one, ids, summed)}, {ids}, "mean"{more})'
-        parts.append(writer.write(f"{p.name_of(source)}_embedding", code))
+        parts.append(writer.write(f"{name_of(source)}_embedding", code))
     return writer.write(name, f"layers.Concatenate()([{', '.join(parts)}])")
 
 
-def _write_outputs(plan: p.Plan, writer: ColumnWriter, logits: str) -> list[tuple[str, str]]:
+def _write_outputs(plan: Plan, writer: ColumnWriter, logits: str) -> list[tuple[str, str]]:
     outputs, first = [], 0
     for head in plan.head.single:
         own = logits
@@ -235,11 +246,11 @@ def _write_outputs(plan: p.Plan, writer: ColumnWriter, logits: str) -> list[tupl
         found = _outputs_of(head, writer, own)
         outputs += [(head.output(name), value) for name, value in found]
     if plan.key is not None:
-        outputs.append((plan.key, f"inputs[{p.quoted(plan.key)}]"))
+        outputs.append((plan.key, f"inputs[{quoted(plan.key)}]"))
     return outputs
 
 
-def _outputs_of(head: p.Head, writer: ColumnWriter, logits: str) -> list[tuple[str, str]]:
+def _outputs_of(head: Head, writer: ColumnWriter, logits: str) -> list[tuple[str, str]]:
     if head.task in ("regression", "poisson", "logistic"):
         return _regression_outputs(head, writer, logits)
     if head.task == "multilabel":

@@ -2,13 +2,14 @@
 
 import re
 
-from ..plan import model as p
+from ..plan.columns import Indicator, SequenceNumeric, name_of, num_ids
+from ..plan.model import Cell, Plan, Recurrent, is_lazy
 from .columns import ColumnWriter, Table
 
 __all__ = ["write_recurrent"]
 
 
-def write_recurrent(plan: p.Plan, writer: ColumnWriter, context: str) -> str:
+def write_recurrent(plan: Plan, writer: ColumnWriter, context: str) -> str:
     """Writes the part; returns the variable of its logits, [batch, units].
 
     Args:
@@ -16,8 +17,8 @@ def write_recurrent(plan: p.Plan, writer: ColumnWriter, context: str) -> str:
       writer: of the module.
       context: variable of what goes with every step, [batch, numbers]; empty for none.
     """
-    summed = not p.is_lazy(plan.deep_optimizer, False)
-    columns = sorted(plan.deep, key=p.name_of)
+    summed = not is_lazy(plan.deep_optimizer, False)
+    columns = sorted(plan.deep, key=name_of)
     steps = [_steps(column, writer, summed) for column in columns]
     net = steps[0] if len(steps) == 1 else f"layers.Concatenate()([{', '.join(steps)}])"
     net = writer.write("steps", net)
@@ -40,15 +41,15 @@ def write_recurrent(plan: p.Plan, writer: ColumnWriter, context: str) -> str:
 
 def _steps(column, writer, summed) -> str:
     """[batch, steps, numbers] float32."""
-    if isinstance(column, p.SequenceNumeric):
+    if isinstance(column, SequenceNumeric):
         return _numbers(column, writer)
     ids = writer.ids(column.source).ids
-    if isinstance(column, p.Indicator):
-        code = f'ops.one_hot({ids}, {p.num_ids(column.source)}, dtype="float32")'
-        return writer.write(p.name_of(column), code)
+    if isinstance(column, Indicator):
+        code = f'ops.one_hot({ids}, {num_ids(column.source)}, dtype="float32")'
+        return writer.write(name_of(column), code)
     table = writer.table(column, ids, summed)
     more = "" if column.max_norm is None else f", {column.max_norm!r}"
-    return writer.write(p.name_of(column), f"{writer.use('look_up')}({table}, {ids}{more})")
+    return writer.write(name_of(column), f"{writer.use('look_up')}({table}, {ids}{more})")
 
 
 def _numbers(column, writer) -> str:
@@ -64,7 +65,7 @@ def _numbers(column, writer) -> str:
 
 def _given(column, writer) -> str:
     """[batch, steps] bool: which steps are there."""
-    if not isinstance(column, p.SequenceNumeric):
+    if not isinstance(column, SequenceNumeric):
         return writer.given(column.source)
     there = f"{writer.use('has_number')}({writer.feature(column.key)})"
     if column.width > 1:
@@ -72,7 +73,7 @@ def _given(column, writer) -> str:
     return writer.write(f"{column.key}_given", there)
 
 
-def _layer_code(recurrent: p.Recurrent, writer: ColumnWriter) -> str:
+def _layer_code(recurrent: Recurrent, writer: ColumnWriter) -> str:
     single = len(recurrent.cells) == 1
     for index, cell in enumerate(recurrent.cells):
         path = "cell" if single else f"cell.cells.{index}"
@@ -86,6 +87,6 @@ def _layer_code(recurrent: p.Recurrent, writer: ColumnWriter) -> str:
     return f'layers.RNN([{cells}], name="rnn")'
 
 
-def _cell_code(cell: p.Cell, suffix: str, more: str) -> str:
+def _cell_code(cell: Cell, suffix: str, more: str) -> str:
     options = "".join(f", {name}={value!r}" for name, value in cell.options.items())
     return f"layers.{cell.kind}{suffix}({cell.units}{options}{more})"

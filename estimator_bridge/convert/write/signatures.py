@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan import model as p
+from ..plan.model import Head, Plan, model_inputs
 
 __all__ = ["export_saved_model"]
 
@@ -31,7 +31,7 @@ class _Receiver(NamedTuple):
     parse: Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def export_saved_model(plan: p.Plan, model: Any, folder: str, default: str) -> list[str]:
+def export_saved_model(plan: Plan, model: Any, folder: str, default: str) -> list[str]:
     """Writes the SavedModel; returns what the export had and it has not, a line each.
 
     Args:
@@ -46,7 +46,7 @@ def export_saved_model(plan: p.Plan, model: Any, folder: str, default: str) -> l
     import keras
     import tensorflow as tf
 
-    unfit = [feature.name for feature in p.model_inputs(plan) if not _is_argument(feature.name)]
+    unfit = [feature.name for feature in model_inputs(plan) if not _is_argument(feature.name)]
     notes = [
         f"SavedModel: {name!r} cannot be the name of an argument in TensorFlow 2, so there is no "
         "signature of raw tensors"
@@ -90,7 +90,7 @@ def _make_endpoint(ask, receiver, pick):
 
 def _make_ask(plan, model, tf):
     """A function from raw features to answers: the model's graph, once for all signatures."""
-    inputs = p.model_inputs(plan)
+    inputs = model_inputs(plan)
     specs = {
         feature.name: tf.TensorSpec([None, *feature.dimensions], feature.dtype)
         for feature in inputs
@@ -115,7 +115,7 @@ def _make_ask(plan, model, tf):
     return ask
 
 
-def _answers(plan: p.Plan) -> dict[str, Callable]:
+def _answers(plan: Plan) -> dict[str, Callable]:
     """Signature -> what it gives of the model's answers."""
     heads = plan.head.single
     default = next(iter(_answers_of(heads[0]).values()))
@@ -140,7 +140,7 @@ def _make_own(head, key):
     return pick
 
 
-def _answers_of(head: p.Head) -> dict[str, Callable]:
+def _answers_of(head: Head) -> dict[str, Callable]:
     """The signatures of one head; the first one is its default."""
 
     def regress(answers):
@@ -161,7 +161,7 @@ def _answers_of(head: p.Head) -> dict[str, Callable]:
 
 
 def _receivers(plan, tf) -> list[_Receiver]:
-    inputs = p.model_inputs(plan)
+    inputs = model_inputs(plan)
     raw = {
         feature.name: tf.TensorSpec(
             [None] if feature.width == 1 else [None, *feature.dimensions],
@@ -213,9 +213,9 @@ def _parse_rows(data, inputs, serialized, tf):
         feature.name: tf.io.FixedLenFeature([], feature.dtype, _default(feature, data.defaults))
         for feature in inputs
     }
-    spec.update({name: tf.io.RaggedFeature(kind) for name, (kind, _) in data.several.items()})
+    spec.update({name: tf.io.RaggedFeature(kind) for name, (kind, _) in data.multivalent.items()})
     parsed = tf.io.parse_example(serialized, spec)
-    for name, (kind, separator) in data.several.items():
+    for name, (kind, separator) in data.multivalent.items():
         values = parsed[name]
         if kind != "string":
             # Nine digits tell every float32 from its neighbours.

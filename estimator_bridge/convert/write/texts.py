@@ -7,8 +7,8 @@ into pieces and, where a text is looked up, spell them out again.
 
 from typing import Any, NamedTuple, Optional
 
-from ..plan import columns as p
-from ..plan import derived as d
+from ..plan.columns import Vocabulary, quoted
+from ..plan.derived import DatePart, Renamed, Words, dtype_of, is_from_text
 from .text_functions import CODE_OF_DATES
 
 __all__ = ["CODE_OF_TEXTS", "Taken", "alphabet_lines", "characters_of", "write_derived"]
@@ -67,7 +67,7 @@ def strip(codes):
 
 
 def cut(codes, starts, ends):
-    """Pieces of texts: characters [batch, all] to [batch, pieces, a multiple of 16].
+    """SplitText of texts: characters [batch, all] to [batch, pieces, a multiple of 16].
 
     starts, ends: places [batch, pieces]; both 0 for no piece. Beside a piece there are zeros.
     """
@@ -234,7 +234,7 @@ def characters_of(plan: Any) -> Optional[set[str]]:
     A value of a vocabulary is known by the vocabulary's own characters; what is hashed, by any.
     """
     kinds = {one.name: one for one in plan.derived}
-    if any(isinstance(one, d.Words) for one in plan.derived):
+    if any(isinstance(one, Words) for one in plan.derived):
         return None
     found = set("0123456789+-.:eET ")
     for one in plan.derived:
@@ -246,8 +246,8 @@ def characters_of(plan: Any) -> Optional[set[str]]:
         below = below or [getattr(column, "source", None)]
         pending += [one for one in below if one is not None]
         key = getattr(column, "key", None)
-        if key in kinds and d.is_of_text(kinds[key]) and d.dtype_of(kinds[key]) == "string":
-            if not isinstance(column, p.Vocabulary) or column.oov_buckets:
+        if key in kinds and is_from_text(kinds[key]) and dtype_of(kinds[key]) == "string":
+            if not isinstance(column, Vocabulary) or column.oov_buckets:
                 return None
             found.update(*column.values)
     return found
@@ -306,11 +306,11 @@ def _layers_of(writer) -> tuple[str, str]:
 
 def write_derived(writer: Any, one: Any) -> Taken:
     """Writes the code of a derived feature; returns its variables."""
-    if isinstance(one, d.Renamed):
-        return Taken(f"inputs[{p.quoted(one.source)}]", "")
+    if isinstance(one, Renamed):
+        return Taken(f"inputs[{quoted(one.source)}]", "")
     spell, spelled = _layers_of(writer)
-    texts = f"inputs[{p.quoted(one.source)}]"
-    if isinstance(one, d.DatePart):
+    texts = f"inputs[{quoted(one.source)}]"
+    if isinstance(one, DatePart):
         parts = writer.once(
             ("date", one.source),
             lambda: writer.write(
@@ -318,7 +318,7 @@ def write_derived(writer: Any, one: Any) -> Taken:
             ),
         )
         return Taken(writer.write(one.name, f'{parts}["{one.part}"]'), "")
-    if isinstance(one, d.Words):
+    if isinstance(one, Words):
         words = f"{writer.use('split_words')}({texts}, {spell}, {one.lower}, {one.max_words})"
         words = f"{writer.use('spell_out')}({words}, {spelled})"
         if one.ngrams > 1:

@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
-from ..plan import model as p
-from ..plan.derived import is_of_text
+from ..plan.columns import Embedding, Indicator, Numeric, SharedTable, num_ids
+from ..plan.derived import is_from_text
+from ..plan.model import Head, Optimizer, Plan, is_lazy, model_inputs
 from .column_functions import MAX_WHOLE_TABLE
 
 __all__ = ["Training", "loss_of", "own_updates", "training_code"]
@@ -213,7 +214,7 @@ class Training(NamedTuple):
     lines: tuple[str, ...]
 
 
-def loss_of(head: p.Head) -> str:
+def loss_of(head: Head) -> str:
     """Keras code of the loss of a head that has one."""
     if head.task in ("regression", "poisson"):
         kind = "MeanSquaredError" if head.task == "regression" else "Poisson"
@@ -222,7 +223,7 @@ def loss_of(head: p.Head) -> str:
     return f'keras.losses.{kind}(from_logits=True, reduction="{head.reduction}")'
 
 
-def _loss_weights(head: p.Head) -> dict[str, float]:
+def _loss_weights(head: Head) -> dict[str, float]:
     """Output -> factor on its loss; empty where all are 1."""
     found = {}
     for one in head.single:
@@ -232,7 +233,7 @@ def _loss_weights(head: p.Head) -> dict[str, float]:
     return {} if set(found.values()) == {1.0} else found
 
 
-def _optimizer_code(optimizer: p.Optimizer) -> str:
+def _optimizer_code(optimizer: Optimizer) -> str:
     rate = optimizer.rate if isinstance(optimizer.rate, str) else repr(optimizer.rate)
     options = "".join(f", {name}={value!r}" for name, value in sorted(optimizer.options.items()))
     return f"keras.optimizers.{_CLASSES[optimizer.kind]}({rate}{options})"
@@ -241,17 +242,17 @@ def _optimizer_code(optimizer: p.Optimizer) -> str:
 def _table_sizes(plan, wide: bool):
     if wide:
         for column in plan.wide:
-            if not isinstance(column, (p.Numeric, p.Indicator, p.Embedding)):
-                yield p.num_ids(column) * plan.head.units
+            if not isinstance(column, (Numeric, Indicator, Embedding)):
+                yield num_ids(column) * plan.head.units
     else:
         for column in (*plan.deep, *plan.context):
-            if isinstance(column, p.Embedding):
-                yield p.num_ids(column.source) * column.dimension
-            elif isinstance(column, p.SharedTable):
-                yield p.num_ids(column.sources[0]) * column.dimension
+            if isinstance(column, Embedding):
+                yield num_ids(column.source) * column.dimension
+            elif isinstance(column, SharedTable):
+                yield num_ids(column.sources[0]) * column.dimension
 
 
-def own_updates(plan: p.Plan) -> dict[str, str]:
+def own_updates(plan: Plan) -> dict[str, str]:
     """Keras optimizer class -> prefix of the class that updates tables as the Estimator's does.
 
     Empty where Keras' own classes do, for the tables of the plan.
@@ -261,7 +262,7 @@ def own_updates(plan: p.Plan) -> dict[str, str]:
         sizes = list(_table_sizes(plan, wide))
         if optimizer is None or not sizes or optimizer.kind == "sgd":
             continue
-        if p.is_lazy(optimizer, wide):
+        if is_lazy(optimizer, wide):
             found[_CLASSES[optimizer.kind]] = "Sparse"
         elif max(sizes) > MAX_WHOLE_TABLE:
             found.setdefault(_CLASSES[optimizer.kind], "Summed")
@@ -285,7 +286,7 @@ def _optimizer_lines(plan) -> list[str]:
     return [f"    return change({_optimizer_code(one)})"]
 
 
-def training_code(plan: p.Plan) -> Training:
+def training_code(plan: Plan) -> Training:
     """The module's imports and everything after build_model()."""
     head, data = plan.head, plan.data
     factors = _loss_weights(head)
@@ -321,7 +322,7 @@ def training_code(plan: p.Plan) -> Training:
         lines += ["", "", f"OWN_UPDATES = {{{mapped}}}", *_SWAP.splitlines()]
     imports = ["import argparse", "import csv", "", "import keras", "import numpy as np"]
     imports += ["import tensorflow as tf", "from keras import layers, ops", ""]
-    if any(map(is_of_text, plan.derived)):
+    if any(map(is_from_text, plan.derived)):
         imports[1:2] = ["import csv", "import unicodedata"]
     labels = data.labels if data else tuple((one.name or "label",) for one in head.single)
     targets = {one.target: list(names) for one, names in zip(head.single, labels)}
@@ -335,7 +336,7 @@ def training_code(plan: p.Plan) -> Training:
     factors = {one.target: list(one.class_weights) for one in head.single if one.class_weights}
     imports += [
         f"COLUMNS = {list(data.columns)!r}" if data and data.columns else "COLUMNS = None",
-        f"TYPES = {{{', '.join(f'{i.name!r}: {i.dtype!r}' for i in p.model_inputs(plan))}}}",
+        f"TYPES = {{{', '.join(f'{i.name!r}: {i.dtype!r}' for i in model_inputs(plan))}}}",
         "# Output of the model -> columns of its labels, their type, their classes in order.",
         f"TARGETS = {targets!r}",
         f"LABEL_TYPES = {types!r}",

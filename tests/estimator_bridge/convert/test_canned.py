@@ -8,8 +8,24 @@ import sys
 import numpy as np
 import pytest
 
-from estimator_bridge.convert.plan import derived as d
-from estimator_bridge.convert.plan import model as p
+from estimator_bridge.convert.plan.columns import (
+    HASH_KEY,
+    Bucketized,
+    Crossed,
+    Embedding,
+    Hashed,
+    Identity,
+    Indicator,
+    Normalizer,
+    Numeric,
+    Raw,
+    Vocabulary,
+    inputs_of,
+    name_of,
+    safe_name,
+)
+from estimator_bridge.convert.plan.derived import Renamed
+from estimator_bridge.convert.plan.model import Head, Network, Optimizer, Plan
 from estimator_bridge.convert.plan.optimizers import keras2_options
 
 KERAS = importlib.metadata.version("keras")
@@ -19,22 +35,22 @@ needs_keras_3 = pytest.mark.skipif(
 TOLERANCE = 1e-6
 NUM_ROWS = 64
 
-AGE = p.Numeric("age", 1, "float32", None)
-BUCKETS = p.Bucketized(AGE, (20.0, 30.0, 45.0))
-PAIR = p.Numeric("pair", 2, "float32", None)
-COLOR = p.Vocabulary("color", "string", ("red", "green", "blue"), 0, -1)
-SIZE = p.Vocabulary("size", "int64", (3, 5, 7), 4, -1)
-CITY = p.Hashed("city", "string", 13)
-ZIP = p.Hashed("zip", "int64", 11)
-RANK = p.Identity("rank", 6, 0)
-RAW_COLOR = p.Raw("color", "string", sparse=False)
-RAW_CITY = p.Raw("city", "string", sparse=False)
-TWO = p.Crossed((RAW_COLOR, BUCKETS), 50, p.HASH_KEY)
-OF_COLUMNS = p.Crossed((COLOR, RANK), 40, p.HASH_KEY)
-THREE = p.Crossed((RAW_COLOR, BUCKETS, RAW_CITY), 101, p.HASH_KEY)
-KEYED = p.Crossed((RAW_COLOR, RAW_CITY), 37, 1234567)
-TAGS = p.Hashed("tags", "string", 17)
-DEFAULTED = p.Vocabulary("color", "string", ("red", "green"), 0, 1)
+AGE = Numeric("age", 1, "float32", None)
+BUCKETS = Bucketized(AGE, (20.0, 30.0, 45.0))
+PAIR = Numeric("pair", 2, "float32", None)
+COLOR = Vocabulary("color", "string", ("red", "green", "blue"), 0, -1)
+SIZE = Vocabulary("size", "int64", (3, 5, 7), 4, -1)
+CITY = Hashed("city", "string", 13)
+ZIP = Hashed("zip", "int64", 11)
+RANK = Identity("rank", 6, 0)
+RAW_COLOR = Raw("color", "string", sparse=False)
+RAW_CITY = Raw("city", "string", sparse=False)
+TWO = Crossed((RAW_COLOR, BUCKETS), 50, HASH_KEY)
+OF_COLUMNS = Crossed((COLOR, RANK), 40, HASH_KEY)
+THREE = Crossed((RAW_COLOR, BUCKETS, RAW_CITY), 101, HASH_KEY)
+KEYED = Crossed((RAW_COLOR, RAW_CITY), 37, 1234567)
+TAGS = Hashed("tags", "string", 17)
+DEFAULTED = Vocabulary("color", "string", ("red", "green"), 0, 1)
 # Enough where the columns are not what a test is about.
 FEW = (BUCKETS, COLOR)
 
@@ -42,21 +58,19 @@ WIDE = (BUCKETS, COLOR, SIZE, CITY, ZIP, RANK, TWO, OF_COLUMNS, THREE, KEYED, PA
 
 
 def embedded(column, dimension=3, combiner="mean", max_norm=None):
-    table = f"{p.name_of(column)}_embedding"
-    return p.Embedding(column, dimension, combiner, max_norm, table, False)
+    table = f"{name_of(column)}_embedding"
+    return Embedding(column, dimension, combiner, max_norm, table, False)
 
 
 DEEP = (
     AGE._replace(
-        normalizer=p.Normalizer(
-            "ops.divide(ops.subtract(x, 40.0), 12.5)", lambda x: (x - 40) / 12.5
-        )
+        normalizer=Normalizer("ops.divide(ops.subtract(x, 40.0), 12.5)", lambda x: (x - 40) / 12.5)
     ),
     PAIR,
-    p.Bucketized(PAIR, (0.0, 1.0)),
-    p.Indicator(COLOR),
-    p.Indicator(SIZE),
-    p.Indicator(TAGS),
+    Bucketized(PAIR, (0.0, 1.0)),
+    Indicator(COLOR),
+    Indicator(SIZE),
+    Indicator(TAGS),
     embedded(CITY),
     embedded(TAGS, combiner="sqrtn"),
     embedded(TWO, combiner="sum"),
@@ -89,19 +103,19 @@ def make_features():
 def make_plan(kind="wide_deep", head=None, wide=WIDE, deep=DEEP, optimizers=None, **network):
     wide = wide if kind in ("linear", "wide_deep") else ()
     deep = deep if kind in ("dnn", "wide_deep") else ()
-    ftrl = p.Optimizer("ftrl", 0.1, keras2_options("ftrl", {"l1": 0.01, "l2": 0.02}), 2)
-    adagrad = p.Optimizer("adagrad", 0.05, keras2_options("adagrad", {}), 2)
+    ftrl = Optimizer("ftrl", 0.1, keras2_options("ftrl", {"l1": 0.01, "l2": 0.02}), 2)
+    adagrad = Optimizer("adagrad", 0.05, keras2_options("adagrad", {}), 2)
     first, second = optimizers or (ftrl, adagrad)
     columns = (*wide, *deep) or (AGE,)
     options = {"hidden_units": (8, 4), "activation": "relu", "dropout": 0.0, "batch_norm": False}
-    return p.Plan(
+    return Plan(
         kind=kind,
-        inputs=p.inputs_of(columns, multivalued=("tags",)),
+        inputs=inputs_of(columns, multivalued=("tags",)),
         wide=tuple(wide),
         wide_combiner="sum",
         deep=tuple(deep),
-        network=p.Network(**{**options, **network}) if deep else None,
-        head=head or p.Head("binary", 1, None, "sum_over_batch_size", None),
+        network=Network(**{**options, **network}) if deep else None,
+        head=head or Head("binary", 1, None, "sum_over_batch_size", None),
         wide_optimizer=first if kind != "dnn" else None,
         deep_optimizer=second if deep else None,
         key=None,
@@ -187,7 +201,7 @@ ODD_NAMES = {"age": "Age (years)", "color": "a/b", "city": 'ü "x"'}
 
 def with_odd_names(plan):
     inputs = (feature._replace(name=ODD_NAMES[feature.name]) for feature in plan.inputs)
-    derived = (d.Renamed(name, odd) for name, odd in ODD_NAMES.items())
+    derived = (Renamed(name, odd) for name, odd in ODD_NAMES.items())
     return plan._replace(inputs=tuple(inputs), derived=tuple(derived))
 
 
@@ -195,12 +209,12 @@ CASES = {
     "odd names": with_odd_names(of_few()),
     "baseline": make_plan("baseline"),
     "linear mean": make_plan("linear", wide=(TAGS, PAIR, DEFAULTED))._replace(wide_combiner="mean"),
-    "dnn": of_few("dnn", p.Head("multiclass", 4, tuple("abcd"), "sum", None)),
+    "dnn": of_few("dnn", Head("multiclass", 4, tuple("abcd"), "sum", None)),
     "batch norm": of_few("dnn", batch_norm=True, activation="tanh"),
-    "wide multiclass": of_few(head=p.Head("multiclass", 3, None, "sum", None)),
-    "regression": of_few(head=p.Head("regression", 1, None, "sum_over_batch_size", None)),
-    "multilabel": of_few("dnn", p.Head("multilabel", 3, tuple("xyz"), "sum", None)),
-    "poisson": of_few("linear", p.Head("poisson", 1, None, "sum_over_batch_size", None)),
+    "wide multiclass": of_few(head=Head("multiclass", 3, None, "sum", None)),
+    "regression": of_few(head=Head("regression", 1, None, "sum_over_batch_size", None)),
+    "multilabel": of_few("dnn", Head("multilabel", 3, tuple("xyz"), "sum", None)),
+    "poisson": of_few("linear", Head("poisson", 1, None, "sum_over_batch_size", None)),
 }
 
 
@@ -218,7 +232,7 @@ def test_odd_names_become_what_the_trainer_makes_of_them():
     from trainer.features.columns import name_feature
 
     for name in ("age", "a.b-c_1", "Page kind", "", *ODD_NAMES.values()):
-        assert p.safe_name(name) == name_feature(name)
+        assert safe_name(name) == name_feature(name)
 
 
 @pytest.mark.parametrize("kind", ["linear", "dnn", "wide_deep"])
@@ -227,7 +241,7 @@ def test_a_plan_is_read_back_from_its_estimator(kind, tmp_path):
     from estimator_bridge.convert.verify.rebuild import build_estimator
     from estimator_bridge.convert.write.module import write_module
 
-    plan = make_plan(kind, deep=tuple(c for c in DEEP if not isinstance(c, p.Numeric)))
+    plan = make_plan(kind, deep=tuple(c for c in DEEP if not isinstance(c, Numeric)))
     built = build_estimator(plan, str(tmp_path))
     found = describe_estimator(Loaded(built, "test:build"), 0, multivalued=("tags",))
     bare = {"wide_optimizer": None, "deep_optimizer": None}
@@ -254,7 +268,7 @@ print(json.dumps([name for name in sys.modules if name.startswith("estimator_bri
 
 @needs_keras_3
 def test_every_column_in_a_file_that_loads_without_us_or_custom_classes(tmp_path):
-    plan = make_plan(head=p.Head("binary", 1, ("no", "yes"), "sum", None))
+    plan = make_plan(head=Head("binary", 1, ("no", "yes"), "sum", None))
     built, features = train(plan, tmp_path)
     converted = convert(plan, tmp_path)
     assert converted.notes == []

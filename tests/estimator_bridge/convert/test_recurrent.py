@@ -91,9 +91,9 @@ LONG = [pytest.param(name, marks=pytest.mark.matrix) for name in ("gru", "simple
 @pytest.mark.parametrize("name", ["lstm", "stacked", *LONG])
 def test_recurrent_estimators(name, tmp_path):
     from estimator_bridge import tf
+    from estimator_bridge.convert.read.rows import read_input_fn
     from estimator_bridge.convert.verify.differences import compare_losses
     from estimator_bridge.convert.verify.estimator_side import ask_checkpoint, train_on
-    from estimator_bridge.convert.read.rows import read_input_fn
 
     age = tf.feature_column.numeric_column("age")
     built = tf.estimator.experimental.RNNClassifier(

@@ -5,8 +5,8 @@ import importlib.metadata
 import numpy as np
 import pytest
 
-from estimator_bridge.convert.plan import derived as d
-from estimator_bridge.convert.plan import model as p
+from estimator_bridge.convert.plan.columns import Hashed, Identity, Input
+from estimator_bridge.convert.plan.derived import DatePart, SplitText, Words, dtype_of
 
 KERAS = importlib.metadata.version("keras")
 needs_keras_3 = pytest.mark.skipif(
@@ -43,17 +43,17 @@ from keras import layers, ops
 """
 
 KINDS = {
-    "pieces": (TEXTS, d.Pieces("made", "raw", "|", "string", False)),
-    "steps": (TEXTS, d.Pieces("made", "raw", "|", "string", True)),
-    "long separator": (TEXTS, d.Pieces("made", "raw", "; ", "string", True)),
-    "blank separator": (TEXTS, d.Pieces("made", "raw", " ", "string", False)),
-    "integers": (WHOLE, d.Pieces("made", "raw", " ", "int64", False)),
-    "integers in order": (["1|2||-1", "", "|"], d.Pieces("made", "raw", "|", "int64", True)),
-    "numbers": (NUMBERS, d.Pieces("made", "raw", ",", "float32", False)),
-    "words": (TEXTS, d.Words("made", "raw", 1, True, None)),
-    "three words": (TEXTS, d.Words("made", "raw", 3, False, 4)),
+    "pieces": (TEXTS, SplitText("made", "raw", "|", "string", False)),
+    "steps": (TEXTS, SplitText("made", "raw", "|", "string", True)),
+    "long separator": (TEXTS, SplitText("made", "raw", "; ", "string", True)),
+    "blank separator": (TEXTS, SplitText("made", "raw", " ", "string", False)),
+    "integers": (WHOLE, SplitText("made", "raw", " ", "int64", False)),
+    "integers in order": (["1|2||-1", "", "|"], SplitText("made", "raw", "|", "int64", True)),
+    "numbers": (NUMBERS, SplitText("made", "raw", ",", "float32", False)),
+    "words": (TEXTS, Words("made", "raw", 1, True, None)),
+    "three words": (TEXTS, Words("made", "raw", 3, False, 4)),
     **{
-        part: (DATES, d.DatePart("made", "raw", part))
+        part: (DATES, DatePart("made", "raw", part))
         for part in ("year", "month", "day", "weekday", "hour")
     },
 }
@@ -66,14 +66,14 @@ def by_keras(one, texts):
     from estimator_bridge.convert.write.module import model_lines
     from estimator_bridge.convert.write.texts import alphabet_lines
 
-    writer = ColumnWriter((p.Input("raw", "string", 1),), (one,))
+    writer = ColumnWriter((Input("raw", "string", 1),), (one,))
     values = writer.feature("made")
-    key = p.Hashed("made", "string", 5) if d.dtype_of(one) == "string" else p.Identity("made", 5, 0)
-    numbers = d.dtype_of(one) == "float32"
+    key = Hashed("made", "string", 5) if dtype_of(one) == "string" else Identity("made", 5, 0)
+    numbers = dtype_of(one) == "float32"
     given = f"ops.equal({values}, {values})" if numbers else writer.given(key)
     outputs = [("values", values), ("given", given)]
     lines = [IMPORTS, *alphabet_lines(None), *writer.helpers_code()]
-    lines += model_lines(writer, (p.Input("raw", "string", 1),), outputs)
+    lines += model_lines(writer, (Input("raw", "string", 1),), outputs)
     model = run_module("\n".join(lines)).build_model()
     found = model({"raw": np.array(texts, object)[:, None]})
     return found["values"].numpy(), found["given"].numpy()
@@ -88,13 +88,13 @@ def test_texts_are_taken_apart_alike(kind):
     texts, one = KINDS[kind]
     made = add_derived({"raw": tf.constant(texts)}, (one,))["made"]
     values, given = by_keras(one, texts)
-    if isinstance(one, d.DatePart):
+    if isinstance(one, DatePart):
         assert values[:, 0].tolist() == made.numpy().tolist()
         return
     rows = [[] for _ in texts]
     for (row, _), value in zip(made.indices.numpy(), made.values.numpy()):
         rows[row].append(value)
-    if one.name and d.dtype_of(one) == "float32":
+    if one.name and dtype_of(one) == "float32":
         # What is beside the values does not count: weights go with values by their places.
         for row, expected in enumerate(rows):
             assert values[row, : len(expected)] == pytest.approx(expected, rel=1e-7)
@@ -102,5 +102,5 @@ def test_texts_are_taken_apart_alike(kind):
     for row, expected in enumerate(rows):
         found = values[row][given[row]].tolist()
         # Sequences of two words come after all single ones: the order does not count there.
-        same = sorted if isinstance(one, d.Words) else list
+        same = sorted if isinstance(one, Words) else list
         assert same(found) == same(expected), texts[row]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-from estimator_bridge.convert.plan import model as p
+from estimator_bridge.convert.plan.model import Head
 from estimator_bridge.convert.verify.differences import (
     area_under_curve,
     compare_answers,
@@ -448,7 +448,7 @@ def test_losses_and_metrics():
     curve = compare_losses([2.0, 1.0], [2.0, 1.1])
     assert curve["at_step"] == 2 and curve["max_relative"] == pytest.approx(0.1)
     assert compare_losses([1.0], []) is None
-    head = p.Head("multiclass", 3, None, "sum", None)
+    head = Head("multiclass", 3, None, "sum", None)
     answers = {"logits": np.log(np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1]]))}
     found = metrics_of(head, answers, {"logits": np.array([0, 2])}, None)
     assert found["loss"] == pytest.approx((np.log(2) + np.log(10)) / 2)
