@@ -52,9 +52,9 @@ def convert(built, checkpoint=None, **options):
 def assert_same(built, converted, plan, features, labels, sparse=(), steps=200):
     """The same answers; returns how far the losses of the next steps are apart, relatively."""
     from estimator_bridge import tf
+    from estimator_bridge.convert.read.rows import Rows
     from estimator_bridge.convert.verify.differences import compare_losses
     from estimator_bridge.convert.verify.estimator_side import ask_checkpoint, train_on
-    from estimator_bridge.convert.read.rows import Rows
 
     rows, path = Rows(features, labels), tf.train.latest_checkpoint(built.model_dir)
     names = {feature.name for feature in plan.inputs}

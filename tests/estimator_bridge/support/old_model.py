@@ -106,8 +106,8 @@ def name_of(version, wide, deep):
 def keep(folder, version, wide, deep):
     """Trains, and keeps the checkpoint with what this TensorFlow makes of it."""
     from estimator_bridge import tf
-    from estimator_bridge.convert.verify.estimator_side import ask_checkpoint, train_on
     from estimator_bridge.convert.read.rows import Rows
+    from estimator_bridge.convert.verify.estimator_side import ask_checkpoint, train_on
 
     target = Path(folder) / name_of(version, wide, deep)
     built = build(target / "all", version, wide, deep)
