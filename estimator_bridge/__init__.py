@@ -13,7 +13,7 @@ import importlib.util
 import sys
 import threading
 
-from . import versions
+from . import private_tf, versions
 from .errors import BridgeError
 from .logs import hide_deprecations_unless_told, set_verbosity
 from .process.fast_import import quickly
@@ -24,7 +24,6 @@ __all__ = ["BridgeError", "estimator", "install", "prefer_onednn", "set_verbosit
 
 _lock = threading.RLock()
 _installed = False
-_ESTIMATOR = "tensorflow_estimator.python.estimator.api._v2.estimator"
 
 
 def install() -> None:
@@ -99,7 +98,7 @@ def __getattr__(name):
     if name not in ("tf", "estimator"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     install()
-    module = importlib.import_module("tensorflow" if name == "tf" else _ESTIMATOR)
+    module = importlib.import_module("tensorflow") if name == "tf" else private_tf.estimator_api
     globals()[name] = module
     return module
 

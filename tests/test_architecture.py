@@ -67,20 +67,24 @@ BRIDGE_ROOMS = {
     "convert.command": "convert.write convert.read errors logs",
     "convert.verify": "convert.write convert.read convert.plan errors logs",
     "convert.write": "convert.read convert.plan errors",
-    "convert.read": "convert.plan errors",
+    "convert.read": "convert.plan private_tf errors",
     "convert.plan": "errors",
     "convert": "",
     "process": "tf1 shims errors",
-    "tf1": "process tf1.contrib errors",
-    "tf1.contrib": "tf1 errors",
-    "shims": "process errors",
+    "tf1": "process tf1.contrib private_tf errors",
+    "tf1.contrib": "tf1 private_tf errors",
+    "shims": "process private_tf errors",
     "logs": "process",
     "processor": "",
+    "private_tf": "",
     "versions": "",
     "errors": "",
 }
 # Entry points: nothing imports them.
 ENTRY_POINTS = {"task", "launch", "predict", "evaluate", "schema.__main__", "kubernetes"}
+# Only estimator_bridge/private_tf.py imports modules below these packages.
+PRIVATE = ("tensorflow.python", "tensorflow._api", "tensorflow_estimator.python")
+PRIVATE += ("tf_keras.src", "tf_keras.api", "keras.src", "keras.api")
 # Rooms that load without TensorFlow, so that what is wrong with them is reported at once.
 PLAIN = ("config", "console", "data_validation", "environment", "errors", "metrics.baselines")
 PLAIN += ("reporting.summary", "schema")
@@ -219,6 +223,25 @@ def test_only_the_bridge_imports_tensorflow():
             assert first not in ("tensorflow", "tensorflow_estimator", "tf_keras", "keras"), (
                 f"{_name(path)}:{line}: import it from {BRIDGE}"
             )
+
+
+def _imports_by_text(path):
+    """Yields (dotted name, line) of calls of import_module with a literal."""
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            function = node.func
+            called = getattr(function, "attr", getattr(function, "id", ""))
+            if called in ("import_module", "__import__"):
+                yield str(node.args[0].value), node.lineno
+
+
+def test_private_names_are_imported_in_one_place():
+    for path in _modules().values():
+        if path == ROOT / BRIDGE / "private_tf.py":
+            continue
+        for dotted, line in (*_imports(path), *_imports_by_text(path)):
+            private = any(dotted == start or dotted.startswith(f"{start}.") for start in PRIVATE)
+            assert not private, f"{_name(path)}:{line}: import it from {BRIDGE}.private_tf"
 
 
 def test_the_environment_is_read_in_one_place():

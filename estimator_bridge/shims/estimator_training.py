@@ -13,10 +13,9 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
-from tensorflow.python.distribute import distribute_coordinator
-from tensorflow.python.distribute import distribute_coordinator_context as coordinator_context
-from tensorflow.python.platform import tf_logging as logging
-from tensorflow.python.training import server_lib
+from estimator_bridge.private_tf import distribute_coordinator, server_lib
+from estimator_bridge.private_tf import distribute_coordinator_context as coordinator_context
+from estimator_bridge.private_tf import tf_logging as logging
 
 __all__ = [
     "estimator_evaluate",
@@ -184,7 +183,7 @@ def _check_direct_call(config, method: str, strategy) -> None:
 def _coordinate(config, worker_fn: Callable, strategy, eval_fn=None, eval_strategy=None) -> Any:
     """Has TensorFlow's coordinator call the functions as tasks, with their strategies."""
     # Imported here, since it imports this module in turn.
-    from tensorflow_estimator.python.estimator import run_config
+    from estimator_bridge.private_tf import estimator_run_config as run_config
 
     # As an independent worker, the coordinator reads from TF_CONFIG which task this process is.
     standalone = config._distribute_coordinator_mode == _Mode.STANDALONE_CLIENT

@@ -6,7 +6,7 @@ which it has none (the strategy can then not be copied, which Estimators do). An
 alone, so the strategy is that of one machine there.
 """
 
-from tensorflow.python.distribute import collective_all_reduce_strategy
+from estimator_bridge.private_tf import collective_all_reduce_strategy
 
 __all__ = ["apply"]
 

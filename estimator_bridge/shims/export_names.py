@@ -1,6 +1,6 @@
 """The Estimators' table of public names in `tf_export`. Missing since TensorFlow 2.16."""
 
-from tensorflow.python.util import tf_export
+from estimator_bridge.private_tf import tf_export
 
 __all__ = ["apply"]
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import types
 
+from .. import private_tf
 from ..errors import BridgeError
 
 __all__ = ["VARIABLE", "apply", "prepare", "refuse_variable_without_package"]
@@ -77,12 +78,10 @@ def refuse_variable_without_package() -> None:
 
 def _loaders():
     """Yields every unresolved or resolved Keras loader with the namespace that holds it."""
-    from tensorflow.python.util.lazy_loader import KerasLazyLoader
-
     for name in _NAMESPACES:
         module = sys.modules.get(name)
         for attribute, value in list(vars(module).items()) if module is not None else ():
-            if type(value) is KerasLazyLoader:
+            if type(value) is private_tf.lazy_loader.KerasLazyLoader:
                 yield name, attribute, value
 
 
@@ -94,13 +93,12 @@ def _resolve(loader) -> None:
     """
     if loader._tfll_initialized:
         return
-    from tensorflow.python.util.lazy_loader import LazyLoader
-
     package = "tf_keras.api.{}.keras".format("_v1" if loader._tfll_mode == "v1" else "_v2")
     if loader._tfll_submodule is not None:
         package = f"{package}.{loader._tfll_submodule}"
     loader._tfll_keras_version = "tf_keras"
-    LazyLoader.__init__(loader, loader._tfll_name, loader._tfll_parent_module_globals, package)
+    name, namespace = loader._tfll_name, loader._tfll_parent_module_globals
+    private_tf.lazy_loader.LazyLoader.__init__(loader, name, namespace, package)
     loader._tfll_initialized = True
 
 
@@ -154,15 +152,13 @@ def apply() -> None:
     if os.environ.get(VARIABLE) != "1":
         prepare()
     _refuse_keras3()
-    from tensorflow.python.util.lazy_loader import KerasLazyLoader
-
     lock = threading.Lock()
 
     def initialize(loader):
         with lock:
             _resolve(loader)
 
-    KerasLazyLoader._initialize = initialize
+    private_tf.lazy_loader.KerasLazyLoader._initialize = initialize
     for _, _, loader in _loaders():
         initialize(loader)
     api = os.path.join(importlib.util.find_spec("tf_keras").submodule_search_locations[0], "api")
@@ -170,4 +166,4 @@ def apply() -> None:
         _put_on_path(name, [os.path.join(api, folder) for folder in folders])
     # TensorFlow imports this at the end of its own import, so that Keras 2 is registered with
     # SavedModel.
-    importlib.import_module("tf_keras.src.optimizers")
+    private_tf.load("keras2_optimizers")

@@ -5,7 +5,7 @@ import importlib.util
 import os
 import sys
 
-from tensorflow.python.util.lazy_loader import LazyLoader
+from estimator_bridge.private_tf import lazy_loader
 
 __all__ = ["apply"]
 
@@ -37,7 +37,7 @@ def apply() -> None:
         api = _API.format(generation)
         # setattr on the module itself: compat.v1 is wrapped by an object that warns about old
         # names.
-        vars(module)["estimator"] = LazyLoader("estimator", vars(module), api)
+        vars(module)["estimator"] = lazy_loader.LazyLoader("estimator", vars(module), api)
         if package is not None:
             # For `from tensorflow.estimator.export import ...`, which Python looks up in the path.
             folder = os.path.join(

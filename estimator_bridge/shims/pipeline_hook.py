@@ -1,16 +1,23 @@
 """`tf.data.experimental.CheckpointInputPipelineHook`. Missing in TensorFlow 2.16 and later."""
 
-import importlib
 import os
 
-from tensorflow.python.checkpoint import checkpoint_management
-from tensorflow.python.data.experimental.ops import iterator_ops as experimental_iterator_ops
-from tensorflow.python.data.ops import iterator_ops, options
-from tensorflow.python.framework import ops
-from tensorflow.python.platform import tf_logging as logging
-from tensorflow.python.training import basic_session_run_hooks as hooks
-from tensorflow.python.training import saver as saver_lib
-from tensorflow.python.training import session_run_hook, training_util
+from estimator_bridge.private_tf import (
+    api_data_experimental,
+    api_v1_data_experimental,
+    api_v2_data_experimental,
+    checkpoint_management,
+    data_experimental,
+    experimental_iterator_ops,
+    iterator_ops,
+    ops,
+    session_run_hook,
+    training_util,
+)
+from estimator_bridge.private_tf import basic_session_run_hooks as hooks
+from estimator_bridge.private_tf import data_options as options
+from estimator_bridge.private_tf import saver as saver_lib
+from estimator_bridge.private_tf import tf_logging as logging
 
 __all__ = ["CheckpointInputPipelineHook", "apply"]
 
@@ -119,10 +126,10 @@ def apply() -> None:
     name = CheckpointInputPipelineHook.__name__
     for module in (
         experimental_iterator_ops,
-        importlib.import_module("tensorflow.python.data.experimental"),
-        importlib.import_module("tensorflow._api.v2.data.experimental"),
-        importlib.import_module("tensorflow._api.v2.compat.v1.data.experimental"),
-        importlib.import_module("tensorflow._api.v2.compat.v2.data.experimental"),
+        data_experimental,
+        api_data_experimental,
+        api_v1_data_experimental,
+        api_v2_data_experimental,
     ):
         if name not in vars(module):
             vars(module)[name] = CheckpointInputPipelineHook

@@ -4,7 +4,7 @@ TensorFlow 2.15, the last with Estimators, runs on Pythons that have them, and t
 were written for those: the testing modules of the package itself call `assertEquals`.
 """
 
-import importlib
+from .. import private_tf
 
 __all__ = ["apply", "restore"]
 
@@ -45,4 +45,4 @@ def restore(test_case: type) -> None:
 
 def apply() -> None:
     """Restores them in `tf.test.TestCase`."""
-    restore(importlib.import_module("tensorflow.python.framework.test_util").TensorFlowTestCase)
+    restore(private_tf.test_util.TensorFlowTestCase)

@@ -4,7 +4,7 @@ They are session_support, tpu_embedding and tpu_embedding_gradient. TPUEstimator
 always and calls them only on a TPU, which Estimators cannot reach on these versions.
 """
 
-import importlib
+from .. import private_tf
 
 __all__ = ["INFERENCE", "TRAINING", "apply"]
 
@@ -64,7 +64,7 @@ globals().update({name: _placeholder(name) for name in _NAMES})
 
 def apply() -> None:
     """Gives `tf.compat.v1.tpu.experimental` back the parameter classes that it exported."""
-    experimental = importlib.import_module("tensorflow._api.v2.compat.v1.tpu.experimental")
+    experimental = private_tf.api_v1_tpu_experimental
     for kind in ("Adagrad", "Adam", "Ftrl", "StochasticGradientDescent"):
         name = f"{kind}Parameters"
         if not hasattr(experimental, name):

@@ -13,7 +13,7 @@ def install() -> None:
 
     A float that is no whole number is a ValueError, as it was; 2.x refuses every float.
     """
-    from tensorflow.python.framework import tensor_shape
+    from estimator_bridge.private_tf import tensor_shape
 
     construct = tensor_shape.Dimension.__init__
 

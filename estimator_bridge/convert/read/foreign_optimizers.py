@@ -111,7 +111,7 @@ def read_optimizer(
 
 def _make(given, rate, version):
     # The Estimators' own rule for names.
-    from tensorflow_estimator.python.estimator.canned import optimizers
+    from estimator_bridge.private_tf import estimator_optimizers as optimizers
 
     try:
         made = given() if callable(given) and not isinstance(given, str) else given

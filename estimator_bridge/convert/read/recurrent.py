@@ -26,9 +26,8 @@ def read_recurrent(held: dict[str, Any]) -> Recurrent:
     Raises:
       BridgeError: a cell of another kind than LSTM, GRU and simple, or an answer for every step.
     """
-    from tensorflow_estimator.python.estimator.canned import rnn
-
     from estimator_bridge import tf
+    from estimator_bridge.private_tf import estimator_rnn as rnn
 
     if held["return_sequences"]:
         raise BridgeError(

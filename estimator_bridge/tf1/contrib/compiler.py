@@ -3,7 +3,8 @@
 import types
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.util import tf_decorator
+
+from estimator_bridge.private_tf import tf_decorator
 
 __all__ = ["jit", "xla"]
 

@@ -1,8 +1,8 @@
 """`tf.contrib.distribute`."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.distribute import distribute_config as _config
 
+from estimator_bridge.private_tf import distribute_config as _config
 from estimator_bridge.tf1.contrib.package import lookup as _lookup
 
 __getattr__, _advice_for = _lookup(

@@ -3,9 +3,9 @@
 import functools
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.client import device_lib as _devices
-from tensorflow.python.ops import resource_variable_ops as _resource
 
+from estimator_bridge.private_tf import device_lib as _devices
+from estimator_bridge.private_tf import resource_variable_ops as _resource
 from estimator_bridge.tf1.contrib.package import lookup as _lookup
 
 _GRAPH = (

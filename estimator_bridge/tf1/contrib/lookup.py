@@ -1,8 +1,8 @@
 """`tf.contrib.lookup`."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.ops import lookup_ops as _ops
 
+from estimator_bridge.private_tf import lookup_ops as _ops
 from estimator_bridge.tf1.contrib.package import lookup as _lookup
 
 __getattr__, _advice_for = _lookup(globals())

@@ -1,7 +1,6 @@
 """`tf.contrib.staging`."""
 
-from tensorflow.python.ops import data_flow_ops as _data_flow
-
+from estimator_bridge.private_tf import data_flow_ops as _data_flow
 from estimator_bridge.tf1.contrib.package import lookup as _lookup
 
 __getattr__, _advice_for = _lookup(globals())

@@ -1,7 +1,6 @@
 """`tf.contrib.summary`: summaries as operations that write by themselves, in graph mode."""
 
-from tensorflow.python.ops import summary_ops_v2 as _ops
-
+from estimator_bridge.private_tf import summary_ops_v2 as _ops
 from estimator_bridge.tf1.contrib.package import lookup as _lookup
 
 __getattr__, _advice_for = _lookup(

@@ -1,7 +1,8 @@
 """The transformations of `tf.contrib.data` that tf.data has in another form."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.util import nest
+
+from estimator_bridge.private_tf import nest
 
 __all__ = [
     "Dataset",

@@ -4,11 +4,9 @@ Most of it went to tf.estimator and tf.estimator.experimental.
 """
 
 import tensorflow.compat.v1 as tf
-from tensorflow_estimator.python.estimator import early_stopping as _early_stopping
-from tensorflow_estimator.python.estimator.canned import (
-    saved_model_estimator as _saved_model_estimator,
-)
 
+from estimator_bridge.private_tf import estimator_early_stopping as _early_stopping
+from estimator_bridge.private_tf import estimator_saved_model as _saved_model_estimator
 from estimator_bridge.tf1.contrib.estimator import extenders as _extenders
 from estimator_bridge.tf1.contrib.estimator import heads as _heads
 from estimator_bridge.tf1.contrib.estimator import rnn as _rnn

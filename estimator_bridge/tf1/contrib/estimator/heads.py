@@ -5,7 +5,8 @@ as the newer Head classes, whose `create_estimator_spec` takes the same `train_o
 """
 
 import tensorflow.compat.v1 as tf
-from tensorflow_estimator.python.estimator.canned import head as _v1
+
+from estimator_bridge.private_tf import estimator_head as _v1
 
 __all__ = [
     "binary_classification_head",

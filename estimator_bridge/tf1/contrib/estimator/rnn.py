@@ -1,8 +1,8 @@
 """Recurrent Estimators of `tf.contrib.estimator`."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow_estimator.python.estimator.canned import optimizers as _optimizers
 
+from estimator_bridge.private_tf import estimator_optimizers as _optimizers
 from estimator_bridge.tf1.contrib import feature_column as _columns
 from estimator_bridge.tf1.contrib.estimator import heads as _heads
 

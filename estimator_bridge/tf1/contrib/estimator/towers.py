@@ -1,8 +1,8 @@
 """`replicate_model_fn` of `tf.contrib.estimator`, for one device."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.client import device_lib as _devices
 
+from estimator_bridge.private_tf import device_lib as _devices
 from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
 __all__ = ["TowerOptimizer", "replicate_model_fn"]

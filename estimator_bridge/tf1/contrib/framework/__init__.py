@@ -1,11 +1,11 @@
 """`tf.contrib.framework`."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.framework import smart_cond as _smart_cond
-from tensorflow.python.ops import confusion_matrix as _confusion_matrix
-from tensorflow.python.util import deprecation as _deprecation
-from tensorflow.python.util import nest as _nest
 
+from estimator_bridge.private_tf import confusion_matrix as _confusion_matrix
+from estimator_bridge.private_tf import deprecation as _deprecation
+from estimator_bridge.private_tf import nest as _nest
+from estimator_bridge.private_tf import smart_cond as _smart_cond
 from estimator_bridge.tf1.contrib.framework.arg_scope import (
     add_arg_scope,
     arg_scope,

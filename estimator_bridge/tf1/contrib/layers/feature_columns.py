@@ -7,9 +7,9 @@ the variables carry the names of tf.feature_column.
 import abc
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.feature_column import feature_column_v2 as _fc
-from tensorflow.python.feature_column import feature_column_v2_types as _types
 
+from estimator_bridge.private_tf import feature_column_v2 as _fc
+from estimator_bridge.private_tf import feature_column_v2_types as _types
 from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
 __all__ = [

@@ -3,9 +3,8 @@
 import math
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.framework import smart_cond
-from tensorflow.python.training import moving_averages
 
+from estimator_bridge.private_tf import moving_averages, smart_cond
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
 from estimator_bridge.tf1.contrib.layers.variables import (
     collect_named_outputs,

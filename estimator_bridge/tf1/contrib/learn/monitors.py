@@ -1,8 +1,8 @@
 """`tf.contrib.learn.monitors`: those that programs used, as hooks of tf.estimator."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.training import basic_session_run_hooks as _hooks
 
+from estimator_bridge.private_tf import basic_session_run_hooks as _hooks
 from estimator_bridge.tf1.contrib.package import lookup as _lookup
 
 _HOOKS = "use a hook (tf.train.SessionRunHook)"

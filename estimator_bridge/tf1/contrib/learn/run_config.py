@@ -1,7 +1,8 @@
 """`tf.contrib.learn.RunConfig`."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow_estimator.python.estimator import run_config as _current
+
+from estimator_bridge.private_tf import estimator_run_config as _current
 
 __all__ = ["Environment", "RunConfig", "TaskType"]
 

@@ -1,7 +1,8 @@
 """Variants of Adam."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.ops import gen_training_ops as _kernels
+
+from estimator_bridge.private_tf import gen_training_ops as _kernels
 
 __all__ = ["AdaMaxOptimizer", "LazyAdamOptimizer", "NadamOptimizer"]
 

@@ -1,8 +1,8 @@
 """`tf.contrib.rnn.AttentionCellWrapper`."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.util import nest
 
+from estimator_bridge.private_tf import nest
 from estimator_bridge.tf1.contrib.rnn.linear import linear
 
 __all__ = ["AttentionCellWrapper"]

@@ -8,7 +8,8 @@ are their own, as in 1.x. Time is the first dimension: inputs [length, batch, si
 import abc
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.ops import rnn_grad as _registers_gradients  # noqa: F401
+
+from estimator_bridge import private_tf as _private_tf
 
 __all__ = [
     "FusedRNNCell",
@@ -19,6 +20,9 @@ __all__ = [
     "LSTMBlockWrapper",
     "TimeReversedFusedRNN",
 ]
+
+# Registers the gradients of the fused cells.
+_private_tf.load("rnn_grad")
 
 _State = tf.nn.rnn_cell.LSTMStateTuple
 

@@ -1,7 +1,8 @@
 """`_linear` and `_Linear` of 1.x's recurrent cells: private, and in most cells people wrote."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.util import nest
+
+from estimator_bridge.private_tf import nest
 
 __all__ = ["Linear", "linear"]
 

@@ -8,8 +8,8 @@ beam_width, ...], sorted by sequence. A finished beam goes on with end_token at 
 import collections
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.util import nest
 
+from estimator_bridge.private_tf import nest
 from estimator_bridge.tf1.contrib.seq2seq import decoder as _decoder
 
 __all__ = [

@@ -5,7 +5,8 @@ import collections
 import contextlib
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.util import nest
+
+from estimator_bridge.private_tf import nest
 
 __all__ = ["BasicDecoder", "BasicDecoderOutput", "Decoder", "dynamic_decode"]
 

@@ -3,7 +3,8 @@
 import abc
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.util import nest
+
+from estimator_bridge.private_tf import nest
 
 __all__ = [
     "CustomHelper",

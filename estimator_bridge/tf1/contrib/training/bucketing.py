@@ -1,7 +1,8 @@
 """Batches of examples that are alike, from queues: `bucket`, `bucket_by_sequence_length`."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.util import nest
+
+from estimator_bridge.private_tf import nest
 
 __all__ = ["bucket", "bucket_by_sequence_length"]
 

@@ -1,7 +1,8 @@
 """Evaluation of checkpoints as they appear, as `tf.contrib.training` did it."""
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.training import evaluation as _evaluation
+
+from estimator_bridge.private_tf import evaluation as _evaluation
 
 __all__ = [
     "StopAfterNEvalsHook",

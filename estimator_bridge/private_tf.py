@@ -1,0 +1,147 @@
+"""Loads TensorFlow's private modules, each on first use. No other module imports them.
+
+    from estimator_bridge.private_tf import basic_session_run_hooks
+
+Importing this module imports no TensorFlow. A name is loaded when it is first imported from here or
+read as an attribute, since some exist only on some versions or only with the shims installed. A
+module that is imported while the shims are applied must use only names that exist without them.
+"""
+
+import importlib
+from typing import Any, NamedTuple, Optional
+
+__all__ = ["NAMES", "Private", "load"]
+
+# The first and the last TensorFlow (major, minor) that the bridge supports.
+_FIRST, _LAST = (2, 15), (2, 21)
+
+
+class Private(NamedTuple):
+    """Where a private name is, and on which TensorFlow versions.
+
+    Attributes:
+      path: the full name of the module.
+      native: the first and the last TensorFlow (major, minor) that provides it without the shims;
+        None means that every supported version does.
+      shims: names of the shims (`shims.ALL`) that provide it on later versions.
+    """
+
+    path: str
+    native: Optional[tuple[tuple[int, int], tuple[int, int]]] = None
+    shims: tuple[str, ...] = ()
+
+    def is_native(self, version: tuple[int, ...]) -> bool:
+        """Returns whether a TensorFlow version provides the name without the shims.
+
+        Args:
+          version: the TensorFlow version, at least (major, minor).
+        """
+        first, last = self.native or (_FIRST, _LAST)
+        return first <= version[:2] <= last
+
+    def is_provided(self, version: tuple[int, ...]) -> bool:
+        """Returns whether a TensorFlow version has the name once the bridge is installed.
+
+        Args:
+          version: the TensorFlow version, at least (major, minor).
+        """
+        first, _ = self.native or (_FIRST, _LAST)
+        return self.is_native(version) or (bool(self.shims) and version[:2] > first)
+
+
+def _tensorflow(module: str) -> Private:
+    return Private(f"tensorflow.python.{module}")
+
+
+def _estimator(module: str) -> Private:
+    """A module of tensorflow_estimator, which imports what TensorFlow 2.16 dropped."""
+    return Private(
+        f"tensorflow_estimator.python.estimator.{module}",
+        native=(_FIRST, (2, 15)),
+        shims=("export names", "estimator_training", "TPU modules"),
+    )
+
+
+# The name here → the private module.
+NAMES: dict[str, Private] = {
+    # Sessions and their hooks.
+    "basic_session_run_hooks": _tensorflow("training.basic_session_run_hooks"),
+    "checkpoint_management": _tensorflow("checkpoint.checkpoint_management"),
+    "evaluation": _tensorflow("training.evaluation"),
+    "saver": _tensorflow("training.saver"),
+    "session_run_hook": _tensorflow("training.session_run_hook"),
+    "training_util": _tensorflow("training.training_util"),
+    # Graphs and their operations.
+    "confusion_matrix": _tensorflow("ops.confusion_matrix"),
+    "data_flow_ops": _tensorflow("ops.data_flow_ops"),
+    "feature_column_v2": _tensorflow("feature_column.feature_column_v2"),
+    "feature_column_v2_types": _tensorflow("feature_column.feature_column_v2_types"),
+    "gen_training_ops": _tensorflow("ops.gen_training_ops"),
+    "lookup_ops": _tensorflow("ops.lookup_ops"),
+    "moving_averages": _tensorflow("training.moving_averages"),
+    "ops": _tensorflow("framework.ops"),
+    "resource_variable_ops": _tensorflow("ops.resource_variable_ops"),
+    "rnn_grad": _tensorflow("ops.rnn_grad"),
+    "smart_cond": _tensorflow("framework.smart_cond"),
+    "summary_ops_v2": _tensorflow("ops.summary_ops_v2"),
+    "tensor_shape": _tensorflow("framework.tensor_shape"),
+    # Input pipelines.
+    "data_experimental": _tensorflow("data.experimental"),
+    "data_options": _tensorflow("data.ops.options"),
+    "experimental_iterator_ops": _tensorflow("data.experimental.ops.iterator_ops"),
+    "iterator_ops": _tensorflow("data.ops.iterator_ops"),
+    # Clusters and devices.
+    "collective_all_reduce_strategy": _tensorflow("distribute.collective_all_reduce_strategy"),
+    "device_lib": _tensorflow("client.device_lib"),
+    "distribute_config": _tensorflow("distribute.distribute_config"),
+    "distribute_coordinator": _tensorflow("distribute.distribute_coordinator"),
+    "distribute_coordinator_context": _tensorflow("distribute.distribute_coordinator_context"),
+    "server_lib": _tensorflow("training.server_lib"),
+    # What is of use to any of them.
+    "deprecation": _tensorflow("util.deprecation"),
+    "lazy_loader": _tensorflow("util.lazy_loader"),
+    "nest": _tensorflow("util.nest"),
+    "test_util": _tensorflow("framework.test_util"),
+    "tf_decorator": _tensorflow("util.tf_decorator"),
+    "tf_export": _tensorflow("util.tf_export"),
+    "tf_logging": _tensorflow("platform.tf_logging"),
+    # The modules behind tf.data.experimental and tf.compat.v1.tpu.experimental.
+    "api_data_experimental": Private("tensorflow._api.v2.data.experimental"),
+    "api_v1_data_experimental": Private("tensorflow._api.v2.compat.v1.data.experimental"),
+    "api_v1_tpu_experimental": Private("tensorflow._api.v2.compat.v1.tpu.experimental"),
+    "api_v2_data_experimental": Private("tensorflow._api.v2.compat.v2.data.experimental"),
+    # Estimators.
+    "estimator_api": _estimator("api._v2.estimator"),
+    "estimator_early_stopping": _estimator("early_stopping"),
+    "estimator_head": _estimator("canned.head"),
+    "estimator_optimizers": _estimator("canned.optimizers"),
+    "estimator_rnn": _estimator("canned.rnn"),
+    "estimator_run_config": _estimator("run_config"),
+    "estimator_saved_model": _estimator("canned.saved_model_estimator"),
+    # Keras 2, in a package of its own.
+    "keras2_optimizers": Private("tf_keras.src.optimizers"),
+}
+
+
+def load(name: str) -> Any:
+    """Returns a private module, imported now if it has not been.
+
+    `from estimator_bridge.private_tf import NAME` does the same; this is for a module that is
+    imported only for what its import does.
+
+    Args:
+      name: a key of `NAMES`.
+    """
+    module = importlib.import_module(NAMES[name].path)
+    globals()[name] = module
+    return module
+
+
+def __getattr__(name: str) -> Any:
+    if name not in NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return load(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *NAMES})
