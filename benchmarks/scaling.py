@@ -150,8 +150,8 @@ def serve(addresses: list) -> None:
     tf.distribute.Server(tf.train.ClusterSpec(cluster), "ps", 0).join()
 
 
-def rate_at_own_pace(cost: Constants, batch: int, size: float, workers: int, servers: int) -> float:
-    """Examples a second of workers at their own pace; a step moves `size` bytes each way."""
+def rate_asynchronous(cost: Constants, batch: int, size: float, workers: int, servers: int) -> float:
+    """Returns examples per second of asynchronous workers; a step moves `size` bytes each way."""
     compute = cost.step_secs + batch * cost.row_secs
     step = compute + LINK_SECS + cost.call_secs + 2 * size / servers / LINK_BYTES_A_SEC
     # A server's link and its processor each carry the exchanges of all workers.
@@ -159,8 +159,8 @@ def rate_at_own_pace(cost: Constants, batch: int, size: float, workers: int, ser
     return batch * min(workers / step, 1 / busiest)
 
 
-def rate_in_step(cost: Constants, batch: int, size: float, workers: int) -> float:
-    """Examples a second of workers that add up their gradients in a ring."""
+def rate_synchronous(cost: Constants, batch: int, size: float, workers: int) -> float:
+    """Returns examples per second of workers that reduce their gradients in a ring."""
     compute = cost.step_secs + batch * cost.row_secs
     rounds = 2 * (workers - 1)
     ring = rounds * (LINK_SECS + size / workers / LINK_BYTES_A_SEC)
@@ -170,16 +170,16 @@ def rate_in_step(cost: Constants, batch: int, size: float, workers: int) -> floa
 def list_rates(cost: Constants, size: float) -> list:
     """(strategy, rows a second for each of WORKERS) of a step that moves `size` bytes."""
     return [
-        ("1 server", [rate_at_own_pace(cost, BATCH, size, n, 1) for n in WORKERS]),
-        ("4 servers", [rate_at_own_pace(cost, BATCH, size, n, 4) for n in WORKERS]),
-        ("in step", [rate_in_step(cost, BATCH, size, n) for n in WORKERS]),
+        ("1 server", [rate_asynchronous(cost, BATCH, size, n, 1) for n in WORKERS]),
+        ("4 servers", [rate_asynchronous(cost, BATCH, size, n, 4) for n in WORKERS]),
+        ("synchronous", [rate_synchronous(cost, BATCH, size, n) for n in WORKERS]),
     ]
 
 
 def count_useful_workers(cost: Constants, size: float) -> int:
     """Workers beyond which one server of parameters is the limit."""
-    alone = rate_at_own_pace(cost, BATCH, size, 1, 1)
-    return math.ceil(rate_at_own_pace(cost, BATCH, size, 10**6, 1) / alone)
+    alone = rate_asynchronous(cost, BATCH, size, 1, 1)
+    return math.ceil(rate_asynchronous(cost, BATCH, size, 10**6, 1) / alone)
 
 
 def describe(cost: Constants) -> str:
@@ -190,15 +190,15 @@ def describe(cost: Constants) -> str:
     lines = [
         f"| measured on {cost.cores} cores of a virtual machine, TensorFlow {cost.tensorflow} | |",
         "|---|---|",
-        f"| a step, c + B·r | {cost.step_secs * 1e3:.2f} ms + {cost.row_secs * 1e6:.2f} µs a row |",
-        f"| an exchange with a server, e (over loopback; two-way bytes cost "
+        f"| a step, c + B·r | {cost.step_secs * 1e3:.2f} ms + {cost.row_secs * 1e6:.2f} µs per row |",
+        f"| an exchange with a server, e (over loopback; bytes in both directions cost "
         f"{cost.byte_secs * 1e9:.2f} ns each there) | {cost.call_secs * 1e3:.2f} ms |",
-        f"| a server's turn, t | {cost.turn_secs * 1e3:.2f} ms |",
-        f"| an update, u | {cost.update_secs * 1e9:.2f} ns a byte |",
+        f"| an exchange on the server, t | {cost.turn_secs * 1e3:.2f} ms |",
+        f"| an update, u | {cost.update_secs * 1e9:.2f} ns per byte |",
         f"| assumed for a network between machines, W and L | {LINK_BYTES_A_SEC / 1e9:.2f} GB/s, "
         f"{LINK_SECS * 1e6:.0f} µs |",
         "",
-        f"Thousand examples a second, {BATCH} rows a process, by these constants:",
+        f"Thousand examples per second with these constants, {BATCH} rows per process:",
         "",
         "| processes that train | " + " | ".join(map(str, WORKERS)) + " |",
         "|---" * (1 + len(WORKERS)) + "|",
@@ -211,12 +211,12 @@ def describe(cost: Constants) -> str:
     useful = [count_useful_workers(cost, size) for size in SIZES[:2]]
     lines += [
         "",
-        "So, here:",
+        "It follows for these constants:",
         "",
-        f"- a step's arithmetic takes as long as an exchange at {max(worth, 0):,.0f} rows;",
-        f"- one server is the limit from worker {useful[0]} on with {SIZES[0] / 1e6:g} MB, from "
+        f"- the arithmetic of a step takes as long as an exchange at {max(worth, 0):,.0f} rows;",
+        f"- one server limits the rate from worker {useful[0]} on with {SIZES[0] / 1e6:g} MB, from "
         f"worker {useful[1]} on with {SIZES[1] / 1e6:g} MB;",
-        f"- in step, 2P/W is as long as the arithmetic of {BATCH} rows at {moved / 1e6:.1f} MB.",
+        f"- synchronous: 2P/W equals the arithmetic of {BATCH} rows at {moved / 1e6:.1f} MB.",
         "",
     ]
     return "\n".join(lines)

@@ -36,7 +36,7 @@ def test_the_model(scaling):
     cost = scaling.Constants(1e-3, 0.0, 1e-3, 0.0, 0.0, 1e-3, 2, "")
     # Steps of 2.1 ms, and a server that begins an exchange every ms: two workers and a bit.
     assert scaling.count_useful_workers(cost, 0.0) == 3
-    alone, two = (scaling.rate_at_own_pace(cost, 512, 0.0, n, 1) for n in (1, 2))
+    alone, two = (scaling.rate_asynchronous(cost, 512, 0.0, n, 1) for n in (1, 2))
     assert two == pytest.approx(2 * alone) == pytest.approx(2 * 512 / 2.1e-3)
     # A ring of two has two rounds of 0.1 ms.
-    assert scaling.rate_in_step(cost, 512, 0.0, 2) == pytest.approx(2 * 512 / 1.2e-3)
+    assert scaling.rate_synchronous(cost, 512, 0.0, 2) == pytest.approx(2 * 512 / 1.2e-3)
