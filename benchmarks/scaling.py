@@ -150,7 +150,9 @@ def serve(addresses: list) -> None:
     tf.distribute.Server(tf.train.ClusterSpec(cluster), "ps", 0).join()
 
 
-def rate_asynchronous(cost: Constants, batch: int, size: float, workers: int, servers: int) -> float:
+def rate_asynchronous(
+    cost: Constants, batch: int, size: float, workers: int, servers: int
+) -> float:
     """Returns examples per second of asynchronous workers; a step moves `size` bytes each way."""
     compute = cost.step_secs + batch * cost.row_secs
     step = compute + LINK_SECS + cost.call_secs + 2 * size / servers / LINK_BYTES_A_SEC
