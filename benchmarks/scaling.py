@@ -192,7 +192,8 @@ def describe(cost: Constants) -> str:
     lines = [
         f"| measured on {cost.cores} cores of a virtual machine, TensorFlow {cost.tensorflow} | |",
         "|---|---|",
-        f"| a step, c + B·r | {cost.step_secs * 1e3:.2f} ms + {cost.row_secs * 1e6:.2f} µs per row |",
+        f"| a step, c + B·r | {cost.step_secs * 1e3:.2f} ms + "
+        f"{cost.row_secs * 1e6:.2f} µs per row |",
         f"| an exchange with a server, e (over loopback; bytes in both directions cost "
         f"{cost.byte_secs * 1e9:.2f} ns each there) | {cost.call_secs * 1e3:.2f} ms |",
         f"| an exchange on the server, t | {cost.turn_secs * 1e3:.2f} ms |",
