@@ -1,23 +1,24 @@
-"""What a person watching the run sees."""
+"""Lines on standard error for the person who watches a run."""
 
 import sys
 import time
 from typing import Callable, Optional, TextIO
 
-# Seconds between two progress lines where the terminal cannot redraw one.
+# Seconds between two progress lines where the output is not a terminal.
 PLAIN_SECS = 10.0
-# Seconds between two drawings of the live line.
+# Seconds between two drawings of the live line on a terminal.
 LIVE_SECS = 0.25
 
 
 class Console:
-    """Lines, and one live line that redraws itself on a terminal.
+    """Writes lines, and one live line that is redrawn on a terminal.
 
     Args:
         stream: where to write; None: standard error.
-        quiet: whether to write nothing but errors.
-        clock: gives seconds; a test hands in its own.
-        shown: what people are shown for a line, where that is another: job_dir by the user's name.
+        quiet: whether only warnings are written.
+        clock: returns the time in seconds.
+        display_path: replaces the paths in a line by those that the user gave; a gs:// job_dir, for
+            example, is worked on in a local folder.
     """
 
     def __init__(
@@ -25,43 +26,54 @@ class Console:
         stream: Optional[TextIO] = None,
         quiet: bool = False,
         clock: Callable[[], float] = time.monotonic,
-        shown: Callable[[str], str] = str,
+        display_path: Callable[[str], str] = str,
     ):
-        self._shown = shown
+        self._display_path = display_path
         self._stream = stream = sys.stderr if stream is None else stream
         self._quiet = quiet
         self._clock = clock
         self._is_terminal = stream.isatty()
-        self._drawn = 0
+        self._live_width = 0
         self._next = clock()
 
     def log(self, line: str) -> None:
-        """Writes a line of its own."""
+        """Writes a line, unless the console is quiet.
+
+        Args:
+            line: the text, without a line end.
+        """
         if not self._quiet:
-            self._clear()
-            print(self._shown(line), file=self._stream, flush=True)
+            self.warn(line)
 
     def warn(self, line: str) -> None:
-        """Writes a line that is shown even where all else is quiet."""
+        """Writes a line, even where the console is quiet.
+
+        Args:
+            line: the text, without a line end.
+        """
         self._clear()
-        print(self._shown(line), file=self._stream, flush=True)
+        print(self._display_path(line), file=self._stream, flush=True)
 
     def is_due(self) -> bool:
-        """Whether progress should be shown now; cheap, so that it can be asked at each step."""
+        """Returns whether to show progress now; cheap enough to call at every step."""
         return not self._quiet and self._clock() >= self._next
 
     def progress(self, line: str) -> None:
-        """Shows how far it is: redraws the live line, or writes a plain one."""
-        line = self._shown(line)
+        """Redraws the live line on a terminal; writes an ordinary line elsewhere.
+
+        Args:
+            line: how far the run is, without a line end.
+        """
+        line = self._display_path(line)
         self._next = self._clock() + (LIVE_SECS if self._is_terminal else PLAIN_SECS)
         if self._is_terminal:
-            self._stream.write("\r" + line.ljust(self._drawn))
+            self._stream.write("\r" + line.ljust(self._live_width))
             self._stream.flush()
-            self._drawn = len(line)
+            self._live_width = len(line)
         else:
-            print(self._shown(line), file=self._stream, flush=True)
+            print(line, file=self._stream, flush=True)
 
     def _clear(self) -> None:
-        if self._drawn:
-            self._stream.write("\r" + " " * self._drawn + "\r")
-            self._drawn = 0
+        if self._live_width:
+            self._stream.write("\r" + " " * self._live_width + "\r")
+            self._live_width = 0

@@ -82,7 +82,7 @@ def _run_in_workspace(
             with _explained(space.folder):
                 return _run(config, command, watch, cluster, space)
         except UserError as error:
-            raise UserError(space.shown(str(error))) from error.__cause__
+            raise UserError(space.display_path(str(error))) from error.__cause__
 
 
 @contextmanager
@@ -193,7 +193,7 @@ def _report(prepared, result, console: Console, space: workspace.Workspace) -> N
         console.log(f"exports: {len(exports)} loaded in a fresh process{answered}")
     result = result._replace(secs=times.read())
     facts = report.collect_facts(prepared, result, baselines, rows[0])
-    print(space.shown(report.write_report(config, facts)))
+    print(space.display_path(report.write_report(config, facts)))
     _publish_model(result.exports, config.storage, console)
 
 
@@ -228,12 +228,12 @@ def _run_experiment(
         disk.check_writable(config.job_dir, make=True)
     summary = experiment.run_experiment(config, console, watch, bool(command.dry_run))
     if summary is not None:
-        print(space.shown(summary))
+        print(space.display_path(summary))
     return 0
 
 
 def _open_console(config: config_lib.Config, space: workspace.Workspace) -> Console:
-    return Console(quiet=config.verbosity in ("warning", "error"), shown=space.shown)
+    return Console(quiet=config.verbosity in ("warning", "error"), display_path=space.display_path)
 
 
 def _require_job_dir(config: config_lib.Config) -> None:

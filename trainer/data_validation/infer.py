@@ -60,7 +60,7 @@ def _infer(values, copies: storage.Copies) -> None:
         f"  python -m trainer.task --data.schema_file={output} --job_dir=jobs/first{more} \\\n"
         f"      --train_data={','.join(values.data)} --eval_data=EVALUATION_FILES"
     )
-    print(copies.shown(told))
+    print(copies.display_path(told))
 
 
 def _define(values) -> None:

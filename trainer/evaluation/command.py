@@ -49,7 +49,7 @@ def _main(argv: list[str]) -> int:
     if values.all_checkpoints and values.by:
         raise UserError("--by: slices one checkpoint; remove --all_checkpoints or --by")
     with commands.open_storage(values) as copies:
-        print(copies.shown(_run(values, copies)))
+        print(copies.display_path(_run(values, copies)))
     return 0
 
 
@@ -73,7 +73,7 @@ def _run(values, copies: storage.Copies) -> str:
         values.job_dir, values.checkpoint, values.all_checkpoints, copies
     )
     files = find_files(model.config.data.eval, model.config.data.format, "data")
-    report = _evaluate(model, files, checkpoints, by, values.min_rows, output, copies.shown)
+    report = _evaluate(model, files, checkpoints, by, values.min_rows, output, copies.display_path)
     for path in output.glob("evaluation.*"):
         copies.keep(path)
     return report
@@ -125,7 +125,7 @@ def _override(config: config_lib.Config, values) -> config_lib.Config:
     return config_lib.Config.model_validate(sections)
 
 
-def _evaluate(model, files, checkpoints, by, min_rows, output: Path, shown) -> str:
+def _evaluate(model, files, checkpoints, by, min_rows, output: Path, display_path) -> str:
     from trainer.inputs.dataset import RowSource
     from trainer.inputs.scan import list_input_columns
 
@@ -141,13 +141,13 @@ def _evaluate(model, files, checkpoints, by, min_rows, output: Path, shown) -> s
         if defaults[name] is None and schema.columns[name].raw_type == "float":
             defaults[name] = float("nan")
     source = RowSource(files, schema, config.data, defaults, 0, names)
-    console = Console(shown=shown)
+    console = Console(display_path=display_path)
     console.log(f"evaluating {len(checkpoints)} checkpoint(s) on {len(files)} file(s)")
     with tempfile.TemporaryDirectory(prefix="evaluate-") as folder:
         built = _build(model, folder)
         evaluations = [_measure(built, source, model, path, console) for path in checkpoints]
         for record in evaluations:
-            record["checkpoint"] = shown(record["checkpoint"])
+            record["checkpoint"] = display_path(record["checkpoint"])
         sliced = None
         if schema.task in SLICED_TASKS and len(checkpoints) == 1:
             sliced = _predict(built, source, model, checkpoints[0], by)

@@ -88,7 +88,7 @@ def _predict_files(export: str, values, copies: storage.Copies) -> None:
         data_config=_read_data_config(export, values),
         overwrite=values.overwrite,
     )
-    console = Console(shown=copies.shown)
+    console = Console(display_path=copies.display_path)
     done = batch.run(Predictor(export), request, console, copies)
     console.log(done)
 

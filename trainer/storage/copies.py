@@ -45,7 +45,7 @@ class Copies:
         self._root = root
         self._places: dict[str, _Place] = {}
 
-    def shown(self, text: str) -> str:
+    def display_path(self, text: str) -> str:
         """A text for people: every place by the user's own name."""
         for place in self._places.values():
             text = text.replace(str(place.folder), str(place.address))
@@ -256,7 +256,7 @@ def open_copies(settings: Settings) -> Iterator[Copies]:
     try:
         yield copies
     except UserError as error:
-        raise UserError(copies.shown(str(error))) from error.__cause__
+        raise UserError(copies.display_path(str(error))) from error.__cause__
     finally:
         shutil.rmtree(root, ignore_errors=True)
 

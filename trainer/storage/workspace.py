@@ -42,7 +42,7 @@ class Workspace:
         self.relay: Optional[Relay] = None
         self._keeper = keeper
 
-    def shown(self, text: str) -> str:
+    def display_path(self, text: str) -> str:
         """A text for people: job_dir by the user's own name."""
         return text if self.folder == self.job_dir else text.replace(self.folder, self.job_dir)
 
