@@ -1,63 +1,15 @@
-"""Serving receivers and exporters."""
+"""Exporters: when a SavedModel is exported, and which exports are kept."""
 
 import math
 import shutil
 from pathlib import Path
 from typing import Any, Callable, Optional
 
-from estimator_bridge import estimator, tf
+from estimator_bridge import estimator
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
-from trainer.features.columns import list_inputs, parse_csv_lines, parse_examples, raw_dtype
 from trainer.job_dir.metrics_log import FALLING, RISING
-from trainer.schema import Schema, Statistics
-
-
-def make_serving_receiver_fn(
-    schema: Schema, statistics: Statistics, receiver: str, delimiter: str
-) -> Callable:
-    """Makes the serving_input_receiver_fn of an export that takes any of three inputs.
-
-    tf.Example strings, raw tensors (what a JSON request holds) and CSV lines meet in one graph:
-    each has placeholders that are empty unless fed, and the rows of all three are joined. The
-    signature of each input feeds its own.
-
-    Args:
-        schema: the raw features.
-        statistics: of the training data, for defaults.
-        receiver: example, json or csv: the input of the default signature; the other two become
-            the signatures "<receiver>:<output>".
-        delimiter: of CSV lines.
-    """
-
-    def serving_input_receiver_fn():
-        examples = _empty_strings("examples")
-        lines = _empty_strings("csv_lines")
-        raw = {
-            name: tf.compat.v1.placeholder_with_default(
-                tf.zeros([0], raw_dtype(schema.columns[name])), [None], name=f"raw_{index}"
-            )
-            for index, name in enumerate(list_inputs(schema))
-        }
-        parts = [
-            parse_examples(examples, schema, statistics),
-            parse_csv_lines(lines, schema, statistics, delimiter),
-            raw,
-        ]
-        features = {name: tf.concat([part[name] for part in parts], axis=0) for name in raw}
-        inputs = {"example": {"examples": examples}, "csv": {"csv": lines}, "json": raw}
-        return estimator.export.ServingInputReceiver(
-            features,
-            inputs[receiver],
-            {name: tensors for name, tensors in inputs.items() if name != receiver},
-        )
-
-    return serving_input_receiver_fn
-
-
-def _empty_strings(name: str):
-    return tf.compat.v1.placeholder_with_default(tf.zeros([0], tf.string), [None], name=name)
 
 
 def choose_direction(metric: str, mode: str) -> str:

@@ -17,6 +17,7 @@ from trainer.environment.cluster_spec import ALONE, TRAINERS, Cluster, tf_config
 from trainer.errors import UserError
 from trainer.evaluation import evaluator as evaluation
 from trainer.export import exporters as export
+from trainer.export.receivers import make_serving_receiver_fn
 from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
 from trainer.job_dir import compatibility
 from trainer.job_dir.metrics_log import SHOWN_METRICS, MetricsLog
@@ -320,7 +321,7 @@ def _build_eval_spec(job: Job, recorder: EvaluationRecorder, hooks: tuple, rows:
 def _make_receiver_fn(job: Job):
     config = job.config
     if not config.export.receiver_fn:
-        return export.make_serving_receiver_fn(
+        return make_serving_receiver_fn(
             job.schema, job.statistics, config.export.receiver, config.data.delimiter
         )
     hparams = HParams(config, job.statistics, job.max_steps)

@@ -6,7 +6,7 @@ import pytest
 from estimator_bridge import estimator, tf
 from trainer.cluster.run_config import build_run_config
 from trainer.errors import UserError
-from trainer.export.exporters import make_serving_receiver_fn
+from trainer.export.receivers import make_serving_receiver_fn
 from trainer.export.serving_session import Served
 from trainer.features.columns import list_inputs
 from trainer.inputs.dataset import DTYPES, make_eval_input_fn, make_train_input_fn

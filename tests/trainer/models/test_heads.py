@@ -5,6 +5,7 @@ import pytest
 
 from estimator_bridge import tf
 from trainer.export import exporters
+from trainer.export.receivers import make_serving_receiver_fn
 from trainer.models.heads import prepare_labels
 from trainer.models.metrics import list_metrics
 from trainer.schema import Statistics
@@ -23,7 +24,7 @@ def train(bench, schema, labels, name="job", kind="dnn", steps=60, train=None, *
 
 
 def serve(bench, built, schema):
-    receiver_fn = exporters.make_serving_receiver_fn(schema, Statistics(0, {}), "json", ",")
+    receiver_fn = make_serving_receiver_fn(schema, Statistics(0, {}), "json", ",")
     path = built.export_saved_model(str(bench.folder / "export"), receiver_fn).decode()
     rows = {name: tf.constant(values[:5].tolist()) for name, values in bench.rows.items()}
     answer = tf.saved_model.load(path).signatures["predict"](**rows)

@@ -11,7 +11,7 @@ from estimator_bridge import tf
 from trainer.config import DataConfig
 from trainer.demo import digits
 from trainer.errors import UserError
-from trainer.export import exporters
+from trainer.export.receivers import make_serving_receiver_fn
 from trainer.inputs.files import find_files
 from trainer.inputs.scan import scan_files
 from trainer.models.image import decode_images, is_broken_image
@@ -86,7 +86,7 @@ def test_a_frozen_base_keeps_its_weights_and_moving_averages(bench, scans, weigh
     metrics = built.evaluate(bench.feed(labels, 40, epochs=1, rows=rows))
     assert set(metrics) == {*list_metrics(schema, 0.5), "global_step"}
     assert metrics["accuracy"] > 0.5  # one layer over random filters
-    receiver_fn = exporters.make_serving_receiver_fn(schema, Statistics(0, {}), "json", ",")
+    receiver_fn = make_serving_receiver_fn(schema, Statistics(0, {}), "json", ",")
     folder = built.export_saved_model(str(bench.folder / "export"), receiver_fn).decode()
     signature = tf.saved_model.load(folder).signatures["predict"]
     web_safe = [text.replace("+", "-").replace("/", "_") for text in images[:3]]

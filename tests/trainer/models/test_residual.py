@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimator_bridge import estimator, tf
-from trainer.export import exporters
+from trainer.export.receivers import make_serving_receiver_fn
 from trainer.models.residual import ResidualNetwork
 from trainer.schema import Statistics
 
@@ -65,7 +65,7 @@ def test_has_the_metrics_and_the_signatures_of_a_canned_model(bench):
         built = bench.build(bench.build_config(model={"type": kind}), schema, kind)
         built.train(bench.feed(bench.positive), steps=1)
         keys.append(set(built.evaluate(bench.feed(bench.positive, epochs=1))))
-        receiver_fn = exporters.make_serving_receiver_fn(schema, Statistics(0, {}), "example", ",")
+        receiver_fn = make_serving_receiver_fn(schema, Statistics(0, {}), "example", ",")
         path = built.export_saved_model(str(bench.folder / "export"), receiver_fn).decode()
         loaded = tf.saved_model.load(path)
         signatures.append(

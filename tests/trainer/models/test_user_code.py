@@ -127,7 +127,7 @@ def test_a_model_of_the_users_own_gets_our_metrics_and_exports(bench, theirs):
 
 def test_a_spec_without_a_head_is_served_too(bench, theirs):
     from estimator_bridge import tf
-    from trainer.export import exporters
+    from trainer.export.receivers import make_serving_receiver_fn
     from trainer.schema import Statistics
 
     config = bench.build_config(model={"type": "theirs:raw"}, user={"power": 2})
@@ -138,7 +138,7 @@ def test_a_spec_without_a_head_is_served_too(bench, theirs):
     built.train(bench.feed(bench.positive, id=ids), steps=50)
     metrics = built.evaluate(bench.feed(bench.positive, epochs=1, id=ids))
     assert set(metrics) == {"loss", "global_step"}
-    receiver_fn = exporters.make_serving_receiver_fn(schema, Statistics(0, {}), "json", ",")
+    receiver_fn = make_serving_receiver_fn(schema, Statistics(0, {}), "json", ",")
     path = built.export_saved_model(str(bench.folder / "export"), receiver_fn).decode()
     answer = tf.saved_model.load(path).signatures["predict"](
         x=tf.constant([0.5, 1.0]), color=tf.constant(["red", "blue"]), id=tf.constant(["a", "b"])

@@ -1,8 +1,6 @@
 """Adam with weight decay, and a schedule."""
 
-from __future__ import absolute_import
-from __future__ import division
-from __future__ import print_function
+from __future__ import absolute_import, division, print_function
 
 import re
 

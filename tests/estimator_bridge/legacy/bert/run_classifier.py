@@ -1,8 +1,6 @@
 """Sentence pairs: does the second follow from the first?"""
 
-from __future__ import absolute_import
-from __future__ import division
-from __future__ import print_function
+from __future__ import absolute_import, division, print_function
 
 import collections
 import os

@@ -8,8 +8,7 @@ import random
 import tensorflow as tf
 from tensorflow.contrib.learn.python.learn import learn_runner
 from tensorflow.contrib.learn.python.learn.estimators import run_config as run_config_lib
-from tensorflow.contrib.learn.python.learn.utils import input_fn_utils
-from tensorflow.contrib.learn.python.learn.utils import saved_model_export_utils
+from tensorflow.contrib.learn.python.learn.utils import input_fn_utils, saved_model_export_utils
 
 layers = tf.contrib.layers
 DISTRICTS = ["north", "south", "east", "west"]

@@ -1,8 +1,6 @@
 """Digits with tf.layers and batch normalization, from TFRecords."""
 
-from __future__ import absolute_import
-from __future__ import division
-from __future__ import print_function
+from __future__ import absolute_import, division, print_function
 
 import os
 import sys

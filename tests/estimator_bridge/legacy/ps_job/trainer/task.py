@@ -1,7 +1,5 @@
 """A logistic regression on parameter servers, launched with a TF_CONFIG for each process."""
-from __future__ import absolute_import
-from __future__ import division
-from __future__ import print_function
+from __future__ import absolute_import, division, print_function
 
 import argparse
 import json
@@ -9,11 +7,9 @@ import os
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.contrib.training import GreedyLoadBalancingStrategy
-from tensorflow.contrib.training import byte_size_load_fn
+from tensorflow.contrib.training import GreedyLoadBalancingStrategy, byte_size_load_fn
 from tensorflow.python.estimator import run_config as run_config_lib
-from tensorflow.python.training import basic_session_run_hooks
-from tensorflow.python.training import session_run_hook
+from tensorflow.python.training import basic_session_run_hooks, session_run_hook
 
 NUM_FEATURES = 20
 

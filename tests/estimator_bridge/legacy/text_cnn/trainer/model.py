@@ -1,12 +1,9 @@
 """Convolutional sentence classifier (Kim, 2014) with tf.contrib.layers."""
 
-from __future__ import absolute_import
-from __future__ import division
-from __future__ import print_function
+from __future__ import absolute_import, division, print_function
 
 import tensorflow as tf
-from tensorflow.contrib import layers
-from tensorflow.contrib import lookup
+from tensorflow.contrib import layers, lookup
 from tensorflow.python.platform import gfile
 
 MAX_LENGTH = 12

@@ -1,8 +1,6 @@
 """Wide and deep model of who earns more than 50K."""
 
-from __future__ import absolute_import
-from __future__ import division
-from __future__ import print_function
+from __future__ import absolute_import, division, print_function
 
 import multiprocessing
 
