@@ -34,8 +34,8 @@ TRAINER = {
     "phase_timer console errors",
     "prediction": "export inputs job_dir features config schema storage console errors",
     "reporting": "export metrics job_dir config storage",
-    "export": "inputs job_dir features config schema storage errors",
-    "metrics": "inputs job_dir config schema errors",
+    "export": "metrics inputs features config schema storage errors",
+    "metrics": "inputs config schema errors",
     "data_validation": "inputs config schema storage errors",
     # What a model is made of.
     "models": "features config schema storage errors",

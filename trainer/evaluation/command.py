@@ -25,8 +25,8 @@ from trainer.config import commands
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
-from trainer.job_dir.metrics_log import SHOWN_METRICS
 from trainer.job_dir.trained_job import DESCRIPTION, Model, fetch_checkpoints, load_model
+from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.schema import resolve_defaults
 
 SLICED_TASKS = ("binary", "multiclass", "regression")

@@ -9,7 +9,7 @@ from estimator_bridge import estimator
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
-from trainer.job_dir.metrics_log import FALLING, RISING
+from trainer.metrics.catalogue import HIGHER_IS_BETTER, LOWER_IS_BETTER
 
 
 def choose_direction(metric: str, mode: str) -> str:
@@ -22,9 +22,9 @@ def choose_direction(metric: str, mode: str) -> str:
         return mode
     # Of several heads, each metric has the name of its head behind it.
     kind = metric.partition("/")[0]
-    if kind in FALLING:
+    if kind in LOWER_IS_BETTER:
         return "min"
-    if kind in RISING or kind.startswith(("precision_at", "recall_at")):
+    if kind in HIGHER_IS_BETTER or kind.startswith(("precision_at", "recall_at")):
         return "max"
     raise UserError(
         f"export.best_metric: {metric!r}: is a lower or a higher value better? "

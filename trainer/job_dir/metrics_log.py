@@ -4,20 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-# Metrics that people are shown, by task; the main one first.
-SHOWN_METRICS = {
-    "binary": ("auc", "auc_precision_recall", "accuracy", "log_loss", "calibration_error"),
-    "multiclass": ("accuracy", "log_loss"),
-    "regression": ("rmse", "mae", "r2"),
-    "multilabel": ("auc", "auc_precision_recall"),
-    # Each metric has the name of its head behind it.
-    "multihead": ("loss",),
-}
-
-# Metrics of which less is better, and of which more is.
-FALLING = ("loss", "average_loss", "log_loss", "rmse", "mae", "calibration_error", "deviance")
-RISING = ("accuracy", "auc", "auc_precision_recall", "precision", "recall", "r2")
-
 
 class MetricsLog:
     """A file that is only ever appended to, so that it tells of restarts too."""

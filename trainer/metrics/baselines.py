@@ -5,7 +5,7 @@ from typing import NamedTuple, Optional
 
 import numpy as np
 
-from trainer.job_dir.metrics_log import FALLING
+from trainer.metrics.catalogue import LOWER_IS_BETTER
 
 # Equal-width bins of the score, as many as the model's own calibration error has: Guo et al.,
 # "On Calibration of Modern Neural Networks" (2017).
@@ -98,7 +98,7 @@ def compare(model_metrics: dict[str, float], baselines: dict[str, dict[str, floa
             metric=metric,
             theirs=theirs,
             ours=model_metrics[metric],
-            gain=(theirs - model_metrics[metric]) * (1 if metric in FALLING else -1),
+            gain=(theirs - model_metrics[metric]) * (1 if metric in LOWER_IS_BETTER else -1),
         )
         for name, metrics in baselines.items()
         for metric, theirs in metrics.items()

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, Optional
 from trainer import config as config_lib
 from trainer import storage
 from trainer.export.choose import choose_export
-from trainer.job_dir.metrics_log import SHOWN_METRICS, MetricsLog
+from trainer.job_dir.metrics_log import MetricsLog
 from trainer.metrics import baselines
+from trainer.metrics.catalogue import SHOWN_METRICS
 
 # Pixels of curves.png: 1200 x 450.
 CURVES_INCHES, CURVES_DPI = (12.0, 4.5), 100

@@ -20,7 +20,8 @@ from trainer.export import exporters as export
 from trainer.export.receivers import make_serving_receiver_fn
 from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
 from trainer.job_dir import compatibility
-from trainer.job_dir.metrics_log import SHOWN_METRICS, MetricsLog
+from trainer.job_dir.metrics_log import MetricsLog
+from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.models.build import build_estimator, build_preparation
 from trainer.models.code import HParams, blame
 from trainer.models.fused.engine import Engine, choose_engine
