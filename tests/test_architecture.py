@@ -28,22 +28,22 @@ TRAINER = {
     "kubernetes": "cluster config storage environment errors",
     # What trains.
     "roles": "training job_dir cluster config environment console signals errors",
-    "training": "vertex evaluation export reporting metrics models inputs job_dir features cluster "
-    "config schema storage environment phase_timer console signals errors",
+    "training": "vertex evaluation export reporting metrics models inputs job_dir features "
+    "cluster config schema storage environment phase_timer console signals errors job_layout",
     "evaluation": "export reporting metrics models inputs job_dir cluster config schema storage "
-    "phase_timer console errors",
-    "prediction": "export inputs job_dir features config schema storage console errors",
-    "reporting": "export metrics job_dir config storage",
+    "phase_timer console errors job_layout",
+    "prediction": "export inputs features config schema storage console errors job_layout",
+    "reporting": "export metrics job_dir config storage job_layout",
     "export": "metrics inputs features config schema storage errors",
     "metrics": "inputs config schema errors",
-    "data_validation": "inputs config schema storage errors",
+    "data_validation": "inputs config schema storage errors job_layout",
     # What a model is made of.
-    "models": "features config schema storage errors",
+    "models": "features config schema storage errors job_layout",
     "inputs": "features config schema storage errors",
     "features": "schema storage errors",
-    "job_dir": "cluster config schema storage errors",
+    "job_dir": "config schema storage errors job_layout",
     "vertex": "cluster config storage environment errors",
-    "cluster": "config storage environment console signals errors",
+    "cluster": "config storage environment console signals errors job_layout",
     # What everything rests on.
     "schema": "config errors",
     "config": "storage errors",

@@ -1,6 +1,7 @@
-"""What is in a job's folder, as far as the order of storing it matters.
+"""Every file and folder name in a job_dir, and the order in which the files are uploaded.
 
-Names are relative to job_dir, with slashes.
+Names are relative to job_dir and use slashes. A folder's name ends with a slash where a function
+receives it.
 """
 
 import os
@@ -8,24 +9,60 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-# Names every checkpoint that counts; the last thing to be written.
-POINTER = "checkpoint"
+# What describes a model. With a checkpoint, these files are the whole model.
+CONFIG = "config.yaml"
+SCHEMA = "schema.json"
+STATISTICS = "statistics.json"
+MODEL_FILES = (CONFIG, SCHEMA, STATISTICS)
+
+# TensorFlow's state file, which names the newest checkpoint. It is written last.
+CHECKPOINT_STATE = "checkpoint"
+CHECKPOINT_STEM = "model.ckpt"
+
 METRICS_LOG = "metrics.jsonl"
-# In the bucket alone: who works on the job.
+METRICS = "metrics.json"
+SUMMARY = "summary.txt"
+CURVES = "curves.png"
+
+# Exports are in export/<exporter>/<timestamp>/.
+EXPORT_FOLDER = "export"
+# What TensorFlow Model Analysis reads.
+EVAL_MODEL_FOLDER = "eval_model"
+# The report of python -m trainer.evaluate.
+EVALUATION_FOLDER = "evaluation"
+EVALUATION_REPORT = "evaluation.json"
+EVALUATION_PLOT = "evaluation.png"
+
+# The heartbeat files of a cluster's processes.
+CLUSTER_FOLDER = "cluster"
+# Only in a bucket: which process writes to the job.
 WRITER = "writer.json"
-# The folder through which a cluster's processes know of each other.
-BOARD = "cluster/"
-# Small texts that name the folder itself: where they are kept they name the bucket instead.
-PORTABLE = (POINTER, "config.yaml", "metrics.json", "summary.txt", "evaluation/evaluation.json")
-CHECKPOINT = re.compile(r"(?P<prefix>model\.ckpt-(?P<step>\d+))\.(index|meta|data-\d+-of-\d+)")
-IN_THE_MAKING = re.compile(r"^\.|_temp(_|$)|\.tmp|\.tempstate")
-EXPORT = re.compile(r"export/[^/]+/\d+/")
-# What the process that evaluates writes: an evaluator, or the chief where there is none.
-EVALUATED = re.compile(r"export/|eval[^/]*/|evaluation/")
+
+# Small text files that contain the job_dir's own path: the bucket's copies name the bucket instead.
+PORTABLE = (
+    CHECKPOINT_STATE,
+    CONFIG,
+    METRICS,
+    SUMMARY,
+    f"{EVALUATION_FOLDER}/{EVALUATION_REPORT}",
+)
+
+CHECKPOINT_FILE = re.compile(r"(?P<prefix>model\.ckpt-(?P<step>\d+))\.(index|meta|data-\d+-of-\d+)")
+TEMPORARY = re.compile(r"^\.|_temp(_|$)|\.tmp|\.tempstate")
+EXPORT_FILE = re.compile(r"export/[^/]+/\d+/")
+# What the process that evaluates writes: the evaluator, or the chief of a job without one.
+EVALUATOR_FILE = re.compile(r"export/|eval[^/]*/|evaluation/")
 
 
 def list_names(folder: Path) -> Iterator[str]:
-    """All files of a job but those in the making, unordered."""
+    """Yields the names of all files of a job except temporary ones, in no particular order.
+
+    Args:
+        folder: the job_dir.
+
+    Yields:
+        The name of a file, relative to `folder`.
+    """
     for parent, folders, names in os.walk(folder):
         inside = Path(parent).relative_to(folder).as_posix()
         inside = "" if inside == "." else inside + "/"
@@ -36,56 +73,83 @@ def list_names(folder: Path) -> Iterator[str]:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a name is no lasting part of a job: in the making, of a board, or the writer's.
+    """Returns whether a file is not a lasting part of the job.
 
-    A folder's name has a slash at its end.
+    Unfinished files, heartbeat files and the writer's file are not.
+
+    Args:
+        name: of a file, or of a folder with a slash at its end.
     """
-    if name.startswith(BOARD) or name == WRITER:
+    if name.startswith(f"{CLUSTER_FOLDER}/") or name == WRITER:
         return True
     last = name.rstrip("/").rpartition("/")[2]
-    # Estimator's exports, TensorFlow's checkpoints and our own files, before they are renamed.
-    in_export = name.startswith("export/") and last.startswith("temp-")
-    return in_export or bool(IN_THE_MAKING.search(last))
+    # Estimator exports into temp-<timestamp> and renames the folder at the end.
+    in_export = name.startswith(f"{EXPORT_FOLDER}/") and last.startswith("temp-")
+    return in_export or bool(TEMPORARY.search(last))
 
 
 def rank(name: str) -> int:
-    """When a file is stored: those that point to others after these."""
-    if name == POINTER:
+    """Returns the position of a file in the upload order: a file that names others comes later.
+
+    Args:
+        name: of a file.
+    """
+    if name == CHECKPOINT_STATE:
         return 3
-    if name.startswith("export/") and name.count("/") == 2:
-        # What the best exporter remembers of its exports.
+    if name.startswith(f"{EXPORT_FOLDER}/") and name.count("/") == 2:
+        # The state of the best exporter, which names its exports.
         return 2
-    # Without it nothing takes a folder for a SavedModel.
+    # A folder without saved_model.pb is not read as a SavedModel.
     return 1 if name.endswith("/saved_model.pb") else 0
 
 
 def is_evaluated(name: str) -> bool:
-    """Whether the process that evaluates writes it."""
-    return bool(EVALUATED.match(name))
+    """Returns whether the process that evaluates writes a file.
+
+    Args:
+        name: of a file.
+    """
+    return bool(EVALUATOR_FILE.match(name))
 
 
 def is_event_file(name: str) -> bool:
-    """Whether TensorBoard reads it; such a file only grows."""
+    """Returns whether TensorBoard reads a file. Such a file only grows.
+
+    Args:
+        name: of a file.
+    """
     return name.rpartition("/")[2].startswith("events.out.tfevents")
 
 
-def pointed_steps(pointer: str) -> list[int]:
-    """Steps of the checkpoints that the text of a pointer names, the newest first."""
-    paths = re.findall(r'model_checkpoint_paths?: *"([^"]+)"', pointer)
+def read_state_steps(state: str) -> list[int]:
+    """Returns the steps of the checkpoints that a checkpoint state file names, newest first.
+
+    Args:
+        state: the text of the file.
+    """
+    paths = re.findall(r'model_checkpoint_paths?: *"([^"]+)"', state)
     found = (re.search(r"model\.ckpt-(\d+)$", path) for path in paths)
     return [int(match.group(1)) for match in found if match]
 
 
 def newest_checkpoints(names: list[str]) -> list[str]:
-    """Those of the names that are checkpoints' files, the newest first."""
-    found = [match for match in map(CHECKPOINT.fullmatch, names) if match]
+    """Returns those names that are files of checkpoints, newest first.
+
+    Args:
+        names: of files.
+    """
+    found = [match for match in map(CHECKPOINT_FILE.fullmatch, names) if match]
     return [match.group() for match in sorted(found, key=lambda m: -int(m.group("step")))]
 
 
 def is_settled(name: str, newest: int) -> bool:
-    """Whether a file may be stored when `newest` is the last step that the pointer names.
+    """Returns whether a file may be uploaded.
 
-    A checkpoint that it does not name yet may still be in the making.
+    A checkpoint that the state file does not name yet may be unfinished.
+
+    Args:
+        name: of a file.
+        newest: the newest step that the state file names.
     """
-    match = CHECKPOINT.fullmatch(name)
+    match = CHECKPOINT_FILE.fullmatch(name)
     return match is None or int(match.group("step")) <= newest

@@ -88,7 +88,9 @@ def _run_in_workspace(
 @contextmanager
 def _explained(folder: str) -> Iterator[None]:
     """Tells memory and a disk that have run out as what is the user's to mend."""
-    with memory.exhaustion_explained(), disk.full_disk_explained(folder):
+    from trainer.job_dir.full_disk import translate_full_disk
+
+    with memory.exhaustion_explained(), translate_full_disk(folder):
         yield
 
 
@@ -156,17 +158,17 @@ def _check_job_dir(
 ) -> None:
     """Empties job_dir if `fresh` names it, and holds what it has against what is to be run.
 
-    Before training, which takes a console, a torn checkpoint is set aside.
+    Before training, which takes a console, corrupt checkpoints are renamed.
     """
-    from trainer.job_dir import checkpoints, compatibility
+    from trainer.job_dir import compatibility, quarantine
 
     if fresh is not None:
         compatibility.delete_job(config.job_dir, fresh)
     compatibility.check_same_model(config, schema)
-    if console is not None and checkpoints.set_torn_aside(config.job_dir, console.warn):
+    if console is not None and quarantine.quarantine_corrupt(config.job_dir, console.warn):
         # There is a checkpoint now that could not be found before.
         compatibility.check_same_model(config, schema)
-    compatibility.check_warm_start(config)
+    compatibility.check_warm_start(config.job_dir, config.train.warm_start)
 
 
 def _report(prepared, result, console: Console, space: workspace.Workspace) -> None:

@@ -309,7 +309,7 @@ def test_a_full_disk_loses_nothing(mounted, shop, run_module, when):
     folder = mounted(size)
     often = "--run.save_checkpoints_steps=10"
     done = run_module("trainer.task", *_arguments(shop, folder / "job", *options, often))
-    words = ["job_dir", "its disk is full", "make room", "run.keep_checkpoint_max", "is whole"]
+    words = ["job_dir", "its disk is full", "make room", "run.keep_checkpoint_max", "is complete"]
     _check(done.returncode, done.errors, words)
     kept = done.errors[-1].split("; ")[-1].split()[0]
     # What is half written takes space that is wanted.
@@ -343,7 +343,7 @@ def test_a_torn_checkpoint_gives_way_to_the_one_before(trained, shop, tmp_path, 
     arguments = _arguments(shop, tmp_path / "job", *options, "--train_steps=30")
     assert task.main(arguments) == 0
     said = capfd.readouterr().err
-    assert "checkpoint model.ckpt-20 is torn" in said and "going on from model.ckpt-10" in said
+    assert "checkpoint model.ckpt-20 is corrupt" in said and "resuming from model.ckpt-10" in said
     assert "resuming at step 10" in said
 
 

@@ -543,8 +543,8 @@ def test_a_torn_checkpoint_and_a_disk_that_is_full(run_module, shop, tmp_path):
     path = os.pathsep.join([str(ROOT), str(tmp_path)])
     full = run_module("full_disk", *flags, "--train_steps=30", env={"PYTHONPATH": path})
     assert full.returncode == 2, full.stderr
-    assert "checkpoint model.ckpt-20 is torn" in full.stderr
-    assert "going on from model.ckpt-10" in full.stderr
+    assert "checkpoint model.ckpt-20 is corrupt" in full.stderr
+    assert "resuming from model.ckpt-10" in full.stderr
     assert full.errors[-1].startswith("error: job_dir")
     assert "its disk is full" in full.errors[-1]
     assert "Traceback" not in full.stderr

@@ -22,11 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from trainer import storage
+from trainer import job_layout, storage
 from trainer.cluster.step_timer import StepClock
 
-# The folder in job_dir.
-FOLDER = "cluster"
 BEAT_SECS = 1.0
 # A process whose file has not changed for so long is taken for dead.
 SILENT_SECS = 20.0
@@ -80,7 +78,7 @@ class Board:
         run_id: Optional[str] = None,
     ):
         self.carrier: Any = None
-        self.folder = Path(job_dir) / FOLDER
+        self.folder = Path(job_dir) / job_layout.CLUSTER_FOLDER
         self._name = name
         self._clock = clock
         self.steps = StepClock(clock)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from trainer import config as config_lib
-from trainer import storage
+from trainer import job_layout, storage
 from trainer.config.commands import define_storage, open_storage, parse_flags, require
 from trainer.data_validation import drift
 from trainer.errors import UserError
@@ -125,7 +125,7 @@ def _define(values) -> None:
 
 def _load_statistics(name: str, copies: storage.Copies) -> Statistics:
     path = Path(_fetch_statistics(name, copies))
-    path = path / "statistics.json" if path.is_dir() else path
+    path = path / job_layout.STATISTICS if path.is_dir() else path
     try:
         stored = storage.read_json(path)
         if stored is None:
@@ -142,7 +142,7 @@ def _fetch_statistics(name: str, copies: storage.Copies) -> str:
         return name
     if name.endswith(".json"):
         return storage.fetch_data(name)
-    return copies.fetch(name, "--statistics", lambda one: one == "statistics.json")
+    return copies.fetch(name, "--statistics", lambda one: one == job_layout.STATISTICS)
 
 
 def check(

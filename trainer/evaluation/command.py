@@ -20,12 +20,12 @@ from absl import flags
 
 import estimator_bridge
 from trainer import config as config_lib
-from trainer import storage
+from trainer import job_layout, storage
 from trainer.config import commands
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
-from trainer.job_dir.trained_job import DESCRIPTION, Model, fetch_checkpoints, load_model
+from trainer.job_dir.trained_job import Model, fetch_checkpoints, load_model
 from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.schema import resolve_defaults
 
@@ -55,10 +55,10 @@ def _main(argv: list[str]) -> int:
 
 def _run(values, copies: storage.Copies) -> str:
     """Evaluates what the flags say; returns the report for people."""
-    job_dir = copies.fetch(values.job_dir, "--job_dir", lambda name: name in DESCRIPTION)
+    job_dir = copies.fetch(values.job_dir, "--job_dir", lambda name: name in job_layout.MODEL_FILES)
     model = load_model(job_dir)
     model = model._replace(config=_override(model.config, values))
-    output = values.output or f"{values.job_dir.rstrip('/')}/evaluation"
+    output = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.EVALUATION_FOLDER}"
     output = copies.open_output(output, "--output", is_file=False)
     estimator_bridge.set_verbosity("error")
     estimator_bridge.prefer_onednn()
@@ -267,7 +267,7 @@ def _write(model, files, evaluations, sliced, min_rows, output: Path) -> str:
         "evaluations": evaluations,
     }
     lines = _describe_evaluations(evaluations, task)
-    picture = output / "evaluation.png"
+    picture = output / job_layout.EVALUATION_PLOT
     try:
         output.mkdir(parents=True, exist_ok=True)
         if sliced is not None:
@@ -289,7 +289,7 @@ def _write(model, files, evaluations, sliced, min_rows, output: Path) -> str:
                 plots.draw_answers(task, predictions, classes, picture)
         else:
             plots.draw_checkpoints(evaluations, main, picture)
-        storage.write_json(output / "evaluation.json", _without_nan(document))
+        storage.write_json(output / job_layout.EVALUATION_REPORT, _without_nan(document))
     except OSError as error:
         raise UserError(f"--output={output}: {error.strerror}; choose another") from error
     return "\n".join([*lines, "", f"{output / 'evaluation.json'}, {picture}"])

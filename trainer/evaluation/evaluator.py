@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from estimator_bridge import estimator, tf
+from trainer import job_layout
 from trainer.evaluation.graph import EvaluationGraph
 from trainer.export.graph_reuse import KeptExports
 from trainer.phase_timer import EVALUATION, EXPORT, Times
@@ -80,7 +81,7 @@ class Evaluator:
         """Runs the exporters on a checkpoint whose metrics are known."""
         with self._times.within(EXPORT):
             for exporter in self.eval_spec.exporters:
-                folder = str(Path(self.model_dir) / "export" / exporter.name)
+                folder = str(Path(self.model_dir) / job_layout.EXPORT_FOLDER / exporter.name)
                 asked = self._exports.for_exporter(exporter)
                 exporter.export(asked, folder, checkpoint, result, is_final)
 

@@ -1,102 +1,146 @@
-"""Checkpoints that are deleted while they are read, or that a crash has torn."""
+"""The checkpoints in a job_dir: which exist, which is newest, and whether one is intact."""
 
 import math
-import os
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Optional
 
 from estimator_bridge import tf
 from trainer import storage
 from trainer.errors import UserError
-from trainer.job_dir import compatibility
+from trainer.job_layout import CHECKPOINT_STATE, CHECKPOINT_STEM
 
-# Up to here a checkpoint is read whole, against its checksums; above, only its size is held
-# against that of its variables.
+# A checkpoint of at most this many bytes is read completely, which verifies its checksums. Of a
+# larger one only the size is compared with that of its variables.
 CHECKED_BYTES = 256 << 20
-TORN = "torn-"
 
 
-@contextmanager
-def hold(checkpoint: str, folder: Path) -> Iterator[Optional[str]]:
-    """Keeps a checkpoint readable while training goes on and deletes its oldest ones.
+def latest_checkpoint(job_dir: str) -> Optional[str]:
+    """Returns the path of the newest checkpoint; None where there is none.
+
+    Args:
+        job_dir: folder of the checkpoints.
+    """
+    try:
+        path: Optional[str] = tf.train.latest_checkpoint(job_dir)
+    except ValueError:
+        # A crash may leave an empty state file.
+        return None
+    return path
+
+
+def list_checkpoints(job_dir: str) -> list[str]:
+    """Returns the paths of the checkpoints kept in job_dir, oldest first.
+
+    Args:
+        job_dir: folder of the checkpoints.
+    """
+    # TensorFlow's state file names only the last one where all checkpoints are kept.
+    paths = _paths_by_step(job_dir, CHECKPOINT_STEM)
+    return [paths[step] for step in sorted(paths)]
+
+
+def _paths_by_step(job_dir: str, stem: str) -> dict[int, str]:
+    paths = {}
+    for index in Path(job_dir).glob(f"{stem}-*.index"):
+        step = index.stem.rpartition("-")[2]
+        if step.isdigit():
+            paths[int(step)] = str(index.with_suffix(""))
+    return paths
+
+
+def choose_checkpoints(job_dir: str, wanted: Optional[str], every: bool) -> list[str]:
+    """Returns the paths of the checkpoints to evaluate, by step.
+
+    Args:
+        job_dir: folder of the checkpoints.
+        wanted: a step, or the path of a checkpoint; None for the newest.
+        every: whether to return all checkpoints.
+
+    Raises:
+        UserError: there is no checkpoint, or not the one wanted.
+    """
+    if wanted and Path(f"{wanted}.index").is_file():
+        return [wanted]
+    # Jobs of other programs may name their checkpoints differently.
+    paths = _paths_by_step(job_dir, "*")
+    steps = sorted(paths)
+    if not steps:
+        raise UserError(f"job_dir {job_dir}: holds no checkpoint; train first")
+    if wanted:
+        if not wanted.isdigit() or int(wanted) not in paths:
+            raise UserError(
+                f"--checkpoint={wanted}: no such checkpoint; there are those of the steps "
+                f"{', '.join(map(str, steps))}"
+            )
+        return [paths[int(wanted)]]
+    return [paths[step] for step in steps] if every else [paths[steps[-1]]]
+
+
+def read_step(checkpoint: Optional[str]) -> int:
+    """Returns the global step of a checkpoint; 0 for None.
 
     Args:
         checkpoint: its path.
-        folder: a folder of this process alone, on the same file system; what is in it goes.
 
-    Yields:
-        the path of a second name of its files, or of a copy where files cannot have two; None
-        where it is, or half of it, already deleted, or just being written.
+    Raises:
+        UserError: the checkpoint cannot be read.
     """
-    _remove(folder)
-    folder.mkdir(parents=True)
+    if checkpoint is None:
+        return 0
     try:
-        yield _link(Path(checkpoint), folder)
-    finally:
-        _remove(folder)
+        return int(tf.train.load_variable(checkpoint, "global_step"))
+    except (tf.errors.OpError, ValueError) as error:
+        step = checkpoint.rpartition("-")[2]
+        if step.isdigit() and not Path(f"{checkpoint}.index").exists():
+            # The process that trains has just deleted it.
+            return int(step)
+        raise UserError(
+            f"job_dir: checkpoint {checkpoint} cannot be read ({str(error).splitlines()[0][:80]}); "
+            f"remove its files and its line in the file named {CHECKPOINT_STATE}, or use another "
+            "--job_dir"
+        ) from error
 
 
-def _remove(folder: Path) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)
+def list_data_files(checkpoint: Path) -> list[Path]:
+    """Returns the data files of a checkpoint, by shard.
 
-
-def take(job_dir: str, folder: Path) -> None:
-    """Makes `folder` a job_dir of its own that has the newest checkpoint, if there is one.
-
-    For a process that restores what another one is about to write anew: the first thing that
-    training saves is the checkpoint that it has just restored, and not in one stroke.
+    Args:
+        checkpoint: its path, without a file's ending.
     """
-    _remove(folder)
-    folder.mkdir(parents=True)
-    latest = compatibility.latest_checkpoint(job_dir)
-    if latest is not None and _link(Path(latest), folder) is not None:
-        _write_state(str(folder), [latest])
-
-
-def _link(checkpoint: Path, folder: Path) -> Optional[str]:
-    held = folder / checkpoint.name
-    index = checkpoint.with_name(f"{checkpoint.name}.index")
-    try:
-        # The index first: Saver deletes it first, so that what it names was there after it. A
-        # copy, as TensorFlow writes it in place where it saves the same step again.
-        shutil.copyfile(index, folder / index.name)
-        for path in _list_data(checkpoint):
-            try:
-                os.link(path, folder / path.name)
-            except FileNotFoundError:
-                raise
-            except OSError:
-                shutil.copyfile(path, folder / path.name)
-    except FileNotFoundError:
-        return None
-    return str(held) if _is_complete(held) and _has_index(held) else None
-
-
-def _has_index(checkpoint: Path) -> bool:
-    try:
-        tf.train.load_checkpoint(str(checkpoint))
-    except (tf.errors.OpError, ValueError, RuntimeError):
-        return False
-    return True
-
-
-def _list_data(checkpoint: Path) -> list[Path]:
     return sorted(checkpoint.parent.glob(f"{checkpoint.name}.data-*-of-*"))
 
 
-def _is_complete(checkpoint: Path) -> bool:
-    """Whether all files are there that their names speak of."""
-    data = _list_data(checkpoint)
+def has_all_shards(checkpoint: Path) -> bool:
+    """Returns whether a checkpoint has as many data files as their names say.
+
+    Args:
+        checkpoint: its path, without a file's ending.
+    """
+    data = list_data_files(checkpoint)
     return bool(data) and len(data) == int(data[0].name.rpartition("-")[2])
 
 
-def find_fault(checkpoint: str) -> Optional[str]:
-    """What is wrong with the files of a checkpoint; None where they are whole."""
-    if not _is_complete(Path(checkpoint)):
+def find_newest_complete(job_dir: str) -> Optional[str]:
+    """Returns the path of the newest checkpoint that has an index and data; None without one.
+
+    Reads no file, so that it works on a full disk.
+
+    Args:
+        job_dir: folder of the checkpoints.
+    """
+    for checkpoint in reversed(list_checkpoints(job_dir)):
+        if Path(f"{checkpoint}.index").stat().st_size and list_data_files(Path(checkpoint)):
+            return checkpoint
+    return None
+
+
+def find_corruption(checkpoint: str) -> Optional[str]:
+    """Returns what is wrong with the files of a checkpoint; None where they are intact.
+
+    Args:
+        checkpoint: its path.
+    """
+    if not has_all_shards(Path(checkpoint)):
         return "files are missing"
     try:
         reader = tf.train.load_checkpoint(checkpoint)
@@ -106,10 +150,10 @@ def find_fault(checkpoint: str) -> Optional[str]:
             for name, shape in shapes.items()
             if types[name] != tf.string
         )
-        there = sum(path.stat().st_size for path in _list_data(Path(checkpoint)))
-        if there < needed:
-            return f"{there:,} bytes of at least {needed:,} are there"
-        if there <= CHECKED_BYTES:
+        found = sum(path.stat().st_size for path in list_data_files(Path(checkpoint)))
+        if found < needed:
+            return f"{found:,} bytes instead of at least {needed:,}"
+        if found <= CHECKED_BYTES:
             for name in shapes:
                 reader.get_tensor(name)
     except (tf.errors.OpError, ValueError, OSError, RuntimeError) as error:
@@ -117,62 +161,19 @@ def find_fault(checkpoint: str) -> Optional[str]:
     return None
 
 
-def set_torn_aside(job_dir: str, log: Callable[[str], None]) -> bool:
-    """Lets a job go on from its newest checkpoint that is whole.
-
-    A crash, or a full disk, may leave the newest checkpoint cut short, or the file that names it.
-    Torn files are renamed, not deleted.
+def write_state(job_dir: str, kept: list[str]) -> None:
+    """Writes the state file, by which TensorFlow finds the newest checkpoint.
 
     Args:
-        job_dir: the job's folder, which no other process is writing checkpoints to.
-        log: takes a line, where something was torn.
-
-    Returns:
-        whether something was torn.
-
-    Raises:
-        UserError: there are checkpoints and none is whole.
+        job_dir: folder of the checkpoints.
+        kept: paths of the checkpoints that remain, oldest first; not empty.
     """
-    latest, kept = compatibility.latest_checkpoint(job_dir), compatibility.list_checkpoints(job_dir)
-    before = kept[: kept.index(latest) + 1] if latest in kept else kept
-    torn: list[tuple[str, str]] = []
-    while before:
-        fault = find_fault(before[-1])
-        if fault is None:
-            break
-        torn.append((before.pop(), fault))
-    if not torn and (latest is not None or not kept):
-        return False
-    if not before:
-        raise UserError(
-            f"job_dir {job_dir}: none of its {len(kept)} checkpoint(s) can be read (the newest: "
-            f"{torn[0][1]}); use another --job_dir, or begin anew with --fresh={job_dir}"
-        )
-    _write_state(job_dir, before)
-    for checkpoint, _ in torn:
-        for path in Path(job_dir).glob(f"{Path(checkpoint).name}.*"):
-            path.rename(path.with_name(TORN + path.name))
-    name = Path(before[-1]).name
-    if torn:
-        first, fault = Path(torn[0][0]).name, torn[0][1]
-        more = f" and {len(torn) - 1} before it" if len(torn) > 1 else ""
-        log(
-            f"checkpoint {first}{more} is torn ({fault}); going on from {name}; kept as "
-            f"{TORN}{first}.*"
-        )
-    else:
-        log(f"the file that names the newest checkpoint is torn or gone; going on from {name}")
-    return True
-
-
-def _write_state(job_dir: str, kept: list[str]) -> None:
-    """Writes the file by which TensorFlow finds the newest checkpoint."""
     try:
         state = tf.train.get_checkpoint_state(job_dir)
     except ValueError:
         state = None
     named = {Path(path).name for path in state.all_model_checkpoint_paths} if state else set()
-    # What it does not name training does not delete, either.
+    # Training deletes the checkpoints that the file names. One that it did not name is to be kept.
     names = [Path(path).name for path in kept]
     lines = [f'model_checkpoint_path: "{names[-1]}"']
     lines += [
@@ -180,4 +181,4 @@ def _write_state(job_dir: str, kept: list[str]) -> None:
         for name in names
         if name in named or name == names[-1]
     ]
-    storage.write_text(Path(job_dir) / "checkpoint", "\n".join(lines) + "\n")
+    storage.write_text(Path(job_dir) / CHECKPOINT_STATE, "\n".join(lines) + "\n")

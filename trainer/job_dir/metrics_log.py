@@ -4,30 +4,49 @@ import json
 from pathlib import Path
 from typing import Any
 
+from trainer.job_layout import METRICS_LOG
+
 
 class MetricsLog:
-    """A file that is only ever appended to, so that it tells of restarts too."""
+    """A file that is only appended to, so that it also records restarts.
+
+    Args:
+        job_dir: folder of the file.
+    """
 
     def __init__(self, job_dir: str):
-        self._path = Path(job_dir) / "metrics.jsonl"
+        self._path = Path(job_dir) / METRICS_LOG
 
     def append(self, kind: str, step: int, values: dict[str, float]) -> None:
-        """Adds one line; `kind` is train or eval."""
+        """Adds one line.
+
+        Args:
+            kind: train or eval.
+            step: global step.
+            values: name → value.
+        """
         line = json.dumps({"kind": kind, "step": int(step), **values})
         with self._path.open("a", encoding="utf-8") as stream:
             stream.write(line + "\n")
 
     def resume_from(self, step: int) -> None:
-        """Notes that training goes on from a step: what was seen beyond it is lost with its run."""
+        """Records that training resumes from a step: what was recorded beyond it no longer counts.
+
+        Args:
+            step: global step of the checkpoint.
+        """
         lines = self.read("train") + self.read("eval")
         if any(line["step"] > step for line in lines):
             self.append("resume", step, {})
 
     def read(self, kind: str) -> list[dict[str, Any]]:
-        """The lines of a kind, each with "step" and values, in order of step.
+        """Returns the lines of a kind, each with "step" and values, in order of step.
 
-        A step that was run twice, before and after a restart, counts as it was the last time, and
-        one that was not reached again not at all; a line that a crash cut short is passed over.
+        Of a step that was trained again after a restart the last line counts. A step that was not
+        reached again does not count. A line that a crash cut short is skipped.
+
+        Args:
+            kind: train or eval.
         """
         steps: dict[int, dict[str, Any]] = {}
         if self._path.exists():
@@ -36,9 +55,9 @@ class MetricsLog:
                     record = json.loads(line)
                 except ValueError:
                     continue
-                said = record.pop("kind")
-                if said == kind:
+                found = record.pop("kind")
+                if found == kind:
                     steps[record["step"]] = record
-                elif said == "resume":
+                elif found == "resume":
                     steps = {step: steps[step] for step in steps if step <= record["step"]}
         return [steps[step] for step in sorted(steps)]

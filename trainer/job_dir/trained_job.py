@@ -1,20 +1,24 @@
-"""What a trained job has left, here or in a bucket: its model's description, and checkpoints."""
+"""Reads what a trained job has left, on this machine or in a bucket: its model and checkpoints."""
 
-import re
 from pathlib import Path
 from typing import NamedTuple, Optional
 
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
+from trainer.job_dir.checkpoints import choose_checkpoints
+from trainer.job_layout import CONFIG, SCHEMA, STATISTICS
 from trainer.schema import Schema, Statistics, parse_statistics
-
-# What of a job tells the model, but its variables.
-DESCRIPTION = ("config.yaml", "schema.json", "statistics.json")
 
 
 class Model(NamedTuple):
-    """What job_dir holds, but the variables."""
+    """The description of a trained model, without its variables.
+
+    Attributes:
+        config: the configuration that it was trained with.
+        schema: of its data.
+        statistics: of its training data.
+    """
 
     config: config_lib.Config
     schema: Schema
@@ -22,70 +26,47 @@ class Model(NamedTuple):
 
 
 def load_model(job_dir: str) -> Model:
-    """Reads what a job wrote beside its checkpoints.
+    """Returns the description that a job wrote beside its checkpoints.
+
+    Args:
+        job_dir: the job's folder on this machine.
 
     Raises:
-        UserError: it is not there.
+        UserError: a file is missing.
     """
     folder = Path(job_dir)
-    schema = storage.read_json(folder / "schema.json")
-    statistics = storage.read_json(folder / "statistics.json")
-    if schema is None or statistics is None or not (folder / "config.yaml").is_file():
+    schema = storage.read_json(folder / SCHEMA)
+    statistics = storage.read_json(folder / STATISTICS)
+    if schema is None or statistics is None or not (folder / CONFIG).is_file():
         raise UserError(
-            f"job_dir {job_dir}: no config.yaml, schema.json and statistics.json there; "
+            f"job_dir {job_dir}: no {CONFIG}, {SCHEMA} and {STATISTICS} there; "
             "name the folder of a job that has been trained"
         )
-    config = config_lib.load_config(str(folder / "config.yaml"), {})
+    config = config_lib.load_config(str(folder / CONFIG), {})
     return Model(config, Schema.model_validate(schema), parse_statistics(statistics))
 
 
 def fetch_checkpoints(
     job_dir: str, wanted: Optional[str], every: bool, copies: storage.Copies
 ) -> list[str]:
-    """Paths here of the checkpoints to be evaluated, by step.
+    """Returns the paths on this machine of the checkpoints to evaluate, by step.
 
     Args:
         job_dir: of the job, on this machine or gs://.
-        wanted: a step, or a checkpoint's path; None for the last.
-        every: whether all are.
-        copies: fetches what is in Cloud Storage.
+        wanted: a step, or the path of a checkpoint; None for the newest.
+        every: whether to fetch all checkpoints.
+        copies: fetches files from Cloud Storage.
 
     Raises:
-        UserError: there is none, or not the one wanted; it cannot be fetched.
+        UserError: there is no checkpoint, or not the one wanted, or it cannot be fetched.
     """
     folder = job_dir
-    if storage.is_remote(wanted):
+    if wanted is not None and storage.is_remote(wanted):
         folder, _, wanted = wanted.rpartition("/")
         wanted = f"{copies.fetch(folder, '--checkpoint', lambda name: False)}/{wanted}"
-    here = copies.fetch(folder, "--job_dir", lambda name: name.endswith(".index"))
-    chosen = choose_checkpoints(here, wanted, every)
+    local = copies.fetch(folder, "--job_dir", lambda name: name.endswith(".index"))
+    chosen = choose_checkpoints(local, wanted, every)
     stems = {Path(path).name for path in chosen}
     if storage.is_remote(folder):
         copies.fetch(folder, "--job_dir", lambda name: name.partition(".data-")[0] in stems)
     return chosen
-
-
-def choose_checkpoints(job_dir: str, wanted: Optional[str], every: bool) -> list[str]:
-    """Paths of the checkpoints to be evaluated, by step.
-
-    Raises:
-        UserError: there is none, or not the one wanted.
-    """
-    found = {}
-    for path in Path(job_dir).glob("*.index"):
-        step = re.fullmatch(r".*-(\d+)\.index", path.name)
-        if step:
-            found[int(step.group(1))] = str(path.with_suffix(""))
-    steps = sorted(found)
-    if wanted and Path(f"{wanted}.index").is_file():
-        return [wanted]
-    if not steps:
-        raise UserError(f"job_dir {job_dir}: holds no checkpoint; train first")
-    if wanted:
-        if not wanted.isdigit() or int(wanted) not in found:
-            raise UserError(
-                f"--checkpoint={wanted}: no such checkpoint; there are those of the steps "
-                f"{', '.join(map(str, steps))}"
-            )
-        return [found[int(wanted)]]
-    return [found[step] for step in steps] if every else [found[steps[-1]]]

@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 from estimator_bridge import estimator, tf
 from trainer import config as config_lib
-from trainer import storage
+from trainer import job_layout, storage
 from trainer.errors import UserError
 from trainer.features.columns import is_one_hot, name_feature, name_sequence, name_shared_embedding
 from trainer.schema import Schema
@@ -154,7 +154,7 @@ def _changed_vocabularies(
     checkpoint: str, schema: Schema, folder: Path, log: Callable[[str], None]
 ) -> dict[str, Any]:
     """End of a variable's name → VocabInfo, for columns whose vocabulary is another one now."""
-    before = storage.read_json(Path(checkpoint).parent / "schema.json") or {"columns": {}}
+    before = storage.read_json(Path(checkpoint).parent / job_layout.SCHEMA) or {"columns": {}}
     infos: dict[str, Any] = {}
     for name, column in schema.columns.items():
         old = before["columns"].get(name, {}).get("vocabulary")

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from trainer import config as config_lib
-from trainer import storage
+from trainer import job_layout, storage
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.export.serving_session import explain_failure
@@ -72,8 +72,8 @@ def describe_export(export: str) -> Description:
     """
     folder = Path(export).resolve()
     for candidate in (folder / "assets.extra", *folder.parents[:3]):
-        schema = storage.read_json(candidate / "schema.json")
-        statistics = storage.read_json(candidate / "statistics.json")
+        schema = storage.read_json(candidate / job_layout.SCHEMA)
+        statistics = storage.read_json(candidate / job_layout.STATISTICS)
         if schema is not None and statistics is not None:
             return Description(Schema.model_validate(schema), parse_statistics(statistics))
     raise UserError(

@@ -21,7 +21,7 @@ from trainer import storage
 from trainer.config import commands
 from trainer.errors import UserError
 from trainer.export.choose import choose_from_files, find_export
-from trainer.job_dir.trained_job import DESCRIPTION
+from trainer.job_layout import CONFIG, MODEL_FILES
 from trainer.prediction.predictor import Predictor
 
 
@@ -68,7 +68,7 @@ def _fetch_export(values, copies: storage.Copies) -> str:
     here = copies.fetch(
         folder,
         "--export" if values.export else "--job_dir",
-        lambda name: name.startswith(wanted) or name in DESCRIPTION,
+        lambda name: name.startswith(wanted) or name in MODEL_FILES,
     )
     return str(Path(here, inside))
 
@@ -123,8 +123,8 @@ def _read_data_config(export: str, values) -> config_lib.DataConfig:
     stored = {}
     folder = Path(export).resolve()
     for candidate in (folder, folder / "assets.extra", *folder.parents[:3]):
-        if (candidate / "config.yaml").is_file():
-            stored = config_lib.read_yaml(candidate / "config.yaml", "job_dir").get("data") or {}
+        if (candidate / CONFIG).is_file():
+            stored = config_lib.read_yaml(candidate / CONFIG, "job_dir").get("data") or {}
             break
     overrides = {
         f"data.{option}": value

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from trainer import config as config_lib
-from trainer import storage
+from trainer import job_layout, storage
 from trainer.export.choose import choose_export
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.metrics import baselines
@@ -101,16 +101,16 @@ def write_report(config: config_lib.Config, facts: Facts) -> str:
         "last": last,
         "evaluations": evaluations,
     }
-    storage.write_json(folder / "metrics.json", without_nan(document))
+    storage.write_json(folder / job_layout.METRICS, without_nan(document))
     summary = describe(config, facts, best, last)
-    storage.write_text(folder / "summary.txt", summary + "\n")
+    storage.write_text(folder / job_layout.SUMMARY, summary + "\n")
     return summary
 
 
 def draw(config: config_lib.Config, task: str) -> None:
     """Draws curves.png in job_dir, as far as the metrics log goes."""
     metrics_log = {kind: MetricsLog(config.job_dir).read(kind) for kind in ("train", "eval")}
-    draw_curves(metrics_log, SHOWN_METRICS[task][0], Path(config.job_dir) / "curves.png")
+    draw_curves(metrics_log, SHOWN_METRICS[task][0], Path(config.job_dir) / job_layout.CURVES)
 
 
 def without_nan(value: Any) -> Any:
@@ -195,7 +195,8 @@ def describe(
     lines.append(as_row("checkpoints", kept))
     for name, paths in facts.exports.items():
         lines.append(as_row(f"export {name}", paths[-1] if paths else "none"))
-    lines.append(as_row("files", "config.yaml metrics.json curves.png summary.txt in job_dir"))
+    files = " ".join((job_layout.CONFIG, job_layout.METRICS, job_layout.CURVES, job_layout.SUMMARY))
+    lines.append(as_row("files", f"{files} in job_dir"))
     lines.append(as_row("TensorBoard", f"tensorboard --logdir {config.job_dir}"))
     served = choose_export(facts.exports)
     if served:

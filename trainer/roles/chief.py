@@ -35,7 +35,7 @@ from trainer.cluster.watchdog import (
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
 from trainer.errors import JobEnded, UserError
-from trainer.job_dir import checkpoints, compatibility
+from trainer.job_dir import checkpoints, compatibility, pinning
 from trainer.roles.evaluator import await_evaluator, step_out, steps_in
 from trainer.signals import SignalWatch
 from trainer.training import run
@@ -113,7 +113,7 @@ class _EvaluateHook(estimator.SessionRunHook):
             return
         self._next = now + POLL_SECS
         plan, config = self.plan, self.plan.job.config
-        checkpoint = compatibility.latest_checkpoint(config.job_dir)
+        checkpoint = checkpoints.latest_checkpoint(config.job_dir)
         is_new = checkpoint not in (None, plan.checkpoint, self._evaluated)
         waits = now < self._throttled_until or checkpoint.endswith("-0") if is_new else True
         if waits or not steps_in(self._board):
@@ -183,7 +183,7 @@ def run_chief(
     console.log(run.describe_plan(plan))
     if plan.first < job.max_steps and not plan.early_stop.reason:
         _train(plan, board)
-    end = compatibility.read_step(compatibility.latest_checkpoint(job.config.job_dir))
+    end = checkpoints.read_step(checkpoints.latest_checkpoint(job.config.job_dir))
     board.post(TRAINED, step=end)
     # This process may have been killed when there was only the report left to write.
     is_done = board.previous.get("final_step") == end and board.previous["state"] != FINISHED
@@ -266,7 +266,7 @@ def run_worker(
     if is_synchronous:
         # Before it joins, and so before the chief may write.
         folder = board.folder / f"held-by-{cluster.name}"
-        checkpoints.take(job.config.job_dir, folder)
+        pinning.snapshot(job.config.job_dir, folder)
         job = job._replace(config=job.config.model_copy(update={"job_dir": str(folder)}))
     board.post(RUNNING, joined=True)
     if is_synchronous:

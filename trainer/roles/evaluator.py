@@ -16,7 +16,7 @@ from trainer.cluster.watchdog import CHIEF, EVALUATOR, POLL_SECS, await_chief, b
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
 from trainer.errors import UserError
-from trainer.job_dir import checkpoints, compatibility
+from trainer.job_dir import checkpoints, compatibility, pinning
 from trainer.signals import SignalWatch
 from trainer.training import run
 from trainer.training.hooks import MoveHook
@@ -56,7 +56,7 @@ class _Evaluations:
             if state == FINISHED:
                 # It has evaluated and exported in this process's place.
                 return
-            checkpoint = compatibility.latest_checkpoint(self._job.config.job_dir)
+            checkpoint = checkpoints.latest_checkpoint(self._job.config.job_dir)
             is_final = state == TRAINED and checkpoint is not None
             is_new = checkpoint not in (None, self._done[0]) and not checkpoint.endswith("-0")
             is_due = is_final or is_new and time.monotonic() >= self._next
@@ -71,7 +71,7 @@ class _Evaluations:
     def _evaluate(self, checkpoint: str, is_final: bool) -> None:
         self._next = time.monotonic() + self._job.config.eval.throttle_secs
         folder = self._board.folder / f"held-by-{EVALUATOR}"
-        with self._board.steps.between(), checkpoints.hold(checkpoint, folder) as held:
+        with self._board.steps.between(), pinning.pin(checkpoint, folder) as held:
             if held is None:
                 self._pass_over(checkpoint, is_final)
                 return
@@ -84,7 +84,7 @@ class _Evaluations:
                     evaluator.export(held, self._done[1], is_final)
         self._board.post(RUNNING, stop_reason=plan.early_stop.reason)
         if is_final:
-            self._board.post(RUNNING, final_step=compatibility.read_step(checkpoint))
+            self._board.post(RUNNING, final_step=checkpoints.read_step(checkpoint))
 
     def _pass_over(self, checkpoint: str, is_final: bool) -> None:
         if is_final:

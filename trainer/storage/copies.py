@@ -281,11 +281,13 @@ def fetch_checkpoint(path: str, option: str) -> str:
     if f"{prefix}.index" not in copies.list_names(folder, option):
         folder, prefix = path.rstrip("/"), ""
     # Beside it is what its model's vocabularies were.
-    here = copies.fetch(folder, option, lambda name: name in (job_layout.POINTER, "schema.json"))
-    pointer = Path(here, job_layout.POINTER)
+    here = copies.fetch(
+        folder, option, lambda name: name in (job_layout.CHECKPOINT_STATE, job_layout.SCHEMA)
+    )
+    pointer = Path(here, job_layout.CHECKPOINT_STATE)
     if not prefix and pointer.exists():
-        steps = job_layout.pointed_steps(pointer.read_text(encoding="utf-8"))
-        prefix = f"model.ckpt-{steps[0]}" if steps else ""
+        steps = job_layout.read_state_steps(pointer.read_text(encoding="utf-8"))
+        prefix = f"{job_layout.CHECKPOINT_STEM}-{steps[0]}" if steps else ""
     if not prefix:
         return path
     copies.fetch(folder, option, lambda name: name.startswith(f"{prefix}."))

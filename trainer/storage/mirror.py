@@ -98,7 +98,7 @@ class Mirror:
                 return 0
             for child in self.folder.iterdir():
                 # The processes of a cluster on this machine are meeting there already.
-                if child.name != job_layout.BOARD.rstrip("/"):
+                if child.name != job_layout.CLUSTER_FOLDER:
                     _remove(child)
             self._known = {}
             return self._settle(lambda name: True)
@@ -162,7 +162,7 @@ class Mirror:
         count = 0
         for name in sorted(listed, key=lambda name: (job_layout.rank(name), name)):
             found, known = listed[name], self._known.get(name)
-            export = job_layout.EXPORT.match(name)
+            export = job_layout.EXPORT_FILE.match(name)
             if export and export.group().rstrip("/") not in whole:
                 continue
             if known is not None and known.found == found:
@@ -202,25 +202,30 @@ class Mirror:
 
     def _store(self) -> int:
         # As it is now: by the end it may name a checkpoint that is not stored yet.
-        pointer = self.folder / job_layout.POINTER
+        pointer = self.folder / job_layout.CHECKPOINT_STATE
         pointed = pointer.stat() if pointer.exists() else None
         text = pointer.read_text(encoding="utf-8") if pointed else ""
-        newest = max(job_layout.pointed_steps(text), default=-1)
+        newest = max(job_layout.read_state_steps(text), default=-1)
         names = [name for name in job_layout.list_names(self.folder) if self._mine(name)]
-        names = [name for name in names if pointed or name != job_layout.POINTER]
+        names = [name for name in names if pointed or name != job_layout.CHECKPOINT_STATE]
         names = [name for name in names if job_layout.is_settled(name, newest)]
 
         changed = [
             name
             for name in sorted(names, key=lambda name: (job_layout.rank(name), name))
             if self._has_changed(
-                name, pointed if name == job_layout.POINTER else (self.folder / name).stat()
+                name,
+                pointed if name == job_layout.CHECKPOINT_STATE else (self.folder / name).stat(),
             )
         ]
         first = []
-        if not text and job_layout.POINTER in self._known and self._mine(job_layout.POINTER):
+        if (
+            not text
+            and job_layout.CHECKPOINT_STATE in self._known
+            and self._mine(job_layout.CHECKPOINT_STATE)
+        ):
             # The job begins anew: nothing new may be taken for part of what was there.
-            first = [job_layout.POINTER]
+            first = [job_layout.CHECKPOINT_STATE]
         # A pointer goes before what it points to.
         gone = [
             name
@@ -240,7 +245,7 @@ class Mirror:
             for name in first:
                 self._remove_stored(name)
             for name in changed:
-                if name == job_layout.POINTER:
+                if name == job_layout.CHECKPOINT_STATE:
                     self._upload(name, io.BytesIO(self._outward(text)), pointed)
                 elif name in checkpoints:
                     stream = checkpoints[name]

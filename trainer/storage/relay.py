@@ -39,8 +39,8 @@ class Relay:
         self._keeper = keeper
         self._name = name
         self._secs = secs
-        self._prefix = keeper.mirror.address.folder + job_layout.BOARD
-        self._folder = keeper.mirror.folder / job_layout.BOARD.rstrip("/")
+        self._prefix = keeper.mirror.address.folder + f"{job_layout.CLUSTER_FOLDER}/"
+        self._folder = keeper.mirror.folder / job_layout.CLUSTER_FOLDER
         self._folder.mkdir(exist_ok=True)
         self._metrics_log = keeper.mirror.folder / job_layout.METRICS_LOG
         self._seen: dict[str, Found] = {}

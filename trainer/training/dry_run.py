@@ -8,7 +8,8 @@ from estimator_bridge import tf
 from trainer import config as config_lib
 from trainer.console import Console
 from trainer.errors import UserError
-from trainer.job_dir import compatibility
+from trainer.job_dir import checkpoints
+from trainer.job_layout import CHECKPOINT_STEM
 from trainer.schema import Schema
 from trainer.signals import SignalWatch
 from trainer.storage import disk
@@ -42,7 +43,7 @@ def rehearse(
             prepared._replace(config=one_step, max_steps=1), console, watch
         )
         _check_fits(config.job_dir, result.checkpoints[-1])
-        size = sum(path.stat().st_size for path in Path(folder).glob("model.ckpt-*"))
+        size = sum(path.stat().st_size for path in Path(folder).glob(f"{CHECKPOINT_STEM}-*"))
         _check_space(config, size)
     console.log(
         f"dry run: all is well; the job would train {prepared.max_steps:,} steps "
@@ -52,7 +53,7 @@ def rehearse(
 
 def _check_fits(job_dir: str, rehearsed: str) -> None:
     """Holds the variables of job_dir's checkpoint against those of the model just built."""
-    checkpoint = compatibility.latest_checkpoint(job_dir)
+    checkpoint = checkpoints.latest_checkpoint(job_dir)
     if checkpoint is None:
         return
     stored = dict(tf.train.list_variables(checkpoint))

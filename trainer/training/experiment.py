@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator
 from trainer import config as config_lib
-from trainer import storage
+from trainer import job_layout, storage
 from trainer.cluster.run_config import build_run_config
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.evaluation.evaluator import Evaluator, train_and_evaluate
 from trainer.export import exporters
-from trainer.job_dir import compatibility
+from trainer.job_dir import checkpoints
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.models import tfx
 from trainer.models.code import HParams, blame, call_code, load_function
@@ -88,7 +88,7 @@ def _run(config, console, watch, steps: Optional[int] = None) -> str:
     metric = config.export.best_metric or "loss"
     direction = exporters.choose_direction(metric, config.export.best_mode)
     metrics_log, pace = MetricsLog(config.job_dir), Pace()
-    first = compatibility.read_step(compatibility.latest_checkpoint(config.job_dir))
+    first = checkpoints.read_step(checkpoints.latest_checkpoint(config.job_dir))
     metrics_log.resume_from(first)
     stop = EarlyStop(config.stop, config.stop.metric or metric, direction, metrics_log.read("eval"))
     saving = experiment.built.config
@@ -120,7 +120,7 @@ def _run(config, console, watch, steps: Optional[int] = None) -> str:
         hooks=(InterruptHook(watch, config.job_dir, training=False), *eval_spec.hooks),
         exporters=(EvaluationRecorder(console, metrics_log, metric, stop), *eval_spec.exporters),
     )
-    storage.write_text(Path(config.job_dir) / "config.yaml", config_lib.to_yaml(config))
+    storage.write_text(Path(config.job_dir) / job_layout.CONFIG, config_lib.to_yaml(config))
     target = train_spec.max_steps
     console.log(
         f"plan: {experiment.where}, from step {first:,} to "
@@ -148,7 +148,9 @@ def build_experiment(config: config_lib.Config, run_config: Any) -> Experiment:
     if config.tfx.trainer_fn:
         where = f"tfx.trainer_fn {config.tfx.trainer_fn}"
         function = load_function(config.tfx.trainer_fn, "tfx.trainer_fn")
-        args = tfx.build_trainer_fn_args(config, str(Path(config.job_dir) / "eval_model"))
+        args = tfx.build_trainer_fn_args(
+            config, str(Path(config.job_dir) / job_layout.EVAL_MODEL_FOLDER)
+        )
         schema = tfx.read_schema(config.data.schema_file)
         with blame(where, "it"):
             # TFX passes both by position; what they are called differs from team to team.
@@ -192,7 +194,7 @@ def _export_for_analysis(experiment: Experiment, job_dir: str, console: Console)
         return
     import tensorflow_model_analysis
 
-    folder = str(Path(job_dir) / "eval_model")
+    folder = str(Path(job_dir) / job_layout.EVAL_MODEL_FOLDER)
     with blame(experiment.where, "its eval_input_receiver_fn"):
         tensorflow_model_analysis.export.export_eval_savedmodel(
             estimator=experiment.built,
@@ -208,9 +210,9 @@ def _report(config, experiment, metrics_log, first, metric, direction, secs) -> 
     evaluations = metrics_log.read("eval")
     best = report.choose_best(evaluations, metric, direction)
     last = evaluations[-1] if evaluations else None
-    step = compatibility.read_step(compatibility.latest_checkpoint(config.job_dir))
+    step = checkpoints.read_step(checkpoints.latest_checkpoint(config.job_dir))
     exports = {
-        one.name: exporters.list_exports(str(folder / "export" / one.name))
+        one.name: exporters.list_exports(str(folder / job_layout.EXPORT_FOLDER / one.name))
         for one in experiment.eval_spec.exporters
     }
     document = {
@@ -223,12 +225,12 @@ def _report(config, experiment, metrics_log, first, metric, direction, secs) -> 
         "best": best,
         "last": last,
         "evaluations": evaluations,
-        "checkpoints": compatibility.list_checkpoints(config.job_dir),
+        "checkpoints": checkpoints.list_checkpoints(config.job_dir),
         "exports": exports,
     }
-    storage.write_json(folder / "metrics.json", report.without_nan(document))
+    storage.write_json(folder / job_layout.METRICS, report.without_nan(document))
     curves = {"train": metrics_log.read("train"), "eval": evaluations}
-    report.draw_curves(curves, metric, folder / "curves.png")
+    report.draw_curves(curves, metric, folder / job_layout.CURVES)
     lines = [
         "",
         f"Summary of {config.job_dir}",
@@ -246,5 +248,5 @@ def _report(config, experiment, metrics_log, first, metric, direction, secs) -> 
         lines.append(report.as_row(f"export {name}", paths[-1] if paths else "none"))
     lines.append(report.as_row("TensorBoard", f"tensorboard --logdir {config.job_dir}"))
     summary = "\n".join(lines)
-    storage.write_text(folder / "summary.txt", summary + "\n")
+    storage.write_text(folder / job_layout.SUMMARY, summary + "\n")
     return summary

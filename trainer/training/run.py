@@ -19,8 +19,9 @@ from trainer.evaluation import evaluator as evaluation
 from trainer.export import exporters as export
 from trainer.export.receivers import make_serving_receiver_fn
 from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
-from trainer.job_dir import compatibility
+from trainer.job_dir import checkpoints, compatibility
 from trainer.job_dir.metrics_log import MetricsLog
+from trainer.job_layout import EXPORT_FOLDER, MODEL_FILES
 from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.models.build import build_estimator, build_preparation
 from trainer.models.code import HParams, blame
@@ -128,8 +129,8 @@ def build_plan(
         UserError: the options do not make a model, or a device is not there.
     """
     config, is_chief = job.config, cluster.role == "chief"
-    checkpoint = compatibility.latest_checkpoint(config.job_dir)
-    first = compatibility.read_step(checkpoint)
+    checkpoint = checkpoints.latest_checkpoint(config.job_dir)
+    first = checkpoints.read_step(checkpoint)
     strategy = None
     if cluster.role in TRAINERS:
         with tf_config(cluster):
@@ -289,12 +290,12 @@ def collect_result(plan: Plan) -> Result:
     plan.job.times.turn_to(REPORT)
     return Result(
         start_step=plan.first,
-        end_step=compatibility.read_step(compatibility.latest_checkpoint(config.job_dir)),
+        end_step=checkpoints.read_step(checkpoints.latest_checkpoint(config.job_dir)),
         stopped_early=plan.early_stop.reason,
         examples_per_sec=plan.pace.rows_per_sec,
         secs=plan.job.times.read(),
         secs_each=plan.job.times.read_each(),
-        checkpoints=compatibility.list_checkpoints(config.job_dir),
+        checkpoints=checkpoints.list_checkpoints(config.job_dir),
         exports=_list_exports(config),
         origins=(plan.sources[0].describe(), plan.sources[1].describe()),
     )
@@ -304,7 +305,7 @@ def _build_eval_spec(job: Job, recorder: EvaluationRecorder, hooks: tuple, rows:
     config = job.config
     receiver_fn = _make_receiver_fn(job)
     # What an export's inputs mean goes with it, wherever it is copied.
-    assets = {name: str(Path(config.job_dir) / name) for name in compatibility.MODEL_FILES}
+    assets = {name: str(Path(config.job_dir) / name) for name in MODEL_FILES}
     exporters = export.build_exporters(
         config.export, receiver_fn, job.best_metric, job.direction, assets
     )
@@ -333,7 +334,7 @@ def _make_receiver_fn(job: Job):
 
 def finish(evaluator: evaluation.Evaluator, eval_spec: Any, console: Console) -> None:
     """Evaluates and exports the last checkpoint of a job that has nothing left to train."""
-    checkpoint = compatibility.latest_checkpoint(evaluator.model_dir)
+    checkpoint = checkpoints.latest_checkpoint(evaluator.model_dir)
     console.log(f"final evaluation and export of {checkpoint}")
     evaluate_and_export(evaluator, eval_spec, checkpoint, is_final=True)
 
@@ -349,7 +350,7 @@ def _explain_nan(job: Job, rows: Rows, step: int, what: str = "the loss became N
     files = rows.list_files_at(step - 1)
     batch = f" on a batch of {', '.join(files[:3])}" if files else ""
     more = f" and {len(files) - 3} more" if len(files) > 3 else ""
-    kept = compatibility.latest_checkpoint(job.config.job_dir)
+    kept = checkpoints.latest_checkpoint(job.config.job_dir)
     return UserError(
         f"{what} at step {step:,}{batch}{more}; set a --learning_rate below "
         f"{job.config.train.learning_rate:g} and look for outliers; kept: {kept or 'no checkpoint'}"
@@ -357,5 +358,5 @@ def _explain_nan(job: Job, rows: Rows, step: int, what: str = "the loss became N
 
 
 def _list_exports(config: config_lib.Config) -> dict[str, list[str]]:
-    folder = Path(config.job_dir) / "export"
+    folder = Path(config.job_dir) / EXPORT_FOLDER
     return {name: export.list_exports(str(folder / name)) for name in config.export.exporters}

@@ -8,6 +8,7 @@ from typing import Any, Optional
 
 from estimator_bridge import estimator, tf
 from trainer import config as config_lib
+from trainer.job_layout import CHECKPOINT_STEM
 from trainer.signals import Interrupted, SignalWatch
 
 
@@ -43,7 +44,7 @@ class InterruptHook(estimator.SessionRunHook):
         session = run_context.session
         step = int(session.run(self._step))
         saver = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVERS)[0]
-        prefix = str(Path(self._model_dir) / "model.ckpt")
+        prefix = str(Path(self._model_dir) / CHECKPOINT_STEM)
         if tf.train.latest_checkpoint(self._model_dir) != f"{prefix}-{step}":
             saver.save(session, prefix, global_step=step)
         raise Interrupted(self._watch.pending, step)

@@ -7,7 +7,7 @@ import pytest
 
 from estimator_bridge import tf
 from trainer.errors import UserError
-from trainer.job_dir import checkpoints, compatibility
+from trainer.job_dir import checkpoints, pinning, quarantine
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def names(folder):
 
 def test_a_held_checkpoint_outlives_its_deletion(job_dir, tmp_path):
     checkpoint = str(job_dir / "model.ckpt-20")
-    with checkpoints.hold(checkpoint, tmp_path / "held") as held:
+    with pinning.pin(checkpoint, tmp_path / "held") as held:
         for path in job_dir.glob("model.ckpt-20.*"):
             path.unlink()
-        assert compatibility.read_step(held) == 20
+        assert checkpoints.read_step(held) == 20
         assert tf.train.load_variable(held, "w")[2999] == 2999
         assert Path(held).name == "model.ckpt-20"
     assert not (tmp_path / "held").exists()
@@ -45,55 +45,55 @@ def test_files_that_cannot_have_two_names_are_copied(job_dir, tmp_path, monkeypa
     def refuse(source, target):
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(checkpoints.os, "link", refuse)
-    with checkpoints.hold(str(job_dir / "model.ckpt-20"), tmp_path / "held") as held:
-        assert compatibility.read_step(held) == 20
+    monkeypatch.setattr(pinning.os, "link", refuse)
+    with pinning.pin(str(job_dir / "model.ckpt-20"), tmp_path / "held") as held:
+        assert checkpoints.read_step(held) == 20
 
 
 @pytest.mark.parametrize("gone", ["", "index", "data-"])
 def test_what_is_deleted_already_cannot_be_held(job_dir, tmp_path, gone):
     for path in job_dir.glob(f"model.ckpt-20.{gone}*"):
         path.unlink()
-    with checkpoints.hold(str(job_dir / "model.ckpt-20"), tmp_path / "held") as held:
+    with pinning.pin(str(job_dir / "model.ckpt-20"), tmp_path / "held") as held:
         assert held is None
 
 
 def test_what_is_just_being_written_cannot_be_held(job_dir, tmp_path):
     index = job_dir / "model.ckpt-30.index"
     index.write_bytes(index.read_bytes()[:40])
-    with checkpoints.hold(str(job_dir / "model.ckpt-30"), tmp_path / "held") as held:
+    with pinning.pin(str(job_dir / "model.ckpt-30"), tmp_path / "held") as held:
         assert held is None
 
 
 def test_a_checkpoint_that_is_saved_again_stays_as_it_is_held(job_dir, tmp_path):
     index = job_dir / "model.ckpt-30.index"
-    with checkpoints.hold(str(job_dir / "model.ckpt-30"), tmp_path / "held") as held:
+    with pinning.pin(str(job_dir / "model.ckpt-30"), tmp_path / "held") as held:
         # In place, as TensorFlow does it.
         index.write_bytes(b"")
-        assert compatibility.read_step(held) == 30
+        assert checkpoints.read_step(held) == 30
 
 
 def test_the_newest_is_taken_into_a_folder_of_its_own(job_dir, tmp_path):
     taken = tmp_path / "taken"
-    checkpoints.take(str(job_dir), taken)
-    assert compatibility.latest_checkpoint(str(taken)) == str(taken / "model.ckpt-30")
-    assert compatibility.read_step(str(taken / "model.ckpt-30")) == 30
-    checkpoints.take(str(tmp_path / "nothing"), taken)
-    assert compatibility.latest_checkpoint(str(taken)) is None
+    pinning.snapshot(str(job_dir), taken)
+    assert checkpoints.latest_checkpoint(str(taken)) == str(taken / "model.ckpt-30")
+    assert checkpoints.read_step(str(taken / "model.ckpt-30")) == 30
+    pinning.snapshot(str(tmp_path / "nothing"), taken)
+    assert checkpoints.latest_checkpoint(str(taken)) is None
 
 
 def test_what_a_killed_process_held_is_let_go(job_dir, tmp_path):
     (tmp_path / "held").mkdir()
     (tmp_path / "held" / "model.ckpt-10.index").write_text("left")
-    with checkpoints.hold(str(job_dir / "model.ckpt-20"), tmp_path / "held"):
+    with pinning.pin(str(job_dir / "model.ckpt-20"), tmp_path / "held"):
         assert not list((tmp_path / "held").glob("model.ckpt-10*"))
 
 
 def test_whole_checkpoints_are_left_alone(job_dir):
     before, said = names(job_dir), []
-    checkpoints.set_torn_aside(str(job_dir), said.append)
+    quarantine.quarantine_corrupt(str(job_dir), said.append)
     assert (names(job_dir), said) == (before, [])
-    checkpoints.set_torn_aside(str(job_dir / "nothing"), said.append)
+    quarantine.quarantine_corrupt(str(job_dir / "nothing"), said.append)
     assert said == []
 
 
@@ -125,12 +125,12 @@ DATA, INDEX = "data-00000-of-00001", "index"
 def test_the_one_before_a_torn_one_is_gone_on_from(job_dir, part, tear):
     tear(job_dir / f"model.ckpt-30.{part}")
     said = []
-    checkpoints.set_torn_aside(str(job_dir), said.append)
-    assert compatibility.latest_checkpoint(str(job_dir)) == str(job_dir / "model.ckpt-20")
-    assert len(said) == 1 and "\n" not in said[0] and "going on from model.ckpt-20" in said[0]
+    quarantine.quarantine_corrupt(str(job_dir), said.append)
+    assert checkpoints.latest_checkpoint(str(job_dir)) == str(job_dir / "model.ckpt-20")
+    assert len(said) == 1 and "\n" not in said[0] and "resuming from model.ckpt-20" in said[0]
     # Without an index nothing is left that could be taken for a checkpoint.
     if (part, tear) != (INDEX, Path.unlink):
-        assert "checkpoint model.ckpt-30 is torn" in said[0]
+        assert "checkpoint model.ckpt-30 is corrupt" in said[0]
         assert [name for name in names(job_dir) if name.startswith("torn-model.ckpt-30.")]
         assert not list(job_dir.glob("model.ckpt-30.*"))
     state = tf.train.get_checkpoint_state(str(job_dir))
@@ -141,9 +141,9 @@ def test_several_torn_ones(job_dir):
     for step in (20, 30):
         _cut(job_dir / f"model.ckpt-{step}.{DATA}", 50)
     said = []
-    checkpoints.set_torn_aside(str(job_dir), said.append)
-    assert compatibility.latest_checkpoint(str(job_dir)) == str(job_dir / "model.ckpt-10")
-    assert "model.ckpt-30 and 1 before it is torn" in said[0]
+    quarantine.quarantine_corrupt(str(job_dir), said.append)
+    assert checkpoints.latest_checkpoint(str(job_dir)) == str(job_dir / "model.ckpt-10")
+    assert "model.ckpt-30 and 1 before it is corrupt" in said[0]
 
 
 def test_none_is_whole(job_dir):
@@ -151,7 +151,7 @@ def test_none_is_whole(job_dir):
         _cut(job_dir / f"model.ckpt-{step}.{DATA}", 50)
     before = names(job_dir)
     with pytest.raises(UserError, match="none of its 3 checkpoint.s. can be read.*--fresh="):
-        checkpoints.set_torn_aside(str(job_dir), print)
+        quarantine.quarantine_corrupt(str(job_dir), print)
     assert names(job_dir) == before
 
 
@@ -159,16 +159,18 @@ def test_none_is_whole(job_dir):
 def test_a_torn_list_of_checkpoints_loses_none(job_dir, torn):
     (job_dir / "checkpoint").write_text(torn)
     said = []
-    checkpoints.set_torn_aside(str(job_dir), said.append)
-    assert compatibility.latest_checkpoint(str(job_dir)) == str(job_dir / "model.ckpt-30")
-    assert "names the newest checkpoint is torn or gone; going on from model.ckpt-30" in said[0]
+    quarantine.quarantine_corrupt(str(job_dir), said.append)
+    assert checkpoints.latest_checkpoint(str(job_dir)) == str(job_dir / "model.ckpt-30")
+    assert (
+        "names the newest checkpoint is corrupt or missing; resuming from model.ckpt-30" in said[0]
+    )
 
 
 def test_a_large_checkpoint_is_held_against_its_size_alone(job_dir, monkeypatch):
     monkeypatch.setattr(checkpoints, "CHECKED_BYTES", 100)
     path = job_dir / f"model.ckpt-30.{DATA}"
     _spoil(path)
-    assert checkpoints.find_fault(str(job_dir / "model.ckpt-30")) is None
+    assert checkpoints.find_corruption(str(job_dir / "model.ckpt-30")) is None
     _cut(path, 12_000)
-    fault = checkpoints.find_fault(str(job_dir / "model.ckpt-30"))
-    assert fault == "12,000 bytes of at least 12,008 are there"
+    fault = checkpoints.find_corruption(str(job_dir / "model.ckpt-30"))
+    assert fault == "12,000 bytes instead of at least 12,008"

@@ -129,9 +129,12 @@ def test_what_shapes_no_variable_may_change(make, trained, case):
     [
         (
             lambda values: values["columns"].update(more={"type": "int", "identities": 3}),
-            "schema.columns.more was not there, now {",
+            "schema.columns.more was not set, now {",
         ),
-        (lambda values: values["columns"].pop("level"), "schema.columns.level was {.*not there"),
+        (
+            lambda values: values["columns"].pop("level"),
+            "schema.columns.level was {.*, now it is not set",
+        ),
         (
             lambda values: values["crosses"][0].update(hash_buckets=31),
             "schema.crosses.0.hash_buckets was 30, now 31",
@@ -294,7 +297,8 @@ def test_warm_start_that_would_be_overruled_is_refused(make, trained):
 
     options = {**OPTIONS, "train": {**OPTIONS["train"], "warm_start": "elsewhere"}}
     with pytest.raises(UserError, match="already holds model.ckpt-5"):
-        check_warm_start(build_config(trained / "job", trained / "rows.csv", **options))
+        config = build_config(trained / "job", trained / "rows.csv", **options)
+        check_warm_start(config.job_dir, config.train.warm_start)
 
 
 def test_warm_start_from_nothing(make, trained, tmp_path):

@@ -10,7 +10,7 @@ from trainer.export.receivers import make_serving_receiver_fn
 from trainer.export.serving_session import Served
 from trainer.features.columns import list_inputs
 from trainer.inputs.dataset import DTYPES, make_eval_input_fn, make_train_input_fn
-from trainer.job_dir.compatibility import latest_checkpoint
+from trainer.job_dir.checkpoints import latest_checkpoint
 from trainer.models.build import build_estimator
 from trainer.models.fused import layout
 from trainer.models.fused.engine import Engine, choose_engine

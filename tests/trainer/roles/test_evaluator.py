@@ -9,7 +9,7 @@ from trainer.config import ClusterConfig
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
 from trainer.export.exporters import list_exports
-from trainer.job_dir import compatibility
+from trainer.job_dir import checkpoints
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.roles.evaluator import await_evaluator, is_my_turn, run_evaluator, steps_in
 from trainer.signals import SignalWatch
@@ -108,7 +108,7 @@ def test_a_checkpoint_that_is_deleted_while_it_is_evaluated(job, monkeypatch):
     chief, evaluator = _boards(folder)
     first, last = folder / "model.ckpt-20", folder / "model.ckpt-60"
     latest = [str(first)]
-    monkeypatch.setattr(compatibility, "latest_checkpoint", lambda job_dir: latest[0])
+    monkeypatch.setattr(checkpoints, "latest_checkpoint", lambda job_dir: latest[0])
 
     def delete():
         # Between the evaluation and the export of the best.
@@ -132,7 +132,7 @@ def test_a_checkpoint_that_was_deleted_before_is_passed_over(job, monkeypatch):
     job, folder = job
     chief, evaluator = _boards(folder)
     latest = [str(folder / "model.ckpt-10")]
-    monkeypatch.setattr(compatibility, "latest_checkpoint", lambda job_dir: latest[0])
+    monkeypatch.setattr(checkpoints, "latest_checkpoint", lambda job_dir: latest[0])
 
     def go_on():
         latest[0] = str(folder / "model.ckpt-60")
@@ -165,7 +165,7 @@ def test_a_throttle_holds_an_evaluator_back_from_all_but_the_last(job, monkeypat
             evaluator.look()
         return str(folder / f"model.ckpt-{step}")
 
-    monkeypatch.setattr(compatibility, "latest_checkpoint", find)
+    monkeypatch.setattr(checkpoints, "latest_checkpoint", find)
     run_evaluator(job, Console(quiet=True), SignalWatch(), evaluator)
     assert [line["step"] for line in MetricsLog(str(folder)).read("eval")] == [20, 60]
 

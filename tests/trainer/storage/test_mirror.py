@@ -151,7 +151,7 @@ def test_a_disk_that_is_ahead_is_kept_and_one_that_is_behind_is_not(machine, clo
     _checkpoint(one.folder, 20)
     again = machine("one")
     assert again.restore() == 0
-    assert job_layout.pointed_steps((again.folder / "checkpoint").read_text())[0] == 20
+    assert job_layout.read_state_steps((again.folder / "checkpoint").read_text())[0] == 20
     again.push()
     # Stored, and killed before it could be noted.
     memory = one.folder.parent / "mirror.json"
@@ -163,7 +163,7 @@ def test_a_disk_that_is_ahead_is_kept_and_one_that_is_behind_is_not(machine, clo
     # What it noted is of the past, what the bucket has is not here: the bucket is right.
     third = machine("one")
     third.restore()
-    assert job_layout.pointed_steps((third.folder / "checkpoint").read_text())[0] == 30
+    assert job_layout.read_state_steps((third.folder / "checkpoint").read_text())[0] == 30
     # Another machine has gone on meanwhile.
     other = machine("other")
     other.restore()
@@ -172,7 +172,7 @@ def test_a_disk_that_is_ahead_is_kept_and_one_that_is_behind_is_not(machine, clo
     _checkpoint(one.folder, 45)
     back = machine("one")
     back.restore()
-    assert job_layout.pointed_steps((back.folder / "checkpoint").read_text())[0] == 50
+    assert job_layout.read_state_steps((back.folder / "checkpoint").read_text())[0] == 50
     assert not (back.folder / "model.ckpt-45.index").exists()
 
 

@@ -10,7 +10,8 @@ from estimator_bridge import tf
 from trainer.cluster.run_config import build_run_config
 from trainer.console import Console
 from trainer.errors import UserError
-from trainer.job_dir.compatibility import check_same_model, latest_checkpoint
+from trainer.job_dir.checkpoints import latest_checkpoint
+from trainer.job_dir.compatibility import check_same_model
 from trainer.job_dir.metrics_log import MetricsLog
 
 

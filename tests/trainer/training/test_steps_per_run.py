@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from estimator_bridge import estimator, tf
 from trainer.console import Console
 from trainer.errors import UserError
-from trainer.job_dir.compatibility import latest_checkpoint, read_step
+from trainer.job_dir.checkpoints import latest_checkpoint, read_step
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.signals import Interrupted, SignalWatch
 from trainer.training import job, run

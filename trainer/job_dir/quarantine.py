@@ -1,0 +1,64 @@
+"""Renames corrupt checkpoints, so that a job resumes from the newest intact one."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from trainer.errors import UserError
+from trainer.job_dir import checkpoints
+
+# The files of a corrupt checkpoint are renamed to this and their name.
+PREFIX = "torn-"
+
+
+def quarantine_corrupt(job_dir: str, log: Callable[[str], None]) -> bool:
+    """Makes the newest intact checkpoint the one that a job resumes from.
+
+    A crash or a full disk may leave the newest checkpoint incomplete, or the state file that names
+    it. Files of a corrupt checkpoint are renamed, not deleted.
+
+    Args:
+        job_dir: folder of the checkpoints; no other process may be writing checkpoints to it.
+        log: called with one line where something was corrupt.
+
+    Returns:
+        Whether something was corrupt.
+
+    Raises:
+        UserError: there are checkpoints and all are corrupt.
+    """
+    latest, kept = checkpoints.latest_checkpoint(job_dir), checkpoints.list_checkpoints(job_dir)
+    intact = kept[: kept.index(latest) + 1] if latest in kept else list(kept)
+    corrupt: list[tuple[str, str]] = []
+    while intact:
+        fault = checkpoints.find_corruption(intact[-1])
+        if fault is None:
+            break
+        corrupt.append((intact.pop(), fault))
+    if not corrupt and (latest is not None or not kept):
+        return False
+    if not intact:
+        raise UserError(
+            f"job_dir {job_dir}: none of its {len(kept)} checkpoint(s) can be read (the newest: "
+            f"{corrupt[0][1]}); use another --job_dir, or start over with --fresh={job_dir}"
+        )
+    checkpoints.write_state(job_dir, intact)
+    for checkpoint, _ in corrupt:
+        for path in Path(job_dir).glob(f"{Path(checkpoint).name}.*"):
+            path.rename(path.with_name(PREFIX + path.name))
+    log(_describe(corrupt, Path(intact[-1]).name))
+    return True
+
+
+def _describe(corrupt: list[tuple[str, str]], resumed: str) -> str:
+    """The line about corrupt checkpoints, each (path, fault), newest first."""
+    if not corrupt:
+        return (
+            "the file that names the newest checkpoint is corrupt or missing; "
+            f"resuming from {resumed}"
+        )
+    first, fault = Path(corrupt[0][0]).name, corrupt[0][1]
+    more = f" and {len(corrupt) - 1} before it" if len(corrupt) > 1 else ""
+    return (
+        f"checkpoint {first}{more} is corrupt ({fault}); resuming from {resumed}; "
+        f"renamed to {PREFIX}{first}.*"
+    )
