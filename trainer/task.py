@@ -90,7 +90,7 @@ def _explained(folder: str) -> Iterator[None]:
     """Tells memory and a disk that have run out as what is the user's to mend."""
     from trainer.job_dir.full_disk import translate_full_disk
 
-    with memory.exhaustion_explained(), translate_full_disk(folder):
+    with memory.translate_memory_errors(), translate_full_disk(folder):
         yield
 
 
@@ -179,16 +179,16 @@ def _report(prepared, result, console: Console, space: workspace.Workspace) -> N
     from trainer.training import job
 
     config, checker, times = prepared.config, prepared.checker, prepared.times
-    rows = verify.take_rows(job.build_source(prepared, training=False), prepared.schema)
+    rows = verify.read_sample_rows(job.build_source(prepared, training=False), prepared.schema)
     exports = [path for paths in result.exports.values() for path in paths[-1:]]
     # A receiver of the user's own takes questions that only they can ask.
     asked = [] if config.export.receiver_fn else rows
     if exports:
-        checker.ask(exports, asked, prepared.schema, config.data.delimiter)
+        checker.submit(exports, asked, prepared.schema, config.data.delimiter)
     # Meanwhile, what does not depend on the answer.
     baselines = job.measure_baselines(prepared)
     report.draw(config, prepared.schema.task)
-    if exports and checker.is_on:
+    if exports and checker.enabled:
         with times.within(VERIFY):
             checker.wait()
         answered = ", each answered" if asked else ""

@@ -12,7 +12,7 @@ from typing import Any, Optional
 from estimator_bridge import estimator, tf
 from trainer import job_layout
 from trainer.evaluation.graph import EvaluationGraph
-from trainer.export.graph_reuse import KeptExports
+from trainer.export.graph_reuse import ExportGraphCache
 from trainer.phase_timer import EVALUATION, EXPORT, Times
 
 
@@ -35,7 +35,7 @@ class Evaluator:
         self.estimator = built
         self.eval_spec = eval_spec
         self._times = times or Times()
-        self._exports = KeptExports(built)
+        self._exports = ExportGraphCache(built)
         self._graph: Optional[EvaluationGraph] = None
 
     @property

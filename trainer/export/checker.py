@@ -17,7 +17,7 @@ import numpy as np
 
 from estimator_bridge import tf
 from trainer.errors import UserError
-from trainer.export.serving_session import Served, to_python
+from trainer.export.serving_session import ServingSession, to_python
 from trainer.features.columns import list_csv_inputs, list_inputs, raw_dtype
 from trainer.inputs.dataset import RowSource
 from trainer.schema import Schema
@@ -28,7 +28,7 @@ TOLERANCE = 1e-5
 TIMEOUT_SECS = 300
 
 
-def take_rows(source: RowSource, schema: Schema) -> list[dict[str, Any]]:
+def read_sample_rows(source: RowSource, schema: Schema) -> list[dict[str, Any]]:
     """The first rows of a source as plain values of the export's inputs."""
     chunk = next(source.read())
     return [
@@ -47,11 +47,11 @@ class Checker:
     Used as a context manager: the process does not outlive it.
 
     Attributes:
-        is_on: whether anything is checked; if not, nothing here does anything.
+        enabled: whether anything is checked; if not, nothing here does anything.
     """
 
-    def __init__(self, is_on: bool = True) -> None:
-        self.is_on = is_on
+    def __init__(self, enabled: bool = True) -> None:
+        self.enabled = enabled
         self._process: Optional[subprocess.Popen] = None
         self._talk: Optional[threading.Thread] = None
         self._errors = ""
@@ -59,7 +59,7 @@ class Checker:
 
     def start(self) -> None:
         """Starts the process, if that has not been done."""
-        if self.is_on and self._process is None:
+        if self.enabled and self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "trainer.export.checker"],
                 stdin=subprocess.PIPE,
@@ -68,11 +68,11 @@ class Checker:
                 text=True,
             )
 
-    def ask(
+    def submit(
         self, exports: Sequence[str], rows: list[dict[str, Any]], schema: Schema, delimiter: str
     ) -> None:
         """Has every export loaded, and asked for `rows` if there are any; does not wait."""
-        if not self.is_on:
+        if not self.enabled:
             return
         self.start()
         question = json.dumps(
@@ -125,7 +125,7 @@ class Checker:
             process.communicate()
 
 
-def verify_exports(
+def check_exports(
     exports: Sequence[str], rows: list[dict[str, Any]], schema: Schema, delimiter: str
 ) -> None:
     """Loads every export in one fresh process and asks it for `rows`; without rows, only loads.
@@ -134,17 +134,19 @@ def verify_exports(
         UserError: an export does not load or answer.
     """
     with Checker() as checker:
-        checker.ask(exports, rows, schema, delimiter)
+        checker.submit(exports, rows, schema, delimiter)
         checker.wait()
 
 
-def _ask(served: Served, receiver: str, values: dict[str, Any], num_rows: int) -> list[dict]:
+def _ask(
+    served: ServingSession, receiver: str, values: dict[str, Any], num_rows: int
+) -> list[dict]:
     """Asks for predictions by one input; returns a dict for each row."""
     name = served.find_signature("predict", receiver)
     unknown = sorted(set(served.signatures[name].inputs) ^ set(values))
     if unknown:
         raise UserError(f"export {served.path}: input {unknown[0]} is not in both, it and schema")
-    outputs = served.ask(name, values)
+    outputs = served.run(name, values)
     return [
         {each: to_python(array[row]) for each, array in outputs.items()} for row in range(num_rows)
     ]
@@ -152,12 +154,12 @@ def _ask(served: Served, receiver: str, values: dict[str, Any], num_rows: int) -
 
 def _check(path: str, rows: list[dict[str, Any]], schema: Schema, delimiter: str) -> None:
     # Each signature is asked once: to optimise its graph would take longer.
-    with Served(path, asked_often=False) as served:
+    with ServingSession(path, optimize=False) as served:
         _check_served(served, rows, schema, delimiter)
 
 
 def _check_served(
-    served: Served, rows: list[dict[str, Any]], schema: Schema, delimiter: str
+    served: ServingSession, rows: list[dict[str, Any]], schema: Schema, delimiter: str
 ) -> None:
     path = served.path
     if not served.signatures:

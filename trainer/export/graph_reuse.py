@@ -17,7 +17,7 @@ from estimator_bridge import estimator, tf
 GRAPH, ASSETS, EXTRA = "saved_model.pb", "assets", "assets.extra"
 
 
-class KeptExports:
+class ExportGraphCache:
     """The exports of one Estimator in this process.
 
     The first export for a serving_input_receiver_fn is made by the Estimator. Later ones for the
@@ -77,7 +77,7 @@ class KeptExports:
 class _Facade:
     """An Estimator whose export_saved_model keeps graphs."""
 
-    def __init__(self, built: Any, exports: KeptExports):
+    def __init__(self, built: Any, exports: ExportGraphCache):
         self._built = built
         self._exports = exports
 

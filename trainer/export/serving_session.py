@@ -29,12 +29,12 @@ class Signature(NamedTuple):
     fetches: dict[str, str]
 
 
-class Served:
+class ServingSession:
     """An export, loaded once and asked as often as wanted; as a context manager, closed at the end.
 
     Args:
         path: a SavedModel's folder.
-        asked_often: whether it is worth optimising the graph for the first question, and a GPU,
+        optimize: whether it is worth optimising the graph for the first question, and a GPU,
             which another process may have all of.
 
     Attributes:
@@ -45,13 +45,13 @@ class Served:
         UserError: there is no SavedModel, or none that this TensorFlow can load.
     """
 
-    def __init__(self, path: str, asked_often: bool = True):
+    def __init__(self, path: str, optimize: bool = True):
         tf = bridge.tf
         if not (Path(path) / "saved_model.pb").is_file():
             raise UserError(f"export {path}: no saved_model.pb there; name an export's own folder")
         self.path = path
         config = tf.compat.v1.ConfigProto()
-        if not asked_often:
+        if not optimize:
             config.graph_options.rewrite_options.disable_meta_optimizer = True
             config.device_count["GPU"] = 0
         self._session = tf.compat.v1.Session(graph=tf.Graph(), config=config)
@@ -94,7 +94,7 @@ class Served:
             f"(there are {', '.join(sorted(self.signatures))})"
         )
 
-    def ask(self, name: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def run(self, name: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Asks one signature.
 
         Args:
@@ -115,14 +115,14 @@ class Served:
         """Gives its memory back; it cannot be asked any more."""
         self._session.close()
 
-    def __enter__(self) -> "Served":
+    def __enter__(self) -> "ServingSession":
         return self
 
     def __exit__(self, *exception: Any) -> None:
         self.close()
 
 
-def explain_failure(error: Any) -> str:
+def describe_error(error: Any) -> str:
     """What an error of TensorFlow in an export's graph says, on one line."""
     asserted = re.search(r"assertion failed: \[(.*?)\]", error.message)
     words = asserted.group(1) if asserted else error.message

@@ -74,7 +74,7 @@ def load_code(reference: str, option: str) -> Any:
     """
     where = f"{option} {reference}"
     module_name, _, name = reference.partition(":")
-    with blame(where, f"importing {module_name}"):
+    with translate_user_errors(where, f"importing {module_name}"):
         try:
             found = importlib.import_module(module_name)
         except ModuleNotFoundError as error:
@@ -136,12 +136,14 @@ def call_code(function: Callable, where: str, **given: Any) -> Any:
         one.kind is one.VAR_KEYWORD for one in parameters
     )
     names = list(given) if takes_all else [one.name for one in named if one.name in given]
-    with blame(where, "it"):
+    with translate_user_errors(where, "it"):
         return function(**{name: given[name] for name in names})
 
 
 @contextlib.contextmanager
-def blame(where: str, what: str, passing: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
+def translate_user_errors(
+    where: str, what: str, passing: tuple[type[BaseException], ...] = ()
+) -> Iterator[None]:
     """Turns whatever a user's code raises into one line; the cause keeps their traceback.
 
     Errors of the types in `passing` are nobody's fault and go through.

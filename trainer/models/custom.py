@@ -5,7 +5,7 @@ from typing import Any
 from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.models.code import HParams, blame, call_code, load_function
+from trainer.models.code import HParams, call_code, load_function, translate_user_errors
 from trainer.schema import Schema, Statistics
 
 
@@ -44,7 +44,7 @@ def check_estimator(built: Any, where: str, run_config: Any):
         UserError: it is none, or would keep its checkpoints elsewhere.
     """
     if isinstance(built, tf.keras.Model):
-        with blame(where, "turning its Keras model into an Estimator"):
+        with translate_user_errors(where, "turning its Keras model into an Estimator"):
             built = convert_keras(built, run_config)
     if not isinstance(built, (estimator.Estimator, tf.compat.v1.estimator.Estimator)):
         raise UserError(
@@ -83,7 +83,7 @@ def guard(inner: Any, where: str):
     """
 
     def model_fn(features, labels, mode, config):
-        with blame(where, f"its model_fn in mode {mode!r}"):
+        with translate_user_errors(where, f"its model_fn in mode {mode!r}"):
             return inner.model_fn(features, labels, mode, config)
 
     return estimator.Estimator(

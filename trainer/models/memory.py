@@ -48,7 +48,7 @@ def measure_memory() -> float:
 
 
 @contextmanager
-def exhaustion_explained() -> Iterator[None]:
+def translate_memory_errors() -> Iterator[None]:
     """Turns an error of memory that has run out into one that the user can mend.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional
 from estimator_bridge import estimator, tf
 from trainer.errors import UserError
 from trainer.features.columns import list_inputs
-from trainer.models.code import HParams, blame, call_code, load_code, load_function
+from trainer.models.code import HParams, call_code, load_code, load_function, translate_user_errors
 from trainer.schema import Schema
 
 # A session that meets these is made anew, or has come to its end; no hook is to blame.
@@ -119,7 +119,7 @@ class _GuardedHook(estimator.SessionRunHook):
         self._where = where
 
     def _call(self, name: str, *args: Any) -> Any:
-        with blame(self._where, f"its {name}", SESSION_ERRORS):
+        with translate_user_errors(self._where, f"its {name}", SESSION_ERRORS):
             return getattr(self._hook, name)(*args)
 
     def begin(self):

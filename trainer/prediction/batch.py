@@ -14,7 +14,7 @@ from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.console import Console
 from trainer.errors import UserError
-from trainer.export.serving_session import explain_failure
+from trainer.export.serving_session import describe_error
 from trainer.features.columns import list_csv_inputs, list_inputs
 from trainer.inputs.dataset import Chunk, RowSource
 from trainer.inputs.files import DataFile, find_files
@@ -215,10 +215,10 @@ class _Asker:
             for name in self._inputs
         }
         try:
-            outputs = self._predictor.ask(self._name, inputs)
+            outputs = self._predictor.run(self._name, inputs)
         except tf.errors.OpError as error:
             raise UserError(
-                f"the export cannot answer these rows: {explain_failure(error)}"
+                f"the export cannot answer these rows: {describe_error(error)}"
             ) from error
         rows = len(chunk[self._inputs[0]])
         columns = {}

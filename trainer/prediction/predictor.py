@@ -7,10 +7,10 @@ import numpy as np
 
 import estimator_bridge as bridge
 from trainer.errors import UserError
-from trainer.export.serving_session import Served, explain_failure, to_python
+from trainer.export.serving_session import ServingSession, describe_error, to_python
 
 
-class Predictor(Served):
+class Predictor(ServingSession):
     """An export, loaded once and asked as often as wanted.
 
     Args:
@@ -43,9 +43,9 @@ class Predictor(Served):
     ) -> list[dict[str, Any]]:
         """Asks one signature; returns a dict for each row, output name → value as plain Python."""
         try:
-            outputs = self.ask(name, inputs)
+            outputs = self.run(name, inputs)
         except bridge.tf.errors.OpError as error:
-            raise UserError(f"the export cannot answer: {explain_failure(error)}") from error
+            raise UserError(f"the export cannot answer: {describe_error(error)}") from error
         return [
             {each: to_python(array[row]) for each, array in outputs.items()}
             for row in range(num_rows)

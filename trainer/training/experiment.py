@@ -21,7 +21,7 @@ from trainer.export import exporters
 from trainer.job_dir import checkpoints
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.models import tfx
-from trainer.models.code import HParams, blame, call_code, load_function
+from trainer.models.code import HParams, call_code, load_function, translate_user_errors
 from trainer.models.custom import check_estimator
 from trainer.models.plugins import build_user_hooks
 from trainer.phase_timer import REPORT, Times, TimesHook, TimesListener, process_age
@@ -126,7 +126,7 @@ def _run(config, console, watch, steps: Optional[int] = None) -> str:
         f"plan: {experiment.where}, from step {first:,} to "
         f"{f'step {target:,}' if target else 'the end of its input'}"
     )
-    with blame(experiment.where, "the run"):
+    with translate_user_errors(experiment.where, "the run"):
         reached = target is not None and first >= target
         evaluator = Evaluator(experiment.built, eval_spec, times)
         if reached or stop.reason:
@@ -152,7 +152,7 @@ def build_experiment(config: config_lib.Config, run_config: Any) -> Experiment:
             config, str(Path(config.job_dir) / job_layout.EVAL_MODEL_FOLDER)
         )
         schema = tfx.read_schema(config.data.schema_file)
-        with blame(where, "it"):
+        with translate_user_errors(where, "it"):
             # TFX passes both by position; what they are called differs from team to team.
             made = function(args, schema)
     else:
@@ -195,7 +195,7 @@ def _export_for_analysis(experiment: Experiment, job_dir: str, console: Console)
     import tensorflow_model_analysis
 
     folder = str(Path(job_dir) / job_layout.EVAL_MODEL_FOLDER)
-    with blame(experiment.where, "its eval_input_receiver_fn"):
+    with translate_user_errors(experiment.where, "its eval_input_receiver_fn"):
         tensorflow_model_analysis.export.export_eval_savedmodel(
             estimator=experiment.built,
             export_dir_base=folder,

@@ -122,7 +122,7 @@ def prepare(
         metric,
         direction,
         times or Times(),
-        checker or Checker(is_on=False),
+        checker or Checker(enabled=False),
         cache,
     )
 

@@ -24,7 +24,7 @@ from trainer.job_dir.metrics_log import MetricsLog
 from trainer.job_layout import EXPORT_FOLDER, MODEL_FILES
 from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.models.build import build_estimator, build_preparation
-from trainer.models.code import HParams, blame
+from trainer.models.code import HParams, translate_user_errors
 from trainer.models.fused.engine import Engine, choose_engine
 from trainer.models.image import is_broken_image
 from trainer.models.plugins import build_user_hooks, make_user_receiver_fn
@@ -170,7 +170,7 @@ def build_plan(
         steps_at=lengths,
     )
     checker = []
-    if is_chief and job.checker.is_on and config.export.exporters:
+    if is_chief and job.checker.enabled and config.export.exporters:
         checker = [NearEndHook(job.checker.start, job.max_steps, CHECKER_LEAD_SECS)]
     train_rows, eval_rows = build_source(job, True, cluster), build_source(job, False)
     if engine.is_fused:
@@ -271,7 +271,7 @@ def explained(plan: Plan):
             what = "an activation became infinite or NaN"
             raise _explain_nan(plan.job, plan.sources[0], plan.progress.step, what) from error
         if config.model.type not in config_lib.MODEL_TYPES:
-            with blame(f"model.type {config.model.type}", "its graph"):
+            with translate_user_errors(f"model.type {config.model.type}", "its graph"):
                 raise
         if is_broken_image(error):
             raise UserError(

@@ -5,14 +5,14 @@ import shutil
 import pytest
 
 from trainer.errors import UserError
-from trainer.export.checker import take_rows, verify_exports
+from trainer.export.checker import check_exports, read_sample_rows
 from trainer.training.job import build_source
 
 
 @pytest.fixture(scope="module")
 def checked(trained):
     done = trained("linear", "bought")
-    return done, take_rows(build_source(done.job, training=False), done.schema)
+    return done, read_sample_rows(build_source(done.job, training=False), done.schema)
 
 
 def test_rows_are_plain_and_defaults_filled_in(checked):
@@ -30,7 +30,7 @@ def damaged(checked, tmp_path):
     done, rows = checked
     folder = tmp_path / "1700000000"
     shutil.copytree(done.export, folder)
-    return folder, lambda: verify_exports([str(folder)], rows, done.schema, ",")
+    return folder, lambda: check_exports([str(folder)], rows, done.schema, ",")
 
 
 def test_a_good_export_passes(damaged):
@@ -44,7 +44,7 @@ def test_awkward_text_goes_through_every_door(checked, damaged):
         {**rows[1], "job": "two\nlines", "city": "Köln"},
         {**rows[2], "job": "", "id": "a;b\tc"},
     ]
-    verify_exports([str(damaged[0])], rows, done.schema, ",")
+    check_exports([str(damaged[0])], rows, done.schema, ",")
 
 
 def _refused(verify, words):
@@ -71,7 +71,7 @@ def test_with_another_ones_signature(damaged, trained, checked):
 
     columns = {**done.schema.columns, "more": Column(type="float")}
     schema = done.schema.model_copy(update={"columns": columns})
-    _refused(lambda: verify_exports([str(folder)], rows, schema, ","), "check of 1 export")
+    _refused(lambda: check_exports([str(folder)], rows, schema, ","), "check of 1 export")
 
 
 def test_without_its_variables(damaged):

@@ -8,7 +8,7 @@ import pytest
 
 from estimator_bridge import estimator, tf
 from trainer.export.exporters import BestExporter, list_exports
-from trainer.export.graph_reuse import KeptExports
+from trainer.export.graph_reuse import ExportGraphCache
 
 
 def _model_fn(features, labels, mode, params):
@@ -106,12 +106,12 @@ def _read(path):
 
 def test_every_byte_is_as_if_it_were_built_anew(trained, tmp_path):
     built = Counted(trained.built)
-    kept, exporter = KeptExports(built), trained.exporter()
+    kept, exporter = ExportGraphCache(built), trained.exporter()
     first, second = trained.checkpoints
     before = _export(kept, exporter, tmp_path / "kept", first)
     after = _export(kept, exporter, tmp_path / "kept", second)
     assert built.made == 1
-    fresh = _export(KeptExports(trained.built), exporter, tmp_path / "fresh", second)
+    fresh = _export(ExportGraphCache(trained.built), exporter, tmp_path / "fresh", second)
     assert {"saved_model.pb", "assets/words.txt", "variables/variables.index"} <= set(_read(after))
     assert _read(after) == _read(fresh) != _read(before)
     assert trained.ask(after) == trained.ask(fresh) != trained.ask(before)
@@ -119,7 +119,7 @@ def test_every_byte_is_as_if_it_were_built_anew(trained, tmp_path):
 
 
 def test_many_in_one_second_have_names_of_their_own(trained, tmp_path):
-    kept, exporter = KeptExports(trained.built), trained.exporter()
+    kept, exporter = ExportGraphCache(trained.built), trained.exporter()
     base, made = tmp_path / "latest", []
     for number in range(6):
         made.append(_export(kept, exporter, base, trained.checkpoints[number % 2]))
@@ -127,7 +127,7 @@ def test_many_in_one_second_have_names_of_their_own(trained, tmp_path):
     expected = trained.ask(made[-2])
     # Another run, whose clock is behind those names, still has the newest one.
     (base / str(int(time.time()) + 50)).mkdir()
-    again = _export(KeptExports(trained.built), exporter, base, trained.checkpoints[0])
+    again = _export(ExportGraphCache(trained.built), exporter, base, trained.checkpoints[0])
     assert list_exports(str(base))[-1] == str(again)
     assert trained.ask(again) == expected
 
@@ -135,7 +135,7 @@ def test_many_in_one_second_have_names_of_their_own(trained, tmp_path):
 def test_two_at_the_same_time_do_not_meet(trained, tmp_path):
     base, made = tmp_path / "latest", []
     exporter = estimator.LatestExporter("latest", _receiver_fn, exports_to_keep=None)
-    both = [KeptExports(trained.built) for _ in range(2)]
+    both = [ExportGraphCache(trained.built) for _ in range(2)]
     for kept in both:
         made.append(_export(kept, exporter, base, trained.checkpoints[0]))
 
@@ -157,7 +157,7 @@ def test_two_at_the_same_time_do_not_meet(trained, tmp_path):
 
 def test_without_assets_to_copy_it_is_built_anew(trained, tmp_path):
     built = Counted(trained.built)
-    kept = KeptExports(built)
+    kept = ExportGraphCache(built)
     first = _export(kept, trained.exporter(), tmp_path / "latest", trained.checkpoints[0])
     (first / "assets" / "words.txt").write_text("other\n")
     second = _export(kept, trained.exporter(), tmp_path / "latest", trained.checkpoints[1])
@@ -166,7 +166,7 @@ def test_without_assets_to_copy_it_is_built_anew(trained, tmp_path):
 
 
 def test_a_checkpoint_that_does_not_fit(trained, tmp_path):
-    kept, base = KeptExports(trained.built), tmp_path / "latest"
+    kept, base = ExportGraphCache(trained.built), tmp_path / "latest"
     _export(kept, trained.exporter(), base, trained.checkpoints[0])
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         other = tf.compat.v1.get_variable("other", [])
@@ -181,7 +181,7 @@ def test_every_exporter_gets_its_own_folder_and_files(trained, tmp_path):
     """TensorFlow's exporters and ours share one graph, and write their own extra assets."""
     note = tmp_path / "note.txt"
     built = Counted(trained.built)
-    kept = KeptExports(built)
+    kept = ExportGraphCache(built)
     exporters = [
         estimator.LatestExporter("latest", _receiver_fn, assets_extra={"a/note.txt": str(note)}),
         estimator.FinalExporter("final", _receiver_fn),
@@ -218,7 +218,7 @@ def test_another_receiver_is_another_graph(trained, tmp_path):
         )
 
     built = Counted(trained.built)
-    kept = KeptExports(built)
+    kept = ExportGraphCache(built)
     for name, receiver_fn in (("one", _receiver_fn), ("two", other)) * 2:
         exporter = estimator.LatestExporter(name, receiver_fn)
         _export(kept, exporter, tmp_path / name, trained.checkpoints[0])
@@ -230,7 +230,7 @@ def test_another_receiver_is_another_graph(trained, tmp_path):
 
 def test_what_is_not_kept(trained, tmp_path):
     built = Counted(trained.built)
-    kept = KeptExports(built)
+    kept = ExportGraphCache(built)
     as_text = estimator.LatestExporter("text", _receiver_fn, as_text=True)
     for checkpoint in trained.checkpoints:
         path = _export(kept, as_text, tmp_path / "text", checkpoint)

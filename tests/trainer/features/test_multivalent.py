@@ -165,7 +165,7 @@ def test_an_embedding_is_the_weighted_mean(shared):
 
 
 def test_a_model_learns_the_weights_and_every_door_answers_alike(make, tmp_path):
-    from trainer.export.checker import verify_exports
+    from trainer.export.checker import check_exports
     from trainer.job_dir.metrics_log import MetricsLog
 
     schema = _schema()
@@ -181,7 +181,7 @@ def test_a_model_learns_the_weights_and_every_door_answers_alike(make, tmp_path)
     assert MetricsLog(config.job_dir).read("eval")[-1]["rmse"] < 0.05
     export = result.exports["final"][-1]
     asked = [{"tags": "a|b", "w": "2|0.5", "ids": "1 3"}, {"tags": "", "w": "", "ids": ""}]
-    verify_exports([export], asked, schema, ",")
+    check_exports([export], asked, schema, ",")
     predictor = predict.Predictor(export)
     got = [row["predictions"][0] for row in predictor.predict(asked)]
     assert got == pytest.approx([2.5, 0], abs=0.1)

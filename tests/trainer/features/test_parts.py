@@ -160,7 +160,7 @@ def test_a_model_learns_from_single_values_and_weekdays(learned):
 
 
 def test_every_door_of_an_export_gives_the_same_answer(learned):
-    from trainer.export.checker import verify_exports
+    from trainer.export.checker import check_exports
 
     config, schema, result = learned
     rows = [
@@ -169,7 +169,7 @@ def test_every_door_of_an_export_gives_the_same_answer(learned):
         {"tags": "rare|unheard", "topics": "new", "day": "", "id": "c"},
     ]
     export = result.exports["final"][-1]
-    verify_exports([export], rows, schema, ",")
+    check_exports([export], rows, schema, ",")
     answers = predict.Predictor(export).predict(rows)
     got = [answer["predictions"][0] for answer in answers]
     # Red on a Saturday, nothing on a Monday.

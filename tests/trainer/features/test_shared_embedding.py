@@ -38,7 +38,7 @@ def test_one_table_gives_both_columns_their_numbers():
 @pytest.mark.parametrize("kind", ["wide_deep", "residual"])
 def test_the_table_is_trained_saved_and_exported(make, tmp_path, kind):
     from estimator_bridge import tf
-    from trainer.export.checker import verify_exports
+    from trainer.export.checker import check_exports
     from trainer.job_dir.metrics_log import MetricsLog
 
     rng = np.random.default_rng(3)
@@ -61,7 +61,7 @@ def test_the_table_is_trained_saved_and_exported(make, tmp_path, kind):
     assert len(tables) > 1
     asked = [{"origin": "a", "dest": "c|d"}, {"origin": "d", "dest": "b"}]
     export = result.exports["final"][-1]
-    verify_exports([export], asked, schema, ",")
+    check_exports([export], asked, schema, ",")
     got = [row["predictions"][0] for row in predictor.Predictor(export).predict(asked)]
     assert got[0] == pytest.approx(2, abs=0.9) and got[1] == pytest.approx(-1, abs=0.9)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from trainer.errors import UserError
-from trainer.export.checker import take_rows, verify_exports
+from trainer.export.checker import check_exports, read_sample_rows
 from trainer.features.columns import build_feature_columns
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.schema import Schema, Statistics
@@ -58,8 +58,8 @@ def test_any_name_is_learnt_from(make, tmp_path, model):
     )
     job, result = make.run(config, schema)
     assert MetricsLog(config.job_dir).read("eval")[-1]["auc"] > 0.85
-    rows = take_rows(build_source(job, training=False), schema)
-    verify_exports(result.exports["final"], rows, schema, ",")
+    rows = read_sample_rows(build_source(job, training=False), schema)
+    check_exports(result.exports["final"], rows, schema, ",")
 
 
 def test_a_head_of_several_has_a_plain_name(make):

@@ -7,7 +7,7 @@ from estimator_bridge import estimator, tf
 from trainer.cluster.run_config import build_run_config
 from trainer.errors import UserError
 from trainer.export.receivers import make_serving_receiver_fn
-from trainer.export.serving_session import Served
+from trainer.export.serving_session import ServingSession
 from trainer.features.columns import list_inputs
 from trainer.inputs.dataset import DTYPES, make_eval_input_fn, make_train_input_fn
 from trainer.job_dir.checkpoints import latest_checkpoint
@@ -231,13 +231,13 @@ def _assert_same_answers(found, wanted):
 def _assert_same_exports(found, wanted, chunk):
     lists = [tf.train.list_variables(f"{path}/variables/variables") for path in (found, wanted)]
     assert lists[0] == lists[1]
-    with Served(found) as fused, Served(wanted) as canned:
+    with ServingSession(found) as fused, ServingSession(wanted) as canned:
         assert fused.signatures.keys() == canned.signatures.keys()
         for name, signature in canned.signatures.items():
             assert fused.signatures[name].inputs == signature.inputs
             assert fused.signatures[name].outputs == signature.outputs
         asked = {name: chunk[name] for name in canned.signatures["predict"].inputs}
-        _assert_same_answers(fused.ask("predict", asked), canned.ask("predict", asked))
+        _assert_same_answers(fused.run("predict", asked), canned.run("predict", asked))
         sizes = [len(each._session.graph.get_operations()) for each in (fused, canned)]
     assert sizes[0] < 0.75 * sizes[1], sizes
 
@@ -263,8 +263,8 @@ def test_a_receiver_may_give_what_only_the_canned_model_takes(bench):
 
         built = bench.build(job, FUSED, "sparse")
         path = built.export_saved_model(str(bench.folder / f"sparse-{as_sparse}"), receiver_fn)
-        with Served(path.decode()) as served:
-            answers.append(served.ask("predict", {name: chunk[name] for name in kinds}))
+        with ServingSession(path.decode()) as served:
+            answers.append(served.run("predict", {name: chunk[name] for name in kinds}))
     _assert_same_answers(*answers)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from estimator_bridge import tf
 from trainer.errors import UserError
-from trainer.models.memory import check_tables, exhaustion_explained, measure_memory
+from trainer.models.memory import check_tables, measure_memory, translate_memory_errors
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_memory_that_runs_out_is_told():
         MemoryError(),
         tf.errors.ResourceExhaustedError(None, None, "OOM when allocating\ntensor [[{{node x}}]]"),
     ):
-        with pytest.raises(UserError, match="no more") as caught, exhaustion_explained():
+        with pytest.raises(UserError, match="no more") as caught, translate_memory_errors():
             raise error
         assert "\n" not in str(caught.value) and "{{" not in str(caught.value)
-    with pytest.raises(KeyError), exhaustion_explained():
+    with pytest.raises(KeyError), translate_memory_errors():
         raise KeyError("x")

@@ -62,7 +62,7 @@ def test_it_learns_what_depends_on_the_order(learned):
 
 
 def test_every_door_and_every_length(learned):
-    from trainer.export.checker import verify_exports
+    from trainer.export.checker import check_exports
 
     _, schema, result = learned
     export = result.exports["final"][-1]
@@ -72,7 +72,7 @@ def test_every_door_and_every_length(learned):
         {"items": "", "sizes": "", "x": 0.0},
         {"items": "|unheard|", "sizes": "1 2 3", "x": 0.0},
     ]
-    verify_exports([export], asked, schema, ",")
+    check_exports([export], asked, schema, ",")
     predictor = predict.Predictor(export)
     together = [row["logistic"][0] for row in predictor.predict(asked)]
     assert together[0] > 0.8 and together[1] < 0.2

@@ -11,7 +11,7 @@ from estimator_bridge import tf
 from trainer import config as config_lib
 from trainer import task
 from trainer.errors import UserError
-from trainer.models.code import HParams, blame, call_code, load_code
+from trainer.models.code import HParams, call_code, load_code, translate_user_errors
 from trainer.models.plugins import build_user_hooks, make_user_receiver_fn
 
 LABEL = {"column": "label", "num_classes": 2}
@@ -433,7 +433,7 @@ def test_of_an_operation_that_failed_what_went_wrong_is_told():
         "Node: 'head/Cast'\nCast string to float is not supported\n\t [[{{node head/Cast}}]]\n\n"
         "Original stack trace for 'head/Cast':\n  File \"task.py\", line 3, in <module>\n"
     )
-    with pytest.raises(UserError) as caught, blame("model.type a:b", "its graph"):
+    with pytest.raises(UserError) as caught, translate_user_errors("model.type a:b", "its graph"):
         raise tf.errors.UnimplementedError(None, None, message)
     told = str(caught.value)
     assert "UnimplementedError: Cast string to float is not supported (operation head/Cast)" in told

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Optional
 from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.features.columns import build_feature_columns
-from trainer.models.fused.model import find_obstacle
+from trainer.models.fused.model import unsupported_reason
 from trainer.schema import Schema, Statistics
 
 
@@ -50,7 +50,7 @@ def choose_engine(
         reason = "train.warm_start"
     else:
         columns = build_feature_columns(schema, statistics)
-        reason = find_obstacle(config, schema, columns, statistics)
+        reason = unsupported_reason(config, schema, columns, statistics)
     if reason is None:
         return Engine("fused")
     if config.model.engine == "fused":

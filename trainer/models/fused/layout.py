@@ -102,7 +102,7 @@ def build_layout(
     """Builds the layout of a model.
 
     Args:
-        columns: feature columns; `uncovered_column` says None of them.
+        columns: feature columns; `unsupported_column` says None of them.
         encoding: what the model reads.
         units: number of logits.
         wide, deep: the parts that it has.
@@ -128,7 +128,7 @@ def build_layout(
     )
 
 
-def uncovered_column(columns: Sequence[Any], encoding: Encoding) -> Optional[str]:
+def unsupported_column(columns: Sequence[Any], encoding: Encoding) -> Optional[str]:
     """Name of a feature column that has no place in a layout; None where all have one."""
     fields = {field.name for field in encoding.fields}
     numbers = {name_feature(name) for name in encoding.numbers}

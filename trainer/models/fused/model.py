@@ -8,10 +8,11 @@ from typing import Any, Optional
 
 from estimator_bridge import estimator
 from trainer import config as config_lib
+from trainer.features import encoding as encoding_lib
 from trainer.features.columns import FeatureColumns
-from trainer.features.encoding import IDS, build_encoding, unsupported_reason
+from trainer.features.encoding import IDS, build_encoding
 from trainer.features.parts import derive_features
-from trainer.models.fused.layout import build_layout, uncovered_column
+from trainer.models.fused.layout import build_layout, unsupported_column
 from trainer.models.fused.network import run_forward
 from trainer.models.fused.rows import Preparation, prepare_rows
 from trainer.models.fused.training import Model, build_training
@@ -24,7 +25,7 @@ KINDS = ("linear", "dnn", "wide_deep")
 STRATEGIES = ("none",)
 
 
-def find_obstacle(
+def unsupported_reason(
     config: config_lib.Config, schema: Schema, columns: FeatureColumns, statistics: Statistics
 ) -> Optional[str]:
     """Why the fused engine does not cover a model; None where it does.
@@ -42,11 +43,11 @@ def find_obstacle(
         return "model.batch_norm"
     if config.cluster.strategy not in STRATEGIES:
         return f"cluster.strategy {config.cluster.strategy}"
-    reason = unsupported_reason(schema)
+    reason = encoding_lib.unsupported_reason(schema)
     if reason is not None:
         return reason
     encoding = build_encoding(schema, statistics)
-    name = uncovered_column([*columns.wide, *columns.deep], encoding)
+    name = unsupported_column([*columns.wide, *columns.deep], encoding)
     return f"column {name}" if name else None
 
 
