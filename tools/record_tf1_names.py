@@ -8,6 +8,7 @@ Writes estimator_bridge/audit/symbols/supplied.json. Run it when tf.contrib has 
 import json
 import pathlib
 import textwrap
+import types
 
 import tensorflow as tf
 
@@ -18,7 +19,7 @@ TARGET = pathlib.Path(__file__).parents[1] / "estimator_bridge/audit/symbols/sup
 
 
 def is_supplied(package, name=None):
-    """Tells whether a program that runs with --tf1 has a package of tf.contrib, or a name in it."""
+    """Returns whether `run --tf1` supplies a package of tf.contrib, or a name in it."""
     try:
         value = getattr(tf.contrib, package)
         if name is not None:
@@ -28,12 +29,30 @@ def is_supplied(package, name=None):
     return value is not None and not isinstance(value, StandIn)
 
 
+def earlier_names(package):
+    """Returns the public names of a package, without the modules that implement it or that it uses.
+
+    A submodule counts if the package lists it in `__all__` or binds it under another name.
+    """
+    ours = package.__name__.startswith("estimator_bridge.")
+    listed = getattr(package, "__all__", ()) if ours else ()
+    names = []
+    for name in dir(package):
+        value = getattr(package, name, None)
+        if ours and isinstance(value, types.ModuleType) and name not in listed:
+            parent, _, own_name = value.__name__.rpartition(".")
+            if not parent.startswith(package.__name__.rpartition(".")[0]) or own_name == name:
+                continue
+        names.append(name)
+    return names
+
+
 def supplied():
     """Returns package -> the names that are supplied: those of 1.15, and of earlier versions."""
     found = {}
     for package, entry in data("contrib").items():
         if is_supplied(package):
-            names = {*entry["names"], *dir(getattr(tf.contrib, package))}
+            names = {*entry["names"], *earlier_names(getattr(tf.contrib, package))}
             names = sorted(name for name in names if not name.startswith("_"))
             found[package] = [name for name in names if is_supplied(package, name)]
     return found

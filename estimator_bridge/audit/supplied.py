@@ -52,7 +52,7 @@ class Supplied:
     def contrib_names(self, package: str) -> set[str]:
         """Returns the names that the bridge's `tf.contrib.<package>` binds."""
         if package not in self._names:
-            offered = package in getattr(contrib, "_SUPPLIED", ())
+            offered = package in getattr(contrib, "_SUPPORTED", ())
             path = self._source(self._folder, package) if offered else None
             bound = _bound(path) if path is not None else set()
             self._names[package] = bound.union(self._recorded.get(package, ()))
@@ -75,12 +75,12 @@ def _bound(path: str) -> set[str]:
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             names.add(node.name)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 if alias.name == "*":
                     names.update(_bound_by_star(node, path))
                 else:
-                    names.add(alias.asname or alias.name.split(".")[0])
+                    names.add(alias.asname or alias.name)
         elif isinstance(node, ast.Assign) and not _is_none(node.value):
             for target in node.targets:
                 names.update(part.id for part in ast.walk(target) if isinstance(part, ast.Name))

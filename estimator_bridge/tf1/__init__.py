@@ -47,10 +47,10 @@ def _build_view() -> types.ModuleType:
     # First, by itself: the bridge completes TensorFlow at the end of this import.
     tensorflow = importlib.import_module("tensorflow")
     from estimator_bridge.tf1 import moved, shapes, view
-    from estimator_bridge.tf1.contrib import tpu
+    from estimator_bridge.tf1.contrib import tpu_refusal
 
     module = view.build(tensorflow)
     moved.install()
     shapes.install()
-    tpu.refuse_tpu()
+    tpu_refusal.refuse_tpu()
     return module

@@ -1,7 +1,7 @@
 """`tf.contrib` of TensorFlow 1.x: the parts that Estimator trainers used.
 
-A package is loaded when it is first asked for. Everything is written from the documented behaviour
-of 1.15; names of variables and scopes are those of 1.x, so that old checkpoints load.
+A package is imported on first use. The code follows the documented behaviour of TensorFlow 1.15.
+Variable and scope names match 1.x, so that old checkpoints load.
 """
 
 import functools
@@ -9,7 +9,7 @@ import importlib
 
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
-_SUPPLIED = frozenset(
+_SUPPORTED = frozenset(
     [
         "cluster_resolver",
         "compiler",
@@ -47,38 +47,37 @@ _SUPPLIED = frozenset(
     ]
 )
 
-# Packages that are other, present packages of tf.compat.v1 under a second name, with what to do for
-# the names that they had only here.
-_SAME_AS = {
+# Packages that tf.compat.v1 still has, and the remedy for names that only tf.contrib had.
+_ALIASES = {
     "autograph": "use tf.autograph",
     "keras": "use tf.keras",
     "lite": "use tf.lite",
-    "linalg": "use the classes of tf.linalg, with tf.linalg.LinearOperatorComposition and the like",
+    "linalg": "use the classes of tf.linalg, such as tf.linalg.LinearOperatorComposition",
     "signal": "use tf.signal",
 }
 
 _ADDONS = (
-    "it became a part of TensorFlow Addons, which has ended; keep the few functions you need in "
-    "your program"
+    "it moved to TensorFlow Addons, which is discontinued; copy the functions you need into your "
+    "program"
 )
-_GONE = {
+_UNSUPPORTED = {
     "all_reduce": (
         "distribution strategies choose the all-reduce now: "
         "tf.distribute.MirroredStrategy(cross_device_ops=...)"
     ),
-    "batching": "tf.nondifferentiable_batch_function has taken its place",
+    "batching": "use tf.nondifferentiable_batch_function",
     "boosted_trees": "boosted trees left TensorFlow; use the package tensorflow-decision-forests",
     "checkpoint": "use tf.train.Checkpoint",
     "coder": "it became the package tensorflow-compression",
     "ffmpeg": "use the package tensorflow-io",
     "gan": "it became the package tensorflow-gan",
     "graph_editor": (
-        "nothing took its place; rewrite the GraphDef (tf.import_graph_def with input_map)"
+        "it has no successor; rewrite the GraphDef (tf.import_graph_def with input_map)"
     ),
-    "grid_rnn": "nothing took its place; write the cell as a tf.nn.rnn_cell.RNNCell",
+    "grid_rnn": "it has no successor; write the cell as a tf.nn.rnn_cell.RNNCell",
     "kafka": "use the package tensorflow-io",
     "kernel_methods": (
-        "nothing took its place; write the random Fourier features with tf.cos and tf.matmul"
+        "it has no successor; write the random Fourier features with tf.cos and tf.matmul"
     ),
     "legacy_seq2seq": "use tf.contrib.seq2seq",
     "linear_optimizer": (
@@ -100,9 +99,8 @@ _GONE = {
     "timeseries": "use a custom model_fn, or the package tensorflow-probability (tfp.sts)",
 }
 
-
-# Packages that existed, for which there is nothing better to say.
-_OTHERS = frozenset(
+# Packages without a specific remedy.
+_UNSUPPORTED_WITHOUT_ADVICE = frozenset(
     [
         "bayesflow",
         "bigtable",
@@ -143,23 +141,23 @@ _OTHERS = frozenset(
 
 
 @functools.cache
-def _second_name(name):
-    from estimator_bridge.tf1.contrib.package import SecondName
+def _alias(name):
+    from estimator_bridge.tf1.contrib.package import PackageAlias
 
-    return SecondName(name, _SAME_AS[name])
+    return PackageAlias(name, _ALIASES[name])
 
 
 def __getattr__(name):
-    if name in _SUPPLIED:
+    if name in _SUPPORTED:
         return importlib.import_module(f"{__name__}.{name}")
-    if name in _SAME_AS:
-        return _second_name(name)
-    if name in _GONE:
-        return StandIn(f"tf.contrib.{name}", _GONE[name])
-    if name in _OTHERS:
+    if name in _ALIASES:
+        return _alias(name)
+    if name in _UNSUPPORTED:
+        return StandIn(f"tf.contrib.{name}", _UNSUPPORTED[name])
+    if name in _UNSUPPORTED_WITHOUT_ADVICE:
         return StandIn(f"tf.contrib.{name}", GENERAL_ADVICE)
     raise AttributeError(f"module 'tensorflow.contrib' has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted(_SUPPLIED | set(_SAME_AS))
+    return sorted(_SUPPORTED | set(_ALIASES))

@@ -8,9 +8,9 @@ of a row to the tag of a column.
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-__getattr__, _advice_for = _lookup(globals())
+__getattr__, _advice_for = _unsupported_names(globals())
 
 
 def _lengths(sequence_lengths):

@@ -6,13 +6,13 @@ the `CudnnCompatible` cells, so that old checkpoints load.
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 from estimator_bridge.tf1.contrib.rnn import bidirectional as _bidirectional
 from estimator_bridge.tf1.contrib.rnn import block_cells as _block
 
 _PLAIN = "use tf.nn.dynamic_rnn with a BasicRNNCell"
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(), {name: _PLAIN for name in ("CudnnRNNRelu", "CudnnRNNTanh")}
 )
 

@@ -3,9 +3,9 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import distribute_config as _config
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         "TPUStrategy": "there is no TPU behind it; use tf.distribute.MirroredStrategy",

@@ -6,14 +6,14 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import device_lib as _devices
 from estimator_bridge.private_tf import resource_variable_ops as _resource
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _GRAPH = (
     "1.x programs run in graph mode here; port the eager part to TensorFlow 2 (tf.function, "
     "tf.GradientTape)"
 )
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         name: _GRAPH

@@ -3,9 +3,9 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import lookup_ops as _ops
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-__getattr__, _advice_for = _lookup(globals())
+__getattr__, _advice_for = _unsupported_names(globals())
 
 # The same classes and functions as in 1.x, which live on in the library for tf.lookup and the
 # feature columns.

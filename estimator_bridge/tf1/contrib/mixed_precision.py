@@ -6,7 +6,7 @@ import abc
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __all__ = [
     "ExponentialUpdateLossScaleManager",
@@ -15,7 +15,7 @@ __all__ = [
     "LossScaleOptimizer",
 ]
 
-__getattr__, _advice_for = _lookup(globals())
+__getattr__, _advice_for = _unsupported_names(globals())
 
 
 class LossScaleManager(abc.ABC):

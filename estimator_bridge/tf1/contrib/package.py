@@ -1,51 +1,56 @@
-"""What every package of `tf.contrib` here shares: its private paths, and the errors for its missing
-names.
-"""
+"""Lookup of private paths and unsupported names, shared by the packages of `tf.contrib`."""
 
 import sys
 import types
 from collections.abc import Mapping
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, NotSuppliedError, advise
 
-__all__ = ["PrivatePath", "SecondName", "lookup"]
+__all__ = ["PackageAlias", "PrivatePath", "unsupported_names"]
 
 
-class SecondName(types.ModuleType):
-    """`tf.contrib.linalg`: a package of tf.compat.v1, which has most of the names it had here."""
+class PackageAlias(types.ModuleType):
+    """A package of tf.compat.v1 under its `tf.contrib` name, such as `tf.contrib.linalg`.
+
+    Args:
+      name: the package's name in tf.compat.v1 and in tf.contrib.
+      advice: the remedy for names that only tf.contrib had.
+    """
 
     def __init__(self, name: str, advice: str):
-        """Takes the package's name, and what to do for a name that is not in tf.compat.v1."""
         import tensorflow.compat.v1 as tf
 
-        same = getattr(tf, name)
-        super().__init__(f"tf.contrib.{name}", same.__doc__)
-        self.__dict__.update(_same=same, _advice=advice)
+        target = getattr(tf, name)
+        super().__init__(f"tf.contrib.{name}", target.__doc__)
+        self.__dict__.update(_target=target, _advice=advice)
 
     def _advice_for(self, name):
         return f"{self.__name__}.{name}", self._advice
 
     def __getattr__(self, name):
         if name.startswith("__") and name.endswith("__"):
-            return getattr(self._same, name)
+            return getattr(self._target, name)
         try:
-            value = getattr(self._same, name)
+            value = getattr(self._target, name)
         except AttributeError:
             raise NotSuppliedError(advise(*self._advice_for(name))) from None
         setattr(self, name, value)
         return value
 
     def __dir__(self):
-        return dir(self._same)
+        return dir(self._target)
 
 
 class PrivatePath(types.ModuleType):
-    """`tensorflow.contrib.layers.python.layers.utils`: any path into a package leads to that
-    package's own names.
+    """A private path such as `tensorflow.contrib.layers.python.layers.utils`.
 
-    1.x programs import by these paths what the package also has at its top. A name that the package
-    has not is taken for one more step of the path; calling it raises NotSuppliedError.
+    1.x programs import public names by such paths. Attributes resolve to the package's public
+    names. Any other name is one more step of the path; calling it raises NotSuppliedError.
+
+    Args:
+      path: the dotted path, for messages.
+      package: the package that supplies the names.
     """
 
     def __init__(self, path: str, package: types.ModuleType):
@@ -59,8 +64,15 @@ class PrivatePath(types.ModuleType):
             return getattr(self._package, name)
         return self.step(name)
 
-    def step(self, name):
-        """Returns the path one step further, whatever the package has under that name."""
+    def step(self, name: str) -> "PrivatePath":
+        """Returns the path one step further, even if the package has a public name `name`.
+
+        Args:
+          name: the next component of the path.
+
+        Returns:
+          The longer path.
+        """
         return PrivatePath(f"{self.__name__}.{name}", self._package)
 
     def __call__(self, *args, **kwargs):
@@ -70,28 +82,32 @@ class PrivatePath(types.ModuleType):
         raise NotSuppliedError(advise(self.__name__, GENERAL_ADVICE))
 
 
-def lookup(
-    names: dict[str, object],
-    gone: Optional[Mapping[str, str]] = None,
-    otherwise: str = GENERAL_ADVICE,
-) -> tuple[Callable, Callable]:
-    """Returns a package's `__getattr__`, and the function that the import statement asks about
-    missing names.
+def unsupported_names(
+    namespace: Mapping[str, Any],
+    advice: Optional[Mapping[str, str]] = None,
+    default_advice: str = GENERAL_ADVICE,
+) -> tuple[Callable[[str], Any], Callable[[str], tuple[str, str]]]:
+    """Returns a package's `__getattr__` and `_advice_for`, which handle its unsupported names.
 
     Args:
-      names: the package's `globals()`.
-      gone: what to do instead, for names that programs are known to use and that are not supplied.
-      otherwise: the same for all other names.
+      namespace: the package's `globals()`.
+      advice: maps unsupported names that programs are known to use to their remedies.
+      default_advice: the remedy for all other names.
+
+    Returns:
+      `__getattr__`, which raises NotSuppliedError for an unsupported name, and `_advice_for`, which
+      returns (qualified name, remedy) to the import hook.
     """
-    public = "tf." + names["__name__"].split(".tf1.")[1]
-    gone = gone or {}
+    module_name = namespace["__name__"]
+    public = "tf." + module_name.split(".tf1.")[1]
+    remedies = advice or {}
 
-    def advice_for(name):
-        return f"{public}.{name}", gone.get(name, otherwise)
+    def advice_for(name: str) -> tuple[str, str]:
+        return f"{public}.{name}", remedies.get(name, default_advice)
 
-    def getattribute(name):
+    def getattribute(name: str) -> Any:
         if name == "python":
-            return PrivatePath(f"{public}.python", sys.modules[names["__name__"]])
+            return PrivatePath(f"{public}.python", sys.modules[module_name])
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {public!r} has no attribute {name!r}")
         raise NotSuppliedError(advise(*advice_for(name)))

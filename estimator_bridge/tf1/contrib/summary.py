@@ -1,9 +1,9 @@
 """`tf.contrib.summary`: summaries as operations that write by themselves, in graph mode."""
 
 from estimator_bridge.private_tf import summary_ops_v2 as _ops
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(), {"create_db_writer": "use create_file_writer; TensorBoard reads no database"}
 )
 

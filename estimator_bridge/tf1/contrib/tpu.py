@@ -4,16 +4,13 @@
 so when it is used.
 """
 
-import functools
-
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.errors import BridgeError
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _TRAIN_ELSEWHERE = "there is no TPU behind it; use the Estimator with use_tpu=False"
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         "AsyncCheckpointSaverHook": "use tf.train.CheckpointSaverHook",
@@ -52,30 +49,3 @@ class CrossShardOptimizer(tf.tpu.CrossShardOptimizer):
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         return self._opt.apply_gradients(grads_and_vars, global_step, name)
-
-
-def refuse_tpu() -> None:
-    """Makes `TPUEstimator(use_tpu=True)`, by whatever name the class is reached, one clear error.
-
-    The class itself is changed, once: programs subclass it and compare it.
-    """
-    original = TPUEstimator.__init__
-    if hasattr(original, "refuses_tpu"):
-        return
-
-    @functools.wraps(original)
-    def checked(
-        self, model_fn=None, model_dir=None, config=None, params=None, use_tpu=True, *args, **kwargs
-    ):
-        if use_tpu:
-            raise BridgeError(
-                "TPUEstimator(use_tpu=True): TPUs are not served on this TensorFlow, whose "
-                "Estimator support for them "
-                "is gone. Pass use_tpu=False (most programs have the flag --use_tpu=False): it "
-                "then trains on "
-                "CPU or GPU"
-            )
-        original(self, model_fn, model_dir, config, params, use_tpu, *args, **kwargs)
-
-    checked.refuses_tpu = True
-    TPUEstimator.__init__ = checked

@@ -5,11 +5,11 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.tf1.contrib.distributions import mixtures as _mixtures
 from estimator_bridge.tf1.contrib.distributions import multivariate as _multivariate
 from estimator_bridge.tf1.contrib.distributions import univariate as _univariate
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
-    otherwise="use the package tensorflow-probability (tfp.distributions, tfp.bijectors)",
+    default_advice="use the package tensorflow-probability (tfp.distributions, tfp.bijectors)",
 )
 
 for _name in dir(tf.distributions):

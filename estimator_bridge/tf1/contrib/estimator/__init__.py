@@ -11,10 +11,10 @@ from estimator_bridge.tf1.contrib.estimator import extenders as _extenders
 from estimator_bridge.tf1.contrib.estimator import heads as _heads
 from estimator_bridge.tf1.contrib.estimator import rnn as _rnn
 from estimator_bridge.tf1.contrib.estimator import towers as _towers
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _BOOSTED = "boosted trees left TensorFlow; use the package tensorflow-decision-forests"
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         "boosted_trees_classifier_train_in_memory": _BOOSTED,

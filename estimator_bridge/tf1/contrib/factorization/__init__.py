@@ -3,9 +3,9 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.factorization import wals as _wals
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         "GMM": "use sklearn.mixture, or the package tensorflow-probability",

@@ -35,7 +35,7 @@ from estimator_bridge.tf1.contrib.framework.variables import (
     model_variable,
     variable,
 )
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __all__ = [
     "add_arg_scope",
@@ -65,7 +65,7 @@ __all__ = [
     "variable",
 ]
 
-__getattr__, _advice_for = _lookup(globals())
+__getattr__, _advice_for = _unsupported_names(globals())
 
 nest = _nest
 CriticalSection = tf.CriticalSection
@@ -93,7 +93,18 @@ sort = tf.sort
 
 
 def assert_or_get_global_step(graph=None, global_step_tensor=None):
-    """Returns the given global step, checked; or the graph's (ValueError if there is none)."""
+    """Returns the given global step after a check, or the graph's global step.
+
+    Args:
+      graph: tf.Graph, or None for the default graph.
+      global_step_tensor: scalar integer variable, or None for the graph's.
+
+    Returns:
+      The global step.
+
+    Raises:
+      ValueError: the graph has no global step.
+    """
     if global_step_tensor is None:
         return tf.train.get_global_step(graph)
     tf.train.assert_global_step(global_step_tensor)
@@ -101,12 +112,24 @@ def assert_or_get_global_step(graph=None, global_step_tensor=None):
 
 
 def get_name_scope():
-    """Returns the present name scope, "" at the top."""
+    """Returns the current name scope, "" at the top level.
+
+    Returns:
+      str.
+    """
     return tf.get_default_graph().get_name_scope()
 
 
 def get_graph_from_inputs(op_input_list, graph=None):
-    """Returns the graph of the first input that has one, else `graph`, else the default graph."""
+    """Returns the graph of the first input that has one, else `graph`, else the default graph.
+
+    Args:
+      op_input_list: list of tensors or other values.
+      graph: tf.Graph, or None.
+
+    Returns:
+      tf.Graph.
+    """
     for value in op_input_list:
         found = getattr(value, "graph", None)
         if found is not None:
@@ -115,7 +138,15 @@ def get_graph_from_inputs(op_input_list, graph=None):
 
 
 def with_shape(expected_shape, tensor):
-    """Returns `tensor` with a static shape, checked when it runs where it cannot be checked now."""
+    """Returns a tensor with a checked shape.
+
+    Args:
+      expected_shape: static shape, or int32 shape tensor.
+      tensor: tensor; its shape is checked when the graph runs if it is not static.
+
+    Returns:
+      Tensor with the expected static shape.
+    """
     tensor = tf.convert_to_tensor(tensor)
     if isinstance(expected_shape, tf.Tensor):
         checks = [tf.assert_equal(tf.shape(tensor), expected_shape)]
@@ -132,14 +163,33 @@ def with_shape(expected_shape, tensor):
 
 
 def with_same_shape(expected_tensor, tensor):
-    """Returns `tensor`, checked to have the shape of `expected_tensor`."""
+    """Returns a tensor, checked to have the shape of another one.
+
+    Args:
+      expected_tensor: tensor with the expected shape.
+      tensor: tensor to check.
+
+    Returns:
+      `tensor` with the static shape of `expected_tensor`.
+    """
     expected = tf.convert_to_tensor(expected_tensor)
     known = expected.shape.is_fully_defined()
     return with_shape(expected.shape.as_list() if known else tf.shape(expected), tensor)
 
 
 def reduce_sum_n(tensors, name=None):
-    """Returns the sum of the tensors, each first reduced to its own sum; a scalar."""
+    """Returns the sum of all elements of all tensors.
+
+    Args:
+      tensors: list of tensors of one dtype.
+      name: name of the operations.
+
+    Returns:
+      Scalar tensor.
+
+    Raises:
+      ValueError: the list is empty.
+    """
     if not tensors:
         raise ValueError("No tensors provided")
     return tf.add_n([tf.reduce_sum(tensor) for tensor in tensors], name=name)

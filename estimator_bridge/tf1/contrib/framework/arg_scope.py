@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import inspect
+from typing import Any
 
 __all__ = [
     "add_arg_scope",
@@ -13,31 +14,54 @@ __all__ = [
     "has_arg_scope",
 ]
 
-# The innermost scope last: {key of a function: its keyword arguments}.
-_scopes = [{}]
+# Stack of scopes, {function key: keyword arguments}, the innermost last.
+_scopes: list[dict[str, dict[str, Any]]] = [{}]
 
 _KEY = "_arg_scope_key"
 
 
 def arg_scope_func_key(function):
-    """Returns what identifies a decorated function in a scope: the same for the function and for
-    what it wraps.
+    """Returns the key of a decorated function; it is the same for the function it wraps.
+
+    Args:
+      function: function decorated with add_arg_scope, or the wrapped function.
+
+    Returns:
+      Hashable key.
     """
     return getattr(function, _KEY, str(function))
 
 
 def current_arg_scope():
-    """Returns the scope in force, {key: keyword arguments}; not a copy."""
+    """Returns the current scope itself, not a copy.
+
+    Returns:
+      {function key: keyword arguments}.
+    """
     return _scopes[-1]
 
 
 def has_arg_scope(function) -> bool:
-    """Tells whether `function` is decorated with add_arg_scope."""
+    """Returns whether a function is decorated with add_arg_scope.
+
+    Args:
+      function: any function.
+
+    Returns:
+      bool.
+    """
     return hasattr(function, _KEY)
 
 
 def add_arg_scope(function):
-    """Decorates a function so that arg_scope can give it default keyword arguments."""
+    """Decorates a function so that arg_scope can set its default keyword arguments.
+
+    Args:
+      function: function to decorate.
+
+    Returns:
+      The decorated function.
+    """
 
     @functools.wraps(function)
     def scoped(*args, **kwargs):
@@ -50,7 +74,17 @@ def add_arg_scope(function):
 
 
 def arg_scoped_arguments(function):
-    """Returns the names of a decorated function's keyword arguments."""
+    """Returns the names of a decorated function's keyword arguments.
+
+    Args:
+      function: function decorated with add_arg_scope.
+
+    Returns:
+      Tuple of names.
+
+    Raises:
+      ValueError: the function is not decorated.
+    """
     _check(function)
     parameters = inspect.signature(function).parameters.values()
     return tuple(p.name for p in parameters if p.default is not inspect.Parameter.empty)
@@ -64,23 +98,23 @@ def _check(function):
 
 @contextlib.contextmanager
 def arg_scope(list_ops_or_scope, **kwargs):
-    """Stores default keyword arguments for functions.
+    """Sets default keyword arguments of functions within a `with` block.
 
     Args:
-      list_ops_or_scope: a list or tuple of decorated functions; or a scope that an earlier `with
-        arg_scope(...) as s` gave, which is then put in force again and takes no further arguments.
+      list_ops_or_scope: list or tuple of decorated functions; or a scope from an earlier `with
+        arg_scope(...) as s`, which takes no keyword arguments.
       **kwargs: the defaults.
 
     Yields:
-      the scope, a dict.
+      The scope, {function key: keyword arguments}.
 
     Raises:
       TypeError: the first argument is neither.
-      ValueError: a function is not decorated, or arguments come with a scope.
+      ValueError: a function is not decorated, or keyword arguments are given with a scope.
     """
     if isinstance(list_ops_or_scope, dict):
         if kwargs:
-            raise ValueError("arg_scope: a scope that is put in force again takes no arguments")
+            raise ValueError("arg_scope: a reused scope takes no keyword arguments")
         scope = dict(list_ops_or_scope)
     elif isinstance(list_ops_or_scope, (list, tuple)):
         scope = dict(_scopes[-1])

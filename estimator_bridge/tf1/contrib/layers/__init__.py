@@ -2,25 +2,26 @@
 
 import tensorflow.compat.v1 as _tf
 
-from estimator_bridge.tf1.contrib.layers import (
-    convolutional,
-    dense,
-    feature_columns,
-    initializers,
-    normalization,
-    optimizers,
-    pooling,
-    summaries,
-    variables,
-)
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.layers import batch_normalization as _batch_normalization
+from estimator_bridge.tf1.contrib.layers import convolutional as _convolutional
+from estimator_bridge.tf1.contrib.layers import dense as _dense
+from estimator_bridge.tf1.contrib.layers import embedding as _embedding
+from estimator_bridge.tf1.contrib.layers import feature_columns as _feature_columns
+from estimator_bridge.tf1.contrib.layers import initializers as _initializers
+from estimator_bridge.tf1.contrib.layers import normalization as _normalization
+from estimator_bridge.tf1.contrib.layers import optimizers as _optimizers
+from estimator_bridge.tf1.contrib.layers import pooling as _pooling
+from estimator_bridge.tf1.contrib.layers import summaries
+from estimator_bridge.tf1.contrib.layers import transposed as _transposed
+from estimator_bridge.tf1.contrib.layers import variables as _variables
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _COLUMN = (
     "use tf.feature_column.embedding_column over "
     "tf.feature_column.categorical_column_with_hash_bucket"
 )
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         "hashed_embedding_column": _COLUMN,
@@ -33,65 +34,65 @@ __getattr__, _advice_for = _lookup(
     },
 )
 
-utils = variables
-feature_column = feature_columns
+utils = _variables
+feature_column = _feature_columns
 
-avg_pool2d = pooling.avg_pool2d
-avg_pool3d = pooling.avg_pool3d
-max_pool2d = pooling.max_pool2d
-max_pool3d = pooling.max_pool3d
-pool = pooling.pool
-conv1d = convolution1d = convolutional.convolution1d
-conv2d = convolution2d = convolutional.convolution2d
-conv3d = convolution3d = convolutional.convolution3d
-convolution = convolutional.convolution
-conv2d_in_plane = convolution2d_in_plane = convolutional.conv2d_in_plane
-conv2d_transpose = convolution2d_transpose = convolutional.convolution2d_transpose
-conv3d_transpose = convolution3d_transpose = convolutional.convolution3d_transpose
-separable_conv2d = separable_convolution2d = convolutional.separable_convolution2d
+avg_pool2d = _pooling.avg_pool2d
+avg_pool3d = _pooling.avg_pool3d
+max_pool2d = _pooling.max_pool2d
+max_pool3d = _pooling.max_pool3d
+pool = _pooling.pool
+conv1d = convolution1d = _convolutional.convolution1d
+conv2d = convolution2d = _convolutional.convolution2d
+conv3d = convolution3d = _convolutional.convolution3d
+convolution = _convolutional.convolution
+conv2d_in_plane = convolution2d_in_plane = _convolutional.conv2d_in_plane
+conv2d_transpose = convolution2d_transpose = _transposed.convolution2d_transpose
+conv3d_transpose = convolution3d_transpose = _transposed.convolution3d_transpose
+separable_conv2d = separable_convolution2d = _convolutional.separable_convolution2d
 
-bias_add = dense.bias_add
-bow_encoder = dense.bow_encoder
-dense_to_sparse = dense.dense_to_sparse
-dropout = dense.dropout
-elu = dense.elu
-embed_sequence = dense.embed_sequence
-embedding_lookup_unique = dense.embedding_lookup_unique
-flatten = dense.flatten
-fully_connected = dense.fully_connected
-legacy_fully_connected = dense.fully_connected
-linear = dense.linear
-maxout = dense.maxout
-legacy_linear = dense.linear
-one_hot_encoding = dense.one_hot_encoding
-relu = dense.relu
-legacy_relu = dense.relu
-relu6 = dense.relu6
-repeat = dense.repeat
-softmax = dense.softmax
-stack = dense.stack
-unit_norm = dense.unit_norm
+bias_add = _dense.bias_add
+bow_encoder = _embedding.bow_encoder
+dense_to_sparse = _embedding.dense_to_sparse
+dropout = _dense.dropout
+elu = _dense.elu
+embed_sequence = _embedding.embed_sequence
+embedding_lookup_unique = _embedding.embedding_lookup_unique
+flatten = _dense.flatten
+fully_connected = _dense.fully_connected
+legacy_fully_connected = _dense.fully_connected
+linear = _dense.linear
+maxout = _dense.maxout
+legacy_linear = _dense.linear
+one_hot_encoding = _dense.one_hot_encoding
+relu = _dense.relu
+legacy_relu = _dense.relu
+relu6 = _dense.relu6
+repeat = _dense.repeat
+softmax = _dense.softmax
+stack = _dense.stack
+unit_norm = _dense.unit_norm
 safe_embedding_lookup_sparse = _tf.nn.safe_embedding_lookup_sparse
 recompute_grad = _tf.recompute_grad
 
-batch_norm = normalization.batch_norm
-group_norm = normalization.group_norm
-instance_norm = normalization.instance_norm
-layer_norm = normalization.layer_norm
+batch_norm = _batch_normalization.batch_norm
+group_norm = _normalization.group_norm
+instance_norm = _normalization.instance_norm
+layer_norm = _normalization.layer_norm
 
-apply_regularization = initializers.apply_regularization
-l1_l2_regularizer = initializers.l1_l2_regularizer
-l1_regularizer = initializers.l1_regularizer
-l2_regularizer = initializers.l2_regularizer
-sum_regularizer = initializers.sum_regularizer
-variance_scaling_initializer = initializers.variance_scaling_initializer
-xavier_initializer = initializers.xavier_initializer
-xavier_initializer_conv2d = initializers.xavier_initializer
+apply_regularization = _initializers.apply_regularization
+l1_l2_regularizer = _initializers.l1_l2_regularizer
+l1_regularizer = _initializers.l1_regularizer
+l2_regularizer = _initializers.l2_regularizer
+sum_regularizer = _initializers.sum_regularizer
+variance_scaling_initializer = _initializers.variance_scaling_initializer
+xavier_initializer = _initializers.xavier_initializer
+xavier_initializer_conv2d = _initializers.xavier_initializer
 
-OPTIMIZER_CLS_NAMES = optimizers.OPTIMIZER_CLS_NAMES
-OPTIMIZER_SUMMARIES = optimizers.OPTIMIZER_SUMMARIES
-adaptive_clipping_fn = optimizers.adaptive_clipping_fn
-optimize_loss = optimizers.optimize_loss
+OPTIMIZER_CLS_NAMES = _optimizers.OPTIMIZER_CLS_NAMES
+OPTIMIZER_SUMMARIES = _optimizers.OPTIMIZER_SUMMARIES
+adaptive_clipping_fn = _optimizers.adaptive_clipping_fn
+optimize_loss = _optimizers.optimize_loss
 
 summarize_activation = summaries.summarize_activation
 summarize_activations = summaries.summarize_activations
@@ -102,5 +103,5 @@ summarize_tensors = summaries.summarize_tensors
 summarize_variables = summaries.summarize_variables
 summarize_weights = summaries.summarize_weights
 
-for _name in feature_columns.__all__:
-    globals()[_name] = getattr(feature_columns, _name)
+for _name in _feature_columns.__all__:
+    globals()[_name] = getattr(_feature_columns, _name)

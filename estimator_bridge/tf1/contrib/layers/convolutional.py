@@ -17,7 +17,19 @@ _XAVIER = xavier_initializer()
 _ZEROS = tf.zeros_initializer()
 
 
-def _channels_axis(data_format, rank):
+def find_channels_axis(data_format, rank):
+    """Returns the axis of the channels.
+
+    Args:
+      data_format: name such as `NHWC` or `NCHW`; None for channels last.
+      rank: int, rank of the inputs.
+
+    Returns:
+      int.
+
+    Raises:
+      ValueError: the data format is unknown.
+    """
     if data_format is not None and data_format not in (
         "NHWC",
         "NCHW",
@@ -30,8 +42,21 @@ def _channels_axis(data_format, rank):
     return 1 if data_format and data_format.startswith("NC") else rank - 1
 
 
-def _bias_for(num_outputs, dtype, data_format, initializer, regularizer, trainable, collections):
-    """Returns a function that adds the biases, or None where there are none."""
+def bias_adder(num_outputs, dtype, data_format, initializer, regularizer, trainable, collections):
+    """Returns a function that adds the biases, or None without an initializer.
+
+    Args:
+      num_outputs: int, number of output channels.
+      dtype: dtype of the biases.
+      data_format: name such as `NHWC` or `NCHW`; None for channels last.
+      initializer: initializer of the biases, or None.
+      regularizer: regularizer of the biases, or None.
+      trainable: whether the variables are trainable.
+      collections: collections for the biases.
+
+    Returns:
+      Function from the outputs to the outputs with bias, or None.
+    """
     if initializer is None:
         return None
 
@@ -68,15 +93,40 @@ def convolution(
     scope=None,
     conv_dims=None,
 ):
-    """Convolution over 1, 2 or 3 dimensions (the rank of the inputs less 2).
+    """Convolves 1, 2 or 3 spatial axes (the rank of the inputs minus 2).
 
-    Variables: `<scope>/weights` [*kernel, inputs, outputs] and `<scope>/biases`; with a normalizer,
-      its instead of the
-    biases. The default scope is `Conv`.
+    Creates the variables `<scope>/weights` [*kernel, inputs, outputs] and `<scope>/biases`
+    [outputs]. With a normalizer there are no biases, but the normalizer's variables. The default
+    scope is `Conv`.
+
+    Args:
+      inputs: floating tensor of rank 3 to 5; the number of channels must be known.
+      num_outputs: int, number of output channels.
+      kernel_size: int, or one int per spatial axis.
+      stride: int, or one int per spatial axis.
+      padding: `SAME` or `VALID`.
+      data_format: order of the axes; a name that starts with `NC` has the channels first.
+      rate: dilation, an int or one int per spatial axis.
+      activation_fn: function applied to the outputs, or None.
+      normalizer_fn: function that normalizes the outputs; it replaces the bias. Or None.
+      normalizer_params: keyword arguments of `normalizer_fn`.
+      weights_initializer: initializer of the weights.
+      weights_regularizer: regularizer of the weights, or None.
+      biases_initializer: initializer of the biases; None for no bias.
+      biases_regularizer: regularizer of the biases, or None.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      variables_collections: collections for the variables: a list, or {variable name: list}.
+      outputs_collections: collections that receive the outputs.
+      trainable: whether the variables are trainable.
+      scope: name of the variable scope, or a VariableScope.
+      conv_dims: int, expected number of spatial axes, or None.
+
+    Returns:
+      Tensor of the rank of `inputs`, with `num_outputs` channels.
 
     Raises:
-      ValueError: the rank is not 3 to 5 (or not conv_dims + 2), the channels' number is not known,
-        or stride and rate are both above 1.
+      ValueError: the rank does not fit, the number of channels is unknown, or stride and rate are
+        both above 1.
     """
     with tf.variable_scope(scope, "Conv", [inputs], reuse=reuse) as sc:
         inputs = tf.convert_to_tensor(inputs)
@@ -91,7 +141,7 @@ def convolution(
         rates = n_positive_integers(spatial, rate)
         if any(s > 1 for s in strides) and any(r > 1 for r in rates):
             raise ValueError("convolution: stride and rate cannot both be above 1")
-        channels = static_size(inputs, _channels_axis(data_format, rank), "convolution")
+        channels = static_size(inputs, find_channels_axis(data_format, rank), "convolution")
         dtype = inputs.dtype.base_dtype
         weights = layer_variable(
             "weights",
@@ -110,7 +160,7 @@ def convolution(
             dilation_rate=rates,
             data_format=data_format,
         )
-        bias = _bias_for(
+        bias = bias_adder(
             num_outputs,
             dtype,
             data_format,
@@ -160,9 +210,30 @@ def conv2d_in_plane(
     trainable=True,
     scope=None,
 ):
-    """One kernel, the same for each channel.
+    """Convolves each channel with the same kernel.
 
-    Variables: `<scope>/weights` [*kernel, 1, 1], `<scope>/biases`.
+    Creates the variables `<scope>/weights` [*kernel, 1, 1] and `<scope>/biases` [channels].
+
+    Args:
+      inputs: floating tensor [batch, height, width, channels].
+      kernel_size: int, or [height, width].
+      stride: int, or [height, width].
+      padding: `SAME` or `VALID`.
+      activation_fn: function applied to the outputs, or None.
+      normalizer_fn: function that normalizes the outputs; it replaces the bias. Or None.
+      normalizer_params: keyword arguments of `normalizer_fn`.
+      weights_initializer: initializer of the weights.
+      weights_regularizer: regularizer of the weights, or None.
+      biases_initializer: initializer of the biases; None for no bias.
+      biases_regularizer: regularizer of the biases, or None.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      variables_collections: collections for the variables: a list, or {variable name: list}.
+      outputs_collections: collections that receive the outputs.
+      trainable: whether the variables are trainable.
+      scope: name of the variable scope, or a VariableScope.
+
+    Returns:
+      Tensor [batch, height, width, channels].
     """
     with tf.variable_scope(scope, "ConvInPlane", [inputs], reuse=reuse) as sc:
         inputs = tf.convert_to_tensor(inputs)
@@ -183,7 +254,7 @@ def conv2d_in_plane(
             [1, *n_positive_integers(2, stride), 1],
             padding,
         )
-        bias = _bias_for(
+        bias = bias_adder(
             channels,
             dtype,
             None,
@@ -221,17 +292,42 @@ def separable_convolution2d(
     trainable=True,
     scope=None,
 ):
-    """Depthwise convolution, then (unless num_outputs is None) a 1 x 1 convolution.
+    """Applies a depthwise convolution, then a 1 x 1 convolution unless `num_outputs` is None.
 
-    Variables: `<scope>/depthwise_weights` [*kernel, inputs, depth_multiplier],
-      `<scope>/pointwise_weights`
-    [1, 1, inputs x depth_multiplier, outputs], `<scope>/biases`. The default scope is
-    `SeparableConv2d`.
+    Creates the variables `<scope>/depthwise_weights` [*kernel, inputs, depth_multiplier],
+    `<scope>/pointwise_weights` [1, 1, inputs x depth_multiplier, outputs] and `<scope>/biases`. The
+    default scope is `SeparableConv2d`.
+
+    Args:
+      inputs: floating tensor [batch, height, width, channels], or channels first.
+      num_outputs: int, number of output channels, or None for a depthwise convolution only.
+      kernel_size: int, or [height, width].
+      depth_multiplier: int, depthwise outputs per input channel.
+      stride: int, or [height, width].
+      padding: `SAME` or `VALID`.
+      data_format: order of the axes, channels last (`NHWC`) or channels first (`NCHW`).
+      rate: dilation, an int or [height, width].
+      activation_fn: function applied to the outputs, or None.
+      normalizer_fn: function that normalizes the outputs; it replaces the bias. Or None.
+      normalizer_params: keyword arguments of `normalizer_fn`.
+      weights_initializer: initializer of the depthwise weights.
+      pointwise_initializer: initializer of the pointwise weights; None for the depthwise one.
+      weights_regularizer: regularizer of the weights, or None.
+      biases_initializer: initializer of the biases; None for no bias.
+      biases_regularizer: regularizer of the biases, or None.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      variables_collections: collections for the variables: a list, or {variable name: list}.
+      outputs_collections: collections that receive the outputs.
+      trainable: whether the variables are trainable.
+      scope: name of the variable scope, or a VariableScope.
+
+    Returns:
+      Tensor of rank 4.
     """
     with tf.variable_scope(scope, "SeparableConv2d", [inputs], reuse=reuse) as sc:
         inputs = tf.convert_to_tensor(inputs)
         dtype = inputs.dtype.base_dtype
-        channels = static_size(inputs, _channels_axis(data_format, 4), "separable_conv2d")
+        channels = static_size(inputs, find_channels_axis(data_format, 4), "separable_conv2d")
         depthwise = layer_variable(
             "depthwise_weights",
             [*n_positive_integers(2, kernel_size), channels, depth_multiplier],
@@ -262,7 +358,7 @@ def separable_convolution2d(
             outputs = tf.nn.separable_conv2d(
                 inputs, depthwise, pointwise, strides, padding, rate=rates, data_format=data_format
             )
-        bias = _bias_for(
+        bias = bias_adder(
             num_outputs,
             dtype,
             data_format,
@@ -277,101 +373,3 @@ def separable_convolution2d(
 
 
 separable_conv2d = separable_convolution2d
-
-
-def _transposed(dims, transpose, default_scope, name):
-    default_format = {2: "NHWC", 3: "NDHWC"}[dims]
-
-    def layer(
-        inputs,
-        num_outputs,
-        kernel_size,
-        stride=1,
-        padding="SAME",
-        data_format=default_format,
-        activation_fn=tf.nn.relu,
-        normalizer_fn=None,
-        normalizer_params=None,
-        weights_initializer=_XAVIER,
-        weights_regularizer=None,
-        biases_initializer=_ZEROS,
-        biases_regularizer=None,
-        reuse=None,
-        variables_collections=None,
-        outputs_collections=None,
-        trainable=True,
-        scope=None,
-    ):
-        with tf.variable_scope(scope, default_scope, [inputs], reuse=reuse) as sc:
-            inputs = tf.convert_to_tensor(inputs)
-            dtype = inputs.dtype.base_dtype
-            axis = _channels_axis(data_format, dims + 2)
-            first = 2 if axis == 1 else 1
-            kernel = n_positive_integers(dims, kernel_size)
-            stride = n_positive_integers(dims, stride)
-            weights = layer_variable(
-                "weights",
-                [*kernel, num_outputs, static_size(inputs, axis, name)],
-                dtype,
-                weights_initializer,
-                weights_regularizer,
-                trainable,
-                variables_collections,
-            )
-
-            def stretched(sizes, i):
-                # VALID keeps what the kernel adds beyond the last stride.
-                extra = max(kernel[i] - stride[i], 0) if padding.upper() == "VALID" else 0
-                size = sizes[first + i]
-                return None if size is None else size * stride[i] + extra
-
-            def around(batch, channels, sides):
-                return [batch, channels, *sides] if axis == 1 else [batch, *sides, channels]
-
-            def full(sizes):
-                sides = [stretched(sizes, i) for i in range(dims)]
-                return around(sizes[0], num_outputs, sides)
-
-            outputs = transpose(
-                inputs,
-                weights,
-                tf.stack(full(tf.unstack(tf.shape(inputs)))),
-                around(1, 1, stride),
-                padding=padding.upper(),
-                data_format=data_format,
-            )
-            outputs.set_shape(full(inputs.shape.as_list()))
-            bias = _bias_for(
-                num_outputs,
-                dtype,
-                data_format,
-                biases_initializer,
-                biases_regularizer,
-                trainable,
-                variables_collections,
-            )
-            return finish(
-                outputs,
-                sc,
-                activation_fn,
-                normalizer_fn,
-                normalizer_params,
-                bias,
-                outputs_collections,
-            )
-
-    layer.__name__ = layer.__qualname__ = name
-    layer.__doc__ = (
-        f"The transpose of a convolution over {dims} dimensions.\n\n"
-        "Variables: `<scope>/weights` [*kernel, outputs, inputs], `<scope>/biases`."
-    )
-    return add_arg_scope(layer)
-
-
-convolution2d_transpose = _transposed(
-    2, tf.nn.conv2d_transpose, "Conv2d_transpose", "conv2d_transpose"
-)
-convolution3d_transpose = _transposed(
-    3, tf.nn.conv3d_transpose, "Conv3d_transpose", "conv3d_transpose"
-)
-conv2d_transpose, conv3d_transpose = convolution2d_transpose, convolution3d_transpose

@@ -1,6 +1,4 @@
-"""Layers of `tf.contrib.layers` that are not convolutions: fully connected, dropout, embedding and
-the like.
-"""
+"""Layers of `tf.contrib.layers` without convolution: fully connected, dropout and others."""
 
 import functools
 
@@ -27,10 +25,19 @@ def finish(
     bias,
     outputs_collections,
 ):
-    """The common end of a layer: normalizer or bias, activation, collections.
+    """Applies the last steps of a layer: normalizer or bias, activation, collections.
 
     Args:
-      bias: a function of the outputs that adds the bias, or None for a layer without.
+      outputs: tensor, the result of the layer's linear part.
+      scope: VariableScope of the layer.
+      activation_fn: function applied to the outputs, or None.
+      normalizer_fn: function that normalizes the outputs; it replaces the bias. Or None.
+      normalizer_params: keyword arguments of `normalizer_fn`.
+      bias: function that adds the bias to the outputs, or None.
+      outputs_collections: collections that receive the outputs.
+
+    Returns:
+      The finished outputs, a tensor.
     """
     if normalizer_fn is not None:
         outputs = normalizer_fn(outputs, **(normalizer_params or {}))
@@ -58,14 +65,33 @@ def fully_connected(
     trainable=True,
     scope=None,
 ):
-    """inputs x weights + biases, on the last dimension of a tensor of rank 2 or more.
+    """Computes `inputs` x weights + biases over the last axis.
 
-    Variables: `<scope>/weights` [inputs, outputs] and `<scope>/biases` [outputs]; with a
-      normalizer, its instead of
-    the biases. The default scope is `fully_connected`.
+    Creates the variables `<scope>/weights` [inputs, num_outputs] and `<scope>/biases`
+    [num_outputs]. With a normalizer there are no biases, but the normalizer's variables. The
+    default scope is `fully_connected`.
+
+    Args:
+      inputs: floating tensor [batch, ..., inputs], rank 2 or more.
+      num_outputs: int, number of output units.
+      activation_fn: function applied to the outputs, or None.
+      normalizer_fn: function that normalizes the outputs; it replaces the bias. Or None.
+      normalizer_params: keyword arguments of `normalizer_fn`.
+      weights_initializer: initializer of the weights.
+      weights_regularizer: regularizer of the weights, or None.
+      biases_initializer: initializer of the biases; None for no bias.
+      biases_regularizer: regularizer of the biases, or None.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      variables_collections: collections for the variables: a list, or {variable name: list}.
+      outputs_collections: collections that receive the outputs.
+      trainable: whether the variables are trainable.
+      scope: name of the variable scope, or a VariableScope.
+
+    Returns:
+      Tensor [batch, ..., num_outputs].
 
     Raises:
-      ValueError: rank below 2, or the last dimension unknown.
+      ValueError: the rank is below 2, the last dimension is unknown, or num_outputs is no integer.
     """
     if not isinstance(num_outputs, int) and not hasattr(num_outputs, "__index__"):
         raise ValueError(f"num_outputs type should be one of int, got {type(num_outputs)}.")
@@ -129,7 +155,28 @@ def bias_add(
     data_format=None,
     scope=None,
 ):
-    """Adds a bias to the channels. Variable: `<scope>/biases`."""
+    """Adds a bias per channel.
+
+    Creates the variable `<scope>/biases` [channels].
+
+    Args:
+      inputs: tensor of rank 2 or more.
+      activation_fn: function applied to the outputs, or None.
+      initializer: initializer of the biases.
+      regularizer: regularizer of the biases, or None.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      variables_collections: collections for the variables: a list, or {variable name: list}.
+      outputs_collections: collections that receive the outputs.
+      trainable: whether the variables are trainable.
+      data_format: order of the axes, channels last (`NHWC`) or channels first (`NCHW`).
+      scope: name of the variable scope, or a VariableScope.
+
+    Returns:
+      Tensor of the shape of `inputs`.
+
+    Raises:
+      ValueError: the number of channels is unknown.
+    """
     with tf.variable_scope(scope, "BiasAdd", [inputs], reuse=reuse) as sc:
         inputs = tf.convert_to_tensor(inputs)
         channels = static_size(inputs, 1 if data_format == "NCHW" else -1, "bias_add")
@@ -158,8 +205,19 @@ def dropout(
     scope=None,
     seed=None,
 ):
-    """Sets a share 1 - keep_prob of the inputs to zero and scales the rest by 1 / keep_prob, while
-    training.
+    """Zeroes a share 1 - keep_prob of the inputs in training and scales the rest by 1 / keep_prob.
+
+    Args:
+      inputs: floating tensor.
+      keep_prob: probability to keep an element.
+      noise_shape: int32 shape of the random mask, broadcast to the inputs; None for their shape.
+      is_training: bool or bool tensor; the inputs pass unchanged where it is False.
+      outputs_collections: collections that receive the outputs.
+      scope: name of the variable scope, or a VariableScope.
+      seed: seed of the random operation.
+
+    Returns:
+      Tensor of the shape of `inputs`.
     """
     with tf.variable_scope(scope, "Dropout", [inputs]) as sc:
         inputs = tf.convert_to_tensor(inputs)
@@ -171,7 +229,16 @@ def dropout(
 
 @add_arg_scope
 def flatten(inputs, outputs_collections=None, scope=None):
-    """[batch, ...] to [batch, k]."""
+    """Reshapes [batch, ...] to [batch, k].
+
+    Args:
+      inputs: tensor of rank 1 or more.
+      outputs_collections: collections that receive the outputs.
+      scope: name of the name scope.
+
+    Returns:
+      Tensor [batch, k].
+    """
     with tf.name_scope(scope, "Flatten", [inputs]) as sc:
         outputs = tf.layers.flatten(tf.convert_to_tensor(inputs))
         return collect_named_outputs(outputs_collections, sc, outputs)
@@ -181,7 +248,19 @@ def flatten(inputs, outputs_collections=None, scope=None):
 def one_hot_encoding(
     labels, num_classes, on_value=1.0, off_value=0.0, outputs_collections=None, scope=None
 ):
-    """[batch] of integers to [batch, num_classes], float32."""
+    """Returns the one-hot encoding of integer labels.
+
+    Args:
+      labels: int32 or int64 tensor [batch].
+      num_classes: int, length of an encoding.
+      on_value: value at the label's position.
+      off_value: value at all other positions.
+      outputs_collections: collections that receive the outputs.
+      scope: name of the name scope.
+
+    Returns:
+      float32 tensor [batch, num_classes].
+    """
     with tf.name_scope(scope, "OneHotEncoding", [labels]) as sc:
         labels = tf.convert_to_tensor(labels)
         if labels.dtype == tf.int32:
@@ -192,9 +271,19 @@ def one_hot_encoding(
 
 @add_arg_scope
 def maxout(inputs, num_units, axis=-1, scope=None):
-    """The largest of each group of features: along `axis`, as many are left as `num_units`.
+    """Returns the maximum of each group of features (Goodfellow et al., 2013).
 
-    Raises: ValueError: the features' number is not known, or no multiple of `num_units`.
+    Args:
+      inputs: tensor; its size along `axis` must be known.
+      num_units: int, number of groups, the size of the output along `axis`.
+      axis: int, axis of the features.
+      scope: name of the name scope.
+
+    Returns:
+      Tensor like `inputs`, with the size `num_units` along `axis`.
+
+    Raises:
+      ValueError: the number of features is unknown, or not a multiple of `num_units`.
     """
     with tf.name_scope(scope, "MaxOut", [inputs]):
         inputs = tf.convert_to_tensor(inputs)
@@ -213,14 +302,35 @@ def maxout(inputs, num_units, axis=-1, scope=None):
 
 @add_arg_scope
 def softmax(logits, scope=None):
-    """Softmax over the last dimension of a tensor of any rank."""
+    """Returns the softmax over the last axis of a tensor of any rank.
+
+    Args:
+      logits: floating tensor.
+      scope: name of the variable scope, or a VariableScope.
+
+    Returns:
+      Tensor of the shape of `logits`.
+    """
     with tf.variable_scope(scope, "softmax", [logits]):
         return tf.nn.softmax(logits)
 
 
 @add_arg_scope
 def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
-    """Divides by the Euclidean length along dimension `dim`."""
+    """Divides by the Euclidean norm along an axis.
+
+    Args:
+      inputs: floating tensor of known rank.
+      dim: int, axis of the norm, not negative.
+      epsilon: number added to the squared norm.
+      scope: name of the variable scope, or a VariableScope.
+
+    Returns:
+      Tensor of the shape of `inputs`.
+
+    Raises:
+      ValueError: the rank is unknown, or `dim` is not below it.
+    """
     with tf.variable_scope(scope, "UnitNorm", [inputs]):
         rank = inputs.shape.ndims
         if rank is None or not 0 <= dim < rank:
@@ -229,95 +339,19 @@ def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
         return tf.div(inputs, lengths)
 
 
-def embed_sequence(
-    ids,
-    vocab_size=None,
-    embed_dim=None,
-    unique=False,
-    initializer=None,
-    regularizer=None,
-    trainable=True,
-    scope=None,
-    reuse=None,
-):
-    """[batch, length] of ids to [batch, length, embed_dim]. Variable: `EmbedSequence/embeddings`.
-
-    Raises:
-      ValueError: neither a size nor `reuse` is given.
-    """
-    if not (reuse or (vocab_size and embed_dim)):
-        raise ValueError(
-            "Must specify vocab size and embedding dimension when not reusing. "
-            f"Got vocab_size={vocab_size} and embed_dim={embed_dim}"
-        )
-    shape = [vocab_size, embed_dim] if vocab_size and embed_dim else None
-    with tf.variable_scope(scope, "EmbedSequence", [ids], reuse=reuse):
-        embeddings = tf.get_variable(
-            "embeddings",
-            shape,
-            tf.float32,
-            initializer=initializer,
-            regularizer=regularizer,
-            trainable=trainable,
-        )
-        lookup = embedding_lookup_unique if unique else tf.nn.embedding_lookup
-        return lookup(embeddings, ids)
-
-
-def embedding_lookup_unique(params, ids, partition_strategy="mod", name=None):
-    """tf.nn.embedding_lookup that gathers each id once."""
-    with tf.name_scope(name, "EmbeddingLookupUnique", [params, ids]):
-        ids = tf.convert_to_tensor(ids)
-        flat, positions = tf.unique(tf.reshape(ids, [-1]))
-        gathered = tf.nn.embedding_lookup(params, flat, partition_strategy)
-        rows = tf.gather(gathered, positions)
-        outputs = tf.reshape(rows, tf.concat([tf.shape(ids), tf.shape(rows)[1:]], 0))
-        outputs.set_shape(ids.shape.concatenate(rows.shape[1:]))
-        return outputs
-
-
-def bow_encoder(
-    ids,
-    vocab_size,
-    embed_dim,
-    sparse_lookup=True,
-    initializer=None,
-    regularizer=None,
-    trainable=True,
-    scope=None,
-    reuse=None,
-):
-    """The mean of the embeddings of [batch, length] ids: [batch, embed_dim].
-
-    Variable: `bow_encoder/embeddings`.
-    """
-    with tf.variable_scope(scope, "bow_encoder", [ids], reuse=reuse):
-        embeddings = tf.get_variable(
-            "embeddings",
-            [vocab_size, embed_dim],
-            initializer=initializer,
-            regularizer=regularizer,
-            trainable=trainable,
-        )
-        if sparse_lookup:
-            if not isinstance(ids, tf.SparseTensor):
-                ids = dense_to_sparse(ids)
-            return tf.nn.embedding_lookup_sparse(embeddings, ids, None, combiner="mean")
-        return tf.reduce_mean(tf.nn.embedding_lookup(embeddings, ids), axis=1)
-
-
-def dense_to_sparse(tensor, eos_token=0, outputs_collections=None, scope=None):
-    """Returns the entries that are not `eos_token` as a sparse tensor."""
-    with tf.variable_scope(scope, "dense_to_sparse", [tensor]) as sc:
-        tensor = tf.convert_to_tensor(tensor)
-        indices = tf.where(tf.not_equal(tensor, tf.constant(eos_token, tensor.dtype)))
-        shape = tf.shape(tensor, out_type=tf.int64)
-        outputs = tf.SparseTensor(indices, tf.gather_nd(tensor, indices), shape)
-        return collect_named_outputs(outputs_collections, sc.name, outputs)
-
-
 def repeat(inputs, repetitions, layer, *args, **kwargs):
-    """Applies the same layer several times, in scopes `<scope>/<layer>_1` and so on."""
+    """Applies a layer repeatedly, in the scopes `<scope>/<layer>_1`, `<scope>/<layer>_2` and so on.
+
+    Args:
+      inputs: input tensor of the first application.
+      repetitions: int, number of applications.
+      layer: layer function with a `scope` argument.
+      *args: positional arguments of each application.
+      **kwargs: keyword arguments of each application, and the `scope` of all.
+
+    Returns:
+      Output tensor of the last application.
+    """
     scope = kwargs.pop("scope", None)
     with tf.variable_scope(scope, "Repeat", [inputs]):
         inputs = tf.convert_to_tensor(inputs)
@@ -330,8 +364,19 @@ def repeat(inputs, repetitions, layer, *args, **kwargs):
 
 
 def stack(inputs, layer, stack_args, **kwargs):
-    """Applies a layer several times, each with the next of `stack_args` (one value, or a tuple of
-    positional ones).
+    """Applies a layer repeatedly, each time with the next arguments.
+
+    Args:
+      inputs: input tensor of the first application.
+      layer: layer function with a `scope` argument.
+      stack_args: list with one entry per application: a value, or a tuple of positional values.
+      **kwargs: keyword arguments of each application, and the `scope` of all.
+
+    Returns:
+      Output tensor of the last application.
+
+    Raises:
+      ValueError: `stack_args` is not a list or tuple.
     """
     scope = kwargs.pop("scope", None)
     if not isinstance(stack_args, (list, tuple)):

@@ -1,7 +1,7 @@
-"""The feature columns of `tf.contrib.layers`, as the tf.feature_column objects that followed them.
+"""The feature columns of `tf.contrib.layers`, as tf.feature_column objects.
 
-They go into the estimators of tf.contrib.learn here and into tf.estimator's alike. In checkpoints
-the variables carry the names of tf.feature_column.
+They work in the estimators of tf.contrib.learn and of tf.estimator. The variables in checkpoints
+have the names of tf.feature_column.
 """
 
 import abc
@@ -10,6 +10,13 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import feature_column_v2 as _fc
 from estimator_bridge.private_tf import feature_column_v2_types as _types
+from estimator_bridge.tf1.contrib.layers.feature_inputs import (
+    create_feature_spec_for_parsing,
+    input_from_feature_columns,
+    joint_weighted_sum_from_feature_columns,
+    parse_feature_columns_from_examples,
+    weighted_sum_from_feature_columns,
+)
 from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
 __all__ = [
@@ -31,8 +38,8 @@ __all__ = [
     "weighted_sum_from_feature_columns",
 ]
 
-# The classes that programs ask a column about. Those of tf.feature_column also count crossed and
-# bucketized columns as categorical; 1.x did not count them as sparse.
+# Classes that programs use in isinstance checks. tf.feature_column counts crossed and bucketized
+# columns as categorical; 1.x did not count them as sparse.
 _FeatureColumn = _types.FeatureColumn
 _RealValuedColumn = _fc.NumericColumn
 _BucketizedColumn = _fc.BucketizedColumn
@@ -43,7 +50,7 @@ _WeightedSparseColumn = _fc.WeightedCategoricalColumn
 
 
 class _SparseColumn(abc.ABC):  # noqa: B024
-    """Any column of sparse_column_with_..."""
+    """Base of the columns of the sparse_column_with_... functions."""
 
 
 for _kind in ("VocabularyList", "VocabularyFile", "Hashed", "Identity"):
@@ -51,9 +58,7 @@ for _kind in ("VocabularyList", "VocabularyFile", "Hashed", "Identity"):
 
 
 def _check_combiner(function, combiner):
-    """A linear model has one combiner for all its columns now, and the default is the one that 1.x
-    had.
-    """
+    """Rejects combiners other than `sum`: a linear model has one combiner for all columns."""
     if combiner not in (None, "sum"):
         raise NotSuppliedError(
             advise(
@@ -64,7 +69,21 @@ def _check_combiner(function, combiner):
 
 
 def sparse_column_with_keys(column_name, keys, default_value=-1, combiner="sum", dtype=tf.string):
-    """A categorical column with a list of values; others get the id `default_value`."""
+    """Returns a categorical column with a list of values.
+
+    Args:
+      column_name: str, name of the feature.
+      keys: list of the values; the id is the position.
+      default_value: int, id of values outside the list.
+      combiner: only `sum` or None is supported.
+      dtype: dtype of the values.
+
+    Returns:
+      Categorical column.
+
+    Raises:
+      NotSuppliedError: another combiner.
+    """
     _check_combiner("sparse_column_with_keys", combiner)
     return tf.feature_column.categorical_column_with_vocabulary_list(
         column_name, keys, dtype=dtype, default_value=default_value
@@ -80,7 +99,23 @@ def sparse_column_with_vocabulary_file(
     combiner="sum",
     dtype=tf.string,
 ):
-    """A categorical column with a file of values, one a line."""
+    """Returns a categorical column with a vocabulary file.
+
+    Args:
+      column_name: str, name of the feature.
+      vocabulary_file: path of a text file with one value per line.
+      num_oov_buckets: int, number of out-of-vocabulary buckets.
+      vocab_size: int, number of lines that count; None for all.
+      default_value: int, id of out-of-vocabulary values without buckets.
+      combiner: only `sum` or None is supported.
+      dtype: dtype of the values.
+
+    Returns:
+      Categorical column.
+
+    Raises:
+      NotSuppliedError: another combiner.
+    """
     _check_combiner("sparse_column_with_vocabulary_file", combiner)
     return tf.feature_column.categorical_column_with_vocabulary_file(
         column_name,
@@ -95,7 +130,21 @@ def sparse_column_with_vocabulary_file(
 def sparse_column_with_hash_bucket(
     column_name, hash_bucket_size, combiner="sum", dtype=tf.string, hash_keys=None
 ):
-    """A categorical column of hashed values."""
+    """Returns a categorical column of hashed values.
+
+    Args:
+      column_name: str, name of the feature.
+      hash_bucket_size: int, number of buckets.
+      combiner: only `sum` or None is supported.
+      dtype: dtype of the values.
+      hash_keys: not supported; must be None.
+
+    Returns:
+      Categorical column.
+
+    Raises:
+      NotSuppliedError: another combiner, or `hash_keys`.
+    """
     _check_combiner("sparse_column_with_hash_bucket", combiner)
     if hash_keys is not None:
         raise NotSuppliedError(
@@ -112,14 +161,36 @@ def sparse_column_with_hash_bucket(
 def sparse_column_with_integerized_feature(
     column_name, bucket_size, combiner="sum", dtype=tf.int64
 ):
-    """A categorical column whose values are the ids, 0 to bucket_size - 1."""
+    """Returns a categorical column whose values are ids from 0 to bucket_size - 1.
+
+    Args:
+      column_name: str, name of the feature.
+      bucket_size: int, number of ids.
+      combiner: only `sum` or None is supported.
+      dtype: ignored; any integer dtype works.
+
+    Returns:
+      Categorical column.
+
+    Raises:
+      NotSuppliedError: another combiner.
+    """
     _check_combiner("sparse_column_with_integerized_feature", combiner)
-    del dtype  # The ids may come in any integer type.
+    del dtype  # Any integer dtype works.
     return tf.feature_column.categorical_column_with_identity(column_name, bucket_size)
 
 
 def weighted_sparse_column(sparse_id_column, weight_column_name, dtype=tf.float32):
-    """A categorical column whose values count by the weights of another feature."""
+    """Returns a categorical column whose values have weights.
+
+    Args:
+      sparse_id_column: categorical column.
+      weight_column_name: str, name of the feature with the weights.
+      dtype: dtype of the weights.
+
+    Returns:
+      Categorical column.
+    """
     return tf.feature_column.weighted_categorical_column(
         sparse_id_column, weight_column_name, dtype=dtype
     )
@@ -128,7 +199,21 @@ def weighted_sparse_column(sparse_id_column, weight_column_name, dtype=tf.float3
 def real_valued_column(
     column_name, dimension=1, default_value=None, dtype=tf.float32, normalizer=None
 ):
-    """A numeric column of `dimension` values."""
+    """Returns a numeric column.
+
+    Args:
+      column_name: str, name of the feature.
+      dimension: int, number of values per example.
+      default_value: value for missing features, or None.
+      dtype: dtype of the values.
+      normalizer: function applied to the tensor, or None.
+
+    Returns:
+      Numeric column of shape [dimension].
+
+    Raises:
+      TypeError: dimension is None.
+    """
     if dimension is None:
         raise TypeError(
             "dimension must be an integer. dimension: None, column_name: " + column_name
@@ -143,7 +228,15 @@ def real_valued_column(
 
 
 def bucketized_column(source_column, boundaries):
-    """The bucket of a real-valued column between sorted boundaries."""
+    """Returns a column of the bucket in which a numeric value lies.
+
+    Args:
+      source_column: real_valued_column.
+      boundaries: sorted numbers.
+
+    Returns:
+      Bucketized column.
+    """
     return tf.feature_column.bucketized_column(source_column, list(boundaries))
 
 
@@ -155,10 +248,25 @@ def crossed_column(
     tensor_name_in_ckpt=None,
     hash_key=None,
 ):
-    """The combinations of two or more columns, hashed."""
+    """Returns a column of the hashed combinations of two or more columns.
+
+    Args:
+      columns: categorical or bucketized columns.
+      hash_bucket_size: int, number of buckets.
+      combiner: only `sum` or None is supported.
+      ckpt_to_load_from: not supported; must be None.
+      tensor_name_in_ckpt: not supported; must be None.
+      hash_key: int, key of the fingerprint hash, or None.
+
+    Returns:
+      Categorical column.
+
+    Raises:
+      NotSuppliedError: another combiner, or a checkpoint.
+    """
     _check_combiner("crossed_column", combiner)
     _check_no_checkpoint("crossed_column", ckpt_to_load_from, tensor_name_in_ckpt)
-    # The feature itself is crossed, not the bucket it would be hashed into.
+    # Cross the raw feature, not its hash bucket.
     keys = [c.key if isinstance(c, _fc.HashedCategoricalColumn) else c for c in columns]
     return tf.feature_column.crossed_column(keys, hash_bucket_size, hash_key=hash_key)
 
@@ -174,7 +282,14 @@ def _check_no_checkpoint(function, *arguments):
 
 
 def one_hot_column(sparse_id_column):
-    """A categorical column as a vector of counts, for a deep model."""
+    """Returns a dense column of counts per id.
+
+    Args:
+      sparse_id_column: categorical column.
+
+    Returns:
+      Indicator column [ids].
+    """
     return tf.feature_column.indicator_column(sparse_id_column)
 
 
@@ -188,7 +303,21 @@ def embedding_column(
     max_norm=None,
     trainable=True,
 ):
-    """A categorical column as a learned vector, for a deep model."""
+    """Returns a dense column of a learned embedding.
+
+    Args:
+      sparse_id_column: categorical column.
+      dimension: int, size of the embedding.
+      combiner: `mean`, `sqrtn` or `sum`, for examples with more than one id.
+      initializer: initializer of the embedding table.
+      ckpt_to_load_from: checkpoint to initialize the table from, or None.
+      tensor_name_in_ckpt: name of the table in that checkpoint.
+      max_norm: number to which the norm of an embedding is clipped, or None.
+      trainable: whether the variables are trainable.
+
+    Returns:
+      Embedding column [dimension].
+    """
     return tf.feature_column.embedding_column(
         sparse_id_column,
         dimension,
@@ -212,7 +341,22 @@ def shared_embedding_columns(
     max_norm=None,
     trainable=True,
 ):
-    """Several categorical columns with one table of vectors; returns a list of columns."""
+    """Returns dense columns that share one embedding table.
+
+    Args:
+      sparse_id_columns: categorical columns.
+      dimension: int, size of the embedding.
+      combiner: `mean`, `sqrtn` or `sum`, for examples with more than one id.
+      shared_embedding_name: name of the table, or None.
+      initializer: initializer of the embedding table.
+      ckpt_to_load_from: checkpoint to initialize the table from, or None.
+      tensor_name_in_ckpt: name of the table in that checkpoint.
+      max_norm: number to which the norm of an embedding is clipped, or None.
+      trainable: whether the variables are trainable.
+
+    Returns:
+      List of embedding columns [dimension], in the order of `sparse_id_columns`.
+    """
     return tf.feature_column.shared_embedding_columns(
         list(sparse_id_columns),
         dimension,
@@ -224,63 +368,3 @@ def shared_embedding_columns(
         max_norm=max_norm,
         trainable=trainable,
     )
-
-
-def create_feature_spec_for_parsing(feature_columns):
-    """Returns {feature: FixedLenFeature or VarLenFeature} for tf.parse_example."""
-    return tf.feature_column.make_parse_example_spec(list(feature_columns))
-
-
-def parse_feature_columns_from_examples(serialized, feature_columns, name=None, example_names=None):
-    """Parses serialized tf.Example, [batch]; returns {feature: tensor}."""
-    return tf.parse_example(
-        serialized,
-        create_feature_spec_for_parsing(feature_columns),
-        name=name,
-        example_names=example_names,
-    )
-
-
-def input_from_feature_columns(
-    columns_to_tensors,
-    feature_columns,
-    weight_collections=None,
-    trainable=True,
-    scope=None,
-    cols_to_outs=None,
-):
-    """Returns the dense columns side by side, [batch, total size]."""
-    with tf.variable_scope(scope, "input_from_feature_columns"):
-        return tf.feature_column.input_layer(
-            columns_to_tensors,
-            list(feature_columns),
-            weight_collections=weight_collections,
-            trainable=trainable,
-            cols_to_output_tensors=cols_to_outs,
-        )
-
-
-def weighted_sum_from_feature_columns(
-    columns_to_tensors,
-    feature_columns,
-    num_outputs,
-    weight_collections=None,
-    trainable=True,
-    scope=None,
-):
-    """Returns a linear model's output [batch, num_outputs], {column: variables}, and the bias."""
-    with tf.variable_scope(scope, "weighted_sum_from_feature_columns"):
-        variables = {}
-        outputs = tf.feature_column.linear_model(
-            columns_to_tensors,
-            list(feature_columns),
-            units=num_outputs,
-            weight_collections=weight_collections,
-            trainable=trainable,
-            cols_to_vars=variables,
-        )
-        bias = variables.pop("bias")
-        return outputs, variables, bias[0] if isinstance(bias, list) else bias
-
-
-joint_weighted_sum_from_feature_columns = weighted_sum_from_feature_columns

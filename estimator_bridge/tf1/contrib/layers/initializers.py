@@ -17,7 +17,16 @@ __all__ = [
 
 
 def xavier_initializer(uniform=True, seed=None, dtype=tf.float32):
-    """Glorot and Bengio (2010): the scale of the gradients stays about the same in all layers."""
+    """Returns the initializer of Glorot and Bengio (2010): variance 2 / (inputs + outputs).
+
+    Args:
+      uniform: whether to draw from a uniform distribution; else from a truncated normal one.
+      seed: seed of the random operation.
+      dtype: floating dtype of the weights.
+
+    Returns:
+      Function of (shape, dtype, partition_info) that returns a tensor.
+    """
     return variance_scaling_initializer(
         factor=1.0, mode="FAN_AVG", uniform=uniform, seed=seed, dtype=dtype
     )
@@ -26,18 +35,24 @@ def xavier_initializer(uniform=True, seed=None, dtype=tf.float32):
 def variance_scaling_initializer(
     factor=2.0, mode="FAN_IN", uniform=False, seed=None, dtype=tf.float32
 ):
-    """Returns an initializer whose variance is factor / n.
+    """Returns an initializer with variance `factor` / n.
 
-    The default is He et al. (2015).
+    The defaults are those of He et al. (2015).
 
     Args:
-      factor: float.
-      mode: n is the number of inputs (FAN_IN), of outputs (FAN_OUT) or the mean of both (FAN_AVG).
-      uniform: a uniform distribution, else a normal one truncated at two standard deviations.
+      factor: float, numerator of the variance.
+      mode: n is the number of inputs (`FAN_IN`), of outputs (`FAN_OUT`) or their mean (`FAN_AVG`).
+      uniform: whether to draw from a uniform distribution; else from a normal one that is truncated
+        at two standard deviations.
+      seed: seed of the random operation.
+      dtype: floating dtype of the weights.
+
+    Returns:
+      Function of (shape, dtype, partition_info) that returns a tensor.
 
     Raises:
       TypeError: dtype is not floating.
-      ValueError: an unknown mode.
+      ValueError: the mode is unknown.
     """
     if not tf.as_dtype(dtype).is_floating:
         raise TypeError("Cannot create initializer for non-floating point type.")
@@ -46,7 +61,7 @@ def variance_scaling_initializer(
 
     def initializer(shape, dtype=dtype, partition_info=None):
         if partition_info is not None:
-            # A slice is initialised with the scale of the whole variable.
+            # A partition uses the scale of the whole variable.
             fan_shape = [int(dim) for dim in partition_info.full_shape]
         else:
             fan_shape = [int(dim) for dim in shape]
@@ -75,9 +90,17 @@ def _check_scale(name, scale):
 
 
 def l1_regularizer(scale, scope=None):
-    """Returns a function of a weight: scale x the sum of absolute values.
+    """Returns a regularizer: `scale` times the sum of absolute values.
 
-    Scale 0.0 switches it off.
+    Args:
+      scale: number, not negative; 0.0 disables the regularizer.
+      scope: name of the name scope.
+
+    Returns:
+      Function of a weight tensor that returns a scalar, or None.
+
+    Raises:
+      ValueError: `scale` is negative or an integer.
     """
     _check_scale("scale", scale)
     if isinstance(scale, numbers.Real) and scale == 0.0:
@@ -93,9 +116,17 @@ def l1_regularizer(scale, scope=None):
 
 
 def l2_regularizer(scale, scope=None):
-    """Returns a function of a weight: scale x half the sum of squares.
+    """Returns a regularizer: `scale` times half the sum of squares.
 
-    Scale 0.0 switches it off.
+    Args:
+      scale: number, not negative; 0.0 disables the regularizer.
+      scope: name of the name scope.
+
+    Returns:
+      Function of a weight tensor that returns a scalar, or None.
+
+    Raises:
+      ValueError: `scale` is negative or an integer.
     """
     _check_scale("scale", scale)
     if isinstance(scale, numbers.Real) and scale == 0.0:
@@ -111,7 +142,19 @@ def l2_regularizer(scale, scope=None):
 
 
 def l1_l2_regularizer(scale_l1=1.0, scale_l2=1.0, scope=None):
-    """Returns the sum of both regularizers, as one."""
+    """Returns the sum of an L1 and an L2 regularizer.
+
+    Args:
+      scale_l1: scale of the L1 regularizer.
+      scale_l2: scale of the L2 regularizer.
+      scope: name of the name scope.
+
+    Returns:
+      Function of a weight tensor that returns a scalar.
+
+    Raises:
+      ValueError: a scale is negative or an integer.
+    """
     _check_scale("scale_l1", scale_l1)
     _check_scale("scale_l2", scale_l2)
     scope = scope or "l1_l2_regularizer"
@@ -123,7 +166,15 @@ def l1_l2_regularizer(scale_l1=1.0, scale_l2=1.0, scope=None):
 
 
 def sum_regularizer(regularizer_list, scope=None):
-    """Returns the sum of regularizers as one; None if there is none."""
+    """Returns the sum of regularizers as one regularizer, or None for an empty list.
+
+    Args:
+      regularizer_list: list of regularizers; None entries are skipped.
+      scope: name of the name scope.
+
+    Returns:
+      Function of a weight tensor that returns a scalar, or None.
+    """
     regularizers = [regularizer for regularizer in regularizer_list if regularizer is not None]
     if not regularizers:
         return None
@@ -138,11 +189,17 @@ def sum_regularizer(regularizer_list, scope=None):
 
 
 def apply_regularization(regularizer, weights_list=None):
-    """Returns the sum of a regularizer over weights (default: the collection WEIGHTS), and collects
-    it as a loss.
+    """Adds the regularization of weights to the regularization losses.
+
+    Args:
+      regularizer: function of a weight tensor that returns a scalar.
+      weights_list: list of tensors; None for the collection WEIGHTS.
+
+    Returns:
+      Scalar tensor, the sum over all weights.
 
     Raises:
-      ValueError: the regularizer does not return scalars.
+      ValueError: there are no weights, or the regularizer does not return scalars.
     """
     weights_list = weights_list or tf.get_collection(tf.GraphKeys.WEIGHTS)
     if not weights_list:

@@ -4,164 +4,12 @@ import math
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.private_tf import moving_averages, smart_cond
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
 from estimator_bridge.tf1.contrib.layers.variables import (
     collect_named_outputs,
     layer_variable,
     static_size,
 )
-
-
-@add_arg_scope
-def batch_norm(
-    inputs,
-    decay=0.999,
-    center=True,
-    scale=False,
-    epsilon=0.001,
-    activation_fn=None,
-    param_initializers=None,
-    param_regularizers=None,
-    updates_collections=tf.GraphKeys.UPDATE_OPS,
-    is_training=True,
-    reuse=None,
-    variables_collections=None,
-    outputs_collections=None,
-    trainable=True,
-    batch_weights=None,
-    fused=None,
-    data_format="NHWC",
-    zero_debias_moving_mean=False,
-    scope=None,
-    renorm=False,
-    renorm_clipping=None,
-    renorm_decay=0.99,
-    adjustment=None,
-):
-    """Ioffe and Szegedy (2015), over all dimensions but the channels.
-
-    Variables: `<scope>/beta` and `gamma` (as `center` and `scale` say), `moving_mean`,
-      `moving_variance`, all
-    [channels]. The default scope is `BatchNorm`. The variance of a batch is the unbiased one where
-    it enters the moving average of inputs of rank 2 and 4, as the fused kernel has it.
-
-    Args:
-      decay: of the moving averages.
-      updates_collections: where the updates of the moving averages go; None: they run with the
-        layer.
-      is_training: a bool, or a bool tensor.
-      batch_weights: [batch], weights of the examples in the moments.
-
-    Raises:
-      ValueError: the channels' number is not known, or `renorm` or `adjustment` is asked for.
-    """
-    if renorm or adjustment is not None:
-        raise ValueError(
-            "batch_norm: renorm and adjustment are not supplied to 1.x programs; use "
-            "tf.layers.batch_normalization"
-        )
-    if data_format not in ("NHWC", "NCHW"):
-        raise ValueError("data_format has to be either NCHW or NHWC.")
-    initializers = param_initializers or {}
-    regularizers = param_regularizers or {}
-    with tf.variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as sc:
-        inputs = tf.convert_to_tensor(inputs)
-        axis = 1 if data_format == "NCHW" else inputs.shape.ndims - 1
-        channels = static_size(inputs, axis, "batch_norm")
-        # Statistics of half-precision inputs are kept in float32.
-        dtype = tf.float32 if inputs.dtype.base_dtype.size == 2 else inputs.dtype.base_dtype
-
-        def param(name, default, can_train):
-            return layer_variable(
-                name,
-                [channels],
-                dtype,
-                initializers.get(name, default),
-                regularizers.get(name),
-                can_train and trainable,
-                variables_collections,
-            )
-
-        beta = param("beta", tf.zeros_initializer(), True) if center else None
-        gamma = param("gamma", tf.ones_initializer(), True) if scale else None
-        # Variables shared between towers keep one value each: no partitions.
-        with tf.variable_scope(tf.get_variable_scope(), partitioner=None):
-            moving_mean = param("moving_mean", tf.zeros_initializer(), False)
-            moving_variance = param("moving_variance", tf.ones_initializer(), False)
-
-        def in_training():
-            if inputs.shape.ndims == 4 and batch_weights is None and data_format == "NHWC":
-                # The fused kernel returns the unbiased variance itself.
-                ones, zeros = tf.ones([channels], dtype), tf.zeros([channels], dtype)
-                return tf.nn.fused_batch_norm(
-                    inputs,
-                    ones if gamma is None else gamma,
-                    zeros if beta is None else beta,
-                    epsilon=epsilon,
-                    is_training=True,
-                )
-            mean, variance = _moments(inputs, axis, batch_weights, dtype)
-            outputs = _normalize(inputs, mean, variance, beta, gamma, epsilon, axis, dtype)
-            return outputs, mean, _unbiased(variance, inputs, axis, batch_weights, fused)
-
-        def in_inference():
-            outputs = _normalize(
-                inputs, moving_mean, moving_variance, beta, gamma, epsilon, axis, dtype
-            )
-            return outputs, tf.identity(moving_mean), tf.identity(moving_variance)
-
-        outputs, mean, variance = smart_cond.smart_cond(is_training, in_training, in_inference)
-        if smart_cond.smart_constant_value(is_training) is not False:
-            # While a tensor says "not training", the average moves towards itself and stays.
-            updates = [
-                moving_averages.assign_moving_average(
-                    moving_mean, mean, decay, zero_debias=zero_debias_moving_mean
-                ),
-                moving_averages.assign_moving_average(
-                    moving_variance, variance, decay, zero_debias=False
-                ),
-            ]
-            if updates_collections is None:
-                with tf.control_dependencies(updates):
-                    outputs = tf.identity(outputs)
-            else:
-                for update in updates:
-                    tf.add_to_collections(updates_collections, update)
-        outputs.set_shape(inputs.shape)
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
-        return collect_named_outputs(outputs_collections, sc.name, outputs)
-
-
-def _moments(inputs, axis, batch_weights, dtype):
-    axes = [a for a in range(inputs.shape.ndims) if a != axis]
-    inputs = tf.cast(inputs, dtype)
-    if batch_weights is None:
-        return tf.nn.moments(inputs, axes)
-    weights = tf.cast(tf.convert_to_tensor(batch_weights), dtype)
-    weights = tf.reshape(weights, [-1] + [1] * (inputs.shape.ndims - 1))
-    return tf.nn.weighted_moments(inputs, axes, weights)
-
-
-def _normalize(inputs, mean, variance, beta, gamma, epsilon, axis, dtype):
-    def broadcast(values):
-        if values is None or axis == inputs.shape.ndims - 1:
-            return values
-        return tf.reshape(values, [-1] + [1] * (inputs.shape.ndims - axis - 1))
-
-    outputs = tf.nn.batch_normalization(
-        tf.cast(inputs, dtype), *map(broadcast, (mean, variance, beta, gamma)), epsilon
-    )
-    return tf.cast(outputs, inputs.dtype)
-
-
-def _unbiased(variance, inputs, axis, batch_weights, fused):
-    if batch_weights is not None or fused is False or inputs.shape.ndims not in (2, 4):
-        return variance
-    shape = tf.shape(inputs)
-    count = tf.cast(tf.reduce_prod(shape) // shape[axis], variance.dtype)
-    return variance * (count / tf.maximum(count - 1, 1))
 
 
 @add_arg_scope
@@ -178,15 +26,30 @@ def layer_norm(
     begin_params_axis=-1,
     scope=None,
 ):
-    """Ba, Kiros and Hinton (2016): normalizes each example over the dimensions from
-    `begin_norm_axis` on.
+    """Normalizes each example over the axes from `begin_norm_axis` on.
 
-    Variables: `<scope>/beta` and `<scope>/gamma` of the shape of the dimensions from
-      `begin_params_axis` on. The default
-    scope is `LayerNorm`; epsilon is 1e-12 (1e-3 in half precision).
+    The method is that of Ba, Kiros and Hinton (2016). Creates the variables `<scope>/beta` and
+    `<scope>/gamma`, of the shape of the axes from `begin_params_axis` on. The default scope is
+    `LayerNorm`. Epsilon is 1e-12, or 1e-3 in half precision.
+
+    Args:
+      inputs: floating tensor of known rank.
+      center: whether to add the variable `beta`.
+      scale: whether to multiply by the variable `gamma`.
+      activation_fn: function applied to the outputs, or None.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      variables_collections: collections for the variables: a list, or {variable name: list}.
+      outputs_collections: collections that receive the outputs.
+      trainable: whether the variables are trainable.
+      begin_norm_axis: int, first normalized axis.
+      begin_params_axis: int, first axis of the parameters.
+      scope: name of the variable scope, or a VariableScope.
+
+    Returns:
+      Tensor of the shape of `inputs`.
 
     Raises:
-      ValueError: the rank or the parameters' shape is not known, or an axis is outside of it.
+      ValueError: the rank or the parameters' shape is unknown, or an axis is out of range.
     """
     with tf.variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as sc:
         inputs = tf.convert_to_tensor(inputs)
@@ -226,7 +89,7 @@ def layer_norm(
 
 
 def _beta_and_gamma(inputs, shape, center, scale, initializers, trainable, collections):
-    """The variables `beta` and `gamma`, one value a channel, reshaped; None for one not wanted."""
+    """Returns the variables `beta` and `gamma`, one value per channel, or None if disabled."""
     made = []
     for name, is_wanted, default in (
         ("beta", center, tf.zeros_initializer()),
@@ -263,9 +126,30 @@ def instance_norm(
     data_format="NHWC",
     scope=None,
 ):
-    """Ulyanov et al. (2016): normalizes each example and channel over its positions.
+    """Normalizes each channel of each example over its positions (Ulyanov et al., 2016).
 
-    Variables: `<scope>/beta` and `<scope>/gamma`, [channels]. The default scope is `InstanceNorm`.
+    Creates the variables `<scope>/beta` and `<scope>/gamma`, [channels]. The default scope is
+    `InstanceNorm`.
+
+    Args:
+      inputs: floating tensor [batch, ..., channels], or channels first.
+      center: whether to add the variable `beta`.
+      scale: whether to multiply by the variable `gamma`.
+      epsilon: number added to the variance.
+      activation_fn: function applied to the outputs, or None.
+      param_initializers: {variable name: initializer}, or None.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      variables_collections: collections for the variables: a list, or {variable name: list}.
+      outputs_collections: collections that receive the outputs.
+      trainable: whether the variables are trainable.
+      data_format: order of the axes, channels last (`NHWC`) or channels first (`NCHW`).
+      scope: name of the variable scope, or a VariableScope.
+
+    Returns:
+      Tensor of the shape of `inputs`.
+
+    Raises:
+      ValueError: the rank or the number of channels is unknown.
     """
     with tf.variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as sc:
         inputs = tf.convert_to_tensor(inputs)
@@ -307,18 +191,35 @@ def group_norm(
     scope=None,
     mean_close_to_zero=False,
 ):
-    """Wu and He (2018): normalizes each example and group of channels over its positions.
+    """Normalizes each group of channels of each example over its positions (Wu and He, 2018).
 
-    Variables: `<scope>/beta` and `<scope>/gamma`, [channels]. The default scope is `GroupNorm`.
+    Creates the variables `<scope>/beta` and `<scope>/gamma`, [channels]. The default scope is
+    `GroupNorm`.
 
     Args:
-      groups: how many; a divisor of the channels' number.
-      reduction_axes: the positions' axes.
-      mean_close_to_zero: the variance is of E[x^2] - E[x]^2, which is exact enough then.
+      inputs: floating tensor of known rank.
+      groups: int, number of groups; it must divide the number of channels.
+      channels_axis: int, axis of the channels.
+      reduction_axes: axes of the positions.
+      center: whether to add the variable `beta`.
+      scale: whether to multiply by the variable `gamma`.
+      epsilon: number added to the variance.
+      activation_fn: function applied to the outputs, or None.
+      param_initializers: {variable name: initializer}, or None.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      variables_collections: collections for the variables: a list, or {variable name: list}.
+      outputs_collections: collections that receive the outputs.
+      trainable: whether the variables are trainable.
+      scope: name of the variable scope, or a VariableScope.
+      mean_close_to_zero: whether to compute the variance as E[x^2] - E[x]^2, which is accurate for
+        means near zero.
+
+    Returns:
+      Tensor of the shape of `inputs`.
 
     Raises:
-      ValueError: the rank or the channels' number is not known, an axis is outside of the rank or
-        among the channels, or the channels cannot be divided into the groups.
+      ValueError: the rank or the number of channels is unknown, an axis is out of range or is the
+        channels' axis, or the groups do not divide the channels.
     """
     with tf.variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as sc:
         inputs = tf.convert_to_tensor(inputs)
@@ -330,7 +231,7 @@ def group_norm(
             raise ValueError(f"group_norm: axes {axes} are not all within the rank {rank}")
         axis, *reduced = [one % rank for one in axes]
         if axis in reduced:
-            raise ValueError("reduction_axes must not have the channels' axis")
+            raise ValueError("reduction_axes must not contain the channels' axis")
         channels = static_size(inputs, axis, "group_norm")
         if groups > channels or channels % groups:
             raise ValueError(f"{channels} channels cannot be divided into {groups} groups")

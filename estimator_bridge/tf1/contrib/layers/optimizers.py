@@ -40,29 +40,34 @@ def optimize_loss(
     colocate_gradients_with_ops=False,
     increment_global_step=True,
 ):
-    """Returns the loss, as a tensor that applies one training step when it is evaluated.
+    """Returns the loss as a tensor that applies one training step when it is evaluated.
 
-    Variables: `OptimizeLoss/learning_rate` if the rate is a number, and the optimizer's below
-      `OptimizeLoss`.
+    Creates the variable `OptimizeLoss/learning_rate` if the rate is a number, and the optimizer's
+    variables in the scope `OptimizeLoss`.
 
     Args:
-      loss: scalar.
-      global_step: scalar variable, or None for the graph's (then it may be missing, and is not
-        counted).
-      learning_rate: number, scalar tensor, or None if the optimizer has its own.
-      optimizer: a name of OPTIMIZER_CLS_NAMES, an Optimizer, its class, or a function of the
-        learning rate (or of nothing, if that is None) that returns one.
-      gradient_noise_scale: standard deviation of noise to add to each gradient.
-      gradient_multipliers: {variable or its name: factor}.
-      clip_gradients: the highest global norm, or a function of [(gradient, variable)] that returns
-        the same.
-      learning_rate_decay_fn: a function of (learning_rate, global_step).
-      update_ops: operations to run before the loss; None: the collection UPDATE_OPS.
-      variables: what to train; None: all trainable variables.
-      summaries: some of OPTIMIZER_SUMMARIES; None: learning_rate, loss and global_gradient_norm.
+      loss: scalar tensor.
+      global_step: scalar variable; None for the graph's global step, which may be missing.
+      learning_rate: number, scalar tensor, or None if the optimizer has its own rate.
+      optimizer: name from OPTIMIZER_CLS_NAMES, tf.train.Optimizer, its class, or a function of the
+        learning rate (or of nothing, if that is None) that returns an optimizer.
+      gradient_noise_scale: standard deviation of the noise added to the gradients, or None.
+      gradient_multipliers: {variable or its name: factor}, or None.
+      clip_gradients: maximum global norm, or a function from [(gradient, variable)] to such a list.
+      learning_rate_decay_fn: function of (learning_rate, global_step), or None.
+      update_ops: operations to run before the loss; None for the collection UPDATE_OPS.
+      variables: variables to train; None for all trainable variables.
+      name: name of the variable scope.
+      summaries: names from OPTIMIZER_SUMMARIES; None for loss, learning_rate and
+        global_gradient_norm.
+      colocate_gradients_with_ops: whether to place gradients on the devices of their operations.
+      increment_global_step: whether a step increments the global step.
+
+    Returns:
+      Scalar tensor.
 
     Raises:
-      ValueError: an argument of the wrong kind, or an unknown optimizer or summary.
+      ValueError: an argument has the wrong type, or an optimizer or a summary is unknown.
     """
     loss = tf.convert_to_tensor(loss)
     if loss.shape.ndims not in (0, None):
@@ -73,19 +78,11 @@ def optimize_loss(
         tf.train.assert_global_step(global_step)
     if summaries is None:
         summaries = ["loss", "learning_rate", "global_gradient_norm"]
-    for summary in summaries:
-        if summary not in OPTIMIZER_SUMMARIES:
-            raise ValueError(
-                f"Summaries should be one of [{', '.join(OPTIMIZER_SUMMARIES)}], you provided "
-                f"{summary}."
-            )
+    _check_summaries(summaries)
     with tf.variable_scope(name, "OptimizeLoss", [loss, global_step]):
-        updates = set(
-            tf.get_collection(tf.GraphKeys.UPDATE_OPS) if update_ops is None else update_ops
+        loss = _after_updates(
+            loss, tf.get_collection(tf.GraphKeys.UPDATE_OPS) if update_ops is None else update_ops
         )
-        if updates:
-            with tf.control_dependencies(sorted(updates, key=lambda update: update.name)):
-                loss = tf.identity(loss)
         rate = _learning_rate(learning_rate, learning_rate_decay_fn, global_step)
         if rate is not None and "learning_rate" in summaries:
             tf.summary.scalar("learning_rate", rate)
@@ -102,12 +99,7 @@ def optimize_loss(
         if "global_gradient_norm" in summaries or "gradient_norm" in summaries:
             norm = tf.global_norm([gradient for gradient, _ in gradients])
             tf.summary.scalar("global_norm/gradient_norm", norm)
-        if isinstance(clip_gradients, numbers.Real):
-            gradients = _clipped(gradients, clip_gradients)
-        elif callable(clip_gradients):
-            gradients = clip_gradients(gradients)
-        elif clip_gradients is not None:
-            raise ValueError(f"Unknown type {type(clip_gradients)} for clip_gradients")
+        gradients = _clipped(gradients, clip_gradients)
         if "loss" in summaries:
             tf.summary.scalar("loss", loss)
         _summarize(gradients, summaries, clipped=clip_gradients is not None)
@@ -116,6 +108,24 @@ def optimize_loss(
         )
         with tf.control_dependencies([step]):
             return tf.identity(loss)
+
+
+def _check_summaries(summaries):
+    for summary in summaries:
+        if summary not in OPTIMIZER_SUMMARIES:
+            raise ValueError(
+                f"Summaries should be one of [{', '.join(OPTIMIZER_SUMMARIES)}], you provided "
+                f"{summary}."
+            )
+
+
+def _after_updates(loss, update_ops):
+    """Returns the loss, computed after the update operations."""
+    updates = set(update_ops)
+    if not updates:
+        return loss
+    with tf.control_dependencies(sorted(updates, key=lambda update: update.name)):
+        return tf.identity(loss)
 
 
 def _learning_rate(learning_rate, decay, global_step):
@@ -172,7 +182,7 @@ def _build_optimizer(optimizer, rate):
 
 
 def _map_values(function, gradient):
-    """Applies a function to a gradient's values, which may be slices of the whole."""
+    """Applies a function to the values of a gradient, dense or IndexedSlices."""
     if isinstance(gradient, tf.IndexedSlices):
         return tf.IndexedSlices(function(gradient.values), gradient.indices, gradient.dense_shape)
     return function(gradient)
@@ -204,10 +214,17 @@ def _multiplied(gradients, multipliers):
     return result
 
 
-def _clipped(gradients, norm):
-    values, variables = zip(*gradients)
-    values, _ = tf.clip_by_global_norm(values, norm)
-    return list(zip(values, variables))
+def _clipped(gradients, clip):
+    """Returns gradients clipped to a global norm, by a function, or not at all (None)."""
+    if clip is None:
+        return gradients
+    if isinstance(clip, numbers.Real):
+        values, variables = zip(*gradients)
+        values, _ = tf.clip_by_global_norm(values, clip)
+        return list(zip(values, variables))
+    if callable(clip):
+        return clip(gradients)
+    raise ValueError(f"Unknown type {type(clip)} for clip_gradients")
 
 
 def _summarize(gradients, summaries, clipped):
@@ -234,10 +251,22 @@ def adaptive_clipping_fn(
     epsilon=1e-8,
     name=None,
 ):
-    """Returns a `clip_gradients` function: the highest norm follows the running mean and deviation
-    of its logarithm.
+    """Returns a `clip_gradients` function that follows the running statistics of the log norm.
 
-    Variables (local to the scope `AdaptiveMaxNorm`): `mean` and `sq_mean`.
+    The maximum norm is exp(mean + std_factor * deviation) of the log norms so far. Creates the
+    variables `AdaptiveMaxNorm/mean` and `AdaptiveMaxNorm/sq_mean`.
+
+    Args:
+      std_factor: number of standard deviations above the mean.
+      decay: decay of the moving averages.
+      static_max_norm: upper bound of the maximum norm, or None.
+      global_step: scalar tensor that makes early averages follow faster, or None.
+      report_summary: whether to write a summary of the maximum norm.
+      epsilon: small number that avoids division by zero.
+      name: name of the variable scope.
+
+    Returns:
+      Function from [(gradient, variable)] to the clipped list.
     """
 
     def clip(gradients):
@@ -248,7 +277,7 @@ def adaptive_clipping_fn(
             means = []
             rate = decay
             if global_step is not None:
-                # The averages start at once, not at their initial zero.
+                # Smaller decay at first, so that the initial zeros do not dominate.
                 rate = tf.minimum(
                     decay, tf.to_float(global_step) / (tf.to_float(global_step) + 1.0)
                 )

@@ -35,7 +35,7 @@ def _pooling(pool, dims, default_scope, name):
 
     layer.__name__ = layer.__qualname__ = name
     layer.__doc__ = (
-        f"{default_scope} over windows of `kernel_size`; one number stands for all sides."
+        f"Returns {default_scope} over windows of `kernel_size`; an int holds for all axes."
     )
     return add_arg_scope(layer)
 
@@ -58,7 +58,22 @@ def pool(
     outputs_collections=None,
     scope=None,
 ):
-    """Pooling of any kind (`AVG` or `MAX`) over all spatial dimensions."""
+    """Pools over all spatial axes.
+
+    Args:
+      inputs: tensor of rank 3 to 5.
+      kernel_size: int, or one int per spatial axis.
+      pooling_type: `AVG` or `MAX`.
+      padding: `SAME` or `VALID`.
+      data_format: order of the axes, channels last (`NHWC`) or channels first (`NCHW`).
+      dilation_rate: int, or one int per spatial axis.
+      stride: int, or one int per spatial axis.
+      outputs_collections: collections that receive the outputs.
+      scope: name of the name scope.
+
+    Returns:
+      Tensor of the rank of `inputs`.
+    """
     with tf.name_scope(scope, f"{pooling_type.lower()}_pool", [inputs]) as sc:
         spatial = inputs.shape.ndims - 2
         outputs = tf.nn.pool(

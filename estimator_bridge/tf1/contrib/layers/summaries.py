@@ -15,14 +15,29 @@ __all__ = [
 
 
 def summarize_tensor(tensor, tag=None):
-    """Writes a scalar, or a histogram of anything larger."""
+    """Writes a summary: a scalar, or a histogram for tensors of rank 1 or more.
+
+    Args:
+      tensor: numeric tensor.
+      tag: str, name of the summary; None for the operation's name.
+
+    Returns:
+      Summary, a scalar string tensor.
+    """
     tag = tag or tensor.op.name
     write = tf.summary.scalar if tensor.shape.ndims == 0 else tf.summary.histogram
     return write(tag, tensor)
 
 
 def summarize_activation(op):
-    """Writes an activation's histogram, and the share of it that does not pass on a gradient."""
+    """Writes the histogram of an activation and the share of its saturated units.
+
+    Args:
+      op: tensor, output of an activation function.
+
+    Returns:
+      Summary of the histogram, a scalar string tensor.
+    """
     if op.op.type in ("Relu", "Softplus", "Relu6"):
         name = op.op.name + "/zeros"
         tf.summary.scalar(name, tf.reduce_mean(tf.to_float(tf.less(op, tf.cast(0.0, op.dtype)))))
@@ -33,12 +48,29 @@ def summarize_activation(op):
 
 
 def summarize_tensors(tensors, summarizer=summarize_tensor):
-    """Applies the summarizer to each tensor."""
+    """Applies a summarizer to each tensor.
+
+    Args:
+      tensors: list of tensors.
+      summarizer: function of a tensor that returns a summary.
+
+    Returns:
+      List of summaries.
+    """
     return [summarizer(tensor) for tensor in tensors]
 
 
 def summarize_collection(collection, name_filter=None, summarizer=summarize_tensor):
-    """Applies the summarizer to a collection's tensors whose name matches the pattern."""
+    """Applies a summarizer to the tensors of a collection.
+
+    Args:
+      collection: name of the collection.
+      name_filter: regular expression matched at the start of operation names; None for all.
+      summarizer: function of a tensor that returns a summary.
+
+    Returns:
+      List of summaries.
+    """
     tensors = tf.get_collection(collection)
     if name_filter is not None:
         tensors = [tensor for tensor in tensors if re.match(name_filter, tensor.op.name)]

@@ -5,24 +5,24 @@ An Experiment is run by tf.estimator.train_and_evaluate.
 
 import tensorflow.compat.v1 as _tf
 
+from estimator_bridge.tf1.contrib.learn import canned as _canned
 from estimator_bridge.tf1.contrib.learn import (
-    canned,
     datasets,
-    experiment,
-    export_strategy,
-    fitting,
     learn_runner,
     monitors,
     preprocessing,
     run_config,
-    svm,
     utils,
 )
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.learn import experiment as _experiment
+from estimator_bridge.tf1.contrib.learn import export_strategy as _export_strategy
+from estimator_bridge.tf1.contrib.learn import fitting as _fitting
+from estimator_bridge.tf1.contrib.learn import svm as _svm
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __all__ = ["datasets", "learn_runner", "monitors", "preprocessing", "run_config", "utils"]
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         "DynamicRnnEstimator": "write a model_fn with tf.nn.dynamic_rnn",
@@ -31,26 +31,26 @@ __getattr__, _advice_for = _lookup(
     },
 )
 
-ModeKeys = fitting.ModeKeys
-ModelFnOps = fitting.ModelFnOps
-MetricSpec = fitting.MetricSpec
-BaseEstimator = Estimator = fitting.Estimator
-PredictionKey = fitting.PredictionKey
-ProblemType = fitting.ProblemType
-SKCompat = fitting.SKCompat
+ModeKeys = _fitting.ModeKeys
+ModelFnOps = _fitting.ModelFnOps
+MetricSpec = _fitting.MetricSpec
+BaseEstimator = Estimator = _fitting.Estimator
+PredictionKey = _fitting.PredictionKey
+ProblemType = _fitting.ProblemType
+SKCompat = _fitting.SKCompat
 
-DNNClassifier = canned.DNNClassifier
-DNNRegressor = canned.DNNRegressor
-DNNLinearCombinedClassifier = canned.DNNLinearCombinedClassifier
-DNNLinearCombinedRegressor = canned.DNNLinearCombinedRegressor
-LinearClassifier = canned.LinearClassifier
-LinearRegressor = canned.LinearRegressor
-SVM = svm.SVM
-infer_real_valued_columns_from_input = canned.infer_real_valued_columns_from_input
-infer_real_valued_columns_from_input_fn = canned.infer_real_valued_columns_from_input_fn
+DNNClassifier = _canned.DNNClassifier
+DNNRegressor = _canned.DNNRegressor
+DNNLinearCombinedClassifier = _canned.DNNLinearCombinedClassifier
+DNNLinearCombinedRegressor = _canned.DNNLinearCombinedRegressor
+LinearClassifier = _canned.LinearClassifier
+LinearRegressor = _canned.LinearRegressor
+SVM = _svm.SVM
+infer_real_valued_columns_from_input = _canned.infer_real_valued_columns_from_input
+infer_real_valued_columns_from_input_fn = _canned.infer_real_valued_columns_from_input_fn
 
-Experiment = experiment.Experiment
-ExportStrategy = export_strategy.ExportStrategy
+Experiment = _experiment.Experiment
+ExportStrategy = _export_strategy.ExportStrategy
 make_export_strategy = utils.make_export_strategy
 
 RunConfig = run_config.RunConfig
@@ -62,12 +62,12 @@ build_parsing_serving_input_fn = utils.build_parsing_serving_input_fn
 build_default_serving_input_fn = utils.build_default_serving_input_fn
 input_fn_utils = utils
 saved_model_export_utils = utils
-model_fn = fitting
+model_fn = _fitting
 read_batch_examples = utils.read_batch_examples
 read_batch_features = utils.read_batch_features
 read_batch_record_features = utils.read_batch_features
 io = utils
 learn_io = utils
-metric_spec = fitting
+metric_spec = _fitting
 numpy_input_fn = _tf.estimator.inputs.numpy_input_fn
 pandas_input_fn = _tf.estimator.inputs.pandas_input_fn

@@ -10,13 +10,13 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.tf1 import examples
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __all__ = ["Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header"]
 
 _DATA = "read it with sklearn.datasets, or from a CSV file with load_csv_with_header"
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {name: _DATA for name in ("load_boston", "load_dataset", "load_iris", "load_dbpedia")},
 )

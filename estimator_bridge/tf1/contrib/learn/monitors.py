@@ -3,11 +3,11 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import basic_session_run_hooks as _hooks
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _HOOKS = "use a hook (tf.train.SessionRunHook)"
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         name: _HOOKS

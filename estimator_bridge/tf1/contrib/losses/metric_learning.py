@@ -2,11 +2,11 @@
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _WRITE = "write it in the program, as triplet_semihard_loss is here"
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(), {name: _WRITE for name in ("cluster_loss", "lifted_struct_loss")}
 )
 

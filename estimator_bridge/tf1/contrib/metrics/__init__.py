@@ -5,11 +5,11 @@ import functools
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.metrics import correlation as _correlation
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _ARRAY = "compute it with NumPy or sklearn.metrics from the predictions"
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         "auc_with_confidence_intervals": _ARRAY,

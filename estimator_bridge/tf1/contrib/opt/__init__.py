@@ -1,7 +1,10 @@
 """`tf.contrib.opt`."""
 
-from estimator_bridge.tf1.contrib.opt import adam_variants, averaging, layerwise, weight_decay
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.opt import adam_variants as _adam_variants
+from estimator_bridge.tf1.contrib.opt import averaging as _averaging
+from estimator_bridge.tf1.contrib.opt import layerwise as _layerwise
+from estimator_bridge.tf1.contrib.opt import weight_decay as _weight_decay
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _WRITE = "write it as a tf.train.Optimizer (apply_gradients, and slots from _get_or_make_slot)"
 _WITHOUT_SUCCESSOR = (
@@ -20,7 +23,7 @@ _WITHOUT_SUCCESSOR = (
     "VariableClippingOptimizer",
 )
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         **dict.fromkeys(_WITHOUT_SUCCESSOR, _WRITE),
@@ -28,12 +31,12 @@ __getattr__, _advice_for = _lookup(
     },
 )
 
-AdaMaxOptimizer = adam_variants.AdaMaxOptimizer
-LazyAdamOptimizer = adam_variants.LazyAdamOptimizer
-NadamOptimizer = adam_variants.NadamOptimizer
-LARSOptimizer = layerwise.LARSOptimizer
-MovingAverageOptimizer = averaging.MovingAverageOptimizer
-AdamWOptimizer = weight_decay.AdamWOptimizer
-DecoupledWeightDecayExtension = weight_decay.DecoupledWeightDecayExtension
-MomentumWOptimizer = weight_decay.MomentumWOptimizer
-extend_with_decoupled_weight_decay = weight_decay.extend_with_decoupled_weight_decay
+AdaMaxOptimizer = _adam_variants.AdaMaxOptimizer
+LazyAdamOptimizer = _adam_variants.LazyAdamOptimizer
+NadamOptimizer = _adam_variants.NadamOptimizer
+LARSOptimizer = _layerwise.LARSOptimizer
+MovingAverageOptimizer = _averaging.MovingAverageOptimizer
+AdamWOptimizer = _weight_decay.AdamWOptimizer
+DecoupledWeightDecayExtension = _weight_decay.DecoupledWeightDecayExtension
+MomentumWOptimizer = _weight_decay.MomentumWOptimizer
+extend_with_decoupled_weight_decay = _weight_decay.extend_with_decoupled_weight_decay

@@ -2,13 +2,13 @@
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 from estimator_bridge.tf1.contrib.rnn import attention as _attention
 from estimator_bridge.tf1.contrib.rnn import bidirectional as _bidirectional
 from estimator_bridge.tf1.contrib.rnn import block_cells as _block
 from estimator_bridge.tf1.contrib.rnn import cells as _cells
 from estimator_bridge.tf1.contrib.rnn import conv_cells as _conv_cells
-from estimator_bridge.tf1.contrib.rnn import linear
+from estimator_bridge.tf1.contrib.rnn import linear as _linear_module
 from estimator_bridge.tf1.contrib.rnn import searched_cells as _found_cells
 
 _WRITE = "nothing took its place; write the cell as a tf.nn.rnn_cell.RNNCell"
@@ -31,7 +31,7 @@ _WITHOUT_SUCCESSOR = (
     "WeightNormLSTMCell",
 )
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     dict.fromkeys(_WITHOUT_SUCCESSOR, _WRITE),
 )
@@ -53,8 +53,8 @@ static_state_saving_rnn = tf.nn.static_state_saving_rnn
 dynamic_rnn = tf.nn.dynamic_rnn
 bidirectional_dynamic_rnn = tf.nn.bidirectional_dynamic_rnn
 
-_Linear = linear.Linear
-_linear = linear.linear
+_Linear = _linear_module.Linear
+_linear = _linear_module.linear
 
 FusedRNNCell = _block.FusedRNNCell
 FusedRNNCellAdaptor = _block.FusedRNNCellAdaptor

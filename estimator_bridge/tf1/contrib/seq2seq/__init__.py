@@ -1,55 +1,53 @@
 """`tf.contrib.seq2seq`."""
 
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
-from estimator_bridge.tf1.contrib.seq2seq import (
-    attention,
-    beam_search,
-    decoder,
-    helpers,
-    loss,
-    monotonic,
-)
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
+from estimator_bridge.tf1.contrib.seq2seq import attention as _attention
+from estimator_bridge.tf1.contrib.seq2seq import beam_search as _beam_search
+from estimator_bridge.tf1.contrib.seq2seq import decoder as _decoder
+from estimator_bridge.tf1.contrib.seq2seq import helpers as _helpers
+from estimator_bridge.tf1.contrib.seq2seq import loss as _loss
+from estimator_bridge.tf1.contrib.seq2seq import monotonic as _monotonic
 
-__getattr__, _advice_for = _lookup(globals())
+__getattr__, _advice_for = _unsupported_names(globals())
 
-AttentionMechanism = attention.AttentionMechanism
-AttentionWrapper = attention.AttentionWrapper
-AttentionWrapperState = attention.AttentionWrapperState
-BahdanauAttention = attention.BahdanauAttention
-LuongAttention = attention.LuongAttention
-hardmax = attention.hardmax
+AttentionMechanism = _attention.AttentionMechanism
+AttentionWrapper = _attention.AttentionWrapper
+AttentionWrapperState = _attention.AttentionWrapperState
+BahdanauAttention = _attention.BahdanauAttention
+LuongAttention = _attention.LuongAttention
+hardmax = _attention.hardmax
 
 # Private, and imported by mechanisms that people wrote.
-_BaseAttentionMechanism = attention.BaseAttentionMechanism
-_bahdanau_score = attention.bahdanau_score
-_luong_score = attention.luong_score
-_maybe_mask_score = attention.maybe_mask_score
+_BaseAttentionMechanism = _attention.BaseAttentionMechanism
+_bahdanau_score = _attention.bahdanau_score
+_luong_score = _attention.luong_score
+_maybe_mask_score = _attention.maybe_mask_score
 
-BahdanauMonotonicAttention = monotonic.BahdanauMonotonicAttention
-LuongMonotonicAttention = monotonic.LuongMonotonicAttention
-_monotonic_probability_fn = monotonic.monotonic_probability_fn
-monotonic_attention = monotonic.monotonic_attention
-safe_cumprod = monotonic.safe_cumprod
+BahdanauMonotonicAttention = _monotonic.BahdanauMonotonicAttention
+LuongMonotonicAttention = _monotonic.LuongMonotonicAttention
+_monotonic_probability_fn = _monotonic.monotonic_probability_fn
+monotonic_attention = _monotonic.monotonic_attention
+safe_cumprod = _monotonic.safe_cumprod
 
-BeamSearchDecoder = beam_search.BeamSearchDecoder
-BeamSearchDecoderOutput = beam_search.BeamSearchDecoderOutput
-BeamSearchDecoderState = beam_search.BeamSearchDecoderState
-FinalBeamSearchDecoderOutput = beam_search.FinalBeamSearchDecoderOutput
-gather_tree = beam_search.gather_tree
-tile_batch = beam_search.tile_batch
+BeamSearchDecoder = _beam_search.BeamSearchDecoder
+BeamSearchDecoderOutput = _beam_search.BeamSearchDecoderOutput
+BeamSearchDecoderState = _beam_search.BeamSearchDecoderState
+FinalBeamSearchDecoderOutput = _beam_search.FinalBeamSearchDecoderOutput
+gather_tree = _beam_search.gather_tree
+tile_batch = _beam_search.tile_batch
 
-BasicDecoder = decoder.BasicDecoder
-BasicDecoderOutput = decoder.BasicDecoderOutput
-Decoder = decoder.Decoder
-dynamic_decode = decoder.dynamic_decode
+BasicDecoder = _decoder.BasicDecoder
+BasicDecoderOutput = _decoder.BasicDecoderOutput
+Decoder = _decoder.Decoder
+dynamic_decode = _decoder.dynamic_decode
 
-CustomHelper = helpers.CustomHelper
-GreedyEmbeddingHelper = helpers.GreedyEmbeddingHelper
-Helper = helpers.Helper
-InferenceHelper = helpers.InferenceHelper
-SampleEmbeddingHelper = helpers.SampleEmbeddingHelper
-ScheduledEmbeddingTrainingHelper = helpers.ScheduledEmbeddingTrainingHelper
-ScheduledOutputTrainingHelper = helpers.ScheduledOutputTrainingHelper
-TrainingHelper = helpers.TrainingHelper
+CustomHelper = _helpers.CustomHelper
+GreedyEmbeddingHelper = _helpers.GreedyEmbeddingHelper
+Helper = _helpers.Helper
+InferenceHelper = _helpers.InferenceHelper
+SampleEmbeddingHelper = _helpers.SampleEmbeddingHelper
+ScheduledEmbeddingTrainingHelper = _helpers.ScheduledEmbeddingTrainingHelper
+ScheduledOutputTrainingHelper = _helpers.ScheduledOutputTrainingHelper
+TrainingHelper = _helpers.TrainingHelper
 
-sequence_loss = loss.sequence_loss
+sequence_loss = _loss.sequence_loss

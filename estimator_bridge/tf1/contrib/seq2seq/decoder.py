@@ -132,28 +132,12 @@ def dynamic_decode(
     with tf.variable_scope(scope, "decoder") as variable_scope:
         if variable_scope.caching_device is None:
             variable_scope.set_caching_device(lambda op: op.device)
-        if maximum_iterations is not None:
-            maximum_iterations = tf.convert_to_tensor(
-                maximum_iterations, tf.int32, name="maximum_iterations"
-            )
-            if maximum_iterations.shape.ndims != 0:
-                raise ValueError("maximum_iterations must be a scalar")
+        maximum_iterations = _scalar_limit(maximum_iterations)
         finished, inputs, state = decoder.initialize()
-        dtypes = decoder.output_dtype
-        zeros = _zero_outputs(decoder.output_size, dtypes, decoder.batch_size)
+        zeros = _zero_outputs(decoder.output_size, decoder.output_dtype, decoder.batch_size)
         if maximum_iterations is not None:
             finished = tf.logical_or(finished, maximum_iterations <= 0)
         lengths = tf.zeros_like(finished, dtype=tf.int32)
-        static_batch = tf.get_static_value(tf.convert_to_tensor(decoder.batch_size))
-
-        def array(shape, dtype):
-            shape = tf.TensorShape([static_batch]).concatenate(shape)
-            return tf.TensorArray(
-                dtype, size=0, dynamic_size=True, element_shape=shape, clear_after_read=False
-            )
-
-        shapes = nest.map_structure(lambda s: tf.TensorShape(s), decoder.output_size)
-        arrays = nest.map_structure(array, shapes, dtypes)
 
         def body(time, arrays, state, inputs, finished, lengths):
             outputs, next_state, next_inputs, now_finished = decoder.step(time, inputs, state)
@@ -163,13 +147,7 @@ def dynamic_decode(
                 next_finished = tf.logical_or(now_finished, finished)
             if maximum_iterations is not None:
                 next_finished = tf.logical_or(next_finished, time + 1 >= maximum_iterations)
-            # A sequence's length is the step at which it ended.
-            ended = tf.logical_and(tf.logical_not(finished), next_finished)
-            next_lengths = tf.where(ended, tf.fill(tf.shape(lengths), time + 1), lengths)
-            if decoder.tracks_own_finished:
-                next_lengths = tf.where(
-                    tf.logical_not(finished), tf.fill(tf.shape(lengths), time + 1), lengths
-                )
+            next_lengths = _next_lengths(decoder, time, lengths, finished, next_finished)
             nest.assert_same_structure(state, next_state)
             if impute_finished:
                 outputs = nest.map_structure(
@@ -184,7 +162,7 @@ def dynamic_decode(
         _, arrays, state, _, _, lengths = tf.while_loop(
             lambda time, a, s, i, finished, n: tf.logical_not(tf.reduce_all(finished)),
             body,
-            [tf.constant(0), arrays, state, inputs, finished, lengths],
+            [tf.constant(0), _output_arrays(decoder), state, inputs, finished, lengths],
             parallel_iterations=parallel_iterations,
             swap_memory=swap_memory,
         )
@@ -192,19 +170,51 @@ def dynamic_decode(
         with contextlib.suppress(NotImplementedError):
             outputs, state = decoder.finalize(outputs, state, lengths)
         if not output_time_major:
-            outputs = nest.map_structure(
-                lambda v: (
-                    tf.transpose(v, tf.concat([[1, 0], tf.range(2, tf.rank(v))], 0))
-                    if v.shape.ndims is None
-                    else tf.transpose(v, [1, 0, *range(2, v.shape.ndims)])
-                ),
-                outputs,
-            )
+            outputs = nest.map_structure(_batch_major, outputs)
     return outputs, state, lengths
 
 
+def _scalar_limit(maximum_iterations):
+    """Returns the limit as an int32 tensor, or None."""
+    if maximum_iterations is None:
+        return None
+    limit = tf.convert_to_tensor(maximum_iterations, tf.int32, name="maximum_iterations")
+    if limit.shape.ndims != 0:
+        raise ValueError("maximum_iterations must be a scalar")
+    return limit
+
+
+def _output_arrays(decoder):
+    """Returns an empty TensorArray for each output of a step."""
+    static_batch = tf.get_static_value(tf.convert_to_tensor(decoder.batch_size))
+
+    def array(shape, dtype):
+        shape = tf.TensorShape([static_batch]).concatenate(shape)
+        return tf.TensorArray(
+            dtype, size=0, dynamic_size=True, element_shape=shape, clear_after_read=False
+        )
+
+    shapes = nest.map_structure(lambda s: tf.TensorShape(s), decoder.output_size)
+    return nest.map_structure(array, shapes, decoder.output_dtype)
+
+
+def _next_lengths(decoder, time, lengths, finished, next_finished):
+    """Returns the lengths after a step; the length of a sequence is the step at which it ended."""
+    changed = tf.logical_not(finished)
+    if not decoder.tracks_own_finished:
+        changed = tf.logical_and(changed, next_finished)
+    return tf.where(changed, tf.fill(tf.shape(lengths), time + 1), lengths)
+
+
+def _batch_major(value):
+    """Swaps the first two axes of [length, batch, ...]."""
+    if value.shape.ndims is None:
+        return tf.transpose(value, tf.concat([[1, 0], tf.range(2, tf.rank(value))], 0))
+    return tf.transpose(value, [1, 0, *range(2, value.shape.ndims)])
+
+
 def _kept(finished, new, old):
-    """Returns the old state of what is finished; arrays and scalars go on."""
+    """Returns the old state of finished sequences; arrays and scalars take the new value."""
     if isinstance(old, tf.TensorArray) or new.shape.ndims == 0:
         return new
     new.set_shape(old.shape)

@@ -7,7 +7,7 @@ import tensorflow.compat.v1 as _tf
 from estimator_bridge.tf1.contrib import framework as _framework
 from estimator_bridge.tf1.contrib import layers as _layers
 from estimator_bridge.tf1.contrib import losses, metrics
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 from estimator_bridge.tf1.contrib.slim import (
     data_provider,
     dataset,
@@ -38,7 +38,7 @@ __all__ = [
     "tfexample_decoder",
 ]
 
-__getattr__, _advice_for = _lookup(globals())
+__getattr__, _advice_for = _unsupported_names(globals())
 
 add_arg_scope = _framework.add_arg_scope
 arg_scope = _framework.arg_scope

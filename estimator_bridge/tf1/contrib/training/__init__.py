@@ -2,12 +2,16 @@
 
 import tensorflow.compat.v1 as _tf
 
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
-from estimator_bridge.tf1.contrib.training import bucketing, evaluation, hparam, loop, placement
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
+from estimator_bridge.tf1.contrib.training import bucketing as _bucketing
+from estimator_bridge.tf1.contrib.training import evaluation as _evaluation
+from estimator_bridge.tf1.contrib.training import hparam as _hparam
+from estimator_bridge.tf1.contrib.training import loop as _loop
+from estimator_bridge.tf1.contrib.training import placement as _placement
 
 _DATASETS = "use tf.data (rejection_resample, sample_from_datasets)"
 
-__getattr__, _advice_for = _lookup(
+__getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         "batch_sequences_with_states": "use tf.nn.dynamic_rnn on whole sequences",
@@ -19,27 +23,27 @@ __getattr__, _advice_for = _lookup(
     },
 )
 
-HParams = hparam.HParams
-parse_values = hparam.parse_values
+HParams = _hparam.HParams
+parse_values = _hparam.parse_values
 
-bucket = bucketing.bucket
-bucket_by_sequence_length = bucketing.bucket_by_sequence_length
+bucket = _bucketing.bucket
+bucket_by_sequence_length = _bucketing.bucket_by_sequence_length
 
-GreedyLoadBalancingStrategy = placement.GreedyLoadBalancingStrategy
-RandomStrategy = placement.RandomStrategy
-byte_size_load_fn = placement.byte_size_load_fn
+GreedyLoadBalancingStrategy = _placement.GreedyLoadBalancingStrategy
+RandomStrategy = _placement.RandomStrategy
+byte_size_load_fn = _placement.byte_size_load_fn
 
-StopAfterNEvalsHook = evaluation.StopAfterNEvalsHook
-SummaryAtEndHook = evaluation.SummaryAtEndHook
+StopAfterNEvalsHook = _evaluation.StopAfterNEvalsHook
+SummaryAtEndHook = _evaluation.SummaryAtEndHook
 checkpoints_iterator = _tf.train.checkpoints_iterator
-evaluate_once = evaluation.evaluate_once
-evaluate_repeatedly = evaluation.evaluate_repeatedly
-get_or_create_eval_step = evaluation.get_or_create_eval_step
-wait_for_new_checkpoint = evaluation.wait_for_new_checkpoint
+evaluate_once = _evaluation.evaluate_once
+evaluate_repeatedly = _evaluation.evaluate_repeatedly
+get_or_create_eval_step = _evaluation.get_or_create_eval_step
+wait_for_new_checkpoint = _evaluation.wait_for_new_checkpoint
 
-add_gradients_summaries = loop.add_gradients_summaries
-clip_gradient_norms = loop.clip_gradient_norms
-clip_gradient_norms_fn = loop.clip_gradient_norms_fn
-create_train_op = loop.create_train_op
-multiply_gradients = loop.multiply_gradients
-train = loop.train
+add_gradients_summaries = _loop.add_gradients_summaries
+clip_gradient_norms = _loop.clip_gradient_norms
+clip_gradient_norms_fn = _loop.clip_gradient_norms_fn
+create_train_op = _loop.create_train_op
+multiply_gradients = _loop.multiply_gradients
+train = _loop.train

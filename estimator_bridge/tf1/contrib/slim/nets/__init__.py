@@ -3,7 +3,7 @@
 Names of variables and of end points are those of 1.x, so that the checkpoints load.
 """
 
-from estimator_bridge.tf1.contrib.package import lookup as _lookup
+from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 from estimator_bridge.tf1.contrib.slim.nets import (
     inception,
     inception_v1,
@@ -28,4 +28,6 @@ __all__ = [
     "vgg",
 ]
 
-__getattr__, _advice_for = _lookup(globals(), dict.fromkeys(("alexnet", "overfeat"), _MOVED))
+__getattr__, _advice_for = _unsupported_names(
+    globals(), dict.fromkeys(("alexnet", "overfeat"), _MOVED)
+)

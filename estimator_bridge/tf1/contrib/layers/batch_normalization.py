@@ -1,0 +1,183 @@
+"""Batch normalization of `tf.contrib.layers`."""
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.private_tf import moving_averages, smart_cond
+from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
+from estimator_bridge.tf1.contrib.layers.variables import (
+    collect_named_outputs,
+    layer_variable,
+    static_size,
+)
+
+
+@add_arg_scope
+def batch_norm(
+    inputs,
+    decay=0.999,
+    center=True,
+    scale=False,
+    epsilon=0.001,
+    activation_fn=None,
+    param_initializers=None,
+    param_regularizers=None,
+    updates_collections=tf.GraphKeys.UPDATE_OPS,
+    is_training=True,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    batch_weights=None,
+    fused=None,
+    data_format="NHWC",
+    zero_debias_moving_mean=False,
+    scope=None,
+    renorm=False,
+    renorm_clipping=None,
+    renorm_decay=0.99,
+    adjustment=None,
+):
+    """Normalizes each channel by the moments of the batch (Ioffe and Szegedy, 2015).
+
+    Creates the variables `<scope>/beta`, `gamma` (see `center` and `scale`), `moving_mean` and
+    `moving_variance`, all [channels]. The default scope is `BatchNorm`. For inputs of rank 2 and 4
+    the moving average uses the unbiased variance of the batch, like the fused kernel.
+
+    Args:
+      inputs: floating tensor of rank 2 or more.
+      decay: decay of the moving averages.
+      center: whether to add the variable `beta`.
+      scale: whether to multiply by the variable `gamma`.
+      epsilon: number added to the variance.
+      activation_fn: function applied to the outputs, or None.
+      param_initializers: {variable name: initializer}, or None.
+      param_regularizers: {variable name: regularizer}, or None.
+      updates_collections: collections for the updates of the moving averages; None runs the updates
+        with the layer.
+      is_training: bool or bool tensor: use the batch's moments (True) or the moving averages.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      variables_collections: collections for the variables: a list, or {variable name: list}.
+      outputs_collections: collections that receive the outputs.
+      trainable: whether the variables are trainable.
+      batch_weights: tensor [batch], weights of the examples in the moments, or None.
+      fused: False keeps the biased variance in the moving average.
+      data_format: order of the axes, channels last (`NHWC`) or channels first (`NCHW`).
+      zero_debias_moving_mean: whether to correct the bias of the moving mean towards zero.
+      scope: name of the variable scope, or a VariableScope.
+      renorm: not supported; must be False.
+      renorm_clipping: ignored.
+      renorm_decay: ignored.
+      adjustment: not supported; must be None.
+
+    Returns:
+      Tensor of the shape of `inputs`.
+
+    Raises:
+      ValueError: the number of channels is unknown, or `renorm` or `adjustment` is set.
+    """
+    if renorm or adjustment is not None:
+        raise ValueError(
+            "batch_norm: renorm and adjustment are not supplied to 1.x programs; use "
+            "tf.layers.batch_normalization"
+        )
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError("data_format has to be either NCHW or NHWC.")
+    initializers = param_initializers or {}
+    regularizers = param_regularizers or {}
+    with tf.variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as sc:
+        inputs = tf.convert_to_tensor(inputs)
+        axis = 1 if data_format == "NCHW" else inputs.shape.ndims - 1
+        channels = static_size(inputs, axis, "batch_norm")
+        # Statistics of half-precision inputs are kept in float32.
+        dtype = tf.float32 if inputs.dtype.base_dtype.size == 2 else inputs.dtype.base_dtype
+
+        def param(name, default, can_train):
+            return layer_variable(
+                name,
+                [channels],
+                dtype,
+                initializers.get(name, default),
+                regularizers.get(name),
+                can_train and trainable,
+                variables_collections,
+            )
+
+        beta = param("beta", tf.zeros_initializer(), True) if center else None
+        gamma = param("gamma", tf.ones_initializer(), True) if scale else None
+        # The moving averages are not partitioned.
+        with tf.variable_scope(tf.get_variable_scope(), partitioner=None):
+            moving_mean = param("moving_mean", tf.zeros_initializer(), False)
+            moving_variance = param("moving_variance", tf.ones_initializer(), False)
+
+        def in_training():
+            if inputs.shape.ndims == 4 and batch_weights is None and data_format == "NHWC":
+                # The fused kernel returns the unbiased variance itself.
+                ones, zeros = tf.ones([channels], dtype), tf.zeros([channels], dtype)
+                return tf.nn.fused_batch_norm(
+                    inputs,
+                    ones if gamma is None else gamma,
+                    zeros if beta is None else beta,
+                    epsilon=epsilon,
+                    is_training=True,
+                )
+            mean, variance = _moments(inputs, axis, batch_weights, dtype)
+            outputs = _normalize(inputs, mean, variance, beta, gamma, epsilon, axis, dtype)
+            return outputs, mean, _unbiased(variance, inputs, axis, batch_weights, fused)
+
+        def in_inference():
+            outputs = _normalize(
+                inputs, moving_mean, moving_variance, beta, gamma, epsilon, axis, dtype
+            )
+            return outputs, tf.identity(moving_mean), tf.identity(moving_variance)
+
+        outputs, mean, variance = smart_cond.smart_cond(is_training, in_training, in_inference)
+        if smart_cond.smart_constant_value(is_training) is not False:
+            # If a tensor selects inference, the update assigns the average to itself.
+            updates = [
+                moving_averages.assign_moving_average(
+                    moving_mean, mean, decay, zero_debias=zero_debias_moving_mean
+                ),
+                moving_averages.assign_moving_average(
+                    moving_variance, variance, decay, zero_debias=False
+                ),
+            ]
+            if updates_collections is None:
+                with tf.control_dependencies(updates):
+                    outputs = tf.identity(outputs)
+            else:
+                for update in updates:
+                    tf.add_to_collections(updates_collections, update)
+        outputs.set_shape(inputs.shape)
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+        return collect_named_outputs(outputs_collections, sc.name, outputs)
+
+
+def _moments(inputs, axis, batch_weights, dtype):
+    axes = [a for a in range(inputs.shape.ndims) if a != axis]
+    inputs = tf.cast(inputs, dtype)
+    if batch_weights is None:
+        return tf.nn.moments(inputs, axes)
+    weights = tf.cast(tf.convert_to_tensor(batch_weights), dtype)
+    weights = tf.reshape(weights, [-1] + [1] * (inputs.shape.ndims - 1))
+    return tf.nn.weighted_moments(inputs, axes, weights)
+
+
+def _normalize(inputs, mean, variance, beta, gamma, epsilon, axis, dtype):
+    def broadcast(values):
+        if values is None or axis == inputs.shape.ndims - 1:
+            return values
+        return tf.reshape(values, [-1] + [1] * (inputs.shape.ndims - axis - 1))
+
+    outputs = tf.nn.batch_normalization(
+        tf.cast(inputs, dtype), *map(broadcast, (mean, variance, beta, gamma)), epsilon
+    )
+    return tf.cast(outputs, inputs.dtype)
+
+
+def _unbiased(variance, inputs, axis, batch_weights, fused):
+    if batch_weights is not None or fused is False or inputs.shape.ndims not in (2, 4):
+        return variance
+    shape = tf.shape(inputs)
+    count = tf.cast(tf.reduce_prod(shape) // shape[axis], variance.dtype)
+    return variance * (count / tf.maximum(count - 1, 1))
