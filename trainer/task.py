@@ -13,7 +13,9 @@ from trainer import storage
 from trainer.cluster import processes
 from trainer.config import flags
 from trainer.console import Console
-from trainer.environment import cluster_spec as cluster_lib
+from trainer.environment.cluster_spec import Cluster, read_cluster
+from trainer.environment.services import read_service
+from trainer.environment.variables import take_parent_pipe
 from trainer.errors import USER_ERROR_STATUS, JobEnded, UserError
 from trainer.models import memory
 from trainer.signals import Interrupted, SignalWatch
@@ -59,9 +61,9 @@ def _run_in_workspace(
     config: config_lib.Config, command: flags.CommandLine, watch: SignalWatch
 ) -> int:
     """Runs the job in a folder of this machine, wherever its job_dir is."""
-    cluster = cluster_lib.read_cluster()
-    processes.end_with_starter(cluster_lib.take_lifeline(), asks=cluster.role == "chief")
-    service = cluster_lib.read_service()
+    cluster = read_cluster()
+    processes.end_with_starter(take_parent_pipe(), asks=cluster.role == "chief")
+    service = read_service()
     config = service_lib.place(config, cluster, service)
     _require_job_dir(config)
     settings = storage.Settings(**config.storage.model_dump())
@@ -98,7 +100,7 @@ def _run(
     config: config_lib.Config,
     command: flags.CommandLine,
     watch: SignalWatch,
-    cluster: cluster_lib.Cluster,
+    cluster: Cluster,
     space: workspace.Workspace,
 ) -> int:
     if config.experiment or config.tfx.trainer_fn:
@@ -205,7 +207,7 @@ def _publish_model(
     """Copies the export that is served to AIP_MODEL_DIR, where the environment sets it."""
     from trainer.export.choose import choose_export
 
-    model_dir = cluster_lib.read_service().model_dir
+    model_dir = read_service().model_dir
     chosen = choose_export(exports)
     if model_dir and chosen:
         service_lib.publish(chosen, model_dir, storage.Settings(**settings.model_dump()))

@@ -14,7 +14,8 @@ from typing import NamedTuple, Optional, TextIO
 from absl import flags
 
 from trainer.cluster.processes import Processes, find_addresses, to_status
-from trainer.environment.cluster_spec import TRAINERS, make_environment
+from trainer.environment.cluster_spec import TRAINERS
+from trainer.environment.variables import make_environment
 from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS, UserError
 
 # Seconds that the processes have to follow the chief's end by themselves.

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Optional, TextIO
 
-from trainer.environment.cluster_spec import LIFELINE
+from trainer.environment.variables import PARENT_PIPE
 
 COLOURS = {"chief": 32, "worker": 36, "ps": 35, "evaluator": 33}
 # Seconds that a process has for its end once the one that started it is gone: a checkpoint may have
@@ -71,7 +71,7 @@ class Processes:
                 **environment,
                 **SHARING,
                 "PYTHONUNBUFFERED": "1",
-                LIFELINE: str(self._lifeline),
+                PARENT_PIPE: str(self._lifeline),
             },
             pass_fds=(self._lifeline,),
             stdout=subprocess.PIPE,

@@ -9,7 +9,8 @@ import numpy as np
 from trainer import config as config_lib
 from trainer.cluster.strategies import check_strategy, count_batches
 from trainer.console import Console
-from trainer.environment.cluster_spec import ALONE, Cluster, find_cache_home
+from trainer.environment.cluster_spec import ALONE, Cluster
+from trainer.environment.variables import find_cache_home
 from trainer.errors import UserError
 from trainer.export import exporters
 from trainer.export.checker import Checker

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from trainer import storage
-from trainer.environment.cluster_spec import set_variable
+from trainer.environment.variables import set_variable
 from trainer.errors import UserError
 from trainer.vertex.jobs import Job
 

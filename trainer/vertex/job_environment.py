@@ -6,7 +6,8 @@ from pathlib import Path
 
 from trainer import config as config_lib
 from trainer import storage
-from trainer.environment.cluster_spec import Cluster, Service
+from trainer.environment.cluster_spec import Cluster
+from trainer.environment.services import Service
 from trainer.storage.data import Settings
 from trainer.storage.files import list_export
 

@@ -12,7 +12,8 @@ import time
 from typing import Any, NamedTuple, Optional, TextIO
 
 from trainer.cluster.processes import Processes, to_status
-from trainer.environment.cluster_spec import POOLS, copy_environment
+from trainer.environment.cluster_spec import POOLS
+from trainer.environment.variables import copy_environment
 from trainer.errors import UserError
 from trainer.vertex.jobs import POOL_ROLES, Job
 

@@ -9,7 +9,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from trainer.environment.cluster_spec import read_cluster, read_service
+from trainer.environment.cluster_spec import read_cluster
+from trainer.environment.services import read_service
 
 # The file is read again and again: only the last lines are kept.
 KEPT_LINES = 100

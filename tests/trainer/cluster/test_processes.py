@@ -89,7 +89,7 @@ time.sleep(600)
 STARTED = """
 import json, os, pathlib, signal, sys, time
 from trainer.cluster import processes
-from trainer.environment import cluster_spec as cluster
+from trainer.environment import variables
 name, folder = sys.argv[1], pathlib.Path(sys.argv[2])
 def note(number, frame):
     print("nobody reads this")
@@ -99,7 +99,7 @@ signal.signal(signal.SIGTERM, note)
 asks = name == "chief-0"
 # Who is asked ends by itself, however long it takes here.
 secs = 60.0 if asks else 1.0
-processes.end_with_starter(cluster.take_lifeline(), asks, secs)
+processes.end_with_starter(variables.take_parent_pipe(), asks, secs)
 (folder / "new").joinpath(name).write_text(json.dumps(os.getpid()))
 (folder / "new" / name).rename(folder / name)
 while True:

@@ -8,10 +8,10 @@ import pytest
 from trainer.environment.cluster_spec import (
     ALONE,
     Cluster,
-    make_environment,
     parse_cluster,
     tf_config,
 )
+from trainer.environment.variables import make_environment
 from trainer.errors import UserError
 from trainer.training.job import build_source
 

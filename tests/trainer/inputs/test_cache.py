@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from trainer.config import load_config
-from trainer.environment.cluster_spec import find_cache_home
+from trainer.environment.variables import find_cache_home
 from trainer.errors import UserError
 from trainer.inputs.cache import CacheFolder
 from trainer.inputs.cache_key import build_key

@@ -1,5 +1,6 @@
 """trainer.inputs.encoded: the rows of trainer.inputs.dataset, in the same order, encoded."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -201,7 +202,7 @@ def test_a_process_of_several_keeps_its_share(make, paths, tmp_path):
     job = _job(make, paths, tmp_path)
     seen = []
     for index in range(3):
-        cluster = ALONE._replace(spec=spec, role="worker", index=index)
+        cluster = dataclasses.replace(ALONE, spec=spec, role="worker", index=index)
         shares = []
         for origin in ("text", "cache"):
             rows = _encoded(job, cluster=cluster)

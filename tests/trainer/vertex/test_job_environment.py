@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from trainer.environment.cluster_spec import Cluster, Service, parse_cluster, parse_service
+from trainer.environment.cluster_spec import Cluster, parse_cluster
+from trainer.environment.services import Service, parse_service
 from trainer.errors import UserError
 from trainer.storage.data import Settings
 from trainer.vertex.job_environment import place, publish

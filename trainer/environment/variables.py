@@ -1,0 +1,75 @@
+"""Other environment variables, and the environments of child processes."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Optional
+
+from trainer.environment import cluster_spec
+from trainer.environment.services import AIP_NAMES
+
+# Names the file descriptor of the parent-death pipe: it is closed when the parent process ends.
+PARENT_PIPE = "TRAINER_PARENT_PIPE"
+
+
+def find_cache_home() -> Path:
+    """Returns the folder for user caches: XDG_CACHE_HOME, else ~/.cache.
+
+    Without a home directory it is the folder for temporary files.
+    """
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    except RuntimeError:
+        return Path(tempfile.gettempdir())
+
+
+def make_environment(
+    spec: dict[str, list[str]], role: str, index: int, run_id: str
+) -> dict[str, str]:
+    """Returns the environment of one process of a cluster: this process's own, and TF_CONFIG.
+
+    Args:
+        spec: role → addresses "host:port".
+        role: role of the process.
+        index: its number among those of its role.
+        run_id: identifies this run of the cluster.
+    """
+    config = cluster_spec.to_json(spec, role, index, run=run_id)
+    return {**os.environ, "TF_CONFIG": config}
+
+
+def copy_environment(more: Mapping[str, str]) -> dict[str, str]:
+    """Returns this process's environment without the variables of a cluster or a service.
+
+    Args:
+        more: variables to add.
+    """
+    ours = ("TF_CONFIG", "CLUSTER_SPEC", "CLOUD_ML_TRIAL_ID", *AIP_NAMES)
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
+    return {**kept, **more}
+
+
+def take_parent_pipe() -> Optional[int]:
+    """Removes PARENT_PIPE from the environment; returns its file descriptor, None if unset."""
+    text = os.environ.pop(PARENT_PIPE, "")
+    return int(text) if text.isdigit() else None
+
+
+@contextmanager
+def set_variable(name: str, value: str) -> Iterator[None]:
+    """Sets an environment variable while a `with` statement runs.
+
+    Args:
+        name: the variable.
+        value: its text.
+    """
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
