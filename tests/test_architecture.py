@@ -34,7 +34,7 @@ TRAINER = {
     "phase_timer console errors job_layout",
     "prediction": "export inputs features config schema storage console errors job_layout",
     "reporting": "export metrics job_dir config storage job_layout",
-    "export": "metrics inputs features config schema storage errors",
+    "export": "inputs features config schema storage errors",
     "metrics": "inputs config schema errors",
     "data_validation": "inputs config schema storage errors job_layout",
     # What a model is made of.
@@ -86,8 +86,8 @@ ENTRY_POINTS = {"task", "launch", "predict", "evaluate", "schema.__main__", "kub
 PRIVATE = ("tensorflow.python", "tensorflow._api", "tensorflow_estimator.python")
 PRIVATE += ("tf_keras.src", "tf_keras.api", "keras.src", "keras.api")
 # Rooms that load without TensorFlow, so that what is wrong with them is reported at once.
-PLAIN = ("config", "console", "data_validation", "environment", "errors", "metrics.baselines")
-PLAIN += ("reporting.summary", "schema")
+PLAIN = ("config", "console", "data_validation", "environment", "errors", "schema")
+PLAIN += ("metrics.baselines", "metrics.catalogue", "reporting.summary")
 MAX_LINES = 400
 
 

@@ -9,27 +9,6 @@ from estimator_bridge import estimator
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
-from trainer.metrics.catalogue import HIGHER_IS_BETTER, LOWER_IS_BETTER
-
-
-def choose_direction(metric: str, mode: str) -> str:
-    """min or max: which way a metric gets better.
-
-    Raises:
-        UserError: mode is auto and the metric is not one whose direction is known.
-    """
-    if mode != "auto":
-        return mode
-    # Of several heads, each metric has the name of its head behind it.
-    kind = metric.partition("/")[0]
-    if kind in LOWER_IS_BETTER:
-        return "min"
-    if kind in HIGHER_IS_BETTER or kind.startswith(("precision_at", "recall_at")):
-        return "max"
-    raise UserError(
-        f"export.best_metric: {metric!r}: is a lower or a higher value better? "
-        "set --export.best_mode=min or max"
-    )
 
 
 class BestExporter(estimator.Exporter):

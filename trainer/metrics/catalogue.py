@@ -1,4 +1,6 @@
-"""The metrics that reports show, and which direction of a metric is better."""
+"""Names of the metrics: which reports show first, and whether lower or higher is better."""
+
+from trainer.errors import UserError
 
 # Metrics that the summary shows, by task; the main metric first.
 SHOWN_METRICS = {
@@ -20,3 +22,25 @@ LOWER_IS_BETTER = (
     "deviance",
 )
 HIGHER_IS_BETTER = ("accuracy", "auc", "auc_precision_recall", "precision", "recall", "r2")
+
+
+def choose_direction(metric: str, mode: str) -> str:
+    """Returns min or max: whether a lower or a higher value of a metric is better.
+
+    Args:
+        metric: its name; that of one head of several is "auc/clicked".
+        mode: min, max, or auto: by the metric's name.
+
+    Raises:
+        UserError: the mode is auto and the metric's direction is not known.
+    """
+    if mode != "auto":
+        return mode
+    kind = metric.partition("/")[0]
+    if kind in LOWER_IS_BETTER:
+        return "min"
+    if kind in HIGHER_IS_BETTER or kind.startswith(("precision_at", "recall_at")):
+        return "max"
+    raise UserError(
+        f"export.best_metric: {metric!r} has no known direction; set --export.best_mode=min or max"
+    )

@@ -20,6 +20,7 @@ from trainer.evaluation.evaluator import Evaluator, train_and_evaluate
 from trainer.export import exporters
 from trainer.job_dir import checkpoints
 from trainer.job_dir.metrics_log import MetricsLog
+from trainer.metrics.catalogue import choose_direction
 from trainer.models import tfx
 from trainer.models.code import HParams, call_code, load_function, translate_user_errors
 from trainer.models.custom import check_estimator
@@ -86,7 +87,7 @@ def _run(config, console, watch, steps: Optional[int] = None) -> str:
     elif train_spec.max_steps is None:
         train_spec = train_spec._replace(max_steps=config.train.max_steps)
     metric = config.export.best_metric or "loss"
-    direction = exporters.choose_direction(metric, config.export.best_mode)
+    direction = choose_direction(metric, config.export.best_mode)
     metrics_log, pace = MetricsLog(config.job_dir), Pace()
     first = checkpoints.read_step(checkpoints.latest_checkpoint(config.job_dir))
     metrics_log.resume_from(first)

@@ -12,7 +12,6 @@ from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster
 from trainer.environment.variables import find_cache_home
 from trainer.errors import UserError
-from trainer.export import exporters
 from trainer.export.checker import Checker
 from trainer.features.encoding import build_encoding
 from trainer.features.numpy_encoder import Encoder
@@ -25,6 +24,7 @@ from trainer.inputs.scan_cache import scan_or_load
 from trainer.inputs.weighted_counts import WeightedCounts
 from trainer.job_dir import compatibility
 from trainer.metrics import baselines
+from trainer.metrics.catalogue import choose_direction
 from trainer.models.metrics import list_metrics
 from trainer.phase_timer import Times
 from trainer.schema import Label, Schema, Statistics, resolve_defaults
@@ -88,7 +88,7 @@ def prepare(
     metric = config.export.best_metric or "loss"
     _check_metric("export.best_metric", metric, config, schema)
     _check_metric("stop.metric", config.stop.metric or metric, config, schema)
-    direction = exporters.choose_direction(metric, config.export.best_mode)
+    direction = choose_direction(metric, config.export.best_mode)
     started = time.monotonic()
     cache = _build_cache(config.data, console.log)
     train_scan, train_known = scan_or_load(train_files, schema, config.data, console.log, cache)

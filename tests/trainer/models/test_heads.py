@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from estimator_bridge import tf
-from trainer.export import exporters
 from trainer.export.receivers import make_serving_receiver_fn
+from trainer.metrics.catalogue import choose_direction
 from trainer.models.heads import prepare_labels
 from trainer.models.metrics import list_metrics
 from trainer.schema import Statistics
@@ -94,7 +94,7 @@ def test_several_heads(bench):
     heads = ("score", "label", "tone", "code")
     parts = [metrics[f"loss/{head}"] for head in heads]
     assert metrics["loss"] == pytest.approx(np.dot([1, 2, 1, 1], parts), rel=1e-3)
-    assert exporters.choose_direction("auc/label", "auto") == "max"
+    assert choose_direction("auc/label", "auto") == "max"
     answer = serve(bench, built, schema)
     assert answer["tone/classes"][:, 0].tolist() == bench.rows["color"][:5].tolist()
     assert set(answer) >= {"score/predictions", "label/logistic", "code/classes"}
