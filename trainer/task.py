@@ -129,26 +129,27 @@ def _run(
             prepared = job.prepare(config, schema, console, times=times, checker=checker)
             _report(prepared, run.train_and_evaluate(prepared, console, watch), console, space)
         return 0
-    joined = watchdog.on_board(config, cluster, console, watch)
+    joined = watchdog.join_cluster(
+        space.folder, config.cluster, cluster, console=console, watch=watch, relay=space.relay
+    )
     # What the others hear of an error tells whether a restart may mend it.
-    with joined as board, _explained(config.job_dir):
-        board.carrier = space.relay
-        if cluster.role != "chief" and watchdog.has_finished(board):
+    with joined as heartbeat, _explained(config.job_dir):
+        if cluster.role != "chief" and watchdog.has_finished(heartbeat):
             console.log(f"{cluster.name}: the job has finished already; nothing is left to do")
         elif cluster.role == "ps":
-            chief.serve(cluster, board)
+            chief.serve(cluster, heartbeat)
         elif cluster.role == "chief":
             _check_job_dir(config, schema, command.fresh, console)
             with Checker(config.export.verify) as checker:
                 prepared = job.prepare(config, schema, console, cluster, times, checker)
-                result = chief.run_chief(prepared, console, watch, cluster, board)
+                result = chief.run_chief(prepared, console, watch, cluster, heartbeat)
                 _report(prepared, result, console, space)
         else:
             prepared = job.prepare(config, schema, console, cluster)
             if cluster.role == "worker":
-                chief.run_worker(prepared, console, watch, cluster, board)
+                chief.run_worker(prepared, console, watch, cluster, heartbeat)
             else:
-                evaluator.run_evaluator(prepared, console, watch, board)
+                evaluator.run_evaluator(prepared, console, watch, heartbeat)
     return 0
 
 

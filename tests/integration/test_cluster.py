@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer.cluster.heartbeat import FAILED, FINISHED, Board
+from trainer.cluster.heartbeat import FAILED, FINISHED, HeartbeatFile
 from trainer.cluster.processes import find_addresses
 from trainer.job_dir.metrics_log import MetricsLog
 
@@ -53,7 +53,7 @@ def _run(start_module, shop, job_dir, roles, *flags):
             env={"TF_CONFIG": json.dumps(config)},
         )
         if role == "evaluator":
-            _await(processes[f"{role}-{index}"], lambda: _word(job_dir, "evaluator-0"))
+            _await(processes[f"{role}-{index}"], lambda: _status(job_dir, "evaluator-0"))
     deadline = time.monotonic() + LIMIT_SECS
     finished = {}
     for name, process in processes.items():
@@ -321,7 +321,7 @@ def _wait_for(condition):
         time.sleep(0.1)
 
 
-def _word(job, name):
+def _status(job, name):
     path = job / "cluster" / f"{name}.json"
     return json.loads(path.read_text()) if path.exists() else {}
 
@@ -348,8 +348,8 @@ def test_a_killed_process_is_started_again_and_the_job_ends(start_module, shop, 
         env=gate.env,
     )
     # At the gate the checkpoint is not only there, but noted as the newest.
-    _await(launcher, lambda: gate.holds() and _evaluated(job) and _word(job, victim))
-    os.kill(_word(job, victim)["pid"], signal.SIGKILL)
+    _await(launcher, lambda: gate.holds() and _evaluated(job) and _status(job, victim))
+    os.kill(_status(job, victim)["pid"], signal.SIGKILL)
     gate.open()
     summary, said = _finish(launcher)
     assert launcher.returncode == 0, said
@@ -382,7 +382,7 @@ def test_processes_in_step_start_again_together(start_module, shop, tmp_path, vi
         env=gate.env,
     )
     _await(launcher, lambda: 20 in _evaluated(job))
-    os.kill(_word(job, victim)["pid"], signal.SIGKILL)
+    os.kill(_status(job, victim)["pid"], signal.SIGKILL)
     gate.open()
     _, said = _finish(launcher)
     assert launcher.returncode == 0, said
@@ -409,8 +409,8 @@ def test_a_kill_under_the_parameter_server_strategy(start_module, shop, tmp_path
         env=gate.env,
     )
     # At the gate the checkpoint is not only there, but noted as the newest.
-    _await(launcher, lambda: gate.holds() and _evaluated(job) and _word(job, victim))
-    os.kill(_word(job, victim)["pid"], signal.SIGKILL)
+    _await(launcher, lambda: gate.holds() and _evaluated(job) and _status(job, victim))
+    os.kill(_status(job, victim)["pid"], signal.SIGKILL)
     gate.open()
     _, said = _finish(launcher)
     assert launcher.returncode == 0, said
@@ -436,8 +436,8 @@ def test_a_worker_that_stands_still_for_a_while(start_module, shop, tmp_path, st
         env=gate.env,
     )
     there = (job / "model.ckpt-20.index").exists
-    _await(launcher, lambda: there() and _word(job, "worker-0"))
-    worker = _word(job, "worker-0")["pid"]
+    _await(launcher, lambda: there() and _status(job, "worker-0"))
+    worker = _status(job, "worker-0")["pid"]
     os.kill(worker, signal.SIGSTOP)
     try:
         gate.open()
@@ -445,8 +445,8 @@ def test_a_worker_that_stands_still_for_a_while(start_module, shop, tmp_path, st
             # The chief goes on alone.
             _await(launcher, (job / "model.ckpt-60.index").exists)
         else:
-            before = _word(job, "chief-0")["beat"]
-            _await(launcher, lambda: _word(job, "chief-0")["beat"] > before + 25)
+            before = _status(job, "chief-0")["beat"]
+            _await(launcher, lambda: _status(job, "chief-0")["beat"] > before + 25)
             assert not (job / "model.ckpt-60.index").exists()
     finally:
         os.kill(worker, signal.SIGCONT)
@@ -496,7 +496,7 @@ class Hang(estimator.SessionRunHook):
         ("Hang", "a training step has not ended within"),
         pytest.param(
             "Sleep",
-            "a checkpoint, an evaluation, an export or a hook has not got on for",
+            "a checkpoint, an evaluation, an export or a hook has made no progress for",
             marks=pytest.mark.matrix,
         ),
     ],
@@ -520,7 +520,7 @@ def test_a_step_that_does_not_end_ends_the_process(start_module, shop, tmp_path,
     last = said.splitlines()[-1]
     assert f"error: chief-0: {line}" in last
     assert hook != "Sleep" or f"in after_run of {tmp_path / 'cluster_hang.py'}" in last
-    assert _word(tmp_path / "job", "chief-0")["state"] == FAILED
+    assert _status(tmp_path / "job", "chief-0")["state"] == FAILED
 
 
 def test_a_torn_checkpoint_and_a_disk_that_is_full(run_module, shop, tmp_path):
@@ -574,13 +574,13 @@ def test_ctrl_c_ends_the_whole_cluster_and_saves(start_module, shop, tmp_path):
         start_module, shop, job, ["--evaluator"], "--train_steps=1000000", "--export.exporters="
     )
     # Before the first step there is nothing to save; who is not there yet is told of nothing.
-    _await(launcher, lambda: (job / "metrics.jsonl").exists() and _word(job, "evaluator-0"))
+    _await(launcher, lambda: (job / "metrics.jsonl").exists() and _status(job, "evaluator-0"))
     launcher.send_signal(signal.SIGINT)
     _, said = _finish(launcher)
     assert launcher.returncode == 130
     assert "stopped by SIGTERM; checkpoint saved at step" in said
     for name, how in (("chief-0", "interrupted"), ("evaluator-0", "lost")):
-        state = _word(job, name)
+        state = _status(job, name)
         assert state["state"] == how
         with pytest.raises(ProcessLookupError):
             os.kill(state["pid"], 0)
@@ -598,14 +598,14 @@ def test_all_end_with_a_launcher_that_is_killed(make, start_module, shop, tmp_pa
         *gate.flags,
         env=gate.env,
     )
-    _await(launcher, lambda: gate.holds() and _word(job, "evaluator-0"))
-    pids = [_word(job, name)["pid"] for name in ("chief-0", "evaluator-0")]
+    _await(launcher, lambda: gate.holds() and _status(job, "evaluator-0"))
+    pids = [_status(job, name)["pid"] for name in ("chief-0", "evaluator-0")]
     launcher.kill()
     # The chief is held after a step; what it says goes nowhere once it has noticed.
     _wait_for(lambda: os.readlink(f"/proc/{pids[0]}/fd/2") == os.devnull)
     gate.open()
     _wait_for(lambda: not any(map(make.is_running, pids)))
-    assert _word(job, "chief-0")["state"] == "interrupted"
+    assert _status(job, "chief-0")["state"] == "interrupted"
     assert _saved(job) >= 30
 
 
@@ -664,18 +664,20 @@ def _start_role(start_module, shop, job, role, cluster, *flags, run=None, path=R
 def test_a_server_waits_for_the_chief_that_follows_a_failed_one(start_module, shop, tmp_path):
     job = tmp_path / "job"
     chief, server = find_addresses(2)
-    failed = Board(str(job), "chief-0", run_id="a")
+    failed = HeartbeatFile(str(job), "chief-0", run_id="a")
     failed.start(lambda: None)
     failed.end(FAILED)
     # Its last word stays, of which nobody can know whether its writer is still there.
     process = _start_role(
         start_module, shop, job, "ps", {"chief": [chief], "ps": [server]}, run="a"
     )
-    _await(process, lambda: _word(job, "ps-0").get("serving") and _word(job, "ps-0")["beat"] > 3)
-    following = Board(str(job), "chief-0", run_id="a")
+    _await(
+        process, lambda: _status(job, "ps-0").get("serving") and _status(job, "ps-0")["beat"] > 3
+    )
+    following = HeartbeatFile(str(job), "chief-0", run_id="a")
     following.start(lambda: None)
-    beat = _word(job, "ps-0")["beat"]
-    _await(process, lambda: _word(job, "ps-0")["beat"] > beat + 3)
+    beat = _status(job, "ps-0")["beat"]
+    _await(process, lambda: _status(job, "ps-0")["beat"] > beat + 3)
     assert process.poll() is None
     following.end(FINISHED)
     assert process.wait(LIMIT_SECS) == 0, process.communicate()
@@ -700,6 +702,6 @@ def test_a_chief_killed_after_the_final_export_does_not_make_another(start_modul
 
     assert run("a") == 1
     # As the kill would have left it: everything but the report was done.
-    word = _word(job, "chief-0")
-    (job / "cluster" / "chief-0.json").write_text(json.dumps({**word, "state": "trained"}))
+    status = _status(job, "chief-0")
+    (job / "cluster" / "chief-0.json").write_text(json.dumps({**status, "state": "trained"}))
     assert run("a") == 1

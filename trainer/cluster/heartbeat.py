@@ -1,15 +1,10 @@
-"""How the processes of a cluster know of each other: small files in job_dir/cluster/.
+"""Status and liveness of a cluster's processes, in small files in job_dir/cluster/.
 
-Each process keeps one, <role>-<index>.json, which says its state and changes every second. A file
-that no longer changes is of a process that is gone. Words belong to an incarnation of a process,
-and to a run of the cluster where its launcher names one:
-
-- what another run said is not heard;
-- what stood there when this process began is heard once it changes, for then its writer lives;
-  So a last word that stood there already is not heard once its writer is gone: this process waits
-  for the incarnation that follows. FINISHED is heard where it is known to be of this run.
-
-Only the content counts: clocks of different machines are never compared.
+Each process keeps the file <role>-<index>.json, which contains its status and changes every second.
+A process whose file has stopped changing is dead. Messages from other runs are ignored; one found
+at start-up counts once it changes, which shows that its writer is alive. The exception is FINISHED
+of this run, which counts at once. Only the content counts: clocks of different machines are never
+compared.
 """
 
 import contextlib
@@ -20,13 +15,16 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Protocol
 
 from trainer import job_layout, storage
-from trainer.cluster.step_timer import StepClock
+from trainer.cluster.step_timer import StepTimer
+
+# What a process publishes: "state", one of those below, and further fields.
+Status = dict[str, Any]
 
 BEAT_SECS = 1.0
-# A process whose file has not changed for so long is taken for dead.
+# A process whose file has not changed for this long is taken for dead.
 SILENT_SECS = 20.0
 
 RUNNING, TRAINED, FINISHED, FAILED, INTERRUPTED = (
@@ -36,38 +34,54 @@ RUNNING, TRAINED, FINISHED, FAILED, INTERRUPTED = (
     "failed",
     "interrupted",
 )
-# After these the job is over for the others, if they are the chief's.
+# The job is over for the others when the chief's state is one of these.
 ENDED = (FINISHED, FAILED, INTERRUPTED)
-# It ends because another one is gone, to be started again: who does not depend on this very
-# incarnation waits for the next.
+# The process ends because another one is gone, and will be started again. Processes that do not
+# depend on this incarnation wait for the next one.
 LOST = "lost"
-# After these the process is gone, or about to be.
+# A process in one of these states has ended or is about to.
 GONE = (*ENDED, LOST)
 
 
+class StatusRelay(Protocol):
+    """Carries status, and the files it refers to, between machines that share no folder."""
+
+    def before_publish(self, fields: Status) -> None:
+        """Stores the files that the fields refer to."""
+
+    def after_publish(self, fields: Status) -> None:
+        """Stores the heartbeat file."""
+
+    def after_read(self, name: str, status: Status) -> None:
+        """Fetches the files that another process's status refers to."""
+
+
 class _Seen(NamedTuple):
-    content: dict[str, Any]
+    """The last content of a file, when it changed, and whether it counts."""
+
+    status: Status
     changed: float
-    is_heard: bool
+    counts: bool
 
 
-class Board:
-    """This process's file, and its view of the others'.
+class HeartbeatFile:
+    """The heartbeat file of this process, and what the others' contain.
 
     Args:
         job_dir: the folder that all processes share.
-        name: of this process: chief-0, worker-1, ...
-        clock: gives seconds.
-        run_id: what the launcher calls this run of the cluster; None where it says nothing.
+        name: name of this process: chief-0, worker-1, ...
+        clock: returns seconds.
+        run_id: the launcher's name for this run of the cluster; None where it gives none.
+        relay: carries files between machines that share no folder; else None.
 
     Attributes:
-        incarnation: tells this process from those of the same name before and after it.
-        posted: what this process says now.
-        carrier: brings files that words speak of to and from other machines, where these share no
-            folder: see trainer.storage.relay; else None.
-        steps: how long the step takes that this process is in.
-        previous: what this process's own file said before it began, of the same run so far as is
-            known; {} where it said nothing.
+        folder: the folder of the heartbeat files.
+        incarnation: unique to this process among those of its name, before and after it.
+        started: when this object was made, by `clock`.
+        status: what this process publishes now.
+        steps: times the training step, or the pause between two, that this process is in.
+        previous_status: what the file contained when this process started, if it was of the same
+            run as far as is known; else {}.
     """
 
     def __init__(
@@ -76,127 +90,157 @@ class Board:
         name: str,
         clock: Callable[[], float] = time.monotonic,
         run_id: Optional[str] = None,
+        relay: Optional[StatusRelay] = None,
     ):
-        self.carrier: Any = None
         self.folder = Path(job_dir) / job_layout.CLUSTER_FOLDER
         self._name = name
         self._clock = clock
-        self.steps = StepClock(clock)
         self._run_id = run_id
+        self._relay = relay
+        self.steps = StepTimer(clock)
         self.incarnation = uuid.uuid4().hex
+        self.status: Status = {"state": RUNNING}
         self._beat = 0
-        self.posted: dict[str, Any] = {"state": RUNNING}
         self._seen: dict[str, _Seen] = {}
         self._lock = threading.Lock()
-        self._looking = threading.Lock()
+        self._refreshing = threading.Lock()
         self._ended = threading.Event()
         self._thread: Optional[threading.Thread] = None
-        self._watch: Callable[[], None] = lambda: None
+        self._after_refresh: Callable[[], None] = lambda: None
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._look(first=True)
+        self._refresh(first=True)
         self.started = clock()
-        before = self.last_word(name)
-        self.previous = {} if self._is_of_another_run(before) else before
+        before = self.last_status(name)
+        self.previous_status: Status = {} if self._is_of_another_run(before) else before
 
-    def post(self, state: str, **facts: Any) -> None:
-        """Says the state of this process, and more."""
-        if self.carrier is not None:
-            self.carrier.before_post(facts)
+    def publish(self, state: str, **fields: Any) -> None:
+        """Publishes a new state of this process, and adds fields to its status.
+
+        Args:
+            state: one of the states above.
+            **fields: values that JSON can hold.
+        """
+        if self._relay is not None:
+            self._relay.before_publish(fields)
         with self._lock:
-            self.posted = {**self.posted, "state": state, **facts}
+            self.status = {**self.status, "state": state, **fields}
             self._write()
-        if self.carrier is not None:
-            self.carrier.after_post(facts)
+        if self._relay is not None:
+            self._relay.after_publish(fields)
 
     def _write(self) -> None:
         self._beat += 1
         content = {
-            **self.posted,
-            "in_step": self.steps.began is not None,
+            **self.status,
+            "in_step": self.steps.step_began is not None,
             "run": self._run_id,
             "incarnation": self.incarnation,
             "beat": self._beat,
             "pid": os.getpid(),
         }
-        # Where the disk is full the next beat tries again; the others then take this process for
-        # what it is, silent.
+        # Where the disk is full the next beat tries again; until then this process is silent.
         with contextlib.suppress(OSError):
             storage.write_text(self.folder / f"{self._name}.json", json.dumps(content) + "\n")
 
-    def look(self) -> None:
-        """Reads all files once."""
-        self._look(first=False)
+    def refresh(self) -> None:
+        """Reads all heartbeat files once."""
+        self._refresh(first=False)
 
-    def _look(self, first: bool) -> None:
-        # Two threads may look: what one has read must not be overwritten by something older.
-        with self._looking:
+    def _refresh(self, first: bool) -> None:
+        # Two threads may refresh: an older content must not replace a newer one.
+        with self._refreshing:
             now = self._clock()
             for path in self.folder.glob("[!.]*.json"):
                 try:
-                    content = json.loads(path.read_text(encoding="utf-8"))
+                    status = json.loads(path.read_text(encoding="utf-8"))
                 except (OSError, ValueError):
-                    # Being replaced; the next look sees it.
+                    # It is being replaced; the next refresh reads it.
                     continue
                 before = self._seen.get(path.stem)
-                if before is None or before.content != content:
-                    is_heard = self._is_heard(content, first)
-                    self._seen[path.stem] = _Seen(content, now, is_heard)
+                if before is None or before.status != status:
+                    self._seen[path.stem] = _Seen(status, now, self._counts(status, first))
 
-    def _is_heard(self, content: dict[str, Any], first: bool) -> bool:
-        if self._is_of_another_run(content):
+    def _counts(self, status: Status, first: bool) -> bool:
+        if self._is_of_another_run(status):
             return False
-        is_known = self._run_id is not None and content.get("run") == self._run_id
-        return not first or is_known and content.get("state") == FINISHED
+        is_known = self._run_id is not None and status.get("run") == self._run_id
+        return not first or is_known and status.get("state") == FINISHED
 
-    def _is_of_another_run(self, content: dict[str, Any]) -> bool:
-        theirs = content.get("run")
+    def _is_of_another_run(self, status: Status) -> bool:
+        theirs = status.get("run")
         return None not in (theirs, self._run_id) and theirs != self._run_id
 
-    def read(self, name: str) -> dict[str, Any]:
-        """What another process of this run last said; {} while it has said nothing."""
-        seen = self._seen.get(name)
-        content = seen.content if seen is not None and seen.is_heard else {}
-        if self.carrier is not None:
-            self.carrier.after_read(name, content)
-        return content
+    def read(self, name: str) -> Status:
+        """Returns the last status of another process of this run; {} before its first.
 
-    def last_word(self, name: str) -> dict[str, Any]:
-        """What a process's file says, whether it is of this run or not; {} where there is none."""
+        Args:
+            name: name of the process.
+        """
         seen = self._seen.get(name)
-        return seen.content if seen is not None else {}
+        status = seen.status if seen is not None and seen.counts else {}
+        if self._relay is not None:
+            self._relay.after_read(name, status)
+        return status
 
-    def silence(self, name: str) -> float:
-        """Seconds since another process was last heard of; since the start where it never was."""
+    def last_status(self, name: str) -> Status:
+        """Returns the content of a process's file, of whichever run; {} if there is none.
+
+        Args:
+            name: name of the process.
+        """
         seen = self._seen.get(name)
-        heard = seen is not None and seen.is_heard
-        return self._clock() - (max(seen.changed, self.started) if heard else self.started)
+        return seen.status if seen is not None else {}
+
+    def silent_secs(self, name: str) -> float:
+        """Returns the seconds since another process's file changed, at most since the start.
+
+        Args:
+            name: name of the process.
+        """
+        seen = self._seen.get(name)
+        if seen is None or not seen.counts:
+            return self._clock() - self.started
+        return self._clock() - max(seen.changed, self.started)
 
     def now(self) -> float:
-        """Seconds by this board's clock."""
+        """Returns the seconds of this object's clock."""
         return self._clock()
 
     def is_alive(self, name: str) -> bool:
-        """Whether another process has been heard of lately and has not said that it ends."""
-        content = self.read(name)
-        return bool(content) and content["state"] not in GONE and self.silence(name) < SILENT_SECS
+        """Returns whether another process's file has changed lately and its state is not GONE.
 
-    def start(self, watch: Callable[[], None]) -> None:
-        """Begins to beat, and to call `watch` after each look, in a thread of its own."""
-        self._watch = watch
-        self.post(RUNNING)
-        self._thread = threading.Thread(target=self._run_thread, name="board", daemon=True)
+        Args:
+            name: name of the process.
+        """
+        status = self.read(name)
+        return bool(status) and status["state"] not in GONE and self.silent_secs(name) < SILENT_SECS
+
+    def start(self, after_refresh: Callable[[], None]) -> None:
+        """Starts a thread that writes this process's file and reads the others' every second.
+
+        Args:
+            after_refresh: called by that thread after each refresh.
+        """
+        self._after_refresh = after_refresh
+        self.publish(RUNNING)
+        self._thread = threading.Thread(target=self._run_thread, name="heartbeat", daemon=True)
         self._thread.start()
 
     def _run_thread(self) -> None:
         while not self._ended.wait(BEAT_SECS):
             with self._lock:
                 self._write()
-            self.look()
-            self._watch()
+            self.refresh()
+            self._after_refresh()
 
-    def end(self, state: str, **facts: Any) -> None:
-        """Stops beating; the last word is `state`."""
+    def end(self, state: str, **fields: Any) -> None:
+        """Stops the heartbeat and publishes the last status.
+
+        Args:
+            state: the last state.
+            **fields: as in `publish`.
+        """
         self._ended.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
-        self.post(state, **facts)
+        self.publish(state, **fields)

@@ -1,8 +1,8 @@
 """What each process of a cluster that trains does: chief, worker, parameter server.
 
-Each ends by itself: the chief when the job is done, the others when the chief's file on the board
-says so. A thread of each process watches the board; it ends a process whose main thread is stuck
-in TensorFlow because another one is gone.
+Each ends by itself: the chief when the job is done, the others when the chief's heartbeat file
+says so. A thread of each process reads these files; it ends a process whose main thread is stuck in
+TensorFlow because another one is gone.
 """
 
 import functools
@@ -20,7 +20,7 @@ from trainer.cluster.heartbeat import (
     LOST,
     RUNNING,
     TRAINED,
-    Board,
+    HeartbeatFile,
 )
 from trainer.cluster.strategies import SYNCHRONOUS
 from trainer.cluster.watchdog import (
@@ -45,52 +45,52 @@ from trainer.training.job import Job
 PLACE_IN_GRAPH = re.compile(r"(?s)^Graph execution error:.*?\nNode: '.*?'\n(From \S+:\n)?")
 
 
-class _BoardHook(estimator.SessionRunHook):
-    """Tells the board that the session is up, and ends training when the board says so.
+class _HeartbeatHook(estimator.SessionRunHook):
+    """Publishes that the session is up, and ends training when the heartbeat files require it.
 
     What the session runs goes through `_run`, which times the steps.
     """
 
-    def __init__(self, board: Board, cluster: Cluster, is_synchronous: bool):
-        self._board = board
+    def __init__(self, heartbeat: HeartbeatFile, cluster: Cluster, is_synchronous: bool):
+        self._heartbeat = heartbeat
         self._cluster = cluster
         self._is_in_step = is_synchronous and cluster.is_distributed
         self.plan: Any = None
 
     def after_create_session(self, session, coord):
         session.run = functools.partial(self._run, session.run)
-        self._board.post(RUNNING, in_session=True)
+        self._heartbeat.publish(RUNNING, in_session=True)
 
     def _run(self, run, fetches, *args, **options):
         # The requests of all hooks come as one dict. Whatever else is run is no step: a checkpoint
         # that is saved, the global step that a hook reads.
         is_step = isinstance(fetches, dict)
-        steps = self._board.steps
+        steps = self._heartbeat.steps
         if is_step:
-            steps.begin()
+            steps.begin_step()
         try:
             results = run(fetches, *args, **options)
         except (tf.errors.UnavailableError, tf.errors.AbortedError) as error:
             # It will be created anew.
-            steps.start()
+            steps.start_session()
             if self._is_in_step:
                 # Or rather not: the others cannot join a session that begins now.
                 end = _build_lost_step(error)
-                self._board.post(LOST, message=str(end))
+                self._heartbeat.publish(LOST, message=str(end))
                 raise end from error
             raise
         if is_step:
-            steps.end()
+            steps.end_step()
         else:
-            steps.move()
+            steps.note_progress()
         return results
 
     def after_run(self, run_context, run_values):
         if self._cluster.role == "chief":
-            reason = self._board.read(EVALUATOR).get("stop_reason")
+            reason = self._heartbeat.read(EVALUATOR).get("stop_reason")
             early_stop = self.plan.early_stop
             early_stop.reason = early_stop.reason or reason
-        elif self._board.read(CHIEF).get("state") in (TRAINED, *ENDED):
+        elif self._heartbeat.read(CHIEF).get("state") in (TRAINED, *ENDED):
             run_context.request_stop()
 
 
@@ -100,8 +100,8 @@ class _EvaluateHook(estimator.SessionRunHook):
     A hook, as the distribute coordinator calls no listener of checkpoints.
     """
 
-    def __init__(self, board: Board):
-        self._board = board
+    def __init__(self, heartbeat: HeartbeatFile):
+        self._heartbeat = heartbeat
         self._next = time.monotonic() + POLL_SECS
         self._throttled_until = 0.0
         self._evaluated: Optional[str] = None
@@ -116,17 +116,17 @@ class _EvaluateHook(estimator.SessionRunHook):
         checkpoint = checkpoints.latest_checkpoint(config.job_dir)
         is_new = checkpoint not in (None, plan.checkpoint, self._evaluated)
         waits = now < self._throttled_until or checkpoint.endswith("-0") if is_new else True
-        if waits or not steps_in(self._board):
+        if waits or not steps_in(self._heartbeat):
             return
         plan.pace.start_pause()
         with tf_config(ALONE):
             run.evaluate_and_export(plan.evaluator, plan.eval_spec, checkpoint, is_final=False)
-        step_out(self._board)
+        step_out(self._heartbeat)
         self._evaluated = checkpoint
         self._throttled_until = time.monotonic() + config.eval.throttle_secs
 
 
-def serve(cluster: Cluster, board: Board) -> None:
+def serve(cluster: Cluster, heartbeat: HeartbeatFile) -> None:
     """Is a parameter server until the chief has ended and the workers have let go.
 
     Raises:
@@ -134,17 +134,17 @@ def serve(cluster: Cluster, board: Board) -> None:
         JobEnded: the job ended otherwise than well.
     """
     server = _start_server(cluster, None)
-    board.post(RUNNING, serving=True)
-    while board.read(CHIEF).get("state") not in ENDED:
+    heartbeat.publish(RUNNING, serving=True)
+    while heartbeat.read(CHIEF).get("state") not in ENDED:
         time.sleep(POLL_SECS)
-    word = board.read(CHIEF)
+    status = heartbeat.read(CHIEF)
     deadline = time.monotonic() + GRACE_SECS
     workers = [name for name in cluster.names if name.startswith("worker-")]
-    while any(map(board.is_alive, workers)) and time.monotonic() < deadline:
+    while any(map(heartbeat.is_alive, workers)) and time.monotonic() < deadline:
         time.sleep(POLL_SECS)
     del server
-    if word["state"] != FINISHED:
-        raise build_end(word)
+    if status["state"] != FINISHED:
+        raise build_end(status)
 
 
 def _start_server(cluster: Cluster, session_config: Any):
@@ -164,7 +164,7 @@ def _start_server(cluster: Cluster, session_config: Any):
 
 
 def run_chief(
-    job: Job, console: Console, watch: SignalWatch, cluster: Cluster, board: Board
+    job: Job, console: Console, watch: SignalWatch, cluster: Cluster, heartbeat: HeartbeatFile
 ) -> run.Result:
     """Trains, and sees to it that the last checkpoint is evaluated and exported.
 
@@ -172,44 +172,45 @@ def run_chief(
         UserError: data, model or job_dir are not what they should be.
         trainer.signals.Interrupted: a signal came; a checkpoint has been saved.
     """
-    board.post(RUNNING, target=job.max_steps)
+    heartbeat.publish(RUNNING, target=job.max_steps)
     if job.config.cluster.strategy in SYNCHRONOUS:
-        _line_up(cluster, board)
-    plan = _build_plan(job, console, watch, cluster, board)
+        _line_up(cluster, heartbeat)
+    plan = _build_plan(job, console, watch, cluster, heartbeat)
     compatibility.save_inputs(job.config, job.schema, job.statistics)
     for note in cluster.notes:
         console.log(f"cluster: {note}")
     console.log(_describe_cluster(job, cluster))
     console.log(run.describe_plan(plan))
     if plan.first < job.max_steps and not plan.early_stop.reason:
-        _train(plan, board)
+        _train(plan, heartbeat)
     end = checkpoints.read_step(checkpoints.latest_checkpoint(job.config.job_dir))
-    board.post(TRAINED, step=end)
+    heartbeat.publish(TRAINED, step=end)
     # This process may have been killed when there was only the report left to write.
-    is_done = board.previous.get("final_step") == end and board.previous["state"] != FINISHED
-    if not is_done and not await_evaluator(job.config.cluster, cluster, board, end, console):
-        with board.steps.between(), run.explained(plan), tf_config(ALONE):
+    previous = heartbeat.previous_status
+    is_done = previous.get("final_step") == end and previous["state"] != FINISHED
+    if not is_done and not await_evaluator(job.config.cluster, cluster, heartbeat, end, console):
+        with heartbeat.steps.time_pause(), run.explained(plan), tf_config(ALONE):
             run.finish(plan.evaluator, plan.eval_spec, console)
-    board.post(TRAINED, final_step=end)
+    heartbeat.publish(TRAINED, final_step=end)
     return run.collect_result(plan)
 
 
-def _build_plan(job, console, watch, cluster, board) -> run.Plan:
-    hooks = [_BoardHook(board, cluster, job.config.cluster.strategy in SYNCHRONOUS)]
+def _build_plan(job, console, watch, cluster, heartbeat) -> run.Plan:
+    hooks = [_HeartbeatHook(heartbeat, cluster, job.config.cluster.strategy in SYNCHRONOUS)]
     if cluster.role == "chief":
-        hooks.append(_EvaluateHook(board))
-    plan = run.build_plan(job, console, watch, cluster, tuple(hooks), (MoveHook(board.steps),))
+        hooks.append(_EvaluateHook(heartbeat))
+    plan = run.build_plan(job, console, watch, cluster, tuple(hooks), (MoveHook(heartbeat.steps),))
     for hook in hooks:
         hook.plan = plan
     return plan
 
 
-def _train(plan: run.Plan, board: Board) -> None:
-    board.steps.start()
+def _train(plan: run.Plan, heartbeat: HeartbeatFile) -> None:
+    heartbeat.steps.start_session()
     try:
         _run_estimator(plan)
     finally:
-        board.steps.stop()
+        heartbeat.steps.stop()
 
 
 def _run_estimator(plan: run.Plan) -> None:
@@ -254,69 +255,69 @@ def _build_lost_step(error: Any) -> JobEnded:
 
 
 def run_worker(
-    job: Job, console: Console, watch: SignalWatch, cluster: Cluster, board: Board
+    job: Job, console: Console, watch: SignalWatch, cluster: Cluster, heartbeat: HeartbeatFile
 ) -> None:
     """Trains beside the chief until the chief says that it is enough.
 
     Raises:
         JobEnded: the job ended otherwise than well.
     """
-    await_chief(board)
+    await_chief(heartbeat)
     is_synchronous = job.config.cluster.strategy in SYNCHRONOUS
     if is_synchronous:
         # Before it joins, and so before the chief may write.
-        folder = board.folder / f"held-by-{cluster.name}"
+        folder = heartbeat.folder / f"held-by-{cluster.name}"
         pinning.snapshot(job.config.job_dir, folder)
         job = job._replace(config=job.config.model_copy(update={"job_dir": str(folder)}))
-    board.post(RUNNING, joined=True)
+    heartbeat.publish(RUNNING, joined=True)
     if is_synchronous:
-        _await_lineup(cluster, board)
-    if is_over(board):
-        _raise_bad_end(board)
+        _await_lineup(cluster, heartbeat)
+    if is_over(heartbeat):
+        _raise_bad_end(heartbeat)
         return
-    plan = _build_plan(job, console, watch, cluster, board)
+    plan = _build_plan(job, console, watch, cluster, heartbeat)
     if not is_synchronous:
         # TensorFlow would look only every 30 s whether the chief has initialised the variables.
-        while not board.read(CHIEF).get("in_session"):
-            if is_over(board):
-                _raise_bad_end(board)
+        while not heartbeat.read(CHIEF).get("in_session"):
+            if is_over(heartbeat):
+                _raise_bad_end(heartbeat)
                 return
             time.sleep(POLL_SECS)
     try:
         if plan.first < job.max_steps:
-            _train(plan, board)
+            _train(plan, heartbeat)
     except tf.errors.OpError:
         # The others let go first: what a session then complains of is no fault.
-        if not is_over(board):
+        if not is_over(heartbeat):
             raise
-    _raise_bad_end(board)
+    _raise_bad_end(heartbeat)
 
 
-def _raise_bad_end(board: Board) -> None:
-    word = board.read(CHIEF)
-    if word.get("state") in (FAILED, INTERRUPTED):
-        raise build_end(word)
+def _raise_bad_end(heartbeat: HeartbeatFile) -> None:
+    status = heartbeat.read(CHIEF)
+    if status.get("state") in (FAILED, INTERRUPTED):
+        raise build_end(status)
 
 
-def _line_up(cluster: Cluster, board: Board) -> None:
+def _line_up(cluster: Cluster, heartbeat: HeartbeatFile) -> None:
     """Waits until every worker is ready to connect, and names them; the watchdog limits it.
 
     Processes in step cannot go on without each other. One that is named here is bound to this
     incarnation of each: where one changes, all end and are started again.
     """
     workers = [name for name in cluster.names if name.startswith("worker-")]
-    while not all(board.read(name).get("joined") for name in workers):
+    while not all(heartbeat.read(name).get("joined") for name in workers):
         time.sleep(POLL_SECS)
-    lineup = {name: board.read(name)["incarnation"] for name in workers}
-    board.post(RUNNING, lineup={cluster.name: board.incarnation, **lineup})
+    lineup = {name: heartbeat.read(name)["incarnation"] for name in workers}
+    heartbeat.publish(RUNNING, lineup={cluster.name: heartbeat.incarnation, **lineup})
 
 
-def _await_lineup(cluster: Cluster, board: Board) -> None:
+def _await_lineup(cluster: Cluster, heartbeat: HeartbeatFile) -> None:
     """Waits until the chief has named this incarnation."""
-    while not is_over(board):
-        lineup = board.read(CHIEF).get("lineup", {})
-        if lineup.get(cluster.name) == board.incarnation:
-            board.post(RUNNING, joined=False, lineup=lineup)
+    while not is_over(heartbeat):
+        lineup = heartbeat.read(CHIEF).get("lineup", {})
+        if lineup.get(cluster.name) == heartbeat.incarnation:
+            heartbeat.publish(RUNNING, joined=False, lineup=lineup)
             return
         time.sleep(POLL_SECS)
 

@@ -25,7 +25,7 @@ TELLING = ("target", "step", "final_step")
 
 
 class Relay:
-    """Carries the files of a board.
+    """Carries the files of a heartbeat.
 
     Args:
         bucket: where to.
@@ -122,12 +122,12 @@ class Relay:
             with self._metrics_log.open("a", encoding="utf-8") as stream:
                 stream.write("\n".join([*new, ""]))
 
-    def before_post(self, facts: dict[str, Any]) -> None:
+    def before_publish(self, facts: dict[str, Any]) -> None:
         """Stores the files that a word speaks of, before it is said."""
         if any(name in facts for name in TELLING):
             self._keeper.synchronize()
 
-    def after_post(self, facts: dict[str, Any]) -> None:
+    def after_publish(self, facts: dict[str, Any]) -> None:
         """Carries a word at once: this process may now wait, in TensorFlow, for who hears it."""
         if facts:
             with contextlib.suppress(UserError):
@@ -135,15 +135,15 @@ class Relay:
 
     def after_read(self, name: str, content: dict[str, Any]) -> None:
         """Fetches the files that a word speaks of, before it is heard."""
-        # The board's own thread has to go on saying that this process lives.
+        # The heartbeat's own thread must not wait: it shows that this process is alive.
         if name == self._name or threading.current_thread() is not threading.main_thread():
             return
         for fact in TELLING:
-            word = f"{content.get('incarnation')} {fact} {content.get(fact)}"
-            if fact in content and word not in self._told:
+            status = f"{content.get('incarnation')} {fact} {content.get(fact)}"
+            if fact in content and status not in self._told:
                 self.carry()
                 self._keeper.mirror.pull()
-                self._told.add(word)
+                self._told.add(status)
 
     def end(self) -> None:
         """Carries the last word."""

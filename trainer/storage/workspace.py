@@ -33,7 +33,7 @@ class Workspace:
     Attributes:
         folder: on this machine.
         job_dir: as the user named it.
-        relay: carries the board's files where the cluster's machines share no folder, else None.
+        relay: carries the heartbeat files where the cluster's machines share no folder, else None.
     """
 
     def __init__(self, job_dir: str, folder: str, keeper: Optional[Keeper] = None):

@@ -305,14 +305,14 @@ class NearEndHook(estimator.SessionRunHook):
 
 
 class MoveHook(estimator.SessionRunHook):
-    """Tells a trainer.cluster.step_timer.StepClock of each batch that is evaluated."""
+    """Records each evaluated batch as progress in a trainer.cluster.step_timer.StepTimer."""
 
     def __init__(self, steps: Any):
         self._steps = steps
 
     def after_run(self, run_context, run_values):
         """One more is done."""
-        self._steps.move()
+        self._steps.note_progress()
 
 
 class EvaluationRecorder(estimator.Exporter):

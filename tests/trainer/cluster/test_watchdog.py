@@ -1,11 +1,11 @@
-"""Who ends when, by what the board says and a clock that the tests move."""
+"""Which process ends when, by the heartbeat files and a clock that the tests move."""
 
 import time
 
 import pytest
 
-from trainer.cluster.heartbeat import FAILED, FINISHED, LOST, RUNNING, TRAINED, Board
-from trainer.cluster.watchdog import Watchdog, has_finished, on_board
+from trainer.cluster.heartbeat import FAILED, FINISHED, LOST, RUNNING, TRAINED, HeartbeatFile
+from trainer.cluster.watchdog import Watchdog, has_finished, join_cluster
 from trainer.config import ClusterConfig
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
@@ -20,24 +20,24 @@ BEAT = 10
 
 
 class Process:
-    """A process of a cluster that only has a board and a watchdog."""
+    """A process of a cluster that only has a heartbeat file and a watchdog."""
 
     def __init__(self, folder, role, now, strategy="none", run_id=None, spec=SPEC):
         cluster = Cluster(spec, role, run_id=run_id)
-        self.board = Board(str(folder), cluster.name, lambda: now[0], run_id)
+        self.heartbeat = HeartbeatFile(str(folder), cluster.name, lambda: now[0], run_id)
         self.left, self.said, self.asked = [], [], []
         config = ClusterConfig(strategy=strategy, watchdog_secs=LIMIT, stall_secs=STALL)
         self.watchdog = Watchdog(
-            self.board,
+            self.heartbeat,
             cluster,
             config,
-            self.said.append,
-            lambda: self.asked.append(self.watchdog.cause),
-            self.left.append,
+            log=self.said.append,
+            ask_end=lambda: self.asked.append(self.watchdog.cause),
+            exit_now=self.left.append,
         )
 
     def check(self):
-        self.board.look()
+        self.heartbeat.refresh()
         self.watchdog.check()
         return self.left
 
@@ -49,28 +49,28 @@ def now():
 
 def test_a_chief_that_falls_silent_ends_the_others(tmp_path, now):
     chief, worker = (Process(tmp_path, role, now) for role in ("chief", "worker"))
-    chief.board.post(RUNNING)
+    chief.heartbeat.publish(RUNNING)
     assert worker.check() == []
     now[0] += LIMIT + 1
     assert worker.check() == [FOLLOWED_STATUS]
-    assert worker.board.posted["state"] == LOST
+    assert worker.heartbeat.status["state"] == LOST
     assert "chief-0 has been silent for 300 s" in worker.said[0]
 
 
 def test_a_chief_that_comes_back_in_time_ends_nobody(tmp_path, now):
     chief, worker = (Process(tmp_path, role, now) for role in ("chief", "worker"))
-    chief.board.post(RUNNING)
+    chief.heartbeat.publish(RUNNING)
     worker.check()
     now[0] += LIMIT - 1
-    Process(tmp_path, "chief", now).board.post(RUNNING)
+    Process(tmp_path, "chief", now).heartbeat.publish(RUNNING)
     worker.check()
     now[0] += LIMIT - 1
-    Process(tmp_path, "ps", now).board.post(RUNNING)
+    Process(tmp_path, "ps", now).heartbeat.publish(RUNNING)
     assert worker.check() == []
 
 
 def test_who_waits_for_the_chief_that_follows_a_failed_one_waits_no_longer(tmp_path, now):
-    Process(tmp_path, "chief", now).board.post(FAILED)
+    Process(tmp_path, "chief", now).heartbeat.publish(FAILED)
     server = Process(tmp_path, "ps", now)
     assert server.check() == []
     now[0] += LIMIT + 1
@@ -78,11 +78,11 @@ def test_who_waits_for_the_chief_that_follows_a_failed_one_waits_no_longer(tmp_p
 
 
 def test_who_comes_after_the_end_ends_well(tmp_path, now):
-    Process(tmp_path, "chief", now, run_id="a").board.post(FINISHED)
-    assert has_finished(Process(tmp_path, "ps", now, run_id="a").board)
+    Process(tmp_path, "chief", now, run_id="a").heartbeat.publish(FINISHED)
+    assert has_finished(Process(tmp_path, "ps", now, run_id="a").heartbeat)
     # Nothing says whether that was this run: the chief may only be slower to start.
     server = Process(tmp_path, "ps", now)
-    assert not has_finished(server.board) and server.check() == []
+    assert not has_finished(server.heartbeat) and server.check() == []
     now[0] += LIMIT + 1
     assert server.check() == [0]
 
@@ -93,34 +93,40 @@ def test_who_comes_after_the_end_ends_well(tmp_path, now):
 def test_only_workers_in_step_need_each_other(tmp_path, now, strategy, left):
     chief = Process(tmp_path, "chief", now, strategy)
     for role in ("worker", "ps"):
-        Process(tmp_path, role, now).board.post(RUNNING)
+        Process(tmp_path, role, now).heartbeat.publish(RUNNING)
     chief.check()
     now[0] += LIMIT + 1
-    Process(tmp_path, "ps", now).board.post(RUNNING)
+    Process(tmp_path, "ps", now).heartbeat.publish(RUNNING)
     assert chief.check() == left
 
 
 def test_a_stuck_process_is_ended_after_its_grace(tmp_path, now, monkeypatch):
     chief, worker = (Process(tmp_path, role, now) for role in ("chief", "worker"))
     monkeypatch.setattr("trainer.cluster.watchdog.time.monotonic", lambda: now[0])
-    chief.board.post(RUNNING)
+    chief.heartbeat.publish(RUNNING)
     worker.check()
-    chief.board.post(FAILED)
+    chief.heartbeat.publish(FAILED)
     assert worker.check() == []
     now[0] += 21
     assert worker.check() == [FOLLOWED_STATUS]
 
 
-def test_a_failed_chief_leaves_once_all_have_heard(make, tmp_path):
+def test_a_failed_chief_leaves_once_all_have_heard(tmp_path):
     spec = {"chief": ("a:1",), "ps": ("c:1",)}
-    server = Board(str(tmp_path), "ps-0")
-    joined = on_board(make.config(tmp_path), Cluster(spec), Console(quiet=True), SignalWatch())
-    with pytest.raises(RuntimeError, match="broken"), joined as board:
-        server.look()
-        server.post(FAILED)
-        board.look()
+    server = HeartbeatFile(str(tmp_path), "ps-0")
+    joined = join_cluster(
+        str(tmp_path),
+        ClusterConfig(),
+        Cluster(spec),
+        console=Console(quiet=True),
+        watch=SignalWatch(),
+    )
+    with pytest.raises(RuntimeError, match="broken"), joined as heartbeat:
+        server.refresh()
+        server.publish(FAILED)
+        heartbeat.refresh()
         raise RuntimeError("broken")
-    server.look()
+    server.refresh()
     assert server.read("chief-0")["state"] == FAILED
     assert server.read("chief-0")["message"] == "broken"
 
@@ -131,21 +137,21 @@ def _let_pass(now, secs, processes):
         now[0] += BEAT
         for each in processes:
             if not each.left:
-                each.board.post(each.board.posted["state"])
+                each.heartbeat.publish(each.heartbeat.status["state"])
                 each.check()
 
 
 def _make_steps(now, processes, secs):
     """Each makes a first step and one that takes `secs`."""
     for process in processes:
-        process.board.steps.start()
+        process.heartbeat.steps.start_session()
     for process in processes:
-        process.board.steps.begin()
-        process.board.steps.end()
-        process.board.steps.begin()
+        process.heartbeat.steps.begin_step()
+        process.heartbeat.steps.end_step()
+        process.heartbeat.steps.begin_step()
     now[0] += secs
     for process in processes:
-        process.board.steps.end()
+        process.heartbeat.steps.end_step()
 
 
 @pytest.fixture
@@ -162,7 +168,7 @@ def test_of_two_that_wait_for_each_other_the_chief_fails_and_the_other_follows(p
     chief, worker = pair
     _make_steps(now, pair, 1)
     for each in pair:
-        each.board.steps.begin()
+        each.heartbeat.steps.begin_step()
     _let_pass(now, STALL, pair)
     assert chief.left == worker.left == []
     # What they say of each other is a beat old.
@@ -178,7 +184,7 @@ def test_a_worker_that_hangs_alone_fails_itself(tmp_path, now):
     _let_pass(now, BEAT, job)
     chief, worker, _ = job
     _make_steps(now, [chief, worker], 1)
-    worker.board.steps.begin()
+    worker.heartbeat.steps.begin_step()
     _let_pass(now, STALL + BEAT, job)
     assert worker.left == [1] and chief.left == []
 
@@ -186,15 +192,15 @@ def test_a_worker_that_hangs_alone_fails_itself(tmp_path, now):
 def test_a_job_that_is_slow_is_let_go_on(pair, now):
     _make_steps(now, pair, STALL / 2)
     for each in pair:
-        each.board.steps.begin()
+        each.heartbeat.steps.begin_step()
     _let_pass(now, 5 * STALL, pair)
     assert [each.left for each in pair] == [[], []]
 
 
 def test_the_first_step_of_a_session_may_take_long(pair, now):
     for each in pair:
-        each.board.steps.start()
-        each.board.steps.begin()
+        each.heartbeat.steps.start_session()
+        each.heartbeat.steps.begin_step()
     _let_pass(now, 10 * STALL, pair)
     assert [each.left for each in pair] == [[], []]
     _let_pass(now, 2 * BEAT, pair)
@@ -204,10 +210,10 @@ def test_the_first_step_of_a_session_may_take_long(pair, now):
 def test_a_worker_waits_while_the_chief_evaluates(pair, now):
     chief, worker = pair
     _make_steps(now, pair, 1)
-    worker.board.steps.begin()
+    worker.heartbeat.steps.begin_step()
     for _ in range(4):
         _let_pass(now, 5 * STALL, pair)
-        chief.board.steps.move()
+        chief.heartbeat.steps.note_progress()
     assert chief.left == worker.left == []
 
 
@@ -215,7 +221,7 @@ def test_the_silence_of_one_that_is_needed_has_a_limit_of_its_own(pair, now):
     chief, worker = pair
     _make_steps(now, pair, 1)
     for each in pair:
-        each.board.steps.begin()
+        each.heartbeat.steps.begin_step()
     _let_pass(now, LIMIT, [chief])
     assert chief.left == []
     _let_pass(now, 2 * BEAT, [chief])
@@ -225,7 +231,7 @@ def test_the_silence_of_one_that_is_needed_has_a_limit_of_its_own(pair, now):
 def test_one_that_closes_a_lost_session_does_not_hang_in_it(tmp_path, now, monkeypatch):
     chief = Process(tmp_path, "chief", now, "multi_worker_mirrored")
     monkeypatch.setattr("trainer.cluster.watchdog.time.monotonic", lambda: now[0])
-    chief.board.post(LOST, message="another process is gone")
+    chief.heartbeat.publish(LOST, message="another process is gone")
     assert chief.check() == []
     now[0] += 6
     assert chief.check() == [FOLLOWED_STATUS]
@@ -236,44 +242,51 @@ def test_a_pause_between_steps_has_a_limit_of_its_own(tmp_path, now, role):
     job = {each: Process(tmp_path, each, now) for each in ("chief", "ps", role)}
     process, job = job[role], list(job.values())
     _let_pass(now, BEAT, job)
-    process.board.steps.move()
+    process.heartbeat.steps.note_progress()
     for _ in range(3):
         # As each batch of an evaluation does.
         _let_pass(now, 9 * STALL, job)
-        process.board.steps.move()
+        process.heartbeat.steps.note_progress()
     _let_pass(now, 10 * STALL, job)
     assert process.left == []
     _let_pass(now, BEAT, job)
     assert process.left == [1]
     assert f"{role}-0: a checkpoint, an evaluation, an export or a hook" in process.said[0]
     assert (
-        f"for {10 * STALL + BEAT} s (cluster.stall_secs {STALL}, 10 times), in " in process.said[0]
+        f"has made no progress for {10 * STALL + BEAT} s "
+        f"(cluster.stall_secs {STALL}, 10 times), in " in process.said[0]
     )
 
 
 def test_who_waits_for_others_between_steps_is_not_timed(tmp_path, now):
     job = [Process(tmp_path, role, now) for role in ("chief", "ps", "evaluator")]
     _let_pass(now, BEAT, job)
-    with job[2].board.steps.between():
+    with job[2].heartbeat.steps.time_pause():
         _let_pass(now, BEAT, job)
     _make_steps(now, job[:1], 1)
-    job[0].board.steps.stop()
+    job[0].heartbeat.steps.stop()
     _let_pass(now, 20 * STALL, job)
     assert [each.left for each in job] == [[], [], []]
 
 
-def _fail(make, folder, process, error, watchdog_secs=LIMIT):
+def _fail(folder, process, error, watchdog_secs=LIMIT):
     """Ends a process by an error as trainer.task does."""
-    config = make.config(folder, cluster={"watchdog_secs": watchdog_secs})
-    joined = on_board(config, Cluster(SPEC, process), Console(quiet=True), SignalWatch())
+    config = ClusterConfig(watchdog_secs=watchdog_secs)
+    joined = join_cluster(
+        str(folder),
+        config,
+        Cluster(SPEC, process),
+        console=Console(quiet=True),
+        watch=SignalWatch(),
+    )
     with pytest.raises(type(error)), joined:
         raise error
 
 
 @pytest.mark.parametrize("role", ["worker", "ps", "evaluator"])
-def test_an_error_that_no_restart_mends_ends_the_chief(make, tmp_path, now, role):
+def test_an_error_that_no_restart_mends_ends_the_chief(tmp_path, now, role):
     chief = Process(tmp_path, "chief", now)
-    _fail(make, tmp_path, role, UserError("data: row 7"))
+    _fail(tmp_path, role, UserError("data: row 7"))
     assert chief.check() == []
     (cause,) = chief.asked
     assert str(cause) == f"{role}-0 has failed: data: row 7; this process ends with it"
@@ -283,14 +296,14 @@ def test_an_error_that_no_restart_mends_ends_the_chief(make, tmp_path, now, role
 
 
 @pytest.mark.parametrize("role, ends", [("worker", True), ("ps", True), ("evaluator", False)])
-def test_an_error_of_one_that_is_not_started_again_ends_the_chief(make, tmp_path, now, role, ends):
+def test_an_error_of_one_that_is_not_started_again_ends_the_chief(tmp_path, now, role, ends):
     chief = Process(tmp_path, "chief", now)
-    Process(tmp_path, "ps", now).board.post(RUNNING)
-    _fail(make, tmp_path, role, RuntimeError("broken"))
+    Process(tmp_path, "ps", now).heartbeat.publish(RUNNING)
+    _fail(tmp_path, role, RuntimeError("broken"))
     chief.check()
     now[0] += LIMIT - 1
     if role != "ps":
-        Process(tmp_path, "ps", now).board.post(RUNNING)
+        Process(tmp_path, "ps", now).heartbeat.publish(RUNNING)
     assert chief.check() == chief.asked == []
     now[0] += 1
     assert chief.check() == []
@@ -302,43 +315,43 @@ def test_an_error_of_one_that_is_not_started_again_ends_the_chief(make, tmp_path
     assert cause.status == FOLLOWED_STATUS
 
 
-def test_one_that_is_started_again_after_an_error_ends_nobody(make, tmp_path, now):
+def test_one_that_is_started_again_after_an_error_ends_nobody(tmp_path, now):
     chief = Process(tmp_path, "chief", now)
-    _fail(make, tmp_path, "worker", RuntimeError("broken"))
+    _fail(tmp_path, "worker", RuntimeError("broken"))
     chief.check()
     now[0] += LIMIT - 1
     for role in ("worker", "ps"):
-        Process(tmp_path, role, now).board.post(RUNNING)
+        Process(tmp_path, role, now).heartbeat.publish(RUNNING)
     chief.check()
     now[0] += LIMIT - 1
     assert chief.check() == chief.asked == []
 
 
-def test_an_error_elsewhere_does_not_keep_the_chief_from_the_last_evaluation(make, tmp_path, now):
+def test_an_error_elsewhere_does_not_keep_the_chief_from_the_last_evaluation(tmp_path, now):
     chief = Process(tmp_path, "chief", now)
-    chief.board.post(TRAINED)
-    _fail(make, tmp_path, "worker", UserError("data: row 7"))
+    chief.heartbeat.publish(TRAINED)
+    _fail(tmp_path, "worker", UserError("data: row 7"))
     assert chief.check() == chief.asked == []
 
 
-def test_a_chief_does_not_wait_for_a_server_that_is_gone_for_good(make, tmp_path, now, monkeypatch):
+def test_a_chief_does_not_wait_for_a_server_that_is_gone_for_good(tmp_path, now, monkeypatch):
     monkeypatch.setattr("trainer.cluster.watchdog.time.monotonic", lambda: now[0])
     chief = Process(tmp_path, "chief", now)
-    _fail(make, tmp_path, "ps", UserError("port"))
+    _fail(tmp_path, "ps", UserError("port"))
     assert chief.check() == []
     now[0] += 21
     assert chief.check() == [USER_ERROR_STATUS]
-    assert chief.board.posted["state"] == FAILED and "ps-0 has failed: port" in chief.said[0]
+    assert chief.heartbeat.status["state"] == FAILED and "ps-0 has failed: port" in chief.said[0]
 
 
-def test_a_chief_that_was_asked_to_end_says_why(make, tmp_path, monkeypatch):
+def test_a_chief_that_was_asked_to_end_says_why(tmp_path, monkeypatch):
     monkeypatch.setattr("trainer.cluster.watchdog.GRACE_SECS", 0.0)
-    worker = Board(str(tmp_path), "worker-0")
+    worker = HeartbeatFile(str(tmp_path), "worker-0")
     cluster, console = Cluster(SPEC), Console(quiet=True)
     with SignalWatch() as watch:
-        joined = on_board(make.config(tmp_path), cluster, console, watch)
+        joined = join_cluster(str(tmp_path), ClusterConfig(), cluster, console=console, watch=watch)
         with pytest.raises(JobEnded) as ended, joined:
-            worker.post(FAILED, message="data: row 7", awaited_secs=0)
+            worker.publish(FAILED, message="data: row 7", awaited_secs=0)
             try:
                 time.sleep(100)
             except Interrupted as interruption:
@@ -347,6 +360,6 @@ def test_a_chief_that_was_asked_to_end_says_why(make, tmp_path, monkeypatch):
     assert ended.value.status == USER_ERROR_STATUS
     line = "worker-0 has failed: data: row 7; this process ends with it"
     assert str(ended.value) == f"{line}; checkpoint saved at step 1,234"
-    worker.look()
+    worker.refresh()
     assert worker.read("chief-0")["state"] == FAILED
     assert worker.read("chief-0")["message"] == str(ended.value)

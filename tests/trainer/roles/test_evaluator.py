@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from trainer.cluster.heartbeat import FINISHED, RUNNING, SILENT_SECS, TRAINED, Board
+from trainer.cluster.heartbeat import FINISHED, RUNNING, SILENT_SECS, TRAINED, HeartbeatFile
 from trainer.config import ClusterConfig
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
@@ -28,13 +28,13 @@ def clock():
 
 @pytest.fixture
 def pair(tmp_path, clock):
-    """The chief's board and the evaluator's, both heard."""
-    boards = [Board(str(tmp_path), name, clock) for name in ("chief-0", "evaluator-0")]
-    for board in boards:
-        board.post(RUNNING)
-    for board in boards:
-        board.look()
-    return boards
+    """The chief's heartbeat file and the evaluator's; both have published."""
+    heartbeats = [HeartbeatFile(str(tmp_path), name, clock) for name in ("chief-0", "evaluator-0")]
+    for heartbeat in heartbeats:
+        heartbeat.publish(RUNNING)
+    for heartbeat in heartbeats:
+        heartbeat.refresh()
+    return heartbeats
 
 
 def test_the_chief_does_not_step_in_for_one_that_is_there(pair):
@@ -45,24 +45,24 @@ def test_the_chief_does_not_step_in_for_one_that_is_there(pair):
 def test_one_that_is_gone_is_stepped_in_for_and_waits_when_it_comes_back(pair, tmp_path, clock):
     chief, _ = pair
     clock.move(SILENT_SECS + 1)
-    chief.post(RUNNING)
+    chief.publish(RUNNING)
     assert steps_in(chief)
-    back = Board(str(tmp_path), "evaluator-0", clock)
+    back = HeartbeatFile(str(tmp_path), "evaluator-0", clock)
     assert is_my_turn(back) is True, "the chief has not been seen alive yet"
-    chief.post(RUNNING)
+    chief.publish(RUNNING)
     assert not is_my_turn(back)
 
 
 def test_of_two_at_once_the_chief_gives_way(pair, clock, monkeypatch):
     chief, evaluator = pair
     clock.move(SILENT_SECS + 1)
-    look = chief.look
+    refresh = chief.refresh
 
     def come_back_meanwhile():
-        evaluator.post(RUNNING)
-        look()
+        evaluator.publish(RUNNING)
+        refresh()
 
-    monkeypatch.setattr(chief, "look", come_back_meanwhile)
+    monkeypatch.setattr(chief, "refresh", come_back_meanwhile)
     assert not steps_in(chief)
     assert is_my_turn(evaluator)
 
@@ -96,16 +96,16 @@ class _Script(Console):
                 act()
 
 
-def _boards(folder):
-    chief, evaluator = (Board(str(folder), name) for name in ("chief-0", "evaluator-0"))
-    chief.post(RUNNING, target=60)
-    evaluator.look()
+def _heartbeat_files(folder):
+    chief, evaluator = (HeartbeatFile(str(folder), name) for name in ("chief-0", "evaluator-0"))
+    chief.publish(RUNNING, target=60)
+    evaluator.refresh()
     return chief, evaluator
 
 
 def test_a_checkpoint_that_is_deleted_while_it_is_evaluated(job, monkeypatch):
     job, folder = job
-    chief, evaluator = _boards(folder)
+    chief, evaluator = _heartbeat_files(folder)
     first, last = folder / "model.ckpt-20", folder / "model.ckpt-60"
     latest = [str(first)]
     monkeypatch.setattr(checkpoints, "latest_checkpoint", lambda job_dir: latest[0])
@@ -115,8 +115,8 @@ def test_a_checkpoint_that_is_deleted_while_it_is_evaluated(job, monkeypatch):
         for path in folder.glob(f"{first.name}.*"):
             path.unlink()
         latest[0] = str(last)
-        chief.post(TRAINED, step=60)
-        evaluator.look()
+        chief.publish(TRAINED, step=60)
+        evaluator.refresh()
 
     console = _Script(**{"evaluation at step 20": delete})
     run_evaluator(job, console, SignalWatch(), evaluator)
@@ -124,20 +124,20 @@ def test_a_checkpoint_that_is_deleted_while_it_is_evaluated(job, monkeypatch):
     assert len(list_exports(folder / "export" / "best")) >= 1
     assert len(list_exports(folder / "export" / "final")) == 1
     assert not any("deleted" in line for line in console.lines)
-    assert evaluator.posted["final_step"] == 60
+    assert evaluator.status["final_step"] == 60
     assert not list((folder / "cluster").glob("held*"))
 
 
 def test_a_checkpoint_that_was_deleted_before_is_passed_over(job, monkeypatch):
     job, folder = job
-    chief, evaluator = _boards(folder)
+    chief, evaluator = _heartbeat_files(folder)
     latest = [str(folder / "model.ckpt-10")]
     monkeypatch.setattr(checkpoints, "latest_checkpoint", lambda job_dir: latest[0])
 
     def go_on():
         latest[0] = str(folder / "model.ckpt-60")
-        chief.post(TRAINED, step=60)
-        evaluator.look()
+        chief.publish(TRAINED, step=60)
+        evaluator.refresh()
 
     console = _Script(**{latest[0]: go_on})
     run_evaluator(job, console, SignalWatch(), evaluator)
@@ -154,15 +154,15 @@ def _throttled(config):
 def test_a_throttle_holds_an_evaluator_back_from_all_but_the_last(job, monkeypatch):
     job, folder = job
     job = job._replace(config=_throttled(job.config))
-    chief, evaluator = _boards(folder)
+    chief, evaluator = _heartbeat_files(folder)
     # The second one is looked at and left; by the third the chief has trained.
     looks = iter([20, 40, 40, 40])
 
     def find(job_dir):
         step = next(looks, 60)
         if step == 60:
-            chief.post(TRAINED, step=60)
-            evaluator.look()
+            chief.publish(TRAINED, step=60)
+            evaluator.refresh()
         return str(folder / f"model.ckpt-{step}")
 
     monkeypatch.setattr(checkpoints, "latest_checkpoint", find)
@@ -196,23 +196,23 @@ def test_the_chief_waits_for_the_last_word_as_long_as_it_was_told(pair, secs, co
     console = _Script()
 
     def speak(secs):
-        evaluator.post(RUNNING, final_step=7)
-        chief.look()
+        evaluator.publish(RUNNING, final_step=7)
+        chief.refresh()
 
     monkeypatch.setattr("trainer.roles.evaluator.time.sleep", speak)
     config = ClusterConfig(evaluator_wait_secs=secs)
     assert await_evaluator(config, cluster, chief, 7, console) is comes
     assert console.lines[0] == "waiting for the evaluator to evaluate and export step 7"
-    assert bool(chief.posted.get("evaluates")) is not comes
+    assert bool(chief.status.get("evaluates")) is not comes
 
 
 def test_the_last_checkpoint_is_evaluated_once(job):
     job, folder = job
-    chief, evaluator = _boards(folder)
+    chief, evaluator = _heartbeat_files(folder)
 
     def end():
-        chief.post(TRAINED, step=60)
-        evaluator.look()
+        chief.publish(TRAINED, step=60)
+        evaluator.refresh()
 
     console = _Script(**{"evaluation at step 60": end})
     run_evaluator(job, console, SignalWatch(), evaluator)
@@ -224,8 +224,8 @@ def test_the_last_checkpoint_is_evaluated_once(job):
 
 def test_nothing_is_left_to_do_once_the_chief_has_finished(job):
     job, folder = job
-    chief, evaluator = _boards(folder)
-    chief.post(FINISHED)
-    evaluator.look()
+    chief, evaluator = _heartbeat_files(folder)
+    chief.publish(FINISHED)
+    evaluator.refresh()
     run_evaluator(job, Console(quiet=True), SignalWatch(), evaluator)
     assert not (folder / "export").exists()
