@@ -3,8 +3,8 @@
 #   docker build -t trainer:cpu .
 #   docker build -t trainer:gpu --build-arg VARIANT=gpu .
 #
-# VARIANT  cpu, or gpu: with NVIDIA's CUDA libraries as packages; the driver is the machine's
-# PYTHON   minor version that docker/*.lock are made for
+# VARIANT  cpu, or gpu: with NVIDIA's CUDA libraries as packages; the machine provides the driver
+# PYTHON   the minor version for which docker/*.lock were made
 ARG PYTHON=3.12
 
 FROM python:${PYTHON}-slim AS build
@@ -12,7 +12,7 @@ ARG VARIANT=cpu
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 RUN python -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH
-# First what changes rarely: a change of the trainer alone leaves this layer as it is.
+# What changes rarely comes first: a change of the trainer alone keeps this layer.
 COPY docker/${VARIANT}.lock /tmp/requirements.lock
 RUN pip install --no-deps -r /tmp/requirements.lock
 
