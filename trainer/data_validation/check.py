@@ -186,8 +186,8 @@ def check(
 
 def _collect_faults(bad: BadRows, name: str) -> dict[str, dict[str, Any]]:
     return {
-        kind: {"rows": rows, "examples": examples}
-        for (column, kind), (rows, examples) in bad.by_column.items()
+        kind: {"rows": found.rows, "examples": found.examples}
+        for (column, kind), found in bad.by_column.items()
         if column == name
     }
 

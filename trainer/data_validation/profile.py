@@ -10,7 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from trainer.errors import UserError
-from trainer.inputs.csv_files import open_reader, read_first_fields
+from trainer.inputs.csv_files import CsvLayout, open_reader, read_first_fields
 from trainer.inputs.files import DataFile
 from trainer.inputs.streaming_statistics import (
     DistinctCount,
@@ -303,7 +303,7 @@ def _is_number(text: str) -> bool:
 def _read_csv(file, names, skip, delimiter) -> Iterator[pa.RecordBatch]:
     types = pa.schema([(name, pa.string()) for name in names])
     try:
-        yield from open_reader(file, names, names, skip, delimiter, types, [], None)
+        yield from open_reader(file, CsvLayout(names, skip, delimiter), types)
     except (pa.ArrowException, OSError, EOFError) as error:
         words = " ".join(str(error).split())
         raise UserError(

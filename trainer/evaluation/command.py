@@ -126,7 +126,7 @@ def _override(config: config_lib.Config, values) -> config_lib.Config:
 
 
 def _evaluate(model, files, checkpoints, by, min_rows, output: Path, display_path) -> str:
-    from trainer.inputs.dataset import RowSource
+    from trainer.inputs.dataset import ReadOptions, RowSource
     from trainer.inputs.scan import list_input_columns
 
     schema, config = model.schema, model.config
@@ -140,7 +140,7 @@ def _evaluate(model, files, checkpoints, by, min_rows, output: Path, display_pat
         # Only sliced by: a missing value is a slice, not an error.
         if defaults[name] is None and schema.columns[name].raw_type == "float":
             defaults[name] = float("nan")
-    source = RowSource(files, schema, config.data, defaults, 0, names)
+    source = RowSource(files, schema, config.data, defaults, 0, ReadOptions(names))
     console = Console(display_path=display_path)
     console.log(f"evaluating {len(checkpoints)} checkpoint(s) on {len(files)} file(s)")
     with tempfile.TemporaryDirectory(prefix="evaluate-") as folder:

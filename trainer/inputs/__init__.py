@@ -1,4 +1,4 @@
-"""Files to tf.data: CSV, TFRecord and Parquet through one reader of chunks."""
+"""Data files as tf.data datasets: CSV, TFRecord and Parquet through one reader."""
 
 from trainer.inputs.arrow import defer_pandas
 

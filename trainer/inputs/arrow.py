@@ -1,7 +1,7 @@
-"""pyarrow without pandas, for as long as nothing else imports pandas.
+"""Keeps pyarrow from importing pandas before something else does.
 
-pyarrow imports pandas, where it is installed, before it makes its first scalar: 75 MiB and tenths
-of a second, only to know whether it has been given something of it.
+pyarrow imports an installed pandas before it makes its first scalar, which takes 75 MiB and tenths
+of a second, only to recognise pandas objects.
 """
 
 import contextlib
@@ -14,22 +14,23 @@ from estimator_bridge.process.importing import around_import
 
 
 def defer_pandas() -> None:
-    """Has pyarrow know of pandas once something else has imported it, and not before.
+    """Makes pyarrow look for pandas only once something else imports it.
 
-    Its own to_pandas imports it too. Where pandas is there already nothing changes.
+    pyarrow's own to_pandas imports pandas as well. Nothing changes if pandas is loaded already.
     """
-    # No part of what pyarrow promises: one without it looks for pandas as it likes.
-    known = getattr(pa.lib, "_pandas_api", None)
+    # Private: a pyarrow without this attribute looks for pandas as it always does.
+    api = getattr(pa.lib, "_pandas_api", None)
     with hidden("pandas") as is_hidden:
-        # It looks for pandas now, and what it does not find it does not look for again ...
+        # The first scalar makes pyarrow look for pandas; what it does not find it does not look
+        # for again ...
         pa.scalar(0)
-    if known is None or not is_hidden:
+    if api is None or not is_hidden:
         return
 
     @contextlib.contextmanager
-    def then_look_again() -> Iterator[None]:
+    def look_again_afterwards() -> Iterator[None]:
         yield
-        # ... but where it is asked for the version.
-        _ = known.loose_version
+        # ... except when the version is read.
+        _ = api.loose_version
 
-    around_import("pandas", then_look_again)
+    around_import("pandas", look_again_afterwards)

@@ -1,67 +1,117 @@
-"""Rows that the schema does not allow: found, told, and up to a limit dropped and counted."""
+"""Finds the rows that do not fit the schema, and counts those that are dropped."""
 
 import base64
 from collections.abc import Iterator, Sequence
-from typing import Any, Optional
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Optional
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trainer.errors import UserError
-from trainer.inputs.faults import Fault
-from trainer.inputs.multivalent import find_faults_of_several
+from trainer.inputs.multivalent import count_values, find_unpaired, find_unparsable
 from trainer.schema import Label, Schema
 from trainer.schema.columns import DATE_PATTERN
 
-# How files of images begin.
+# First bytes of PNG, JPEG, GIF and BMP files.
 IMAGE_HEADS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM")
-# Bad rows that are listed when there are too many, and per column by a check of the data.
+# Examples that are kept per column and kind, and listed when there are too many bad rows.
 MAX_EXAMPLES = 5
+NUMBER_NAMES = {"float": "numbers", "int": "whole numbers"}
+
+
+class Fault(NamedTuple):
+    """What is wrong in one column of some rows.
+
+    Attributes:
+        column: name of the column; "" if the row as a whole is wrong.
+        kind: fields, unparsable, not finite, missing, label missing, unknown class, negative,
+            not a date, not an image, unpaired or other length.
+        text: what is wrong; "{value}" is replaced by the value.
+        remedy: what the user can do.
+    """
+
+    column: str
+    kind: str
+    text: str
+    remedy: str
+
+
+@dataclass
+class FaultCount:
+    """How often one kind of fault was found in one column.
+
+    Attributes:
+        rows: number of rows.
+        examples: descriptions of the first MAX_EXAMPLES of them.
+    """
+
+    rows: int = 0
+    examples: list[str] = field(default_factory=list)
 
 
 class BadRows:
-    """Counts rows that are dropped, and stops once they are too many.
+    """Counts dropped rows and raises once there are too many.
 
     Args:
-        limit: how many are tolerated; None for any number.
+        limit: number of bad rows that is tolerated; None for any number.
 
     Attributes:
         count: rows dropped so far.
-        examples: the first of them, "file: row 3, column x: ..." each.
-        by_column: (column, kind) → [rows, the first examples].
+        examples: descriptions of the first MAX_EXAMPLES, such as "file: row 3, column x: ...".
+        by_column: (column, kind) → count and examples.
     """
 
     def __init__(self, limit: Optional[int]):
         self.limit = limit
         self.count = 0
         self.examples: list[str] = []
-        self.by_column: dict[tuple[str, str], list] = {}
+        self.by_column: dict[tuple[str, str], FaultCount] = {}
 
     def add(self, path: str, row: int, fault: Fault, value: str = "", rows: int = 1) -> None:
-        """Notes a fault; `row` is the number of the first of `rows` rows that have it."""
-        entry = self.by_column.setdefault((fault.column, fault.kind), [0, []])
-        entry[0] += rows
-        text = describe(path, row, fault, value)
-        for listed in (entry[1], self.examples):
-            if len(listed) < MAX_EXAMPLES:
-                listed.append(text)
+        """Records a fault without dropping rows.
+
+        Args:
+            path: the file.
+            row: number of the first row that has the fault.
+            fault: what is wrong.
+            value: the value in that row, quoted for messages.
+            rows: number of rows that have the fault.
+        """
+        found = self.by_column.setdefault((fault.column, fault.kind), FaultCount())
+        found.rows += rows
+        text = describe_fault(path, row, fault, value)
+        for examples in (found.examples, self.examples):
+            if len(examples) < MAX_EXAMPLES:
+                examples.append(text)
 
     def drop(self, rows: int) -> None:
         """Counts rows that are dropped.
 
+        Args:
+            rows: number of rows.
+
         Raises:
-            UserError: there are now more than tolerated; lists the first.
+            UserError: more rows were dropped than the limit; lists the first ones.
         """
         self.count += rows
         if self.limit is not None and self.count > self.limit:
             raise UserError(
                 f"more bad rows than the {self.limit} that --data.max_bad_rows allows; the first: "
-                f"{'; '.join(self.examples)}; mend them, or allow more"
+                f"{'; '.join(self.examples)}; fix them, or allow more"
             )
 
 
-def describe(path: str, row: int, fault: Fault, value: str) -> str:
-    """Where a fault is and what it is, without a remedy."""
+def describe_fault(path: str, row: int, fault: Fault, value: str) -> str:
+    """Returns where a fault is and what is wrong, without the remedy.
+
+    Args:
+        path: the file.
+        row: number of the row in the file.
+        fault: what is wrong.
+        value: the value, quoted for messages.
+    """
     column = f", column {fault.column}" if fault.column else ""
     return f"{path}: row {row}{column}: {fault.text.replace('{value}', value)}"
 
@@ -72,27 +122,20 @@ def find_faults(
     """Finds the values that no model can take.
 
     Args:
-        batch: the rows, of the schema's types.
-        schema: defaults and label.
-        names: the columns to look at.
+        batch: the rows, in the Arrow types of the schema.
+        schema: defaults and labels.
+        names: the columns to check.
 
     Yields:
-        a fault and the mask [rows] of the rows that have it; the mask has a row at least.
+        a fault and a bool mask [rows] of the rows that have it; at least one row has it.
     """
     for name in names:
         array, column = batch.column(name), schema.columns[name]
         if pa.types.is_floating(array.type):
             wrong = pc.invert(pc.is_finite(array).fill_null(True))
             if pc.any(wrong).as_py():
-                yield (
-                    Fault(
-                        name,
-                        "not finite",
-                        "{value} is not a finite number",
-                        "mend it, or name it in missing_values",
-                    ),
-                    wrong,
-                )
+                remedy = "fix it, or name it in missing_values"
+                yield Fault(name, "not finite", "{value} is not a finite number", remedy), wrong
         needs_value = column.default is None and (column.raw_type != "string" or column.image)
         if needs_value and array.null_count and name not in schema.label_columns:
             yield _missing(name), pc.is_null(array)
@@ -100,7 +143,7 @@ def find_faults(
             yield from _find_date_faults(array, name)
         if column.image is not None:
             yield from _find_image_faults(array, name)
-    yield from find_faults_of_several(batch, schema, names)
+    yield from _find_multivalent_faults(batch, schema, names)
     for label in schema.labels:
         for name in label.all_columns:
             if name in names:
@@ -117,47 +160,97 @@ def _find_date_faults(array: pa.Array, name: str) -> Iterator[tuple[Fault, pa.Ar
     good = pc.match_substring_regex(words, f"^({DATE_PATTERN})$")
     wrong = pc.invert(good.take(array.indices)).fill_null(False)
     if pc.any(wrong).as_py():
-        text = "{value} is no date such as 2020-12-31 or 2020-12-31 23:59"
-        yield Fault(name, "not a date", text, "mend the value, or name it in missing_values"), wrong
+        text = "{value} is not a date such as 2020-12-31 or 2020-12-31 23:59"
+        remedy = "fix the value, or name it in missing_values"
+        yield Fault(name, "not a date", text, remedy), wrong
 
 
 def _find_image_faults(array: pa.Array, name: str) -> Iterator[tuple[Fault, pa.Array]]:
-    """Finds text that does not begin as base64 of an image file."""
-    good = pa.array([_begins_as_image(word) for word in array.dictionary.to_pylist()], pa.bool_())
+    """Finds text that does not start like the base64 of an image file."""
+    good = pa.array([_starts_as_image(word) for word in array.dictionary.to_pylist()], pa.bool_())
     wrong = pc.invert(good.take(array.indices)).fill_null(False)
     if pc.any(wrong).as_py():
         text = "the text is not base64 of a PNG, JPEG, GIF or BMP file"
-        yield Fault(name, "not an image", text, "mend the value, or write the files anew"), wrong
+        remedy = "fix the value, or write the files again"
+        yield Fault(name, "not an image", text, remedy), wrong
 
 
-def _begins_as_image(word: str) -> bool:
+def _starts_as_image(text: str) -> bool:
     try:
-        head = base64.b64decode(word[:12].replace("-", "+").replace("_", "/"), validate=True)
+        head = base64.b64decode(text[:12].replace("-", "+").replace("_", "/"), validate=True)
     except ValueError:
         return False
     return head.startswith(IMAGE_HEADS)
+
+
+def _find_multivalent_faults(
+    batch: pa.RecordBatch, schema: Schema, names: Sequence[str]
+) -> Iterator[tuple[Fault, pa.Array]]:
+    """Finds values that are not numbers, and columns whose lengths do not match."""
+    for name in names:
+        column = schema.columns[name]
+        if column.separator is not None and column.type != "string":
+            wrong = find_unparsable(batch.column(name), column, name in schema.weights_of)
+            if wrong.any():
+                text = (
+                    f"{{value}} is not {NUMBER_NAMES[column.type]} separated by "
+                    f"{column.separator!r}"
+                )
+                yield Fault(name, "unparsable", text, "fix the value"), pa.array(wrong)
+    for weights, name in schema.weights_of.items():
+        if weights in names and name in names:
+            wrong = find_unpaired(
+                batch.column(weights),
+                schema.columns[weights],
+                batch.column(name),
+                schema.columns[name],
+            )
+            if wrong.any():
+                text = f"{{value}} is not one weight for each value of column {name}"
+                yield Fault(weights, "unpaired", text, "fix the row"), pa.array(wrong)
+    yield from _find_length_faults(batch, schema, names)
+
+
+def _find_length_faults(
+    batch: pa.RecordBatch, schema: Schema, names: Sequence[str]
+) -> Iterator[tuple[Fault, pa.Array]]:
+    """Finds sequences that are not as long as the first sequence of their row."""
+    first, length = "", np.zeros(0, np.int64)
+    for name in schema.sequences:
+        column = schema.columns[name]
+        if name not in names or column.text is not None:
+            continue
+        counts = count_values(batch.column(name), column)
+        if not first:
+            first, length = name, counts
+            continue
+        wrong = counts != length
+        if wrong.any():
+            text = f"{{value}} is not as long as the sequence in column {first}"
+            yield Fault(name, "other length", text, "fix the row"), pa.array(wrong)
 
 
 def _find_label_faults(
     array: pa.Array, name: str, label: Label, schema: Schema
 ) -> Iterator[tuple[Fault, pa.Array]]:
     if array.null_count:
-        yield (
-            Fault(name, "label missing", "the label is missing", "every row needs one"),
-            pc.is_null(array),
-        )
+        fault = Fault(name, "label missing", "the label is missing", "every row needs one")
+        yield fault, pc.is_null(array)
+    remedy = "fix the value or the schema's label"
     if label.loss == "poisson":
         negative = pc.less(array, 0).fill_null(False)
         if pc.any(negative).as_py():
-            remedy = "mend the value or the schema's label"
-            yield Fault(name, "negative", "{value} is below 0, which no count is", remedy), negative
-    # Each column of several answers 0 or 1.
+            yield (
+                Fault(name, "negative", "{value} is below 0, which a count cannot be", remedy),
+                negative,
+            )
+    # Each column of a multi-label target is 0 or 1.
     classes = (0, 1) if label.columns else label.classes
     if not classes:
         return
     kind = pa.string() if schema.columns[name].type == "string" else pa.int64()
     if pa.types.is_dictionary(array.type):
-        # The few words first: most often all of them are classes.
+        # The few distinct values first: mostly all of them are classes.
         known = pc.is_in(array.dictionary.cast(kind), pa.array(classes, kind))
         if pc.all(known).as_py():
             return
@@ -166,49 +259,52 @@ def _find_label_faults(
     )
     if pc.any(unknown).as_py():
         listed = ", ".join(repr(value) for value in list(classes)[:10])
-        yield (
-            Fault(
-                name,
-                "unknown class",
-                f"{{value}} is none of the label's classes ({listed})",
-                "mend the value or the schema's label",
-            ),
-            unknown,
-        )
+        text = f"{{value}} is none of the label's classes ({listed})"
+        yield Fault(name, "unknown class", text, remedy), unknown
 
 
-def refuse_missing(path: str, first_row: int, columns: pa.RecordBatch, name: str) -> None:
-    """Refuses a missing value, for a column that turns out to have no default.
-
-    Raises:
-        UserError: names the row.
-    """
-    if columns.column(name).null_count:
-        row = pc.is_null(columns.column(name)).index(True).as_py()
-        fault = _missing(name)
-        raise UserError(f"{describe(path, first_row + row, fault, '')}; {fault.remedy}")
-
-
-def refuse_faults(path: str, first_row: int, batch: pa.RecordBatch, schema: Schema) -> None:
-    """Refuses rows that no model can take.
+def require_value(path: str, first_row: int, batch: pa.RecordBatch, name: str) -> None:
+    """Raises if a column without a default has a missing value.
 
     Args:
         path: the file, for messages.
-        first_row: number of the first row.
-        batch: the rows, of the schema's types.
-        schema: defaults and label.
+        first_row: number of the first row in the file.
+        batch: the rows.
+        name: the column.
 
     Raises:
-        UserError: names row, column, value and remedy of the first fault.
+        UserError: a value is missing; names the row.
+    """
+    if batch.column(name).null_count:
+        row = pc.is_null(batch.column(name)).index(True).as_py()
+        fault = _missing(name)
+        raise UserError(f"{describe_fault(path, first_row + row, fault, '')}; {fault.remedy}")
+
+
+def require_good_rows(path: str, first_row: int, batch: pa.RecordBatch, schema: Schema) -> None:
+    """Raises if a row does not fit the schema.
+
+    Args:
+        path: the file, for messages.
+        first_row: number of the first row in the file.
+        batch: the rows, in the Arrow types of the schema.
+        schema: defaults and labels.
+
+    Raises:
+        UserError: a row does not fit; names row, column, value and remedy of the first fault.
     """
     for fault, mask in find_faults(batch, schema, batch.schema.names):
         row = mask.index(True).as_py()
-        value = show(batch.column(fault.column)[row].as_py())
-        raise UserError(f"{describe(path, first_row + row, fault, value)}; {fault.remedy}")
+        value = quote_value(batch.column(fault.column)[row].as_py())
+        raise UserError(f"{describe_fault(path, first_row + row, fault, value)}; {fault.remedy}")
 
 
-def show(value: Any) -> str:
-    """A value as messages quote it."""
+def quote_value(value: Any) -> str:
+    """Returns a value as it is quoted in messages, at most 80 characters of text.
+
+    Args:
+        value: a number, text, bytes or None.
+    """
     if isinstance(value, bytes):
         value = value.decode(errors="backslashreplace")
     return str(value) if isinstance(value, float) else repr(value)[:80]

@@ -1,9 +1,8 @@
 """A bounded folder of encoded rows, shared by jobs and runs.
 
-What is kept of one source is an entry: a folder named after a key that says all that the rows
-depend on, with the rows in one file and an index that says where those of each data file begin. An
-entry appears whole, by the renaming of a folder; what a killed process leaves behind is removed by
-the next one that builds.
+The rows of one source are one entry: a folder named after a key of all that the rows depend on. It
+has the rows in one file, and an index of where those of each data file begin. A complete entry
+appears by renaming its folder; what a killed process leaves behind is removed by the next writer.
 """
 
 import fcntl
@@ -23,29 +22,29 @@ ROWS, INDEX, LOCK, BUILDING = "rows", "index.json", ".lock", ".building-"
 NOTE, MAX_NOTES = ".note.json", 200
 # Rows read at once.
 READ_ROWS = 65_536
-# Bytes of a disk that are left to others.
+# Bytes of a disk that the cache leaves free.
 RESERVE_BYTES = 256 << 20
 
 
 class Entry:
-    """Encoded rows that are kept.
+    """The cached rows of one source.
 
-    They are read rather than mapped into memory, so that a process is no larger for them; what is
+    They are read, not mapped into memory, so that the process does not grow. An entry that is
     deleted while it is open stays readable.
 
     Args:
         path: folder of the entry.
         dtype: structured type of a row.
-        num_files: data files that the rows are of.
+        num_files: number of data files of the source.
 
     Attributes:
-        num_bytes: of the rows.
+        num_bytes: size of the rows.
 
     Raises:
-        OSError, ValueError, KeyError: it is not there, not whole, or of something else.
+        OSError, ValueError, KeyError: the entry is absent, incomplete, or of another layout.
     """
 
-    def __init__(self, path: Path, dtype: np.dtype, num_files: int):
+    def __init__(self, path: Path, dtype: "np.dtype[Any]", num_files: int):
         index = json.loads((path / INDEX).read_text(encoding="utf-8"))
         if index["dtype"] != str(dtype.descr) or index["num_files"] != num_files:
             raise ValueError("another layout")
@@ -55,59 +54,69 @@ class Entry:
         self._stream = (path / ROWS).open("rb", buffering=0)
         self.num_bytes = os.fstat(self._stream.fileno()).st_size
         if self.num_bytes != index["num_rows"] * dtype.itemsize:
-            raise ValueError("not whole")
-        # The time of its last use, by which entries are evicted.
+            raise ValueError("incomplete")
+        # The least recently used entries are evicted.
         os.utime(path / INDEX)
 
     def read(self, file: int) -> Iterator[np.ndarray]:
-        """Yields the rows of a data file in order, READ_ROWS at a time.
+        """Yields the rows of a data file in order, at most READ_ROWS at a time.
+
+        Args:
+            file: index of the data file.
 
         Raises:
-            UserError: the disk does not give them.
+            UserError: the rows cannot be read.
         """
         start, rows = self._starts.get(file, (0, 0))
         for first in range(start, start + rows, READ_ROWS):
             wanted = min(READ_ROWS, start + rows - first) * self._dtype.itemsize
             try:
-                piece = os.pread(self._stream.fileno(), wanted, first * self._dtype.itemsize)
+                content = os.pread(self._stream.fileno(), wanted, first * self._dtype.itemsize)
             except OSError as error:
                 raise UserError(f"{self._path}: {error.strerror}; remove this folder") from error
-            if len(piece) != wanted:
+            if len(content) != wanted:
                 raise UserError(f"{self._path}: damaged; remove this folder")
-            yield np.frombuffer(piece, self._dtype)
+            yield np.frombuffer(content, self._dtype)
 
 
 class CacheFolder:
-    """The folder; whatever goes wrong with it is told once, and things go on without it.
+    """The cache. A failure is logged once, and training goes on without the cache.
 
     Args:
-        path: the folder; it is made when something is to be kept.
-        max_bytes: that all entries may have together.
-        log: takes a line.
+        path: the folder; it is created when something is written.
+        max_bytes: bytes that all entries together may take.
+        log: called with a line of text.
     """
 
     def __init__(self, path: str, max_bytes: float, log: Callable[[str], None]):
         self._path = Path(path).expanduser()
         self._max_bytes = max_bytes
         self._log = log
-        self._has_said = False
+        self._has_warned = False
 
-    def open(self, key: str, dtype: np.dtype, num_files: int) -> Optional[Entry]:
-        """The entry of a key; None where there is none."""
+    def open(self, key: str, dtype: "np.dtype[Any]", num_files: int) -> Optional[Entry]:
+        """Returns the entry of a key, or None.
+
+        Args:
+            key: key of the entry.
+            dtype: structured type of a row.
+            num_files: number of data files of the source.
+        """
         try:
             return Entry(self._path / key, dtype, num_files)
         except (OSError, ValueError, KeyError):
             return None
 
-    def begin(self, key: str, dtype: np.dtype, num_bytes: int) -> Optional["Writer"]:
+    def begin(self, key: str, dtype: "np.dtype[Any]", num_bytes: int) -> Optional["Writer"]:
         """Begins an entry.
 
         Args:
-            key, dtype: of the entry.
-            num_bytes: about how large it will be.
+            key: key of the entry.
+            dtype: structured type of a row.
+            num_bytes: approximate size of the rows.
 
         Returns:
-            a writer; None where there is no room, or another process is at it.
+            a writer; None if there is no room, or if another process writes this entry.
         """
         if num_bytes > self._max_bytes:
             self.warn_once(
@@ -117,7 +126,7 @@ class CacheFolder:
         try:
             self._path.mkdir(parents=True, exist_ok=True)
             lock = _Lock(self._path / f"{key}{LOCK}")
-            if not lock.take():
+            if not lock.acquire():
                 return None
             try:
                 self._sweep(key)
@@ -125,7 +134,7 @@ class CacheFolder:
                 free = shutil.disk_usage(self._path).free
                 if free < num_bytes + RESERVE_BYTES:
                     lock.release()
-                    self.warn_once(f"{self._path}: {free / 1e9:.1f} GB are free, too little")
+                    self.warn_once(f"{self._path}: only {free / 1e9:.1f} GB are free")
                     return None
                 return Writer(self, self._path, key, dtype, lock)
             except OSError:
@@ -136,7 +145,11 @@ class CacheFolder:
             return None
 
     def read_note(self, key: str) -> Optional[Any]:
-        """A small value, as JSON holds it, that was kept under a key; None where there is none."""
+        """Returns a small JSON value that was kept under a key, or None.
+
+        Args:
+            key: key of the value.
+        """
         path = self._path / f"{key}{NOTE}"
         try:
             value = json.loads(path.read_text(encoding="utf-8"))
@@ -146,7 +159,12 @@ class CacheFolder:
         return value
 
     def write_note(self, key: str, value: Any) -> None:
-        """Keeps a small value; of too many those not used for longest go."""
+        """Keeps a small JSON value; the least recently used ones beyond MAX_NOTES are deleted.
+
+        Args:
+            key: key of the value.
+            value: what `json` can write.
+        """
         try:
             self._path.mkdir(parents=True, exist_ok=True)
             write_text(self._path / f"{key}{NOTE}", json.dumps(value))
@@ -156,16 +174,25 @@ class CacheFolder:
         except OSError as error:
             self.warn_once(f"{self._path}: {error.strerror}")
 
-    def warn_once(self, why: str) -> None:
-        """Says once why encoded rows are not kept."""
-        if not self._has_said:
-            self._has_said = True
+    def warn_once(self, reason: str) -> None:
+        """Logs why encoded rows are not kept, the first time.
+
+        Args:
+            reason: what is wrong.
+        """
+        if not self._has_warned:
+            self._has_warned = True
             self._log(
-                f"cache: {why}; going on without (--data.cache=FOLDER names another, off none)"
+                f"cache: {reason}; going on without it (--data.cache=FOLDER sets another folder, "
+                "--data.cache=off turns it off)"
             )
 
     def make_room(self, num_bytes: int) -> None:
-        """Deletes the entries not used for longest, until so many more bytes have room."""
+        """Deletes the least recently used entries until there is room for more bytes.
+
+        Args:
+            num_bytes: size of what is to be added.
+        """
         entries = []
         for index in self._path.glob(f"*/{INDEX}"):
             if BUILDING not in index.parent.name:
@@ -179,25 +206,26 @@ class CacheFolder:
             total -= size
 
     def _sweep(self, key: str) -> None:
-        """Removes what processes that no longer live had begun; the key's lock is held."""
+        """Removes what ended processes left incomplete; this process holds the key's lock."""
         for folder in self._path.glob(f"*{BUILDING}*"):
             owner = folder.name.partition(BUILDING)[0]
             lock = _Lock(self._path / f"{owner}{LOCK}")
             if owner == key:
                 shutil.rmtree(folder, ignore_errors=True)
-            elif lock.take():
+            elif lock.acquire():
                 shutil.rmtree(folder, ignore_errors=True)
                 lock.release()
 
 
 class _Lock:
-    """A file that one process holds at a time; the system lets go of it when the process ends."""
+    """A file lock; the system releases it when the process ends."""
 
     def __init__(self, path: Path):
         self._path = path
         self._stream: Any = None
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
+        """Takes the lock; returns False if another process holds it."""
         stream = self._path.open("w")
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -209,17 +237,27 @@ class _Lock:
 
     def release(self) -> None:
         if self._stream is not None:
-            # Whoever has opened it before now holds another file than who opens it next: they may
-            # both build, and the first to finish has built.
+            # A process that opened the file before now locks another file than one that opens it
+            # after. Both may then write the entry; the first to finish wins.
             self._path.unlink(missing_ok=True)
             self._stream.close()
             self._stream = None
 
 
 class Writer:
-    """Writes an entry; a context that removes what was not finished."""
+    """Writes an entry; as a context manager it removes an unfinished one.
 
-    def __init__(self, folder: CacheFolder, path: Path, key: str, dtype: np.dtype, lock: _Lock):
+    Args:
+        folder: the cache, for room and warnings.
+        path: its folder.
+        key: key of the entry.
+        dtype: structured type of a row.
+        lock: lock of the key, which the writer releases.
+    """
+
+    def __init__(
+        self, folder: CacheFolder, path: Path, key: str, dtype: "np.dtype[Any]", lock: _Lock
+    ):
         self._folder = folder
         self._final = path / key
         self._path = path / f"{key}{BUILDING}{os.getpid()}"
@@ -231,7 +269,12 @@ class Writer:
         self._stream: Any = (self._path / ROWS).open("wb")
 
     def add(self, file: int, records: np.ndarray) -> None:
-        """Appends rows of a data file; those of one file come one after the other."""
+        """Appends rows of a data file; the rows of one file must be consecutive.
+
+        Args:
+            file: index of the data file.
+            records: rows of the entry's type, [rows].
+        """
         if self._stream is None:
             return
         try:
@@ -244,7 +287,12 @@ class Writer:
         self._num_rows += len(records)
 
     def finish(self, is_valid: bool, num_files: int) -> None:
-        """Puts the entry into its place, unless what it is of has changed meanwhile."""
+        """Publishes the entry.
+
+        Args:
+            is_valid: whether the source is unchanged; if not, nothing is published.
+            num_files: number of data files of the source.
+        """
         if self._stream is None or not is_valid:
             return
         index = {
@@ -258,14 +306,14 @@ class Writer:
             os.fsync(self._stream.fileno())
             (self._path / INDEX).write_text(json.dumps(index), encoding="utf-8")
             self._folder.make_room(self._num_rows * self._dtype.itemsize)
-            # Where there is one that is not whole, or of another layout.
+            # An entry that is incomplete or of another layout may be there.
             shutil.rmtree(self._final, ignore_errors=True)
             os.rename(self._path, self._final)
         except OSError as error:
             self._give_up(f"{self._path.parent}: {error.strerror}")
 
-    def _give_up(self, why: str) -> None:
-        self._folder.warn_once(why)
+    def _give_up(self, reason: str) -> None:
+        self._folder.warn_once(reason)
         self.__exit__()
 
     def __enter__(self) -> "Writer":
@@ -278,7 +326,7 @@ class Writer:
         try:
             stream.close()
         except OSError:
-            # A full disk has what is still in the buffer refused once more.
+            # close() tries to write the buffer again, which a full disk refuses.
             self._folder.warn_once(f"{self._path.parent}: cannot be written")
         shutil.rmtree(self._path, ignore_errors=True)
         self._lock.release()

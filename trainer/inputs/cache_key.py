@@ -1,4 +1,4 @@
-"""What encoded rows depend on, as one short text: where it is equal, so are the rows."""
+"""Keys of cached rows: two equal keys mean equal rows."""
 
 import hashlib
 import json
@@ -8,24 +8,28 @@ from pathlib import Path
 from typing import Any
 
 from trainer.errors import UserError
+from trainer.features.numpy_encoder import Encoder
+from trainer.inputs.dataset import RowSource
 from trainer.inputs.files import DataFile
 from trainer.schema import Schema, Statistics, dump_statistics
 from trainer.storage.files import checksum_files
 
-# Options that decide how files are read.
+# Options that change how files are read.
 READING = {"delimiter", "header", "max_bad_rows"}
-# Bytes at either end of a file that are looked at: a change that leaves size and times as they were
-# is most often an appended row that took another's place.
-ENDS = 65_536
+# Bytes at either end of a file that are compared: an edit that keeps size and times is mostly an
+# appended row that took the place of another one.
+END_BYTES = 65_536
+# Packages of `trainer` whose code determines what is read from a file and how it is encoded.
+CODE = ("inputs", "features", "schema")
 
 
-def build_key(source: Any, schema: Schema, encoder: Any) -> str:
-    """The key of a source's encoded rows: 40 hexadecimal digits.
+def build_key(source: RowSource, schema: Schema, encoder: Encoder) -> str:
+    """Returns the key of a source's encoded rows, 40 hexadecimal digits.
 
     Args:
-        source: the RowSource.
+        source: the rows.
         schema: labels and weight.
-        encoder: the Encoder.
+        encoder: encodes the rows.
 
     Raises:
         UserError: a file is gone.
@@ -41,14 +45,23 @@ def build_key(source: Any, schema: Schema, encoder: Any) -> str:
         "numbers": list(encoding.numbers),
         "statistics": _list_statistics(encoding.statistics, encoding.numbers),
         "encoder": encoder.fingerprint,
-        "reader": checksum_files(Path(__file__).parent.glob("*.py")),
+        "code": checksum_code(),
     }
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
-def identify_file(file: DataFile) -> list:
-    """Path, format, size, times and checksum of both ends of a file.
+def checksum_code() -> str:
+    """Returns a checksum of the code that determines what is read and how it is encoded."""
+    root = Path(__file__).resolve().parent.parent
+    return checksum_files(path for name in CODE for path in (root / name).glob("*.py"))
+
+
+def identify_file(file: DataFile) -> list[Any]:
+    """Returns path, format, size, times and a checksum of both ends of a file.
+
+    Args:
+        file: the file.
 
     Raises:
         UserError: the file is gone, or cannot be fetched.
@@ -56,18 +69,18 @@ def identify_file(file: DataFile) -> list:
     try:
         with open(file.local_path, "rb") as stream:
             status = os.fstat(stream.fileno())
-            checksum = zlib.crc32(stream.read(ENDS))
-            if status.st_size > ENDS:
-                stream.seek(max(ENDS, status.st_size - ENDS))
-                checksum = zlib.crc32(stream.read(ENDS), checksum)
+            checksum = zlib.crc32(stream.read(END_BYTES))
+            if status.st_size > END_BYTES:
+                stream.seek(max(END_BYTES, status.st_size - END_BYTES))
+                checksum = zlib.crc32(stream.read(END_BYTES), checksum)
     except OSError as error:
         raise UserError(f"{file.path}: {error.strerror}; check the path") from error
-    # The second time is that of the last change of the file's entry, which no program can set back.
+    # No program can set back the second time, that of the last change of the directory entry.
     times = [status.st_mtime_ns, status.st_ctime_ns]
     return [os.path.abspath(file.path), file.format, file.gzipped, status.st_size, times, checksum]
 
 
-def _list_statistics(statistics: Statistics, numbers: Any) -> dict:
+def _list_statistics(statistics: Statistics, numbers: tuple[str, ...]) -> dict[str, Any]:
     return {
         name: seen
         for name, seen in dump_statistics(statistics)["columns"].items()

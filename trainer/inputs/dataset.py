@@ -1,7 +1,7 @@
-"""Rows to tf.data: shuffled and repeated for training, in order for evaluation and prediction."""
+"""Rows as tf.data datasets: shuffled and repeated for training, in order for evaluation."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -9,11 +9,12 @@ import pyarrow as pa
 from estimator_bridge import tf
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.inputs.bad_rows import BadRows, refuse_missing
+from trainer.inputs.bad_rows import BadRows, require_value
 from trainer.inputs.files import DataFile
 from trainer.inputs.scan import list_input_columns
 from trainer.inputs.shuffle import (
     FILE,
+    BatchSchedule,
     Chunk,
     Epochs,
     FileHistory,
@@ -30,15 +31,38 @@ from trainer.schema import Schema
 DTYPES = {"float": tf.float32, "int": tf.int64, "string": tf.string}
 
 
+class ReadOptions(NamedTuple):
+    """Which part of the files a source reads.
+
+    Attributes:
+        names: the columns to read; None: those that the schema uses.
+        layouts: column orders that a CSV file without a header may have besides the schema's.
+        shard: (index, count): every count-th row of each file, starting at index.
+    """
+
+    names: Optional[Sequence[str]] = None
+    layouts: Sequence[Sequence[str]] = ()
+    shard: tuple[int, int] = (0, 1)
+
+
+READ_ALL = ReadOptions()
+
+
 class RowSource:
     """The rows of some files, decoded, as chunks of NumPy arrays.
 
+    Args:
+        files: what to read.
+        schema: types of the columns.
+        data: delimiter and header of CSV files, size of the shuffle window, tolerated bad rows.
+        defaults: column → value for a missing one; None or absent: a missing value is an error.
+        num_rows: number of rows of this source, approximately.
+        options: which part of the files is read.
+
     Attributes:
-        files, data, defaults, shard: what is read, and how.
-        num_rows: rows of this source.
-        file_history: which files the batches handed on were from.
-        error: what was wrong with the data, once reading has failed; TensorFlow passes on only the
-            text of an exception raised in an input pipeline.
+        files, data, defaults, num_rows: as given.
+        shard: (index, count), as in the options.
+        file_history: which files the rows of the last batches were from.
     """
 
     def __init__(
@@ -48,43 +72,71 @@ class RowSource:
         data: config_lib.DataConfig,
         defaults: dict[str, Any],
         num_rows: int,
-        names: Optional[Sequence[str]] = None,
-        layouts: Sequence[Sequence[str]] = (),
-        shard: tuple[int, int] = (0, 1),
+        options: ReadOptions = READ_ALL,
     ):
         self._schema = schema
+        names = options.names
         self._names = list_input_columns(schema) if names is None else list(names)
-        self._layouts = layouts
+        self._layouts = options.layouts
         self._words = {
             name: WordIndex() for name in self._names if schema.columns[name].raw_type == "string"
         }
         self.files = list(files)
         self.data = data
         self.defaults = defaults
-        self.shard = shard
+        self.shard = options.shard
         self.num_rows = num_rows
-        self.error: Optional[UserError] = None
+        self._error: Optional[UserError] = None
         self.file_history = FileHistory([file.path for file in self.files])
         self._epochs = Epochs(
-            self._read_numbered, len(self.files), num_rows, data.shuffle_rows, self._join
+            self._read_indexed, len(self.files), num_rows, data.shuffle_rows, self._join
         )
+
+    @property
+    def error(self) -> Optional[UserError]:
+        """What was wrong with the data, once reading has failed.
+
+        TensorFlow passes on only the text of an exception raised in an input pipeline.
+        """
+        return self._error
+
+    def record_error(self, error: UserError) -> None:
+        """Keeps what was wrong with the data.
+
+        Args:
+            error: the error that ended reading.
+        """
+        self._error = error
 
     def read(
         self, order: Optional[Sequence[int]] = None, names: Optional[Sequence[str]] = None
     ) -> Iterator[Chunk]:
-        """Yields the rows file by file; `order` permutes the files, `names` picks columns."""
+        """Yields the rows file by file: float32, int64, or bytes as objects, [rows] each.
+
+        Args:
+            order: indices of the files in the order to read them; None: their own order.
+            names: the columns to return; None: all that the source reads.
+        """
         for chunk, words in self.read_split(order, names):
             yield {**chunk, **{name: array[chunk[name]] for name, array in words.items()}}
 
     def read_split(
         self, order: Optional[Sequence[int]] = None, names: Optional[Sequence[str]] = None
     ) -> Iterator[tuple[Chunk, dict[str, np.ndarray]]]:
-        """As `read`, with text as places, int32 [rows], in the words that come with a chunk."""
-        bad = BadRows(self.data.max_bad_rows) if self.data.max_bad_rows else None
+        """Yields the rows as `read` does, with text columns as indices into their distinct values.
+
+        Args:
+            order: indices of the files in the order to read them; None: their own order.
+            names: the columns to return; None: all that the source reads.
+
+        Yields:
+            a chunk whose text columns are indices, int32 [rows]; and column → distinct values,
+            bytes as objects [words].
+        """
+        bad_rows = BadRows(self.data.max_bad_rows) if self.data.max_bad_rows else None
         for index in order if order is not None else range(len(self.files)):
-            file = self.files[index]
             for batch in read_batches(
-                file, self._schema, self._names, self.data, bad, self._layouts
+                self.files[index], self._schema, self._names, self.data, bad_rows, self._layouts
             ):
                 words: dict[str, np.ndarray] = {}
                 chunk = {
@@ -96,127 +148,149 @@ class RowSource:
                 if count_rows(chunk):
                     yield chunk, words
 
-    def _read_numbered(self, order: Optional[Sequence[int]] = None) -> Iterator[Chunk]:
-        """As `read`, with the numbers of words in the place of text, as long as these are few."""
+    def _read_indexed(self, order: Optional[Sequence[int]] = None) -> Iterator[Chunk]:
+        """Yields the rows with a WordIndex' indices for text while distinct values are few."""
         for chunk, words in self.read_split(order):
             for name, array in words.items():
-                numbers = self._words[name].number(array)
-                chunk[name] = (array if numbers is None else numbers)[chunk[name]]
+                indices = self._words[name].index(array)
+                chunk[name] = (array if indices is None else indices)[chunk[name]]
             yield chunk
 
     def _take_shard(self, chunk: Chunk, first: int) -> Chunk:
-        """Every n-th row, counted in its file: the same in whatever order the files are read."""
-        number, count = self.shard
+        """Takes every n-th row, counted in its file, whatever the order of the files."""
+        index, count = self.shard
         if count == 1:
             return chunk
-        return {name: array[(number - first) % count :: count] for name, array in chunk.items()}
+        return {name: array[(index - first) % count :: count] for name, array in chunk.items()}
 
     def list_files_at(self, step: int) -> list[str]:
-        """Paths of the files that the rows of the step after a global step were from, if known."""
+        """Returns the paths of the files that a step's rows were from; empty if unknown.
+
+        Args:
+            step: global step before the step in question.
+        """
         return self.file_history.list_files_at(step)
 
     def describe(self) -> str:
-        """Where the rows come from, for people."""
+        """Returns where the rows come from, for people."""
         return "files"
 
     def iterate(self, seed: Sequence[int]) -> RowStream:
-        """Epoch after epoch, shuffled within windows of `data.shuffle_rows`; see split_text."""
+        """Returns the rows epoch after epoch, shuffled within windows of `data.shuffle_rows`.
+
+        Args:
+            seed: seed of the shuffle.
+        """
         return RowStream(self._epochs.iterate(seed), self._join)
 
     def iterate_in_order(self) -> RowStream:
-        """The rows once as they stand; see split_text."""
-        return RowStream(map(Window, self._read_numbered()), self._join)
+        """Returns the rows once in their own order."""
+        return RowStream(map(Window, self._read_indexed()), self._join)
 
     def _decode(self, batch: Batch, name: str, words: dict[str, np.ndarray]) -> np.ndarray:
+        """Returns a column [rows] with defaults; puts distinct values of text into `words`."""
         column = batch.columns.column(name)
         default = self.defaults.get(name)
         if default is None:
-            refuse_missing(batch.file.path, batch.first_row, batch.columns, name)
+            require_value(batch.file.path, batch.first_row, batch.columns, name)
         if not pa.types.is_dictionary(column.type):
-            return column.fill_null(default).to_numpy() if column.null_count else column.to_numpy()
-        words[name], places = split_words(column, (default or "").encode())
-        return places
+            if column.null_count:
+                column = column.fill_null(default)
+            values: np.ndarray = column.to_numpy()
+            return values
+        words[name], indices = split_words(column, (default or "").encode())
+        return indices
 
     def _join(self, chunks: list[Chunk]) -> Chunk:
-        """Chunks as one; a column that is text in some of them is text in all."""
+        """Concatenates chunks; a column that is text in some of them becomes text in all."""
         joined = {}
         for name in chunks[0]:
             arrays = [chunk[name] for chunk in chunks]
             if len({array.dtype == object for array in arrays}) > 1:
-                words = self._words[name].list()
+                words = self._words[name].to_array()
                 arrays = [a if a.dtype == object else words[a] for a in arrays]
             joined[name] = np.concatenate(arrays) if len(arrays) > 1 else arrays[0]
         return joined
 
     def split_text(self, name: str, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A column that was text, as words, bytes [words], and numbers of these [rows]."""
+        """Splits a text column of a stream into distinct values and indices.
+
+        Args:
+            name: the column.
+            values: its values in a chunk, bytes as objects or int32 indices, [rows].
+
+        Returns:
+            bytes as objects [words], and int32 [rows].
+        """
         if values.dtype == object:
             return values, np.arange(len(values), dtype=np.int32)
-        return self._words[name].list(), values
+        return self._words[name].to_array(), values
 
 
 def make_train_input_fn(
-    source: RowSource,
-    schema: Schema,
-    batch_size_at: Callable[[int], int],
-    seed: Sequence[int],
-    step: int,
-    batches_per_step: int = 1,
-):
+    source: RowSource, schema: Schema, schedule: BatchSchedule, seed: Sequence[int]
+) -> Callable[[], Any]:
     """Makes the input_fn of training: endless, shuffled, batches of exactly the wanted size.
 
     Args:
         source: the training rows.
         schema: names the label.
-        batch_size_at: rows in the batch that follows a global step.
-        seed: seed of the shuffle, numbers that differ from process to process.
-        step: global step at which training starts; a resumed run then draws other rows first.
-        batches_per_step: batches that one step takes: the replicas of a synchronous strategy.
+        schedule: sizes of batches. The step at which training starts is part of the shuffle's
+            seed: a resumed run draws other rows first.
+        seed: seed of the shuffle; processes that train together need different ones.
 
     Returns:
-        a function without arguments returning a tf.data.Dataset of (features, labels): features
+        a function without arguments that returns a tf.data.Dataset of (features, labels): features
         maps name → tensor [batch_size]; labels is [batch_size].
     """
 
-    def make_groups():
-        taker = source.iterate((*seed, step))
-        for group in cut_groups(taker, batch_size_at, step, batches_per_step):
-            source.file_history.note(group, batches_per_step)
+    def make_groups() -> Iterator[Group]:
+        for group in cut_groups(source.iterate((*seed, schedule.step)), schedule):
+            source.file_history.add(group, schedule.batches_per_step)
             yield group
 
     return _make_input_fn(source, schema, make_groups)
 
 
-def make_eval_input_fn(source: RowSource, schema: Schema, batch_size: int):
-    """Makes the input_fn of evaluation: one pass in order; the last batch may be smaller."""
-    return _make_input_fn(
-        source,
-        schema,
-        lambda: cut_groups(source.iterate_in_order(), lambda step: batch_size),
-    )
+def make_eval_input_fn(source: RowSource, schema: Schema, batch_size: int) -> Callable[[], Any]:
+    """Makes the input_fn of evaluation: one pass in order; the last batch may be smaller.
+
+    Args:
+        source: the rows.
+        schema: names the label.
+        batch_size: number of rows in a batch.
+
+    Returns:
+        a function without arguments that returns a tf.data.Dataset of (features, labels): features
+        maps name → tensor [batch_size]; labels is [batch_size].
+    """
+    schedule = BatchSchedule(lambda step: batch_size)
+    return _make_input_fn(source, schema, lambda: cut_groups(source.iterate_in_order(), schedule))
 
 
-def _make_input_fn(source, schema, make_groups: Callable[[], Iterator[Group]]):
+def _make_input_fn(
+    source: RowSource, schema: Schema, make_groups: Callable[[], Iterator[Group]]
+) -> Callable[[], Any]:
     label = schema.label.column
     kinds = {name: schema.columns[name].raw_type for name in list_input_columns(schema)}
-    # A classifier with named classes wants its labels as text.
+    # A classifier with named classes takes its labels as text.
     as_text = schema.label.vocabulary is not None and kinds[label] == "int"
     as_float = not schema.num_classes
 
-    def generate():
+    def generate() -> Iterator[Any]:
         try:
             for group in make_groups():
-                arrays = {}
+                arrays: dict[str, Any] = {}
                 for name, kind in kinds.items():
                     values = group.chunk[name]
                     arrays[name] = source.split_text(name, values) if kind == "string" else values
                 yield arrays, group.rows
         except UserError as error:
-            source.error = error
+            source.record_error(error)
             raise
 
-    def split(arrays, rows):
-        """A group's columns [batches, rows]: text out of its words."""
+    def split(arrays: Any, rows: Any) -> Any:
+        """Returns a group as (columns, labels) [batches, rows], with text for its indices."""
         columns = {}
         for name, values in arrays.items():
             values = tf.gather(*values) if kinds[name] == "string" else values
@@ -232,7 +306,7 @@ def _make_input_fn(source, schema, make_groups: Callable[[], Iterator[Group]]):
         for name, kind in kinds.items()
     }
 
-    def build():
+    def build() -> Any:
         groups = tf.data.Dataset.from_generator(
             generate, output_signature=(specs, tf.TensorSpec([], tf.int32))
         )
@@ -242,12 +316,14 @@ def _make_input_fn(source, schema, make_groups: Callable[[], Iterator[Group]]):
 
 
 def to_input_fn(build: Callable[[], Any]) -> Callable[[], Any]:
-    """An input_fn of the dataset that `build` returns, whose stages stay as they are written.
+    """Returns an input_fn without tf.data's autotuning and without AutoGraph.
 
-    TensorFlow's tuner has nothing to choose in ours, and its thread, which looks at them less and
-    less often, may keep a session from closing until it looks again (seen: 4 to 5 seconds after
-    5 seconds of training, TensorFlow 2.15.1). AutoGraph has nothing to translate, and would take a
-    tenth of a second or two to find that out.
+    Autotuning has no parameter to choose here, and its thread may keep a session from closing:
+    4 to 5 seconds after 5 seconds of training (TensorFlow 2.15.1). AutoGraph has nothing to
+    translate, and takes a tenth of a second or two to find that out.
+
+    Args:
+        build: returns a tf.data.Dataset.
     """
     options = tf.data.Options()
     options.autotune.enabled = False

@@ -1,4 +1,4 @@
-"""Encoded rows to tf.data: from text, encoding them on the way, or from the cache."""
+"""Encoded rows as tf.data datasets, read from the cache or encoded while they are read."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable, Optional
@@ -8,38 +8,53 @@ import numpy as np
 from estimator_bridge import tf
 from trainer.errors import UserError
 from trainer.features.encoding import IDS, NUMBERS
+from trainer.features.numpy_encoder import Encoder
 from trainer.inputs.cache import CacheFolder, Entry, Writer
 from trainer.inputs.cache_key import build_key
 from trainer.inputs.dataset import RowSource, to_input_fn
 from trainer.inputs.records import ROWS, Records
-from trainer.inputs.shuffle import FILE, Chunk, Epochs, Group, RowStream, Window, cut_groups
+from trainer.inputs.shuffle import (
+    FILE,
+    BatchSchedule,
+    Chunk,
+    Epochs,
+    Group,
+    RowStream,
+    Window,
+    cut_groups,
+)
 from trainer.schema import Schema
+
+# Called in the graph of the input: returns a function of (features, labels) that returns features.
+BeginPreparing = Callable[[], Callable[[Any, Any], Any]]
 
 
 class EncodedRows:
-    """The rows of a source, encoded.
+    """The encoded rows of a source.
 
-    In training and in evaluation they come in the same order as the source's, whether they are
-    read and encoded or taken from the cache. What the cache does not have is put into it while all
-    of the files are read for the first time.
+    Training and evaluation get the rows in the order of the source, whether they are read and
+    encoded or come from the cache. What the cache lacks is written to it during the first pass
+    over all files.
 
     Args:
-        source: the rows as they are; nothing else reads from it.
+        source: the rows; nothing else may read from it.
         schema: labels and weight.
-        encoder: a trainer.features.numpy_encoder.Encoder.
+        encoder: encodes the rows.
         cache: where encoded rows are kept; None: nowhere.
 
     Attributes:
         encoding: what the ids and numbers are.
-        layout: how a row is kept.
-        num_rows: about how many rows there are.
-        file_history: which files the batches handed on were from.
-        error: what was wrong with the data, once reading has failed.
-        origin: where the rows come from at first: "text", or "cache".
+        layout: how a row is stored.
+        file_history: which files the rows of the last batches were from.
+        origin: where the rows come from at first: "text" or "cache".
     """
 
     def __init__(
-        self, source: RowSource, schema: Schema, encoder: Any, cache: Optional[CacheFolder] = None
+        self,
+        source: RowSource,
+        schema: Schema,
+        encoder: Encoder,
+        cache: Optional[CacheFolder] = None,
     ):
         self._source = source
         self._schema = schema
@@ -58,7 +73,7 @@ class EncodedRows:
 
     @property
     def num_rows(self) -> int:
-        """Rows of the source."""
+        """Approximate number of rows."""
         return self._source.num_rows
 
     @property
@@ -66,27 +81,39 @@ class EncodedRows:
         """What was wrong with the data, once reading has failed."""
         return self._source.error
 
-    @error.setter
-    def error(self, error: UserError) -> None:
-        self._source.error = error
+    def record_error(self, error: UserError) -> None:
+        """Keeps what was wrong with the data.
+
+        Args:
+            error: the error that ended reading.
+        """
+        self._source.record_error(error)
 
     def list_files_at(self, step: int) -> list[str]:
-        """Paths of the files that the rows of the step after a global step were from, if known."""
+        """Returns the paths of the files that a step's rows were from; empty if unknown.
+
+        Args:
+            step: global step before the step in question.
+        """
         return self._source.list_files_at(step)
 
     def describe(self) -> str:
-        """Where the rows come from, for people."""
+        """Returns where the rows come from, for people."""
         if self._entry is None:
             return "files"
         size = f"the cache ({self._entry.num_bytes / 1e6:,.1f} MB)"
         return size if self.origin == "cache" else f"files, now in {size}"
 
     def iterate(self, seed: Sequence[int]) -> RowStream:
-        """Epoch after epoch, shuffled within windows of `data.shuffle_rows`."""
+        """Returns the rows epoch after epoch, shuffled within windows of `data.shuffle_rows`.
+
+        Args:
+            seed: seed of the shuffle.
+        """
         return RowStream(self._epochs.iterate(seed))
 
     def iterate_in_order(self) -> RowStream:
-        """The rows once as they stand."""
+        """Returns the rows once in their own order."""
         return RowStream(map(Window, self._read()))
 
     def _open(self) -> None:
@@ -94,13 +121,13 @@ class EncodedRows:
             self._entry = self._cache.open(self._key, self.layout.dtype, len(self._source.files))
 
     def _read(self, order: Optional[Sequence[int]] = None) -> Iterator[Chunk]:
-        """Yields all rows once; of the files in the order given."""
+        """Yields all rows once, file by file in the given order."""
         self._open()
         order = range(len(self._source.files)) if order is None else order
         if self._entry is not None:
             for index in order:
-                for piece in self._entry.read(index):
-                    yield {ROWS: piece, FILE: np.full(len(piece), index, np.int32)}
+                for records in self._entry.read(index):
+                    yield {ROWS: records, FILE: np.full(len(records), index, np.int32)}
             return
         writer = self._begin_writing()
         if writer is None:
@@ -110,7 +137,7 @@ class EncodedRows:
             for chunk in self._encode(order):
                 writer.add(int(chunk[FILE][0]), chunk[ROWS])
                 yield chunk
-            # Of a source that has changed while it was read the key tells nothing.
+            # The source may have changed while it was read.
             key = build_key(self._source, self._schema, self._encoder)
             writer.finish(key == self._key, len(self._source.files))
         self._open()
@@ -130,47 +157,52 @@ class EncodedRows:
 
 def make_encoded_train_input_fn(
     rows: EncodedRows,
-    batch_size_at: Callable[[int], int],
+    schedule: BatchSchedule,
     seed: Sequence[int],
-    step: int,
-    batches_per_step: int = 1,
-    steps_at: Optional[Callable[[int], int]] = None,
-    begin_preparing: Optional[Callable[[], Callable]] = None,
-):
-    """Makes the input_fn of training on encoded rows: the same rows in the same order as
-    dataset.make_train_input_fn gives with the same seed and step.
+    begin_preparing: Optional[BeginPreparing] = None,
+) -> Callable[[], Any]:
+    """Makes the input_fn of training on encoded rows.
+
+    The rows and their order are those of dataset.make_train_input_fn with the same arguments.
 
     Args:
         rows: the training rows.
-        batch_size_at, seed, step, batches_per_step: as of make_train_input_fn.
-        steps_at: how many batches are to come together from a global step on, as one element with
-            a dimension [steps] before that of the batch; there are fewer where the size of a batch
-            changes. None: one batch an element, without that dimension.
-        begin_preparing: with steps_at, called in the graph of the input; what it returns is called
-            with (features, labels) of each element and returns the features that are handed on.
+        schedule: sizes of batches. With `count_at`, the batches of a group are stacked to one
+            element, with a dimension [steps] before that of the batch.
+        seed: seed of the shuffle.
+        begin_preparing: with `count_at`, called in the graph of the input. The function that it
+            returns is called with (features, labels) of each element, and returns the features
+            that the model gets.
 
     Returns:
-        a function without arguments returning a tf.data.Dataset of (features, labels): features
+        a function without arguments that returns a tf.data.Dataset of (features, labels): features
         are "ids", int32 [(steps,) batch, fields], "numbers", float32 [(steps,) batch, numbers],
-        the weight and further labels by name [(steps,) batch]; labels are as of
-        make_train_input_fn.
+        the weight and further labels by name [(steps,) batch]; labels are those of
+        dataset.make_train_input_fn.
     """
 
-    def make_groups():
-        sizes = (batch_size_at, step, batches_per_step, steps_at)
-        for group in cut_groups(rows.iterate((*seed, step)), *sizes):
-            rows.file_history.note(group, batches_per_step)
+    def make_groups() -> Iterator[Group]:
+        for group in cut_groups(rows.iterate((*seed, schedule.step)), schedule):
+            rows.file_history.add(group, schedule.batches_per_step)
             yield group
 
-    return _make_input_fn(rows, make_groups, steps_at is not None, begin_preparing)
+    return _make_input_fn(rows, make_groups, schedule.count_at is not None, begin_preparing)
 
 
-def make_encoded_eval_input_fn(rows: EncodedRows, batch_size: int):
-    """Makes the input_fn of evaluation: one pass in order; the last batch may be smaller."""
+def make_encoded_eval_input_fn(rows: EncodedRows, batch_size: int) -> Callable[[], Any]:
+    """Makes the input_fn of evaluation: one pass in order; the last batch may be smaller.
+
+    Args:
+        rows: the rows.
+        batch_size: number of rows in a batch.
+
+    Returns:
+        a function without arguments that returns a tf.data.Dataset as of
+        make_encoded_train_input_fn, without the dimension [steps].
+    """
+    schedule = BatchSchedule(lambda step: batch_size)
     return _make_input_fn(
-        rows,
-        lambda: cut_groups(rows.iterate_in_order(), lambda step: batch_size),
-        is_stacked=False,
+        rows, lambda: cut_groups(rows.iterate_in_order(), schedule), is_stacked=False
     )
 
 
@@ -178,20 +210,20 @@ def _make_input_fn(
     rows: EncodedRows,
     make_groups: Callable[[], Iterator[Group]],
     is_stacked: bool,
-    begin_preparing: Optional[Callable[[], Callable]] = None,
-):
+    begin_preparing: Optional[BeginPreparing] = None,
+) -> Callable[[], Any]:
     layout = rows.layout
 
-    def generate():
+    def generate() -> Iterator[Any]:
         try:
             for group in make_groups():
                 yield layout.unpack(group.chunk[ROWS], group.rows)
         except UserError as error:
-            rows.error = error
+            rows.record_error(error)
             raise
 
-    def finish(arrays):
-        """What the model takes: labels of classes as text, where the files have text."""
+    def finish(arrays: Any) -> Any:
+        """Returns (columns, labels), with classes as text where the files have text."""
         columns = {IDS: arrays[IDS], NUMBERS: arrays[NUMBERS]}
         columns.update({name: layout.restore(name, arrays[name]) for name in layout.raw_names})
         labels = columns.pop(layout.label)
@@ -205,7 +237,7 @@ def _make_input_fn(
         },
     }
 
-    def build():
+    def build() -> Any:
         groups = tf.data.Dataset.from_generator(generate, output_signature=specs).map(finish)
         if is_stacked:
             if begin_preparing is not None:
@@ -215,7 +247,7 @@ def _make_input_fn(
         groups = groups.prefetch(1)
         if layout.num_fields and layout.num_numbers:
             return groups.unbatch().prefetch(4)
-        # unbatch crashes the process on tensors of no elements (TensorFlow 2.15.1 to 2.21.0).
+        # unbatch crashes the process on tensors without elements (TensorFlow 2.15.1 to 2.21.0).
         slices = tf.data.Dataset.from_tensor_slices
         return groups.flat_map(lambda *group: slices(group)).prefetch(4)
 

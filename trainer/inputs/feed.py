@@ -1,11 +1,12 @@
-"""The input functions of training and evaluation, of rows as they are and of encoded ones."""
+"""The input functions of training and evaluation, for decoded and for encoded rows."""
 
 from collections.abc import Sequence
-from typing import Callable, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 from trainer.inputs import dataset, encoded
 from trainer.inputs.dataset import RowSource
-from trainer.inputs.encoded import EncodedRows
+from trainer.inputs.encoded import BeginPreparing, EncodedRows
+from trainer.inputs.shuffle import BatchSchedule
 from trainer.schema import Schema
 
 Rows = Union[RowSource, EncodedRows]
@@ -14,23 +15,40 @@ Rows = Union[RowSource, EncodedRows]
 def make_train_input_fn(
     rows: Rows,
     schema: Schema,
-    batch_size_at: Callable[[int], int],
+    schedule: BatchSchedule,
     seed: Sequence[int],
-    step: int,
-    batches_per_step: int = 1,
-    steps_at: Optional[Callable[[int], int]] = None,
-    begin_preparing: Optional[Callable[[], Callable]] = None,
-):
-    """Makes the input_fn of training, as dataset.make_train_input_fn or, of encoded rows, as
-    encoded.make_encoded_train_input_fn says; the former knows neither steps_at nor preparing."""
-    options = (batch_size_at, seed, step, batches_per_step)
+    begin_preparing: Optional[BeginPreparing] = None,
+) -> Callable[[], Any]:
+    """Makes the input_fn of training.
+
+    Args:
+        rows: the training rows.
+        schema: names the label.
+        schedule: sizes of batches; only encoded rows are stacked by its `count_at`.
+        seed: seed of the shuffle; processes that train together need different ones.
+        begin_preparing: as of encoded.make_encoded_train_input_fn; only for encoded rows.
+
+    Returns:
+        a function without arguments that returns a tf.data.Dataset, as of
+        encoded.make_encoded_train_input_fn or dataset.make_train_input_fn.
+    """
     if isinstance(rows, EncodedRows):
-        return encoded.make_encoded_train_input_fn(rows, *options, steps_at, begin_preparing)
-    return dataset.make_train_input_fn(rows, schema, *options)
+        return encoded.make_encoded_train_input_fn(rows, schedule, seed, begin_preparing)
+    return dataset.make_train_input_fn(rows, schema, schedule._replace(count_at=None), seed)
 
 
-def make_eval_input_fn(rows: Rows, schema: Schema, batch_size: int):
-    """Makes the input_fn of evaluation: one pass in order; the last batch may be smaller."""
+def make_eval_input_fn(rows: Rows, schema: Schema, batch_size: int) -> Callable[[], Any]:
+    """Makes the input_fn of evaluation: one pass in order; the last batch may be smaller.
+
+    Args:
+        rows: the rows.
+        schema: names the label.
+        batch_size: number of rows in a batch.
+
+    Returns:
+        a function without arguments that returns a tf.data.Dataset, as of
+        encoded.make_encoded_eval_input_fn or dataset.make_eval_input_fn.
+    """
     if isinstance(rows, EncodedRows):
         return encoded.make_encoded_eval_input_fn(rows, batch_size)
     return dataset.make_eval_input_fn(rows, schema, batch_size)

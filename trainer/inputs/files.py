@@ -1,4 +1,4 @@
-"""Which files a pattern means, and what is in them."""
+"""Finds the data files that patterns match, and their formats."""
 
 import glob
 import os
@@ -12,8 +12,7 @@ from trainer.errors import UserError
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 SUFFIXES = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
-# A masked CRC cannot be told from text by eye, but a TFRecord's first 8 bytes are a length that
-# leaves the upper bytes zero, which no CSV has.
+# The first 8 bytes of a TFRecord are a length; its upper bytes are zero, which CSV text never has.
 TFRECORD_LENGTH = slice(4, 8)
 
 
@@ -21,9 +20,9 @@ class DataFile(NamedTuple):
     """One file to read.
 
     Attributes:
-        path: where it is, on this machine or gs://.
+        path: local path or gs:// address.
         format: csv, tfrecord or parquet.
-        gzipped: whether it is compressed as a whole.
+        gzipped: whether the file as a whole is compressed.
     """
 
     path: str
@@ -32,20 +31,22 @@ class DataFile(NamedTuple):
 
     @property
     def local_path(self) -> str:
-        """A path that can be opened here; a file in Cloud Storage is fetched first."""
+        """A local path; a file in Cloud Storage is fetched first."""
         return storage.fetch_data(self.path)
 
 
 def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[DataFile]:
-    """Expands paths, globs and directories, sorted, each file once.
+    """Returns the files that paths, globs and directories match, each once.
+
+    The files of one pattern are sorted.
 
     Args:
-        patterns: what the user gave.
-        file_format: csv, tfrecord, parquet, or auto to look into each file.
-        option: the option's name, for messages.
+        patterns: paths, globs and directories; local or gs://.
+        file_format: csv, tfrecord, parquet, or auto to detect the format of each file.
+        option: name of the option, for messages.
 
     Raises:
-        UserError: nothing was given, a pattern matches nothing, a file is unreadable or empty.
+        UserError: there is no pattern, a pattern matches nothing, a file is unreadable or empty.
     """
     if not patterns:
         raise UserError(f"{option}: no data given; set --{option}=FILES")
@@ -68,14 +69,14 @@ def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[D
 
 def _expand_remote(pattern: str, option: str) -> list[str]:
     found = storage.find_data(pattern, option)
-    # A bucket that is mounted gives a pattern of paths.
+    # For a mounted bucket find_data returns a pattern of local paths.
     return [path for one in found for path in ([one] if storage.is_remote(one) else _expand(one))]
 
 
 def _expand(pattern: str) -> list[str]:
     path = Path(pattern).expanduser()
     if path.is_dir():
-        # Names with a leading dot or underscore are markers and temporary files by convention.
+        # By convention a leading dot or underscore marks temporary files and markers.
         return sorted(
             str(child)
             for child in path.iterdir()

@@ -1,118 +1,119 @@
-"""Columns of several values a row: taken apart, and held against each other."""
+"""Multivalent columns as Arrow arrays: split into single values, and checked against each other.
 
-from collections.abc import Iterator, Sequence
+Each row of such a column is one text, with its values joined by the column's separator.
+"""
+
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trainer.inputs.faults import Fault
-from trainer.schema import Column, Schema
+from trainer.schema import Column
 
 # Arrow type of a column's single values.
-KINDS = {"float": pa.float32(), "int": pa.int64(), "string": pa.string()}
-WORDS = {"float": "numbers", "int": "whole numbers"}
+VALUE_TYPES = {"float": pa.float32(), "int": pa.int64(), "string": pa.string()}
 
 
 def split_column(texts: pa.Array, separator: str) -> pa.Array:
-    """The single values of texts that hold several, empty ones left out; strings."""
+    """Returns the single values of multivalent texts without empty ones, strings [values].
+
+    Args:
+        texts: strings or a dictionary of strings [rows]; may have nulls.
+        separator: text between the values of a row.
+    """
     texts = texts.cast(pa.string()).drop_null()
     values = pc.utf8_trim_whitespace(pc.split_pattern(texts, separator).flatten())
     return values.filter(pc.not_equal(values, ""))
 
 
 def split_numbers(texts: pa.Array, separator: str) -> pa.Array:
-    """The single numbers of texts that hold several, float64."""
+    """Returns the single numbers of multivalent texts, float64 [values].
+
+    Args:
+        texts: strings or a dictionary of strings [rows]; may have nulls.
+        separator: text between the values of a row.
+    """
     return split_column(texts, separator).cast(pa.float64())
 
 
-def find_faults_of_several(
-    batch: pa.RecordBatch, schema: Schema, names: Sequence[str]
-) -> Iterator[tuple[Fault, pa.Array]]:
-    """Finds values that are no numbers, and columns that do not go together.
+def count_values(array: pa.Array, column: Column) -> np.ndarray:
+    """Returns the number of values in each row, empty ones included, int64 [rows].
 
-    Args, Yields: as of bad_rows.find_faults.
+    Args:
+        array: dictionary of strings [rows].
+        column: gives the separator.
     """
-    for name in names:
-        column = schema.columns[name]
-        if column.separator is not None and column.type != "string":
-            wrong = _find_no_numbers(batch.column(name), column, name in schema.weights_of)
-            if wrong.any():
-                text = f"{{value}} is not {WORDS[column.type]} with {column.separator!r} between"
-                yield Fault(name, "unparsable", text, "mend the value"), pa.array(wrong)
-    for weights, name in schema.weights_of.items():
-        if weights in names and name in names:
-            yield from _find_unpaired(batch, schema, weights, name)
-    sequences = [
-        name for name in schema.sequences if name in names and schema.columns[name].text is None
-    ]
-    lengths = [_count(batch.column(name), schema.columns[name]) for name in sequences]
-    for name, length in zip(sequences[1:], lengths[1:]):
-        wrong = length != lengths[0]
-        if wrong.any():
-            text = f"{{value}} is not as long a sequence as that of column {sequences[0]}"
-            yield Fault(name, "other length", text, "mend the row"), pa.array(wrong)
-
-
-def _take(of_words: np.ndarray, column: pa.Array, missing) -> np.ndarray:
-    """What is known of the words of a column, by row."""
-    return np.append(of_words, missing)[column.indices.fill_null(len(of_words)).to_numpy()]
-
-
-def _count(array: pa.Array, column: Column) -> np.ndarray:
-    """Values in each row, empty ones included; int64 [rows]."""
     words = pc.utf8_trim_whitespace(array.dictionary)
     counts = pc.add(pc.count_substring(words, column.separator), 1).to_numpy()
-    return _take(np.where(pc.equal(words, "").to_numpy(False), 0, counts), array, 0)
+    return _by_row(np.where(pc.equal(words, "").to_numpy(False), 0, counts), array, 0)
 
 
-def _find_no_numbers(array: pa.Array, column: Column, are_weights: bool) -> np.ndarray:
+def find_unparsable(array: pa.Array, column: Column, is_weight: bool) -> np.ndarray:
+    """Returns a mask of the rows that have a value which is not a number, bool [rows].
+
+    Args:
+        array: dictionary of strings [rows].
+        column: gives separator and type, int or float.
+        is_weight: whether the column holds the weights of another one.
+    """
     words = array.dictionary
-    # An int may be left out, as any category may; a weight where its value is.
-    may_be_empty = are_weights or column.is_categorical
+    # A category may be left out, and a weight where its category is.
+    may_be_empty = is_weight or column.is_categorical
     if _are_numbers(words, column, may_be_empty):
         return np.zeros(len(array), bool)
     wrong = [
         not _are_numbers(words.slice(index, 1), column, may_be_empty) for index in range(len(words))
     ]
-    return _take(np.array(wrong), array, False)
+    return _by_row(np.array(wrong), array, False)
+
+
+def find_unpaired(
+    weights: pa.Array, weights_column: Column, values: pa.Array, values_column: Column
+) -> np.ndarray:
+    """Returns a mask of the rows that do not have one weight for each value, bool [rows].
+
+    Args:
+        weights: dictionary of strings [rows], the weights.
+        weights_column: gives their separator.
+        values: dictionary of strings [rows], the values that are weighted.
+        values_column: gives their separator.
+    """
+    wrong: np.ndarray = count_values(weights, weights_column) != count_values(values, values_column)
+    has_gaps = _by_row(_have_gaps(weights, weights_column), weights, False)
+    for row in np.flatnonzero(has_gaps & ~wrong):
+        split = [
+            [text.strip() for text in array[int(row)].as_py().split(column.separator)]
+            for array, column in ((weights, weights_column), (values, values_column))
+        ]
+        wrong[row] = any(value and not weight for weight, value in zip(*split))
+    return wrong
+
+
+def _by_row(by_word: np.ndarray, column: pa.Array, missing: Any) -> np.ndarray:
+    """Returns what is known of each dictionary entry of a column, by row."""
+    indices = column.indices.fill_null(len(by_word)).to_numpy()
+    result: np.ndarray = np.append(by_word, missing)[indices]
+    return result
 
 
 def _are_numbers(words: pa.Array, column: Column, may_be_empty: bool) -> bool:
     words = words.filter(pc.not_equal(pc.utf8_trim_whitespace(words), ""))
-    pieces = pc.utf8_trim_whitespace(pc.split_pattern(words, column.separator).flatten())
+    texts = pc.utf8_trim_whitespace(pc.split_pattern(words, column.separator).flatten())
     if may_be_empty:
-        pieces = pieces.filter(pc.not_equal(pieces, ""))
+        texts = texts.filter(pc.not_equal(texts, ""))
     try:
-        numbers = pieces.cast(KINDS[column.type])
+        numbers = texts.cast(VALUE_TYPES[column.type])
     except pa.ArrowInvalid:
         return False
     return column.type == "int" or bool(pc.all(pc.is_finite(numbers), min_count=0).as_py())
 
 
-def _find_unpaired(
-    batch: pa.RecordBatch, schema: Schema, weights: str, name: str
-) -> Iterator[tuple[Fault, pa.Array]]:
-    arrays = [batch.column(weights), batch.column(name)]
-    columns = [schema.columns[weights], schema.columns[name]]
-    counts = [_count(array, column) for array, column in zip(arrays, columns)]
-    wrong = counts[0] != counts[1]
-    for row in np.flatnonzero(_take(_have_gaps(arrays[0], columns[0]), arrays[0], False) & ~wrong):
-        pieces = [
-            [piece.strip() for piece in array[int(row)].as_py().split(column.separator)]
-            for array, column in zip(arrays, columns)
-        ]
-        wrong[row] = any(value and not weight for weight, value in zip(*pieces))
-    if wrong.any():
-        text = f"{{value}} is not one weight for each value of column {name}"
-        yield Fault(weights, "unpaired", text, "mend the row"), pa.array(wrong)
-
-
 def _have_gaps(array: pa.Array, column: Column) -> np.ndarray:
-    """Which words have an empty value between others."""
+    """Returns which dictionary entries have an empty value between others, bool [words]."""
     return np.array(
         [
-            not all(piece.strip() for piece in word.split(column.separator))
+            not all(text.strip() for text in word.split(column.separator))
             for word in array.dictionary.to_pylist()
         ],
         bool,

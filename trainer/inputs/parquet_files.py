@@ -1,48 +1,45 @@
-"""Parquet files."""
+"""Reads Parquet files."""
 
-from collections.abc import Iterator, Sequence
-from typing import Optional
+from collections.abc import Iterator
 
 import pyarrow as pa
 
-from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.inputs.bad_rows import BadRows
 from trainer.inputs.files import DataFile
-from trainer.inputs.raw_batches import RawBatch, cast_batch, require_columns
-from trainer.schema import Schema
+from trainer.inputs.raw_batches import RawBatch, ReadRequest, cast_batch, require_columns
 
-# Rows read at once: enough to make the cost of a call vanish, small enough to stay in the cache.
+# Rows read at once: large enough that calls cost little, small enough for the CPU's cache.
 BATCH_ROWS = 65_536
 
 
-def read_parquet(
-    file: DataFile,
-    schema: Schema,
-    names: Sequence[str],
-    data: config_lib.DataConfig,
-    bad: Optional[BadRows],
-    layouts: Sequence[Sequence[str]],
-) -> Iterator[RawBatch]:
-    """Yields the rows of a file; see tables.read_batches."""
+def read_parquet(request: ReadRequest) -> Iterator[RawBatch]:
+    """Yields the rows of a file.
+
+    Args:
+        request: what to read.
+
+    Raises:
+        UserError: a column is missing, a value does not convert, the file is damaged.
+    """
     # Imported here: it takes a fifth of a second, and only these files need it.
     import pyarrow.parquet as pq
 
+    file, schema = request.file, request.schema
     path = file.local_path
     try:
         metadata = pq.read_metadata(path)
         stored = metadata.schema.to_arrow_schema()
-        require_columns(names, stored.names, file)
+        require_columns(request.names, stored.names, file)
         plain = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
         strings = [
             name
-            for name in names
+            for name in request.names
             if schema.columns[name].type == "string" and stored.field(name).type in plain
         ]
         with pq.ParquetFile(path, metadata=metadata, read_dictionary=strings) as parquet:
             first_row = 1
-            for batch in parquet.iter_batches(BATCH_ROWS, columns=list(names)):
-                yield cast_batch(first_row, batch, schema, names, file, bad)
+            for batch in parquet.iter_batches(BATCH_ROWS, columns=list(request.names)):
+                yield cast_batch(request, first_row, batch)
                 first_row += batch.num_rows
     except (pa.ArrowException, OSError) as error:
         raise UserError(
@@ -51,7 +48,10 @@ def read_parquet(
 
 
 def count_rows(file: DataFile) -> int:
-    """Rows of a file, from its footer alone.
+    """Returns the number of rows of a file, from its footer alone.
+
+    Args:
+        file: a Parquet file.
 
     Raises:
         UserError: the footer cannot be read.
@@ -59,6 +59,6 @@ def count_rows(file: DataFile) -> int:
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_metadata(file.local_path).num_rows
+        return int(pq.read_metadata(file.local_path).num_rows)
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{file.path}: damaged: {error}; write the file again") from error

@@ -1,4 +1,4 @@
-"""What a reader of one file format hands on, and how values become the schema's types."""
+"""What the readers of the file formats have in common: request, result, and conversion of types."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.inputs.bad_rows import BadRows
-from trainer.inputs.faults import Fault
+from trainer.inputs.bad_rows import BadRows, Fault
 from trainer.inputs.files import DataFile
 from trainer.schema import Schema
 
@@ -19,17 +18,40 @@ ARROW_TYPES = {
     "int": pa.int64(),
     "string": pa.dictionary(pa.int32(), pa.string()),
 }
-WANTED = {"float": "a float", "int": "an int", "string": "UTF-8 text"}
+# The types as messages name them.
+TYPE_NAMES = {"float": "a float", "int": "an int", "string": "UTF-8 text"}
+
+
+class ReadRequest(NamedTuple):
+    """What to read from one file.
+
+    Attributes:
+        file: the file.
+        schema: types of the columns.
+        names: the columns to read.
+        data: delimiter and header of CSV files.
+        bad_rows: collects the rows that do not fit; None: the first value that cannot be read is
+            an error.
+        layouts: column orders that a CSV file without a header may have besides the schema's.
+    """
+
+    file: DataFile
+    schema: Schema
+    names: Sequence[str]
+    data: config_lib.DataConfig
+    bad_rows: Optional[BadRows] = None
+    layouts: Sequence[Sequence[str]] = ()
 
 
 class RawBatch(NamedTuple):
-    """Some rows of a file as its reader gives them.
+    """Some rows of a file as its reader returns them.
 
     Attributes:
         first_row: number of the first one in the file, counted from 1, a CSV header included.
-        columns: Arrow record batch of the schema's types; what does not parse is null.
-        rows: numbers of the rows where some were left out; None where they are consecutive.
-        unparsed: column → mask [rows] of the values that did not parse, and those values.
+        columns: Arrow record batch in the schema's types; a value that does not parse is null.
+        rows: row numbers, int64 [rows], if some rows were left out; None if consecutive.
+        unparsed: column → bool mask [rows] of the values that did not parse, and the column as
+            it was before.
     """
 
     first_row: int
@@ -38,54 +60,68 @@ class RawBatch(NamedTuple):
     unparsed: Optional[dict[str, tuple[pa.Array, pa.Array]]] = None
 
     def number(self, index: int) -> int:
-        """The number in the file of a row of this piece."""
+        """Returns the number in the file of a row of this batch.
+
+        Args:
+            index: place of the row in this batch.
+        """
         return self.first_row + index if self.rows is None else int(self.rows[index])
 
 
 def target_schema(schema: Schema, names: Sequence[str]) -> pa.Schema:
-    """The Arrow schema of some columns."""
+    """Returns the Arrow schema of some columns.
+
+    Args:
+        schema: types of the columns.
+        names: the columns.
+    """
     return pa.schema([(name, ARROW_TYPES[schema.columns[name].raw_type]) for name in names])
 
 
 def require_columns(names: Sequence[str], columns: Sequence[str], file: DataFile) -> None:
-    """Refuses a file without one of the columns, or with one of them twice.
+    """Raises unless a file has each of the columns exactly once.
+
+    Args:
+        names: the columns to read.
+        columns: the columns of the file.
+        file: the file, for messages.
 
     Raises:
-        UserError: names the column.
+        UserError: a column is absent or there twice; names the column.
     """
     for name in names:
         if name not in columns:
             raise UserError(
                 f"{file.path}: no column {name!r}{config_lib.nearest(name, columns)} "
-                f"(it has {', '.join(columns[:30])}); mend the schema or the file"
+                f"(it has {', '.join(columns[:30])}); fix the schema or the file"
             )
         if list(columns).count(name) > 1:
-            raise UserError(f"{file.path}: column {name!r} stands there twice; rename one of them")
+            raise UserError(f"{file.path}: column {name!r} appears twice; rename one of them")
 
 
 def cast_batch(
+    request: ReadRequest,
     first_row: int,
     batch: pa.RecordBatch,
-    schema: Schema,
-    names: Sequence[str],
-    file: DataFile,
-    bad: Optional[BadRows],
     rows: Optional[np.ndarray] = None,
 ) -> RawBatch:
-    """Gives columns the schema's types.
+    """Converts columns to the schema's types.
 
     Args:
-        first_row: number of the first row.
-        batch: columns of any types.
-        schema, names, file: what is wanted, of what.
-        bad: None: a value that does not become its type is an error; else it becomes null.
-        rows: numbers of the rows if they are not consecutive.
+        request: what is read. If it collects bad rows, a value that does not convert becomes
+            null, else it is an error.
+        first_row: number of the first row in the file.
+        batch: columns of any type.
+        rows: row numbers, int64 [rows], if they are not consecutive.
+
+    Returns:
+        the converted rows.
 
     Raises:
-        UserError: names row, column and value.
+        UserError: a value does not convert; names row, column and value.
     """
-    arrays, unparsed = [], {}
-    for name in names:
+    schema, arrays, unparsed = request.schema, [], {}
+    for name in request.names:
         array, target = batch.column(name), ARROW_TYPES[schema.columns[name].raw_type]
         separator = schema.columns[name].separator
         if separator is not None and _is_list(array.type):
@@ -94,27 +130,27 @@ def cast_batch(
             try:
                 array = cast_array(array, target)
             except pa.ArrowException as error:
-                if bad is None:
+                if request.bad_rows is None:
                     row = find_uncastable(array, target)
                     raise UserError(
-                        f"{file.path}: row {first_row + row}, column {name}: "
-                        f"{array[row].as_py()!r:.80} ({array.type}) does not become "
-                        f"{schema.columns[name].type}; mend the schema or the file"
+                        f"{request.file.path}: row {first_row + row}, column {name}: "
+                        f"{array[row].as_py()!r:.80} ({array.type}) cannot be converted to "
+                        f"{schema.columns[name].type}; fix the schema or the file"
                     ) from error
-                cast, mask = _cast_what_can_be(array, target)
+                cast, mask = _cast_or_null(array, target)
                 unparsed[name] = (mask, array)
                 array = cast
         arrays.append(array)
-    columns = pa.RecordBatch.from_arrays(arrays, schema=target_schema(schema, names))
+    columns = pa.RecordBatch.from_arrays(arrays, schema=target_schema(schema, request.names))
     return RawBatch(first_row, columns, rows, unparsed)
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def _join_lists(array: pa.Array, separator: str) -> pa.Array:
-    """Lists of values as one text each, as a CSV file has them; an empty list is no value."""
+    """Joins the values of each list to one text, as in a CSV file; an empty list is null."""
     lengths = pc.list_value_length(array).fill_null(0)
     offsets = np.concatenate([[0], np.cumsum(lengths.to_numpy())]).astype(np.int32)
     values = array.flatten().cast(pa.string()).fill_null("")
@@ -123,10 +159,14 @@ def _join_lists(array: pa.Array, separator: str) -> pa.Array:
 
 
 def cast_array(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """One column as one of ARROW_TYPES.
+    """Returns a column in one of ARROW_TYPES.
+
+    Args:
+        array: column [rows] of any type.
+        target: the type.
 
     Raises:
-        pa.ArrowException: a value does not become that type.
+        pa.ArrowException: a value does not convert.
     """
     if pa.types.is_dictionary(target):
         if pa.types.is_dictionary(array.type):
@@ -137,18 +177,23 @@ def cast_array(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_binary(array.type):
-        # Text that a reader has left unparsed; numbers may stand between blanks.
+        # Text that a reader has left unparsed; there may be blanks around a number.
         array = pc.utf8_trim_whitespace(array.cast(pa.string()))
     if target == pa.float32() and not pa.types.is_string(array.type):
-        # To float64 first: Arrow refuses integers that float32 rounds.
+        # To float64 first: Arrow rejects integers that float32 rounds.
         return array.cast(pa.float64()).cast(target, safe=False)
     return array.cast(target)
 
 
 def find_uncastable(array: pa.Array, target: pa.DataType) -> int:
-    """Index of the first element that does not become the target type, by halving."""
+    """Returns the index of the first element that does not convert, by bisection.
+
+    Args:
+        array: column [rows] with at least one such element.
+        target: the type.
+    """
     if pa.types.is_dictionary(array.type):
-        # A slice of a dictionary column still has all of its words.
+        # A slice of a dictionary column still has the whole dictionary.
         array = array.dictionary_decode()
     low, high = 0, len(array)
     while high - low > 1:
@@ -161,8 +206,8 @@ def find_uncastable(array: pa.Array, target: pa.DataType) -> int:
     return low
 
 
-def _cast_what_can_be(array: pa.Array, target: pa.DataType) -> tuple[pa.Array, pa.Array]:
-    """The column with nulls for what does not become the type, and the mask of those."""
+def _cast_or_null(array: pa.Array, target: pa.DataType) -> tuple[pa.Array, pa.Array]:
+    """Returns the column with nulls for what does not convert, and the mask of those."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     words = array.dictionary
@@ -186,10 +231,15 @@ def _cast_what_can_be(array: pa.Array, target: pa.DataType) -> tuple[pa.Array, p
 
 
 def unparsed_fault(name: str, kind: str) -> Fault:
-    """The fault of a value that is not of its column's type."""
+    """Returns the fault of a value that is not of its column's type.
+
+    Args:
+        name: the column.
+        kind: float, int or string.
+    """
     return Fault(
         name,
         "unparsable",
-        f"{{value}} is not {WANTED[kind]}",
-        "mend the value, or name it in the schema's missing_values",
+        f"{{value}} is not {TYPE_NAMES[kind]}",
+        "fix the value, or name it in the schema's missing_values",
     )

@@ -1,4 +1,4 @@
-"""An encoded row as a few dozen bytes: what shuffling moves, and what the cache keeps."""
+"""The storage layout of encoded rows: a few dozen bytes each, in memory and in the cache."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,24 +12,25 @@ from trainer.schema import Schema
 
 # Key under which a chunk keeps its records.
 ROWS = "//rows"
-# Largest first, so that every part of a record begins where its type wants it.
+# Largest first, so that every part of a record is aligned.
 INTS = (np.int32, np.int16, np.int8)
 
 
 class Records:
-    """How encoded rows are laid out.
+    """How encoded rows are stored as records of a structured NumPy array.
 
     Args:
-        encoding: of the ids and numbers.
+        encoding: what the ids and numbers are.
         schema: labels and weight.
 
     Attributes:
-        dtype: structured type of a row: each id in the smallest type that holds its field.
-        raw_names: labels and weight: columns that are kept as they are, text as the number of the
-            class.
+        dtype: structured type of a record; each id has the smallest type that its field fits in.
+        raw_names: columns of labels and weight, which are stored as they are, except that text is
+            stored as the index of its class.
         label: name of the first label's column.
-        label_is_number: whether it is no class.
-        num_fields, num_numbers: of the encoding.
+        label_is_number: whether it is not a class.
+        num_fields: number of ids in a row.
+        num_numbers: number of numbers in a row.
     """
 
     def __init__(self, encoding: Encoding, schema: Schema):
@@ -44,24 +45,29 @@ class Records:
             for label in schema.labels
             if label.vocabulary is not None
         }
+        # Integer type → places in the ids of the fields that are stored in it.
         self._fields: dict[str, list[int]] = {}
         for place, field in enumerate(encoding.fields):
             kind = next(each for each in reversed(INTS) if field.size - 1 <= np.iinfo(each).max)
             self._fields.setdefault(np.dtype(kind).name, []).append(place)
-        parts: list[tuple] = []
+        parts: list[tuple[Any, ...]] = []
         for place, name in enumerate(self.raw_names):
             parts.append((f"raw{place}", self.stored_type(name).as_numpy_dtype))
         parts.append((NUMBERS, np.float32, (self.num_numbers,)))
-        for kind in INTS:
-            name = np.dtype(kind).name
+        for each in INTS:
+            name = np.dtype(each).name
             if name in self._fields:
-                parts.append((name, kind, (len(self._fields[name]),)))
+                parts.append((name, each, (len(self._fields[name]),)))
         # 8 bytes before 4.
         parts.sort(key=lambda part: -np.dtype(part[1]).itemsize)
-        self.dtype = np.dtype(parts)
+        self.dtype: np.dtype[Any] = np.dtype(parts)
 
     def stored_type(self, name: str) -> Any:
-        """The TensorFlow type of a raw column as it is kept."""
+        """Returns the TensorFlow type in which a raw column is stored.
+
+        Args:
+            name: one of raw_names.
+        """
         kinds = {"float": tf.float32, "int": tf.int64, "string": tf.int32}
         return kinds[self._schema.columns[name].type]
 
@@ -72,8 +78,17 @@ class Records:
         chunk: Mapping[str, np.ndarray],
         words: Mapping[str, np.ndarray],
     ) -> np.ndarray:
-        """Encoded rows as records [rows]; chunk and words hold the raw columns, split as
-        RowSource.read_split does."""
+        """Returns encoded rows as records [rows].
+
+        Args:
+            ids: int32 [rows, fields].
+            numbers: float32 [rows, numbers].
+            chunk: raw column → values [rows]; of a text column, indices into `words`, int32.
+            words: text column → distinct values, bytes as objects [words].
+
+        Raises:
+            UserError: a label is none of its classes.
+        """
         records = np.empty(len(ids), self.dtype)
         records[NUMBERS] = numbers
         for kind, places in self._fields.items():
@@ -82,21 +97,30 @@ class Records:
         for place, name in enumerate(self.raw_names):
             values = chunk[name]
             if name in words:
-                values = self._number_classes(name, words[name])[values]
+                values = self._index_classes(name, words[name])[values]
                 if (values < 0).any():
                     raise UserError(
-                        f"data: a label of column {name} is none of its classes; the files have "
-                        "changed since they were checked"
+                        f"data: a label in column {name} is none of its classes: the files have "
+                        "changed since they were checked; start again"
                     )
             records[f"raw{place}"] = values
         return records
 
-    def _number_classes(self, name: str, words: np.ndarray) -> np.ndarray:
-        numbers = {word.encode(): number for number, word in enumerate(self._classes[name])}
-        return np.array([numbers.get(word, -1) for word in words.tolist()], np.int32)
+    def _index_classes(self, name: str, words: np.ndarray) -> np.ndarray:
+        indices = {word.encode(): index for index, word in enumerate(self._classes[name])}
+        return np.array([indices.get(word, -1) for word in words.tolist()], np.int32)
 
     def unpack(self, records: np.ndarray, batch_size: int) -> dict[str, np.ndarray]:
-        """Records to arrays [batches, batch_size, ...] by name; ids are int32 again."""
+        """Returns records as arrays by name.
+
+        Args:
+            records: records [batches * batch_size].
+            batch_size: number of rows in a batch.
+
+        Returns:
+            "ids", int32 [batches, batch_size, fields], "numbers", float32 [batches, batch_size,
+            numbers], and the raw columns by name, [batches, batch_size].
+        """
         ids = np.empty([len(records), self.num_fields], np.int32)
         for kind, places in self._fields.items():
             stored = records[kind]
@@ -105,7 +129,7 @@ class Records:
         arrays = {IDS: ids, NUMBERS: records[NUMBERS]}
         for place, name in enumerate(self.raw_names):
             arrays[name] = records[f"raw{place}"]
-        # Counted, not left to reshape as -1: of no ids or no numbers it cannot tell.
+        # reshape cannot infer the number of batches for arrays without elements.
         batches = len(records) // batch_size
         return {
             name: np.ascontiguousarray(array).reshape(batches, batch_size, *array.shape[1:])
@@ -113,7 +137,15 @@ class Records:
         }
 
     def restore(self, name: str, values: Any) -> Any:
-        """A raw column in graph, as it is kept, to what the files have."""
+        """Converts a stored raw column to what the files have, in the graph.
+
+        Args:
+            name: one of raw_names.
+            values: tensor of stored values, of any shape.
+
+        Returns:
+            tensor of the same shape; classes are strings.
+        """
         if name not in self._classes:
             return values
         if self._schema.columns[name].type == "int":

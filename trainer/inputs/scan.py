@@ -1,4 +1,4 @@
-"""One pass over the data before training: rows, statistics, and the first thing that is wrong."""
+"""Reads all data once before training: counts rows, computes statistics, finds what is wrong."""
 
 import time
 from collections.abc import Sequence
@@ -8,26 +8,26 @@ import pyarrow as pa
 
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.inputs.bad_rows import BadRows, refuse_faults
+from trainer.inputs.bad_rows import BadRows, require_good_rows
 from trainer.inputs.files import DataFile
 from trainer.inputs.multivalent import split_column, split_numbers
 from trainer.inputs.streaming_statistics import RowSample, RunningMoments, ValueCounts, build_bins
 from trainer.inputs.tables import read_batches
 from trainer.schema import Bins, Schema, Statistics
 
-# Seconds between two progress lines of a long scan.
+# Seconds between two lines of progress.
 REPORT_SECS = 5.0
 
 
 class Scan(NamedTuple):
-    """What one pass over some files found.
+    """The result of one pass over some files.
 
     Attributes:
-        statistics: rows, the range of each numeric column, the counts of each categorical one.
-        rows: path → rows of that file, bad ones left out.
-        absent: columns without a value in any row of TFRecord files, where a name that no record
-            has looks like a value that is always missing.
-        num_bad_rows: rows left out, as data.max_bad_rows allows.
+        statistics: number of rows, range of each numeric column, counts of each categorical one.
+        rows: path → number of rows in that file, without bad ones.
+        absent: columns without a value in any row, if all files are TFRecord; there a wrong name
+            looks like a value that is always missing.
+        num_bad_rows: number of rows that were dropped, as data.max_bad_rows allows.
         bad_rows: what is wrong with the first of those.
     """
 
@@ -49,11 +49,11 @@ def scan_files(
     Args:
         files: what to read.
         schema: columns and types.
-        data: delimiter and header of CSV files, and how many bad rows are tolerated.
-        report: takes a line of progress.
+        data: delimiter and header of CSV files, and the number of bad rows tolerated.
+        report: called with a line of progress.
 
     Raises:
-        UserError: a file or a value that the schema does not allow.
+        UserError: a file or a value does not fit the schema.
     """
     names = list_input_columns(schema)
     streaming = StreamingStatistics(schema, names)
@@ -65,7 +65,7 @@ def scan_files(
         rows[file.path] = 0
         for batch in read_batches(file, schema, names, data, bad):
             if bad is None:
-                refuse_faults(file.path, batch.first_row, batch.columns, schema)
+                require_good_rows(file.path, batch.first_row, batch.columns, schema)
             streaming.add(batch.columns)
             absent -= {
                 name
@@ -79,10 +79,12 @@ def scan_files(
                     f"reading the data: file {number + 1} of {len(files)}, "
                     f"{sum(rows.values()):,} rows, {reported - started:.0f} s"
                 )
-    # Arrow keeps what it has freed, for a next time that is long in coming.
+    # Arrow would keep the freed memory for later use.
     pa.default_memory_pool().release_unused()
     if bad is not None and not any(rows.values()):
-        raise UserError(f"no row of {len(files)} file(s) fits; the first: {bad.examples[0]}")
+        raise UserError(
+            f"no row of {len(files)} file(s) fits the schema; the first: {bad.examples[0]}"
+        )
     return Scan(
         streaming.to_statistics(sum(rows.values())),
         rows,
@@ -93,21 +95,22 @@ def scan_files(
 
 
 class StreamingStatistics:
-    """Statistics of the columns as they come by.
+    """Statistics of the columns of a stream of rows.
 
     Args:
-        schema: types and label.
+        schema: types and labels.
         names: the columns.
 
     Attributes:
-        moments, counts: name → sketch of each numeric and of each categorical column.
-        sample: of the numeric columns.
+        moments: name → moments of each numeric column.
+        counts: name → counts of each categorical column.
+        sample: sample of the numeric columns that are not multivalent.
     """
 
     def __init__(self, schema: Schema, names: Sequence[str]):
         numeric = [name for name in names if schema.columns[name].raw_type != "string"]
-        several = [name for name in names if schema.columns[name].is_several_numbers]
-        self.moments = {name: RunningMoments() for name in (*numeric, *several)}
+        multivalent = [name for name in names if schema.columns[name].is_several_numbers]
+        self.moments = {name: RunningMoments() for name in (*numeric, *multivalent)}
         self.sample = RowSample(numeric)
         self.counts = {
             name: ValueCounts()
@@ -117,7 +120,11 @@ class StreamingStatistics:
         self._separators = {name: schema.columns[name].separator for name in names}
 
     def add(self, columns: pa.RecordBatch) -> None:
-        """Adds rows that fit the schema."""
+        """Adds rows that fit the schema.
+
+        Args:
+            columns: the rows, in the Arrow types of the schema.
+        """
         for name, moments in self.moments.items():
             column, separator = columns.column(name), self._separators[name]
             if separator is not None:
@@ -134,13 +141,17 @@ class StreamingStatistics:
         self.sample.add(columns)
 
     def to_statistics(self, num_rows: int) -> Statistics:
-        """What was added."""
+        """Returns the statistics of what was added.
+
+        Args:
+            num_rows: number of rows.
+        """
         ranges = {name: moments.to_range(self._bin(name)) for name, moments in self.moments.items()}
         categories = {name: counts.to_categories() for name, counts in self.counts.items()}
         return Statistics(num_rows, ranges, categories)
 
     def _bin(self, name: str) -> Optional[Bins]:
-        # Of the many numbers of a row no sample is kept.
+        # Multivalent columns are not sampled.
         return build_bins(self.sample.get(name)) if self._separators[name] is None else None
 
 
@@ -148,14 +159,18 @@ def _has_categories(name: str, schema: Schema) -> bool:
     column = schema.columns[name]
     is_class = any(name == label.column and label.classes for label in schema.labels)
     if column.text is not None or column.image is not None:
-        # Hardly any of them comes twice.
+        # Hardly any value repeats.
         return False
     is_text = column.type == "string" and not column.date
     return is_text or column.is_categorical or is_class
 
 
-def list_input_columns(schema: Schema) -> list:
-    """The columns that are read: features in use, label, weight and key."""
+def list_input_columns(schema: Schema) -> list[str]:
+    """Returns the columns that are read, in schema order: used features, labels, weight and key.
+
+    Args:
+        schema: the columns and their roles.
+    """
     roles = (*schema.label_columns, schema.weight, schema.key)
     wanted = {*schema.used_features, *(name for name in roles if name)}
     return [name for name in schema.columns if name in wanted]

@@ -1,19 +1,16 @@
-"""What a scan of some files found, kept for the next run over the same files."""
+"""Keeps the result of a scan for the next run over the same files."""
 
 import hashlib
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Callable, Optional
 
 from trainer import config as config_lib
-from trainer import schema as schema_lib
 from trainer.inputs.cache import CacheFolder
-from trainer.inputs.cache_key import READING, identify_file
+from trainer.inputs.cache_key import READING, checksum_code, identify_file
 from trainer.inputs.files import DataFile
 from trainer.inputs.scan import Scan, scan_files
 from trainer.schema import Schema, dump_statistics, parse_statistics
-from trainer.storage.files import checksum_files
 
 
 def scan_or_load(
@@ -23,14 +20,22 @@ def scan_or_load(
     report: Callable[[str], None],
     cache: Optional[CacheFolder],
 ) -> tuple[Scan, bool]:
-    """What scan.scan_files finds, and whether it was known from the cache.
+    """Returns the scan of some files, from the cache if it is there.
+
+    A scan that fails is not kept.
 
     Args:
-        files, schema, data, report: as of scan_files.
-        cache: where it is kept; None: nowhere.
+        files: what to read.
+        schema: columns and types.
+        data: delimiter and header of CSV files, and the number of bad rows tolerated.
+        report: called with a line of progress.
+        cache: where scans are kept; None: nowhere.
+
+    Returns:
+        the scan, and whether it is from the cache.
 
     Raises:
-        UserError: a file or a value that the schema does not allow. Such a scan is not kept.
+        UserError: a file or a value does not fit the schema.
     """
     if cache is None:
         return scan_files(files, schema, data, report), False
@@ -39,19 +44,18 @@ def scan_or_load(
     if kept is not None:
         return _parse(kept, files), True
     scan = scan_files(files, schema, data, report)
-    # Of files that have changed meanwhile the key tells nothing.
+    # The files may have changed while they were read.
     if _build_key(files, schema, data) == key:
         cache.write_note(key, _dump(scan, files))
     return scan, False
 
 
-def _build_key(files, schema: Schema, data: config_lib.DataConfig) -> str:
-    rooms = (Path(__file__).parent, Path(schema_lib.__file__).parent)
+def _build_key(files: Sequence[DataFile], schema: Schema, data: config_lib.DataConfig) -> str:
     parts = {
         "files": [identify_file(file) for file in files],
         "reading": data.model_dump(mode="json", include=READING),
         "schema": schema.model_dump(mode="json"),
-        "code": checksum_files(path for room in rooms for path in room.glob("*.py")),
+        "code": checksum_code(),
     }
     text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:40]

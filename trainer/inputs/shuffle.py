@@ -1,4 +1,4 @@
-"""Rows in windows, shuffled, and cut into batches of exactly the wanted size."""
+"""Cuts rows into shuffled windows, and windows into batches of exactly the wanted size."""
 
 import itertools
 from collections import deque
@@ -9,14 +9,16 @@ import numpy as np
 
 from trainer.inputs.prefetch import prefetch
 
-# name → one array, all with the same number of rows first.
+# Column name → array; all arrays have the same first dimension, the rows.
 Chunk = dict[str, np.ndarray]
+# Concatenates chunks.
+Join = Callable[[list[Chunk]], Chunk]
 
-# Key under which a chunk keeps the number of the file that each row is from.
+# Key under which a chunk keeps the index of the file that each row is from, int32 [rows].
 FILE = "//file"
 # Groups of batches whose files are remembered: more than can be prefetched.
 HISTORY_GROUPS = 16
-# Rows of the batches that are handed on together where nothing else limits them.
+# Rows in one group of batches where nothing else limits it.
 GROUP_ROWS = 16_384
 
 
@@ -25,7 +27,7 @@ class Window(NamedTuple):
 
     Attributes:
         chunk: the rows.
-        order: the places of the rows in the order wanted, int [rows]; None: as they stand.
+        order: places of the rows in shuffled order, int64 [rows]; None: unshuffled.
     """
 
     chunk: Chunk
@@ -36,9 +38,9 @@ class Group(NamedTuple):
     """Consecutive batches of one size.
 
     Attributes:
-        step: the global step that the first of them is for.
-        rows: rows in each of them.
-        chunk: the rows of all of them.
+        step: global step that the first batch is for.
+        rows: number of rows in each batch.
+        chunk: the rows of all batches.
     """
 
     step: int
@@ -46,24 +48,54 @@ class Group(NamedTuple):
     chunk: Chunk
 
 
+class BatchSchedule(NamedTuple):
+    """How large batches are, and how many come together.
+
+    Attributes:
+        size_at: returns the number of rows in a batch that follows a global step.
+        step: global step of the first batch.
+        batches_per_step: number of batches that one step takes: the replicas of a synchronous
+            strategy.
+        count_at: returns the number of batches in a group that begins at a global step; a group
+            has fewer where the batch size changes. None: as many as make GROUP_ROWS rows.
+    """
+
+    size_at: Callable[[int], int]
+    step: int = 0
+    batches_per_step: int = 1
+    count_at: Optional[Callable[[int], int]] = None
+
+
 def count_rows(chunk: Chunk) -> int:
-    """Rows of a chunk."""
+    """Returns the number of rows of a chunk.
+
+    Args:
+        chunk: at least one column.
+    """
     return len(next(iter(chunk.values())))
 
 
 def concatenate(chunks: list[Chunk]) -> Chunk:
-    """Chunks as one; the names and types of the first are those of all."""
+    """Returns chunks as one.
+
+    Args:
+        chunks: chunks with the same columns and types.
+    """
     if len(chunks) == 1:
         return chunks[0]
     return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
 
 
 def cut_windows(
-    chunks: Iterable[Chunk],
-    num_rows: int,
-    join: Callable[[list[Chunk]], Chunk] = concatenate,
+    chunks: Iterable[Chunk], num_rows: int, join: Join = concatenate
 ) -> Iterator[Chunk]:
-    """Joins and cuts chunks so that each has `num_rows` rows, the last one maybe less."""
+    """Yields chunks of `num_rows` rows each; the last one may have fewer.
+
+    Args:
+        chunks: the rows.
+        num_rows: number of rows in a window.
+        join: concatenates chunks.
+    """
     held: list[Chunk] = []
     rows = 0
     for chunk in chunks:
@@ -81,25 +113,25 @@ def cut_windows(
 
 
 class RowStream:
-    """Takes rows one after the other out of windows.
+    """Returns the rows of windows one after the other.
 
     Args:
         windows: the windows.
-        join: makes one chunk of several.
+        join: concatenates chunks.
     """
 
-    def __init__(
-        self,
-        windows: Iterator[Window],
-        join: Callable[[list[Chunk]], Chunk] = concatenate,
-    ):
+    def __init__(self, windows: Iterator[Window], join: Join = concatenate):
         self._windows = windows
         self._join = join
         self._window: Optional[Window] = None
         self._start = 0
 
     def take(self, rows: int) -> Optional[Chunk]:
-        """The next rows, fewer at the end; None after it."""
+        """Returns the next rows, fewer at the end, and None after it.
+
+        Args:
+            rows: number of rows.
+        """
         parts: list[Chunk] = []
         while rows:
             if self._window is None:
@@ -117,34 +149,25 @@ class RowStream:
         return self._join(parts) if parts else None
 
 
-def cut_groups(
-    taker: RowStream,
-    size_at: Callable[[int], int],
-    step: int = 0,
-    batches_per_step: int = 1,
-    count_at: Optional[Callable[[int], int]] = None,
-) -> Iterator[Group]:
-    """Cuts rows into groups of batches of one size; a last batch that is short is its own group.
+def cut_groups(stream: RowStream, schedule: BatchSchedule) -> Iterator[Group]:
+    """Yields groups of batches of one size; a short last batch is a group of its own.
 
     Args:
-        taker: the rows.
-        size_at: rows in a batch that follows a global step.
-        step: global step of the first batch.
-        batches_per_step: batches that one step takes.
-        count_at: batches in a group that begins at a global step, fewer where the size changes;
-            None: as many as make GROUP_ROWS.
+        stream: the rows.
+        schedule: sizes of batches and groups.
     """
+    size_at, step, batches_per_step, count_at = schedule
     number = 0
     while True:
         first = step + number // batches_per_step
         size = size_at(first)
         wanted = count_at(first) if count_at else max(1, GROUP_ROWS // size)
-        # A step's batches stay together.
+        # The batches of one step stay together.
         wanted += -wanted % batches_per_step
         count = 1
         while count < wanted and size_at(step + (number + count) // batches_per_step) == size:
             count += 1
-        chunk = taker.take(count * size)
+        chunk = stream.take(count * size)
         if chunk is None:
             return
         rows = count_rows(chunk)
@@ -164,14 +187,15 @@ def _slice(chunk: Chunk, start: int, end: int) -> Chunk:
 
 
 class Epochs:
-    """Epoch after epoch of some rows, shuffled within windows.
+    """Repeats rows epoch after epoch, shuffled within windows.
 
     Args:
-        read: reads the rows once, of the files in the order given, or as they stand for None.
-        num_files: how many there are.
-        num_rows: about how many rows.
-        window_rows: rows that are shuffled together; 1 keeps their order.
-        join: makes one chunk of several.
+        read: yields all rows once; its argument is the order of the files, int [files], or None
+            for their own order.
+        num_files: number of files.
+        num_rows: approximate number of rows.
+        window_rows: number of rows that are shuffled together; 1 keeps their order.
+        join: concatenates chunks.
     """
 
     def __init__(
@@ -180,35 +204,39 @@ class Epochs:
         num_files: int,
         num_rows: int,
         window_rows: int,
-        join: Callable[[list[Chunk]], Chunk] = concatenate,
+        join: Join = concatenate,
     ):
         self._read = read
         self._num_files = num_files
         self._num_rows = num_rows
         self._window_rows = window_rows
         self._join = join
-        self._whole: Optional[Chunk] = None
+        self._all_rows: Optional[Chunk] = None
 
     def iterate(self, seed: Sequence[int]) -> Iterator[Window]:
-        """Yields windows without end; the seed and the number of the epoch decide their order."""
+        """Yields windows without end; seed and number of the epoch determine their order.
+
+        Args:
+            seed: seed of the shuffle.
+        """
         epochs = itertools.count()
         if self._num_rows > self._window_rows:
             yield from prefetch(
                 lambda: (window for epoch in epochs for window in self._shuffle([*seed, epoch]))
             )
-        # The whole set is one window: read it once and keep it.
-        if self._whole is None:
-            self._whole = self._join(list(self._read(None)))
+        # All rows fit into one window: read them once and keep them.
+        if self._all_rows is None:
+            self._all_rows = self._join(list(self._read(None)))
         for epoch in epochs:
             rng = np.random.default_rng([*seed, epoch])
-            yield _shuffle(rng, self._whole) if self._window_rows > 1 else Window(self._whole)
+            yield _shuffle(rng, self._all_rows) if self._window_rows > 1 else Window(self._all_rows)
 
     def _shuffle(self, seed: Sequence[int]) -> Iterator[Window]:
         if self._window_rows == 1:
             yield from map(Window, self._read(None))
             return
         rng = np.random.default_rng(seed)
-        chunks = self._read(rng.permutation(self._num_files))
+        chunks = self._read(rng.permutation(self._num_files).tolist())
         for chunk in cut_windows(chunks, self._window_rows, self._join):
             yield _shuffle(rng, chunk)
 
@@ -218,22 +246,31 @@ def _shuffle(rng: np.random.Generator, chunk: Chunk) -> Window:
 
 
 class FileHistory:
-    """Which files the rows of the last groups were from.
+    """Remembers which files the rows of the last groups were from.
 
     Args:
-        paths: of the files.
+        paths: paths of the files.
     """
 
     def __init__(self, paths: Sequence[str]):
         self._paths = paths
-        self._recent: deque = deque(maxlen=HISTORY_GROUPS)
+        self._recent: deque[tuple[int, int, np.ndarray]] = deque(maxlen=HISTORY_GROUPS)
 
-    def note(self, group: Group, batches_per_step: int = 1) -> None:
-        """Notes a group that is handed on."""
+    def add(self, group: Group, batches_per_step: int = 1) -> None:
+        """Records a group of batches.
+
+        Args:
+            group: the batches.
+            batches_per_step: number of batches that one step takes.
+        """
         self._recent.append((group.step, group.rows * batches_per_step, group.chunk[FILE]))
 
     def list_files_at(self, step: int) -> list[str]:
-        """Paths of the files that the rows of the step after a global step were from, if known."""
+        """Returns the paths of the files that a step's rows were from; empty if unknown.
+
+        Args:
+            step: global step before the step in question.
+        """
         for first, rows, numbers in self._recent:
             start = (step - first) * rows
             if 0 <= start < len(numbers):

@@ -1,7 +1,7 @@
-"""Summaries of a stream of Arrow columns, in memory that does not grow with the stream."""
+"""Statistics of a stream of Arrow columns, in memory that does not grow with the stream."""
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -10,34 +10,47 @@ import pyarrow.compute as pc
 from trainer.schema import Bins, Categories, Range
 from trainer.schema.statistics import MAX_CATEGORIES
 
-# Distinct values of a column that are counted one by one; of more, the most frequent are kept.
+# Distinct values of a column that are counted; of more, only the most frequent are kept.
 MAX_COUNTED = 20_000
-# Counted values that wait until they are merged: merging is one grouping, whatever its size.
+# Counts that are collected before they are merged: merging costs one grouping, whatever its size.
 MERGE_SIZE = 100_000
-# Rows of the sample behind histograms and quantiles; a share of it has a standard error below
-# 0.2 percentage points.
+# Rows of the sample for histograms and quantiles; a share of it has a standard error below 0.2
+# percentage points.
 SAMPLE_ROWS = 65_536
-# A histogram's bins hold at least so much of the data each: deciles, but for what is repeated.
+# Smallest share of the data in a bin of a histogram: deciles, except for repeated values.
 BIN_SHARE = 0.1
-# Smallest hashes kept by a distinct count; its standard error is 1/sqrt(this), 1.6 %.
+# Number of hashes that a distinct count keeps; its standard error is 1/sqrt(this), 1.6 %.
 MIN_HASHES = 4096
 
 
 class RunningMoments:
-    """Running moments of one numeric column, in float64."""
+    """Moments of one numeric column, in float64.
 
-    def __init__(self):
+    Attributes:
+        count: number of values.
+        missing: number of rows without a value.
+        mean: mean of the values.
+        squares: sum of squared differences from the mean.
+        low: smallest value.
+        high: largest value.
+    """
+
+    def __init__(self) -> None:
         self.count, self.missing = 0, 0
         self.mean, self.squares = 0.0, 0.0
         self.low, self.high = np.inf, -np.inf
 
     def add(self, column: pa.Array) -> None:
-        """Adds a numeric column."""
+        """Adds values.
+
+        Args:
+            column: numbers [rows]; null for a missing value.
+        """
         self.missing += column.null_count
         values = column.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
         if not len(values):
             return
-        # Chan, Golub and LeVeque's pairwise update, as sums of squares lose digits.
+        # The pairwise update of Chan, Golub and LeVeque (1979); a sum of squares loses digits.
         mean, total = values.mean(), self.count + len(values)
         delta = mean - self.mean
         self.squares += ((values - mean) ** 2).sum() + delta**2 * self.count * len(values) / total
@@ -46,7 +59,11 @@ class RunningMoments:
         self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
 
     def to_range(self, bins: Optional[Bins] = None) -> Range:
-        """What was added, with a histogram if there is one."""
+        """Returns the statistics of what was added.
+
+        Args:
+            bins: histogram of the column, if there is one.
+        """
         return Range(
             count=self.count,
             missing=self.missing,
@@ -59,16 +76,17 @@ class RunningMoments:
 
 
 class ValueCounts:
-    """Counts of each value of one column, exact up to MAX_COUNTED distinct values.
+    """Counts of the values of one column, exact up to MAX_COUNTED distinct values.
 
-    Beyond, the rarest are dropped whenever there are too many, as in Misra and Gries, "Finding
-    repeated elements" (1982): what is frequent stays, its count possibly too low.
+    Of more values the rarest are dropped, as in Misra and Gries, "Finding repeated elements"
+    (1982): frequent values stay, with counts that may be too low.
 
     Attributes:
-        count, missing: rows with and without a value.
+        count: number of rows with a value.
+        missing: number of rows without a value.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.count, self.missing = 0, 0
         self._dropped = False
         self._merged: Optional[pa.Table] = None
@@ -76,7 +94,11 @@ class ValueCounts:
         self._pending_size = 0
 
     def add(self, column: pa.Array) -> None:
-        """Adds a column: a dictionary, integers or strings."""
+        """Adds values.
+
+        Args:
+            column: dictionary, integers or strings [rows]; null for a missing value.
+        """
         self.missing += column.null_count
         self.count += len(column) - column.null_count
         if pa.types.is_dictionary(column.type):
@@ -107,8 +129,12 @@ class ValueCounts:
             grouped = grouped.slice(0, MAX_COUNTED)
         self._merged = grouped
 
-    def list_counts(self, most: Optional[int] = None) -> list:
-        """(value, rows) pairs, the most frequent first, at most `most`."""
+    def list_counts(self, most: Optional[int] = None) -> list[tuple[Any, int]]:
+        """Returns (value, number of rows) pairs, the most frequent values first.
+
+        Args:
+            most: maximum number of pairs; None: all.
+        """
         self._merge()
         if self._merged is None:
             return []
@@ -117,28 +143,32 @@ class ValueCounts:
 
     @property
     def complete(self) -> bool:
-        """Whether every value is counted, and exactly."""
+        """Whether all values are counted, and exactly."""
         self._merge()
         return not self._dropped
 
     @property
     def num_values(self) -> int:
-        """Distinct values that are counted: all there were if complete."""
+        """Number of distinct values that are counted; all of them if complete."""
         self._merge()
         return 0 if self._merged is None else self._merged.num_rows
 
     def to_categories(self) -> Categories:
-        """What was added, the most frequent values alone where there are too many."""
+        """Returns the counts, only of the most frequent values if there are too many."""
         counts = {str(value): rows for value, rows in self.list_counts(MAX_CATEGORIES)}
         complete = self.complete and self.num_values <= MAX_CATEGORIES
         return Categories(count=self.count, missing=self.missing, counts=counts, complete=complete)
 
 
 class RowSample:
-    """A uniform sample of rows of a stream of batches: all of them while they are few.
+    """A uniform sample of the rows of a stream; all rows while they are few.
 
-    Each row is kept with the same probability, which is halved, and the sample thinned, whenever
-    it has grown to twice SAMPLE_ROWS. Seeded: the same stream gives the same sample.
+    Each row is kept with the same probability. Whenever the sample exceeds twice SAMPLE_ROWS, the
+    probability is halved and about half of the sample is dropped. The same stream always gives the
+    same sample.
+
+    Args:
+        names: the columns, all numeric.
     """
 
     def __init__(self, names: Sequence[str]):
@@ -148,7 +178,11 @@ class RowSample:
         self._rows = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Adds a batch which has the sample's columns, all of them numeric."""
+        """Adds rows.
+
+        Args:
+            batch: rows that have the sample's columns.
+        """
         rows = np.arange(batch.num_rows)
         if self._probability < 1:
             rows = rows[self._rng.random(len(rows)) < self._probability]
@@ -165,33 +199,39 @@ class RowSample:
         self._probability /= 2
 
     def get(self, name: str) -> np.ndarray:
-        """The sampled values of a column, missing ones left out; float64 [n], unordered."""
+        """Returns the sampled values of a column without missing ones, float64 [values].
+
+        Args:
+            name: the column.
+        """
         held = self._held[name]
         values = np.concatenate(held) if held else np.zeros(0)
         return values[~np.isnan(values)]
 
 
 def _to_float64(column: pa.Array) -> np.ndarray:
-    return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    values: np.ndarray = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return values
 
 
 def build_bins(values: np.ndarray) -> Optional[Bins]:
-    """A histogram of about ten bins of equal share; a frequent value has one of its own.
+    """Returns a histogram of about ten bins of equal share; a frequent value has its own bin.
 
     Args:
-        values: float64 [n].
+        values: float64 [values].
 
     Returns:
-        the bins; None where there are no values.
+        the bins; None if there are no values.
     """
     if not len(values):
         return None
     distinct, counts = np.unique(values, return_counts=True)
     edges: list[float] = []
     shares: list[float] = []
+    # Values in the current bin.
     held = 0
     for value, count in zip(distinct.tolist(), counts.tolist()):
-        # A bin is closed before a value that fills one by itself, and once it is full.
+        # A bin ends before a value that fills a bin alone, and once it is full.
         if held and (count >= BIN_SHARE * len(values) or held >= BIN_SHARE * len(values)):
             shares.append(held / len(values))
             edges.append(value)
@@ -202,23 +242,32 @@ def build_bins(values: np.ndarray) -> Optional[Bins]:
 
 
 def fill_bins(bins: Bins, values: np.ndarray) -> np.ndarray:
-    """Rows of float64 [n] in each of the bins, int64 [bins]."""
+    """Returns the number of values in each bin, int64 [bins].
+
+    Args:
+        bins: the histogram's bins.
+        values: float64 [values].
+    """
     index = np.searchsorted(np.asarray(bins.edges), values, side="right")
     return np.bincount(index, minlength=len(bins.shares))
 
 
 class DistinctCount:
-    """Number of distinct values by the k smallest hashes.
+    """Estimates the number of distinct values from the k smallest hashes.
 
-    Source: Bar-Yossef et al., "Counting distinct elements in a data stream" (2002); exact while
-    there are fewer than MIN_HASHES.
+    Exact below MIN_HASHES values. Source: Bar-Yossef et al., "Counting distinct elements in a data
+    stream" (2002).
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._smallest = np.zeros(0, np.uint64)
 
     def add(self, values: pa.Array) -> None:
-        """Adds strings or numbers without nulls; repeated ones cost time, not truth."""
+        """Adds values, which may repeat.
+
+        Args:
+            values: strings or numbers without nulls.
+        """
         hashes = hash_strings(values.cast(pa.binary()) if _is_text(values) else values)
         if len(self._smallest) == MIN_HASHES:
             hashes = hashes[hashes < self._smallest[-1]]
@@ -234,17 +283,17 @@ class DistinctCount:
 
 
 def _is_text(values: pa.Array) -> bool:
-    return pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
 
 
 def hash_strings(values: pa.Array) -> np.ndarray:
-    """A 64-bit hash of each value, uint64 [n]; the same in every process.
+    """Returns a 64-bit hash of each value, uint64 [values]; the same in every process.
 
-    Bytes are hashed as a sum of each byte times a random number of its place (multilinear hashing;
-    Lemire and Kaser, "Strongly universal string hashing is fast", 2014), then mixed.
+    Bytes are hashed as the sum of each byte times a random number for its place (multilinear
+    hashing; Lemire and Kaser, "Strongly universal string hashing is fast", 2014), then mixed.
 
     Args:
-        values: binary, integers or floats, without nulls.
+        values: binary, integers or floats [values], without nulls.
     """
     if not pa.types.is_binary(values.type):
         return _mix(values.to_numpy(zero_copy_only=False).astype(np.float64).view(np.uint64))
@@ -257,7 +306,7 @@ def hash_strings(values: pa.Array) -> np.ndarray:
     offsets = offsets - offsets[0]
     lengths = np.diff(offsets)
     place = np.arange(len(data)) - np.repeat(offsets[:-1], lengths)
-    # Far into a long text the multipliers repeat; the mixed-in block number keeps places apart.
+    # The factors repeat after 256 places; the block number tells the repetitions apart.
     factors = np.random.default_rng(1).integers(1, 2**64 - 1, 256, np.uint64) | np.uint64(1)
     with np.errstate(over="ignore"):
         terms = (data.astype(np.uint64) + np.uint64(1)) * (
@@ -268,8 +317,9 @@ def hash_strings(values: pa.Array) -> np.ndarray:
 
 
 def _mix(hashes: np.ndarray) -> np.ndarray:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    """Returns hashes after the finaliser of SplitMix64 (Steele, Lea and Flood, 2014), uint64."""
     with np.errstate(over="ignore"):
         hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return hashes ^ (hashes >> np.uint64(31))
+        mixed: np.ndarray = hashes ^ (hashes >> np.uint64(31))
+    return mixed

@@ -1,33 +1,37 @@
-"""Files as Arrow record batches of the schema's types; errors name file, row and column."""
+"""Reads files as Arrow record batches in the schema's types; errors name file, row and column."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
 
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows, find_faults, show
+from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows, Fault, find_faults, quote_value
 from trainer.inputs.csv_files import read_csv
 from trainer.inputs.files import DataFile
 from trainer.inputs.parquet_files import count_rows, read_parquet
-from trainer.inputs.raw_batches import ARROW_TYPES, RawBatch, unparsed_fault
+from trainer.inputs.raw_batches import ARROW_TYPES, RawBatch, ReadRequest, unparsed_fault
 from trainer.inputs.tfrecord_files import read_tfrecord
 from trainer.schema import Schema
 
 __all__ = ["ARROW_TYPES", "Batch", "count_rows", "read_batches"]
 
-READERS = {"csv": read_csv, "parquet": read_parquet, "tfrecord": read_tfrecord}
+READERS: dict[str, Callable[[ReadRequest], Iterator[RawBatch]]] = {
+    "csv": read_csv,
+    "parquet": read_parquet,
+    "tfrecord": read_tfrecord,
+}
 
 
 class Batch(NamedTuple):
     """Consecutive rows of one file.
 
     Attributes:
-        file: where they are from.
+        file: the file.
         first_row: number of the first one in the file, counted from 1; a CSV header counts too.
-        columns: Arrow record batch, one column of type ARROW_TYPES for each name asked for.
+        columns: Arrow record batch, one column in one of ARROW_TYPES for each requested name.
     """
 
     file: DataFile
@@ -40,7 +44,7 @@ def read_batches(
     schema: Schema,
     names: Sequence[str],
     data: config_lib.DataConfig,
-    bad: Optional[BadRows] = None,
+    bad_rows: Optional[BadRows] = None,
     layouts: Sequence[Sequence[str]] = (),
 ) -> Iterator[Batch]:
     """Yields the rows of one file in order.
@@ -48,63 +52,76 @@ def read_batches(
     Args:
         file: the file.
         schema: types of the columns.
-        names: the columns wanted.
+        names: the columns to read.
         data: delimiter and header of CSV files.
-        bad: takes the rows that do not fit, which are then left out; None: the first of those
-            that cannot be read is an error.
-        layouts: columns that a CSV file without a header may have, besides all of the schema's.
+        bad_rows: collects the rows that do not fit, which are dropped; None: the first value that
+            cannot be read is an error.
+        layouts: column orders that a CSV file without a header may have besides the schema's.
+
+    Yields:
+        batches with at least one row.
 
     Raises:
-        UserError: a column is missing, a value does not parse, the file is damaged, there are more
-            bad rows than tolerated.
+        UserError: a column is missing, a value does not parse, the file is damaged or empty, there
+            are more bad rows than tolerated.
     """
-    rows = 0
-    dropped = bad.count if bad is not None else 0
-    for piece in READERS[file.format](file, schema, list(names), data, bad, layouts):
-        columns = piece.columns if bad is None else _drop_faulty(piece, file, schema, names, bad)
-        rows += columns.num_rows
+    request = ReadRequest(file, schema, list(names), data, bad_rows, layouts)
+    num_rows = 0
+    dropped = bad_rows.count if bad_rows is not None else 0
+    for batch in READERS[file.format](request):
+        columns = batch.columns if bad_rows is None else _drop_faulty(request, batch, bad_rows)
+        num_rows += columns.num_rows
         if columns.num_rows:
-            yield Batch(file, piece.number(0), columns)
-    if not rows and (bad is None or bad.count == dropped):
+            yield Batch(file, batch.number(0), columns)
+    if not num_rows and (bad_rows is None or bad_rows.count == dropped):
         raise UserError(f"{file.path}: holds no rows; remove it or write it again")
 
 
-def _drop_faulty(
-    piece: RawBatch, file: DataFile, schema: Schema, names: Sequence[str], bad: BadRows
-) -> pa.RecordBatch:
-    """The rows of a piece that fit; notes and counts the others."""
-    columns, numbers = piece.columns, None
+def _drop_faulty(request: ReadRequest, batch: RawBatch, bad_rows: BadRows) -> pa.RecordBatch:
+    """Returns the rows of a batch that fit; records and counts the others."""
+    columns, path = batch.columns, request.file.path
+    kept: Optional[np.ndarray] = None
     unparsed = np.zeros(columns.num_rows, bool)
-    for name, (mask, values) in (piece.unparsed or {}).items():
-        mask = np.asarray(mask)
-        fault = unparsed_fault(name, schema.columns[name].raw_type)
-        _note(bad, file, fault, np.flatnonzero(mask), piece.number, values)
+    for name, (null_mask, values) in (batch.unparsed or {}).items():
+        mask = np.asarray(null_mask)
+        where = np.flatnonzero(mask)
+        fault = unparsed_fault(name, request.schema.columns[name].raw_type)
+        _record(
+            bad_rows,
+            path,
+            fault,
+            _number(batch, where),
+            values.take(pa.array(where[:MAX_EXAMPLES])),
+        )
         unparsed |= mask
     if unparsed.any():
-        bad.drop(int(unparsed.sum()))
-        numbers = np.flatnonzero(~unparsed)
+        bad_rows.drop(int(unparsed.sum()))
+        kept = np.flatnonzero(~unparsed)
         columns = columns.filter(pa.array(~unparsed))
     faulty = np.zeros(columns.num_rows, bool)
-    for fault, mask in find_faults(columns, schema, names):
-        mask = np.asarray(mask)
+    for fault, fault_mask in find_faults(columns, request.schema, request.names):
+        mask = np.asarray(fault_mask)
         where = np.flatnonzero(mask)
-        _note(
-            bad,
-            file,
-            fault,
-            where,
-            lambda index: piece.number(index if numbers is None else int(numbers[index])),
-            columns.column(fault.column),
-        )
+        values = columns.column(fault.column).take(pa.array(where[:MAX_EXAMPLES]))
+        numbers = _number(batch, where if kept is None else kept[where])
+        _record(bad_rows, path, fault, numbers, values)
         faulty |= mask
     if faulty.any():
-        bad.drop(int(faulty.sum()))
+        bad_rows.drop(int(faulty.sum()))
         columns = columns.filter(pa.array(~faulty))
     return columns
 
 
-def _note(bad, file, fault, where, number, values) -> None:
-    for place, index in enumerate(where[:MAX_EXAMPLES].tolist()):
-        # The last one listed stands for all that follow it.
-        rows = len(where) - place if place == MAX_EXAMPLES - 1 else 1
-        bad.add(file.path, number(index), fault, show(values[index].as_py()), rows)
+def _number(batch: RawBatch, places: np.ndarray) -> np.ndarray:
+    """Returns the row numbers in the file of some places in a batch, int64 [places]."""
+    return places + batch.first_row if batch.rows is None else batch.rows[places]
+
+
+def _record(
+    bad_rows: BadRows, path: str, fault: Fault, numbers: np.ndarray, values: pa.Array
+) -> None:
+    """Records the rows with a fault: all of their numbers, and the first values."""
+    for place, number in enumerate(numbers[:MAX_EXAMPLES].tolist()):
+        # The last example stands for all rows that follow it.
+        rows = len(numbers) - place if place == MAX_EXAMPLES - 1 else 1
+        bad_rows.add(path, number, fault, quote_value(values[place].as_py()), rows)

@@ -1,47 +1,58 @@
-"""Rows of a few columns counted by their values: a size that does not grow with the rows."""
+"""Counts rows of two columns by their values, in memory that does not grow with the rows."""
 
 import numpy as np
 
-# Different rows that are told apart; of more, every other one stands for two.
-MAX_DIFFERENT = 1 << 20
+# Distinct pairs that are kept; of more, every second one is dropped and its weight spread.
+MAX_PAIRS = 1 << 20
 
 
 class WeightedCounts:
-    """Weights of pairs of numbers.
+    """Sums of weights by pairs of numbers.
 
     Args:
-        limit: different pairs from which on they are thinned out, evenly over their values.
+        limit: number of distinct pairs beyond which pairs are dropped, evenly over their values.
     """
 
-    def __init__(self, limit: int = MAX_DIFFERENT):
+    def __init__(self, limit: int = MAX_PAIRS):
         self._limit = limit
         self._parts: list[tuple[np.ndarray, np.ndarray]] = []
-        self._held = 0
+        self._num_held = 0
 
     def add(self, first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> None:
-        """Adds rows: two numbers and a weight each, [rows]."""
+        """Adds rows.
+
+        Args:
+            first: first number of each pair, [rows].
+            second: second number of each pair, [rows].
+            weights: weight of each row, [rows].
+        """
+        # Complex numbers: np.unique sorts and compares them as pairs.
         pairs = np.empty(len(first), np.complex128)
         pairs.real, pairs.imag = first, second
-        different, places = np.unique(pairs, return_inverse=True)
-        self._parts.append((different, np.bincount(places.reshape(-1), weights, len(different))))
-        self._held += len(different)
-        if self._held > 2 * self._limit:
+        distinct, places = np.unique(pairs, return_inverse=True)
+        self._parts.append((distinct, np.bincount(places.reshape(-1), weights, len(distinct))))
+        self._num_held += len(distinct)
+        if self._num_held > 2 * self._limit:
             self._merge()
 
     def _merge(self) -> None:
-        different, places = np.unique(
+        distinct, places = np.unique(
             np.concatenate([pairs for pairs, _ in self._parts]), return_inverse=True
         )
         weights = np.concatenate([weights for _, weights in self._parts])
-        weights = np.bincount(places.reshape(-1), weights, len(different))
-        while len(different) > self._limit:
+        weights = np.bincount(places.reshape(-1), weights, len(distinct))
+        while len(distinct) > self._limit:
             total = weights.sum()
-            different, weights = different[::2], weights[::2]
+            distinct, weights = distinct[::2], weights[::2]
             weights = weights * (total / weights.sum())
-        self._parts, self._held = [(different, weights)], len(different)
+        self._parts, self._num_held = [(distinct, weights)], len(distinct)
 
     def get(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The different pairs, and the weight of all rows that are alike; float64 [pairs] each."""
+        """Returns first and second numbers of the distinct pairs, and their weights.
+
+        Returns:
+            float64 [pairs] each.
+        """
         if not self._parts:
             return np.zeros(0), np.zeros(0), np.zeros(0)
         self._merge()

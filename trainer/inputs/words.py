@@ -1,52 +1,63 @@
-"""Columns of text as numbers of their words, so that a word is handed on once, not once a row."""
+"""Text columns as indices into their distinct values, so that each value is passed on only once."""
 
 from typing import Optional
 
 import numpy as np
 import pyarrow as pa
 
-# A column with more words than this is handed on as text: numbers would save nothing.
+# A column with more distinct values is passed on as text: indices would save nothing.
 MAX_WORDS = 4096
 
 
 class WordIndex:
-    """The words of a column, numbered as they come by.
+    """The distinct values of a text column, numbered in the order in which they appear.
+
+    Args:
+        limit: number of values from which on the column is no longer indexed.
 
     Attributes:
-        is_full: whether there were too many; the column is then no longer numbered.
+        is_full: whether there are more values than the limit.
     """
 
     def __init__(self, limit: int = MAX_WORDS):
         self._limit = limit
-        self._numbers: dict[bytes, int] = {}
+        self._indices: dict[bytes, int] = {}
         self._array = np.empty(0, object)
         self.is_full = False
 
-    def number(self, words: np.ndarray) -> Optional[np.ndarray]:
-        """Numbers of some words, int32; None once there are too many words."""
+    def index(self, words: np.ndarray) -> Optional[np.ndarray]:
+        """Returns the indices of values, int32 [words]; None once there are too many values.
+
+        Args:
+            words: bytes as objects [words].
+        """
         if self.is_full or len(words) > self._limit:
             self.is_full = True
             return None
-        numbers = self._numbers
-        found = [numbers.setdefault(word, len(numbers)) for word in words.tolist()]
-        self.is_full = len(numbers) > self._limit
+        indices = self._indices
+        found = [indices.setdefault(word, len(indices)) for word in words.tolist()]
+        self.is_full = len(indices) > self._limit
         return np.array(found, np.int32)
 
-    def list(self) -> np.ndarray:
-        """The words so far in the order of their numbers, bytes as objects."""
-        if len(self._array) < len(self._numbers):
-            array = np.empty(len(self._numbers), object)
-            array[:] = list(self._numbers)
+    def to_array(self) -> np.ndarray:
+        """Returns the values so far in the order of their indices, bytes as objects [values]."""
+        if len(self._array) < len(self._indices):
+            array = np.empty(len(self._indices), object)
+            array[:] = list(self._indices)
             self._array = array
         return self._array
 
 
 def split_words(column: pa.DictionaryArray, default: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """A column of text, null for a missing value, as words and their places.
+    """Splits a text column into its distinct values and the index of each row's value.
+
+    Args:
+        column: dictionary of strings [rows]; null for a missing value.
+        default: value for the missing ones.
 
     Returns:
-        the words, bytes as objects, `default` the last of them; and the place in these of each
-        row's word, int32 [rows].
+        the values, bytes as objects [words], the last of which is `default`; and the index of each
+        row's value, int32 [rows].
     """
     found = column.dictionary.cast(pa.binary()).to_numpy(zero_copy_only=False)
     words = np.empty(len(found) + 1, object)

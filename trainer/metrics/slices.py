@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from trainer.config import nearest
 from trainer.errors import UserError
-from trainer.inputs.dataset import Chunk
+from trainer.inputs.shuffle import Chunk
 from trainer.metrics import baselines
 from trainer.schema import Range, Schema
 

@@ -16,8 +16,9 @@ from trainer.console import Console
 from trainer.errors import UserError
 from trainer.export.serving_session import describe_error
 from trainer.features.columns import list_csv_inputs, list_inputs
-from trainer.inputs.dataset import Chunk, RowSource
+from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile, find_files
+from trainer.inputs.shuffle import Chunk
 from trainer.prediction.predictor import Predictor
 from trainer.prediction.writers import FORMATS, open_writer
 from trainer.schema import Schema, Statistics, parse_statistics, resolve_defaults
@@ -196,8 +197,7 @@ class _Asker:
             self._request.data_config,
             resolve_defaults(schema, statistics),
             0,
-            names,
-            [list_csv_inputs(schema), list_inputs(schema)],
+            ReadOptions(names, [list_csv_inputs(schema), list_inputs(schema)]),
         )
         for chunk in source.read():
             rows = len(chunk[names[0]])

@@ -16,7 +16,7 @@ from trainer.export.checker import Checker
 from trainer.features.encoding import build_encoding
 from trainer.features.numpy_encoder import Encoder
 from trainer.inputs.cache import CacheFolder
-from trainer.inputs.dataset import RowSource
+from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.encoded import EncodedRows
 from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.scan import Scan, list_input_columns
@@ -192,8 +192,7 @@ def build_source(
         resolve_defaults(job.schema, job.statistics),
         # The first shards have a row more than the last where the rows do not come out even.
         -(-num_rows // shard[1]),
-        names,
-        shard=shard,
+        ReadOptions(names, shard=shard),
     )
 
 

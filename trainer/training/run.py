@@ -19,6 +19,7 @@ from trainer.evaluation import evaluator as evaluation
 from trainer.export import exporters as export
 from trainer.export.receivers import make_serving_receiver_fn
 from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
+from trainer.inputs.shuffle import BatchSchedule
 from trainer.job_dir import checkpoints, compatibility
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.job_layout import EXPORT_FOLDER, MODEL_FILES
@@ -183,11 +184,10 @@ def build_plan(
         make_train_input_fn(
             train_rows,
             job.schema,
-            config.train.batch_size_at,
+            BatchSchedule(
+                config.train.batch_size_at, first, batches // cluster.num_trainers or 1, lengths
+            ),
             (config.run.seed, cluster.trainer_id),
-            first,
-            batches // cluster.num_trainers or 1,
-            lengths,
             build_preparation(*parts).begin if lengths else None,
         ),
         max_steps=job.max_steps,

@@ -417,7 +417,7 @@ def test_a_check_tells_weights_and_sequences_that_do_not_fit(make, tmp_path, cap
     told = capsys.readouterr().out
     for words in (
         "row 3, column w: '1' is not one weight for each value of column tags",
-        "row 4, column n: '1 2 3' is not as long a sequence as that of column s",
+        "row 4, column n: '1 2 3' is not as long as the sequence in column s",
         "row 5, column s: '1 x' is not whole numbers",
     ):
         assert words in told

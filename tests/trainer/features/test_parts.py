@@ -205,7 +205,7 @@ def test_a_text_that_is_no_date_is_told(make, tmp_path):
     files = find_files([make.csv(tmp_path / "a.csv", rows)], "auto", "data")
     with pytest.raises(UserError) as caught:
         scan_files(files, schema, DataConfig(), print)
-    assert "row 6, column day: '31.12.2020' is no date such as 2020-12-31" in str(caught.value)
+    assert "row 6, column day: '31.12.2020' is not a date such as 2020-12-31" in str(caught.value)
     assert scan_files(files, schema, DataConfig(max_bad_rows=1), print).num_bad_rows == 1
 
 

@@ -219,5 +219,5 @@ def test_a_row_of_bytes_that_are_no_text_is_told_and_nothing_else(make, tmp_path
     with pytest.raises(UserError) as caught:
         make.prepare(config, make.schema())
     assert "row 7 has 1 fields instead of 13" in str(caught.value)
-    assert "no UTF-8 text are not left out" in str(caught.value)
+    assert "rows that are not UTF-8 text cannot be left out" in str(caught.value)
     assert "Traceback" not in capfd.readouterr().err

@@ -1,6 +1,8 @@
 """trainer.inputs.cache: whole or not at all, never stale, bounded, and never in the way."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import trainer
 from trainer.config import load_config
 from trainer.environment.variables import find_cache_home
 from trainer.errors import UserError
 from trainer.inputs.cache import CacheFolder
-from trainer.inputs.cache_key import build_key
+from trainer.inputs.cache_key import CODE, build_key, checksum_code
 from trainer.schema import Schema
 from trainer.training.job import build_source, encode_sources, prepare
 
@@ -114,6 +117,44 @@ def test_everything_that_rows_depend_on_is_in_the_key(make, tmp_path):
         key(max_bad_rows=5),
     ]
     assert len(set(keys)) == len(keys)
+
+
+def _imported_packages(packages):
+    """Packages of `trainer` that modules of some packages import, directly or through others."""
+    root = Path(trainer.__file__).parent
+    found, new = set(), set(packages)
+    while new:
+        found |= new
+        names = set()
+        for package in new:
+            folder = root / package
+            for path in sorted(folder.rglob("*.py")) or [folder.with_suffix(".py")]:
+                # An entry point is imported by nothing.
+                text = "" if path.name == "__main__.py" else path.read_text(encoding="utf-8")
+                names |= set(re.findall(r"^ *(?:from|import) trainer\.(\w+)", text, re.M))
+                for line in re.findall(r"^ *from trainer import (.*)", text, re.M):
+                    names |= {part.split()[0] for part in line.split(",")}
+        new = names - found
+    return found
+
+
+def test_all_code_that_rows_depend_on_is_in_the_key():
+    # These decide where options and files come from; their values are in the key themselves.
+    others = {"config", "storage", "environment", "job_layout", "errors"}
+    assert _imported_packages(CODE) == {*CODE, *others}
+
+
+@pytest.mark.parametrize("package", CODE)
+def test_a_change_of_the_code_changes_the_key(tmp_path, monkeypatch, package):
+    before = checksum_code()
+    root = Path(trainer.__file__).parent
+    for name in CODE:
+        shutil.copytree(root / name, tmp_path / name)
+    monkeypatch.setattr("trainer.inputs.cache_key.__file__", str(tmp_path / "inputs" / "a.py"))
+    assert checksum_code() == before
+    with (tmp_path / package / "__init__.py").open("a") as stream:
+        stream.write("# changed\n")
+    assert checksum_code() != before
 
 
 def test_statistics_are_in_the_key(make, tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from trainer.inputs.dataset import make_eval_input_fn, make_train_input_fn
+from trainer.inputs.shuffle import BatchSchedule
 from trainer.schema import Schema
 from trainer.training.job import build_source
 
@@ -36,7 +37,9 @@ def _source(make, paths, schema=SCHEMA, **data):
 
 def _train(source, batch=10, count=None, seed=1, step=0, sizes=None):
     """The labels of the first batches, as lists."""
-    input_fn = make_train_input_fn(source, SCHEMA, sizes or (lambda _: batch), (seed,), step)
+    input_fn = make_train_input_fn(
+        source, SCHEMA, BatchSchedule(sizes or (lambda _: batch), step), (seed,)
+    )
     batches = input_fn().as_numpy_iterator()
     return [labels.tolist() for _, labels in itertools.islice(batches, count)]
 

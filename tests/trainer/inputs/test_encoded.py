@@ -9,6 +9,7 @@ import pytest
 from estimator_bridge import tf
 from trainer.environment.cluster_spec import ALONE
 from trainer.inputs.feed import make_eval_input_fn, make_train_input_fn
+from trainer.inputs.shuffle import BatchSchedule
 from trainer.schema import Schema
 from trainer.training.job import build_source, encode_sources
 
@@ -60,8 +61,9 @@ def _encoded(job, training=True, cluster=ALONE):
     return rows
 
 
-def _take(rows, job, count, batch, step=0, seed=1, **options):
-    input_fn = make_train_input_fn(rows, job.schema, lambda _: batch, (seed,), step, **options)
+def _take(rows, job, count, batch, step=0, seed=1, count_at=None):
+    schedule = BatchSchedule(lambda _: batch, step, count_at=count_at)
+    input_fn = make_train_input_fn(rows, job.schema, schedule, (seed,))
     return list(itertools.islice(input_fn().as_numpy_iterator(), count))
 
 
@@ -115,7 +117,7 @@ def test_several_steps_in_one_element(make, paths, tmp_path):
     single = _take(_encoded(job), job, 20, 8, step=3)
     # Up to 4 steps, none across step 10, and an end at step 23.
     until = lambda step: min(4, (10 if step < 10 else 23) - step)  # noqa: E731
-    stacked = _take(_encoded(job), job, 6, 8, step=3, steps_at=until)
+    stacked = _take(_encoded(job), job, 6, 8, step=3, count_at=until)
     assert [labels.shape for _, labels in stacked] == [(4, 8), (3, 8)] + 3 * [(4, 8)] + [(1, 8)]
     assert {features["ids"].shape[1:] for features, _ in stacked} == {(8, 5)}
     flat = [
@@ -130,9 +132,8 @@ def test_several_steps_in_one_element(make, paths, tmp_path):
 
 def test_batches_that_grow_are_not_stacked_together(make, paths):
     job = _job(make, paths)
-    input_fn = make_train_input_fn(
-        _encoded(job), job.schema, lambda step: 5 if step < 3 else 20, (1,), 0, steps_at=lambda _: 4
-    )
+    schedule = BatchSchedule(lambda step: 5 if step < 3 else 20, count_at=lambda _: 4)
+    input_fn = make_train_input_fn(_encoded(job), job.schema, schedule, (1,))
     shapes = [labels.shape for _, labels in itertools.islice(input_fn().as_numpy_iterator(), 3)]
     assert shapes == [(3, 5), (4, 20), (4, 20)]
 
@@ -171,7 +172,7 @@ def test_columns_of_one_kind_alone(make, tmp_path, column, widths):
 def test_no_dataset_has_a_tuner_that_keeps_a_session_open(make, paths):
     job = _job(make, paths)
     for rows in (_encoded(job), build_source(job, True)):
-        training = make_train_input_fn(rows, job.schema, lambda _: 50, (1,), 0)
+        training = make_train_input_fn(rows, job.schema, BatchSchedule(lambda _: 50), (1,))
         evaluation = make_eval_input_fn(rows, job.schema, 50)
         assert [each().options().autotune.enabled for each in (training, evaluation)] == [False] * 2
 
@@ -221,7 +222,7 @@ def test_files_of_a_step_are_remembered(make, paths, tmp_path):
     job = _job(make, paths, tmp_path, shuffle_rows=1)
     for _ in range(2):
         rows = _encoded(job)
-        _take(rows, job, 6, 10, step=5, steps_at=lambda _: 3)
+        _take(rows, job, 6, 10, step=5, count_at=lambda _: 3)
         assert rows.list_files_at(5) == [paths[0]]
         assert rows.list_files_at(6) == paths[:2]
         assert rows.list_files_at(7) == [paths[1]]

@@ -12,6 +12,7 @@ from trainer.inputs.dataset import make_eval_input_fn, make_train_input_fn
 from trainer.inputs.prefetch import prefetch
 from trainer.inputs.shuffle import (
     FILE,
+    BatchSchedule,
     FileHistory,
     Group,
     RowStream,
@@ -41,8 +42,8 @@ def test_windows_do_not_depend_on_chunks(sizes, rows):
 @pytest.mark.parametrize("batches_per_step", [1, 3])
 def test_groups_are_cut_where_the_size_changes(batches_per_step):
     size_at = lambda step: 2 if step < 4 else 5  # noqa: E731
-    taker = RowStream(map(Window, _chunks(13, 30, 30)))
-    groups = list(cut_groups(taker, size_at, 2, batches_per_step, count_at=lambda step: 4))
+    stream = RowStream(map(Window, _chunks(13, 30, 30)))
+    groups = list(cut_groups(stream, BatchSchedule(size_at, 2, batches_per_step, lambda step: 4)))
     assert {group.rows for group in groups[:-1]} <= {2, 5}
     rows = [value for group in groups for value in group.chunk["x"].tolist()]
     assert rows == list(range(73))
@@ -57,15 +58,15 @@ def test_groups_are_cut_where_the_size_changes(batches_per_step):
 
 def test_order_of_a_window_is_kept_across_groups():
     order = np.array([3, 0, 4, 1, 2])
-    taker = RowStream(iter([Window({"x": np.arange(5)}, order), Window({"x": np.arange(5, 8)})]))
-    assert [taker.take(rows)["x"].tolist() for rows in (2, 4, 9)] == [[3, 0], [4, 1, 2, 5], [6, 7]]
-    assert taker.take(1) is None
+    stream = RowStream(iter([Window({"x": np.arange(5)}, order), Window({"x": np.arange(5, 8)})]))
+    assert [stream.take(rows)["x"].tolist() for rows in (2, 4, 9)] == [[3, 0], [4, 1, 2, 5], [6, 7]]
+    assert stream.take(1) is None
 
 
 def test_files_are_remembered_by_step():
     file_history = FileHistory(["a", "b", "c"])
-    file_history.note(Group(7, 2, {FILE: np.array([0, 0, 0, 1, 1, 2])}))
-    file_history.note(Group(10, 2, {FILE: np.array([2, 2])}), batches_per_step=1)
+    file_history.add(Group(7, 2, {FILE: np.array([0, 0, 0, 1, 1, 2])}))
+    file_history.add(Group(10, 2, {FILE: np.array([2, 2])}), batches_per_step=1)
     found = [file_history.list_files_at(step) for step in (6, 7, 8, 9, 10, 11)]
     assert found == [[], ["a"], ["a", "b"], ["b", "c"], ["c"], []]
 
@@ -100,7 +101,7 @@ def test_what_is_raised_ahead_is_raised_in_its_turn():
 
 
 def _count_threads():
-    return sum(thread.name == "read-ahead" for thread in threading.enumerate())
+    return sum(thread.name == "prefetch" for thread in threading.enumerate())
 
 
 def _await_no_thread():
@@ -143,7 +144,7 @@ def source(make, tmp_path):
 
 def _train(source, count):
     schema = Schema.model_validate(SCHEMA)
-    input_fn = make_train_input_fn(source, schema, lambda step: 100, (1,), 0)
+    input_fn = make_train_input_fn(source, schema, BatchSchedule(lambda step: 100), (1,))
     with tf.Graph().as_default():
         features, labels = tf.compat.v1.data.make_one_shot_iterator(input_fn()).get_next()
         with tf.compat.v1.Session() as session:
@@ -172,9 +173,9 @@ def test_text_of_more_words_than_are_numbered(source, limit):
 def test_numbers_of_words_stay():
     known = WordIndex(limit=3)
     one = np.array([b"a", b"b"], object)
-    assert known.number(one).tolist() == [0, 1]
-    assert known.number(np.array([b"b", b"c"], object)).tolist() == [1, 2]
-    assert known.list().tolist() == [b"a", b"b", b"c"] and not known.is_full
-    assert known.number(np.array([b"d"], object)).tolist() == [3] and known.is_full
-    assert known.number(one) is None
+    assert known.index(one).tolist() == [0, 1]
+    assert known.index(np.array([b"b", b"c"], object)).tolist() == [1, 2]
+    assert known.to_array().tolist() == [b"a", b"b", b"c"] and not known.is_full
+    assert known.index(np.array([b"d"], object)).tolist() == [3] and known.is_full
+    assert known.index(one) is None
     assert words.MAX_WORDS >= 1000

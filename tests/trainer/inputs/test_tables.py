@@ -362,7 +362,7 @@ def test_parquet_types_that_do_not_fit(make, tmp_path, column, values, words):
     path = make.parquet(tmp_path / "a.parquet", [{**good, column: value} for value in values])
     with pytest.raises(UserError) as caught:
         _read(make, path, _small())
-    for word in [path, *words, "mend"]:
+    for word in [path, *words, "fix"]:
         assert word in str(caught.value)
 
 

@@ -10,6 +10,7 @@ from trainer.export.receivers import make_serving_receiver_fn
 from trainer.export.serving_session import ServingSession
 from trainer.features.columns import list_inputs
 from trainer.inputs.dataset import DTYPES, make_eval_input_fn, make_train_input_fn
+from trainer.inputs.shuffle import BatchSchedule
 from trainer.job_dir.checkpoints import latest_checkpoint
 from trainer.models.build import build_estimator
 from trainer.models.fused import layout
@@ -66,7 +67,7 @@ class _Bench:
         built, losses = self.build(job, engine, name), _Losses()
         size = job.config.train.batch_size
         input_fn = make_train_input_fn(
-            build_source(job, True), job.schema, lambda step: size, (1, 0), first
+            build_source(job, True), job.schema, BatchSchedule(lambda step: size, first), (1, 0)
         )
 
         def stacked():

@@ -212,7 +212,7 @@ def test_labels_are_read_checked_and_kept_from_the_model(make, tmp_path):
     assert labels["n"].numpy().tolist()[:2] == [0.0, 1.0] and labels["n"].dtype == tf.float32
     for changes, told in (
         ({"b": 2}, "column b: 2 is none of the label's classes"),
-        ({"n": -1}, "column n: -1 is below 0, which no count is"),
+        ({"n": -1}, "column n: -1 is below 0, which a count cannot be"),
         ({"c": "w"}, "column c: 'w' is none of the label's classes"),
         ({"c": None}, "column c: the label is missing"),
     ):

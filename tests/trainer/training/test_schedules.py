@@ -106,6 +106,7 @@ def test_regularisation_needs_an_optimizer_that_applies_it():
 
 def test_batches_grow_and_a_resumed_run_begins_in_its_phase(make, tmp_path):
     from trainer.inputs.dataset import make_train_input_fn
+    from trainer.inputs.shuffle import BatchSchedule
     from trainer.training.job import build_source
 
     path = make.csv(tmp_path / "rows.csv", make.rows(100))
@@ -118,7 +119,9 @@ def test_batches_grow_and_a_resumed_run_begins_in_its_phase(make, tmp_path):
     source = build_source(make.prepare(config, schema), training=True)
 
     def sizes(step, count):
-        input_fn = make_train_input_fn(source, schema, config.train.batch_size_at, (1,), step)
+        input_fn = make_train_input_fn(
+            source, schema, BatchSchedule(config.train.batch_size_at, step), (1,)
+        )
         batches = input_fn().take(count).as_numpy_iterator()
         return [len(labels) for _, labels in batches]
 
