@@ -13,7 +13,7 @@ import pytest
 
 from trainer.errors import UserError
 from trainer.prediction import batch, writers
-from trainer.prediction import predictor as predict
+from trainer.prediction import command as predict
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from trainer.errors import UserError
-from trainer.prediction import predictor as predict
+from trainer.prediction import command as predict
 from trainer.prediction.predictor import Predictor
 
 

@@ -10,7 +10,7 @@ from trainer.config import load_config
 from trainer.config.commands import run
 from trainer.errors import UserError
 from trainer.evaluation import command
-from trainer.prediction import predictor
+from trainer.prediction import command as predict
 from trainer.schema import __main__ as schema_command
 
 JOB = "gs://a-bucket/jobs/first"
@@ -143,24 +143,24 @@ def test_rows_are_answered_by_an_export_in_a_bucket(job, make, cloud, capsys):
     row = {name: make.rows(1, seed=6, missing=False)[0][name] for name in names}
     question = f"--row={json.dumps(row)}"
     capsys.readouterr()
-    assert predictor.main([f"--export={job.export}", question]) == 0
+    assert predict.main([f"--export={job.export}", question]) == 0
     here = json.loads(capsys.readouterr().out)
     export = f"{JOB}/{Path(job.export).relative_to(job.folder).as_posix()}"
     for flag in (f"--job_dir={JOB}", f"--export={export}", f"--export={export}/"):
-        assert predictor.main([flag, question]) == 0
+        assert predict.main([flag, question]) == 0
         assert json.loads(capsys.readouterr().out) == here
     # An export that is being stored has no saved_model.pb yet.
     cloud.write("jobs/first/export/best/99999999999/variables/variables.index", b"x")
-    assert predictor.main([f"--job_dir={JOB}", question]) == 0
+    assert predict.main([f"--job_dir={JOB}", question]) == 0
 
 
 def test_shards_of_predictions_are_stored_and_passed_over(job, rows, cloud, capsys, tmp_path):
     arguments = [f"--job_dir={JOB}", rows, "--output=gs://a-bucket/out"]
-    assert predictor.main(arguments) == 0
+    assert predict.main(arguments) == 0
     stored = ["out/_predictions.json", "out/new-0.csv", "out/new-1.csv"]
     assert cloud.names("out/") == stored
     local = tmp_path / "local"
-    assert predictor.main([f"--export={job.export}", rows, f"--output={local}"]) == 0
+    assert predict.main([f"--export={job.export}", rows, f"--output={local}"]) == 0
     for name in ("new-0.csv", "new-1.csv"):
         assert cloud.read(f"out/{name}") == (local / name).read_bytes()
     capsys.readouterr()
@@ -169,9 +169,9 @@ def test_shards_of_predictions_are_stored_and_passed_over(job, rows, cloud, caps
     manifest = json.loads(cloud.read("out/_predictions.json"))
     del manifest["new-1.csv"]
     cloud.write("out/_predictions.json", json.dumps(manifest).encode())
-    line = _refused(predictor.main, arguments, capsys)
+    line = _refused(predict.main, arguments, capsys)
     assert "gs://a-bucket/out/new-1.csv is there already" in line
-    assert predictor.main([*arguments, "--overwrite"]) == 0
+    assert predict.main([*arguments, "--overwrite"]) == 0
     assert "1 shard(s) written, 1 finished before: gs://a-bucket/out" in capsys.readouterr().err
     assert cloud.generation("a-bucket", "out/new-0.csv") == before
     assert not _left_behind(tmp_path)
@@ -179,14 +179,14 @@ def test_shards_of_predictions_are_stored_and_passed_over(job, rows, cloud, caps
 
 def test_predictions_in_one_file_of_a_bucket(job, rows, cloud, capsys):
     arguments = [f"--job_dir={JOB}", rows, "--output=gs://a-bucket/out/all.jsonl"]
-    assert predictor.main(arguments) == 0
+    assert predict.main(arguments) == 0
     assert len(cloud.read("out/all.jsonl").splitlines()) == 200
-    assert "is there already" in _refused(predictor.main, arguments, capsys)
+    assert "is there already" in _refused(predict.main, arguments, capsys)
     assert "there is no bucket" in _refused(
-        predictor.main, [*arguments[:2], "--output=gs://no-such/x/"], capsys
+        predict.main, [*arguments[:2], "--output=gs://no-such/x/"], capsys
     )
     assert "--export: there is nothing in gs://a-bucket/model" in _refused(
-        predictor.main, ["--export=gs://a-bucket/model", "--row={}"], capsys
+        predict.main, ["--export=gs://a-bucket/model", "--row={}"], capsys
     )
 
 
@@ -202,7 +202,7 @@ def test_two_that_write_one_file_do_not_overwrite_each_other(job, rows, cloud, c
                 cloud.write("out/all.csv", b"of another")
 
     cloud.requests = Meanwhile(cloud.requests[seen:])
-    line = _refused(predictor.main, arguments, capsys)
+    line = _refused(predict.main, arguments, capsys)
     cloud.requests = []
     assert "gs://a-bucket/out/all.csv: another program has written it meanwhile" in line
     assert cloud.read("out/all.csv") == b"of another"
