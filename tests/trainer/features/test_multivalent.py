@@ -221,7 +221,7 @@ def test_a_row_that_does_not_fit_is_told(make, tmp_path, case):
     with pytest.raises(UserError) as caught:
         scan_files(files, _schema(**SEQUENCES), DataConfig(), print)
     assert str(caught.value).startswith(f"{path}: row 4, {words}")
-    assert "; mend the" in str(caught.value) and "\n" not in str(caught.value)
+    assert "; fix the" in str(caught.value) and "\n" not in str(caught.value)
     tolerant = scan_files(files, _schema(**SEQUENCES), DataConfig(max_bad_rows=1), print)
     assert tolerant.num_bad_rows == 1 and tolerant.statistics.num_rows == 2
 
