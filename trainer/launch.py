@@ -2,7 +2,7 @@
 
 import sys
 
-from trainer.cluster.launcher import main
+from trainer.cluster.launch_command import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

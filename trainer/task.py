@@ -62,7 +62,7 @@ def _run_in_workspace(
 ) -> int:
     """Runs the job in a folder of this machine, wherever its job_dir is."""
     cluster = read_cluster()
-    processes.end_with_starter(take_parent_pipe(), asks=cluster.role == "chief")
+    processes.end_with_parent(take_parent_pipe(), saves=cluster.role == "chief")
     service = read_service()
     config = service_lib.place(config, cluster, service)
     _require_job_dir(config)

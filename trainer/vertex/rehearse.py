@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any, NamedTuple, Optional, TextIO
 
-from trainer.cluster.processes import Processes, to_status
+from trainer.cluster.processes import Processes, to_exit_status
 from trainer.environment.cluster_spec import POOLS
 from trainer.environment.variables import copy_environment
 from trainer.errors import UserError
@@ -137,14 +137,14 @@ class Rehearsal:
         status, ended = 0, None
         while self._processes.running:
             for name, code in self._processes.take_ended():
-                status = status or to_status(code)
+                status = status or to_exit_status(code)
                 ended = ended or (time.monotonic() if code or name == "chief-0" else None)
             if ended is not None and time.monotonic() - ended > GRACE_SECS:
                 late = ", ".join(self._processes.running)
                 self._processes.log("rehearse", f"{late} did not end; killed")
                 self.stop(signal.SIGKILL)
             time.sleep(0.1)
-        self._processes.listen_out()
+        self._processes.wait_for_output()
         return status
 
     def stop(self, number: int = signal.SIGTERM) -> None:

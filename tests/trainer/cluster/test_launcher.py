@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from trainer.cluster import launcher as launch
-from trainer.cluster.launcher import Launcher, parse_plan
+from trainer.cluster import launcher as launcher_lib
+from trainer.cluster.launch_command import parse_plan
+from trainer.cluster.launcher import Launcher
 from trainer.cluster.processes import Processes
 from trainer.errors import UserError
 
@@ -76,12 +77,12 @@ def run_script(monkeypatch, tmp_path):
             start(self, name, command, environment)
 
         monkeypatch.setattr(Processes, "start", start_script)
-        monkeypatch.setattr(launch, "RESTART_SECS", 0.1)
-        monkeypatch.setattr(launch, "FOLLOW_SECS", 100.0)
+        monkeypatch.setattr(launcher_lib, "RESTART_SECS", 0.1)
+        monkeypatch.setattr(launcher_lib, "FOLLOW_SECS", 100.0)
         errors = io.StringIO()
         workers, servers = int("worker" in script), int("ps" in script)
         evaluators = int("evaluator" in script)
-        plan = launch.Plan(workers, servers, evaluators, max_restarts, ["--x"])
+        plan = launcher_lib.Plan(workers, servers, evaluators, max_restarts, ["--x"])
         launcher = Launcher(plan, io.StringIO(), errors)
         try:
             status = launcher.run()
@@ -147,7 +148,7 @@ def test_a_chief_that_follows_one_that_is_not_started_again_ends_all(run_script)
 
 
 def test_one_that_hangs_while_others_wait_for_its_end_is_started_again(run_script, monkeypatch):
-    monkeypatch.setattr(launch, "HANG_SECS", 1.0)
+    monkeypatch.setattr(launcher_lib, "HANG_SECS", 1.0)
     script = {"chief": [["worker-0", 75], ["worker-1", 0]], "worker": [["never", 0], [None, 0]]}
     status, starts, said = run_script(script, max_restarts=1)
     assert (status, starts) == (0, ["chief-0", "chief-1", "worker-0", "worker-1"])
@@ -164,7 +165,7 @@ def test_those_that_train_begin_again_together_while_the_evaluator_stays(run_scr
     status, starts, said = run_script(script, max_restarts=1)
     assert status == 0
     assert starts == ["chief-0", "chief-1", "evaluator-0", "worker-0", "worker-1"]
-    assert "who trains has ended because of each other; starting all again" in said
+    assert "chief and workers have ended because of each other; starting all again" in said
 
 
 def test_those_that_lost_each_other_and_have_no_restarts_left_end_all(run_script):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer.cluster.processes import Processes, find_addresses, to_status
+from trainer.cluster.processes import Processes, find_addresses, to_exit_status
 
 ROOT = Path(__file__).parents[3]
 LIMIT_SECS = 120
@@ -33,7 +33,7 @@ def _run(program, stream=None):
         processes.start("worker-0", [sys.executable, "-c", program], os.environ)
         ended = []
         _await(lambda: ended.extend(processes.take_ended()) or ended)
-        processes.listen_out()
+        processes.wait_for_output()
     finally:
         processes.close()
     ((name, code),) = ended
@@ -63,7 +63,7 @@ def test_each_line_is_passed_on_behind_the_name():
 
 def test_a_signal_has_the_status_that_a_shell_tells():
     code, _ = _run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    assert code == -9 and to_status(code) == 137 and to_status(3) == 3
+    assert code == -9 and to_exit_status(code) == 137 and to_exit_status(3) == 3
 
 
 class _Gone(io.StringIO):
@@ -96,10 +96,10 @@ def note(number, frame):
     (folder / "saved").touch()
     sys.exit(0)
 signal.signal(signal.SIGTERM, note)
-asks = name == "chief-0"
-# Who is asked ends by itself, however long it takes here.
-secs = 60.0 if asks else 1.0
-processes.end_with_starter(variables.take_parent_pipe(), asks, secs)
+saves = name == "chief-0"
+# The one that saves ends by itself, however long it takes here.
+secs = 60.0 if saves else 1.0
+processes.end_with_parent(variables.take_parent_pipe(), saves, secs)
 (folder / "new").joinpath(name).write_text(json.dumps(os.getpid()))
 (folder / "new" / name).rename(folder / name)
 while True:

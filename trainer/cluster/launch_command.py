@@ -1,0 +1,85 @@
+"""The command line of python -m trainer.launch."""
+
+import signal
+import sys
+from types import FrameType
+from typing import Optional
+
+from absl import flags
+
+from trainer.cluster.launcher import Launcher, Plan
+from trainer.errors import USER_ERROR_STATUS, UserError
+
+USAGE = """python -m trainer.launch: a whole cluster on this machine, one process per role.
+
+  python -m trainer.launch --workers=2 --ps=1 --evaluator -- --hparams=census --job_dir=jobs/census
+
+Everything after -- goes to python -m trainer.task in each process."""
+
+
+def parse_plan(argv: list[str]) -> Optional[Plan]:
+    """Parses the command line.
+
+    Args:
+        argv: the arguments after the program's name.
+
+    Returns:
+        The plan; None if --help was given.
+
+    Raises:
+        UserError: a flag is unknown, a number is negative, or nothing follows --.
+    """
+    own, task_flags = argv, []
+    if "--" in argv:
+        place = argv.index("--")
+        own, task_flags = argv[:place], argv[place + 1 :]
+    values = flags.FlagValues()
+    flags.DEFINE_boolean("help", False, "show this help", flag_values=values)
+    flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
+    flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
+    flags.DEFINE_boolean("evaluator", False, "whether there is an evaluator", flag_values=values)
+    flags.DEFINE_integer("max_restarts", 0, "restarts of failed processes", 0, flag_values=values)
+    try:
+        rest = values(["trainer.launch", *own])[1:]
+    except flags.Error as error:
+        raise UserError(f"{' '.join(str(error).split())} (--help shows an example)") from error
+    if values.help:
+        return None
+    if rest:
+        raise UserError(f"{rest[0]!r} is not a flag; flags of trainer.task go after --")
+    if not task_flags:
+        raise UserError("nothing after --; write -- and the flags of trainer.task")
+    return Plan(values.workers, values.ps, int(values.evaluator), values.max_restarts, task_flags)
+
+
+def main(argv: list[str]) -> int:
+    """Runs a cluster and returns the exit status.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
+    try:
+        plan = parse_plan(argv)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USER_ERROR_STATUS
+    if plan is None:
+        print(USAGE)
+        return 0
+    launcher = Launcher(plan)
+    received: list[int] = []
+
+    def on_signal(number: int, frame: Optional[FrameType]) -> None:
+        received.append(number)
+        if len(received) == 1:
+            launcher.stop()
+        else:
+            launcher.kill()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, on_signal)
+    try:
+        status = launcher.run()
+    finally:
+        launcher.close()
+    return 128 + received[0] if received else status
