@@ -1,8 +1,10 @@
 """Data, schemas and runs that the tests of both packages share."""
 
+import collections
 import csv
 import gzip
 import io
+import json
 import os
 import signal
 import subprocess
@@ -16,71 +18,51 @@ import pytest
 from trainer.cluster.processes import SHARING
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import forked  # noqa: E402
+
 SHARED = ROOT.parent / "shared" / "data"
 
-# Files that take minutes, most of them waiting for processes of their own. With two workers that
-# take a file at a time, one of these at the end would leave the other worker idle.
-LONG = (
-    "tests/integration/",
-    "tests/trainer/storage/",
-    "tests/trainer/vertex/",
-    "tests/trainer/roles/test_evaluator.py",
-    "tests/trainer/cluster/test_launcher.py",
-    "tests/estimator_bridge/tf1/test_programs.py",
-    "tests/estimator_bridge/convert/",
-    "tests/estimator_bridge/convert/test_verify.py",
-    "tests/estimator_bridge/convert/test_migration_guide.py",
-)
+# Seconds of each test file, as measured: `python -m pytest --store_durations` writes it.
+DURATIONS = Path(__file__).with_name("durations.json")
+# Of a file that has not been measured.
+UNKNOWN_SECS = 20.0
 
 
-# What TensorFlow's version has no part in, what the bridge has nothing to supply for on the oldest
-# one, and what another test, that is not in this list, shows there too: continuous integration has
-# these tests once, on the newest; `make test-matrix`, as `make test` does, has them on both.
-NEWEST = (
-    "tests/trainer/storage/",
-    "tests/trainer/vertex/",
-    "tests/trainer/inputs/test_bad_rows.py",
-    "tests/trainer/test_console.py",
-    "tests/trainer/demo/test_demo.py",
-    "tests/trainer/inputs/test_encoded.py",
-    "tests/trainer/evaluation/test_command.py",
-    "tests/trainer/kubernetes/test_manifests.py",
-    "tests/trainer/cluster/test_launcher.py",
-    "tests/trainer/models/test_column_names.py",
-    "tests/trainer/features/test_parts.py",
-    "tests/trainer/reporting/test_summary.py",
-    "tests/trainer/data_validation/test_infer.py",
-    "tests/trainer/schema/test_random.py",
-    "tests/trainer/inputs/test_tables.py",
-    "tests/integration/test_bad_input.py",
-    "tests/integration/test_cluster.py::test_a_chief",
-    "tests/integration/test_cluster.py::test_a_server_waits",
-    "tests/integration/test_cluster.py::test_a_step_that_does_not_end",
-    "tests/integration/test_cluster.py::test_a_torn_checkpoint",
-    "tests/integration/test_cluster.py::test_all_end_with",
-    "tests/integration/test_cluster.py::test_an_error_in",
-    "tests/integration/test_cluster.py::test_ctrl_c",
-    "tests/integration/test_flights.py",
-    "tests/integration/test_task.py::test_natality",
-    "tests/estimator_bridge/audit/",
-    "tests/estimator_bridge/convert/test_migration_guide.py",
-    "tests/estimator_bridge/test_public_names.py",
-    # A program of 1.x with tf.contrib runs there too: test_doctor_tries.
-    "tests/estimator_bridge/tf1/test_programs.py",
-    "tests/test_shipping.py",
-)
+def pytest_addoption(parser):
+    parser.addoption(
+        "--store_durations",
+        action="store_true",
+        help=f"write the seconds of each test file that runs to {DURATIONS.name}, which orders them",
+    )
+
+
+def _read_durations():
+    return json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.exists() else {}
+
+
+def _file_of(node_id):
+    return node_id.partition("::")[0]
 
 
 def pytest_collection_modifyitems(items):
-    """Long files first; each file's tests stay together and in order."""
+    """Long files first, so that no worker is left alone with one; each file in its order."""
+    secs = _read_durations()
+    items.sort(key=lambda item: -secs.get(_file_of(item.nodeid), UNKNOWN_SECS))
 
-    def is_short(item):
-        return not item.nodeid.startswith(LONG)
 
-    items.sort(key=is_short)
-    for item in items:
-        if item.nodeid.startswith(NEWEST):
-            item.add_marker("newest")
+def pytest_terminal_summary(terminalreporter, config):
+    """Stores how long each file took, where that is asked for."""
+    if not config.getoption("--store_durations"):
+        return
+    secs = collections.Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if hasattr(report, "duration") and hasattr(report, "nodeid"):
+                secs[_file_of(report.nodeid)] += report.duration
+    known = {**_read_durations(), **{path: round(took, 1) for path, took in secs.items()}}
+    known = {path: took for path, took in sorted(known.items()) if (ROOT / path).exists()}
+    DURATIONS.write_text(json.dumps(known, indent=0) + "\n", encoding="utf-8")
 
 
 CITIES = ["Ulm", "Bonn", "Köln"]
@@ -323,10 +305,13 @@ def _environment(extra=None):
 
 @pytest.fixture(scope="session")
 def run_module():
-    """run_module("trainer.task", "--flag=...", cwd=...) → the finished process."""
+    """run_module("trainer.task", "--flag=...", cwd=...) → the finished process.
 
-    def run(module, *args, cwd=None, timeout=300, env=None):
-        done = subprocess.run(
+    It is forked from a process that has imported TensorFlow, unless it is to be `fresh`.
+    """
+
+    def run(module, *args, cwd=None, timeout=300, env=None, fresh=False):
+        done = (subprocess if fresh else forked).run(
             [sys.executable, "-m", module, *args],
             cwd=cwd or ROOT,
             env=_environment(env),
@@ -341,11 +326,11 @@ def run_module():
 
 @pytest.fixture
 def start_module():
-    """Starts a module as a process in the background; ends it after the test if it still runs."""
+    """Starts a module in the background, forked unless it is to be `fresh`; ends it in any case."""
     started = []
 
-    def start(module, *args, cwd=None, env=None):
-        process = subprocess.Popen(
+    def start(module, *args, cwd=None, env=None, fresh=False):
+        process = (subprocess if fresh else forked).Popen(
             [sys.executable, "-m", module, *args],
             cwd=cwd or ROOT,
             env=_environment(env),

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+pytestmark = pytest.mark.newest
+
 ROOT = Path(__file__).resolve().parent.parent
 VARIANTS = ("cpu", "gpu")
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "jobs")

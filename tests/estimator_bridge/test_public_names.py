@@ -13,7 +13,7 @@ import pytest
 import estimator_bridge
 from estimator_bridge import tf
 
-pytestmark = pytest.mark.versions
+pytestmark = [pytest.mark.versions, pytest.mark.newest]
 
 estimator_bridge.set_verbosity("error")
 

@@ -13,6 +13,8 @@ import pytest
 
 from trainer import task
 
+pytestmark = pytest.mark.newest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

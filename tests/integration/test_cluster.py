@@ -174,6 +174,7 @@ def test_an_early_stop_reaches_every_process(start_module, shop, tmp_path, strat
     assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
 
 
+@pytest.mark.newest
 def test_a_chief_that_fails_takes_the_others_along(start_module, shop, tmp_path):
     # The chief alone looks at job_dir, which holds another model.
     job = tmp_path / "job"
@@ -190,6 +191,7 @@ def test_a_chief_that_fails_takes_the_others_along(start_module, shop, tmp_path)
     assert finished["ps-0"][0] != 0
 
 
+@pytest.mark.newest
 def test_an_error_in_a_worker_ends_all_and_saves(start_module, shop, tmp_path):
     job = tmp_path / "job"
     chief, server = find_addresses(2)
@@ -490,6 +492,7 @@ class Hang(estimator.SessionRunHook):
 """
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     "hook, line",
     [
@@ -523,6 +526,7 @@ def test_a_step_that_does_not_end_ends_the_process(start_module, shop, tmp_path,
     assert _status(tmp_path / "job", "chief-0")["state"] == FAILED
 
 
+@pytest.mark.newest
 def test_a_torn_checkpoint_and_a_disk_that_is_full(run_module, shop, tmp_path):
     job = tmp_path / "job"
     flags = [
@@ -568,6 +572,7 @@ sys.exit(task.main(sys.argv[1:]))
 """
 
 
+@pytest.mark.newest
 def test_ctrl_c_ends_the_whole_cluster_and_saves(start_module, shop, tmp_path):
     job = tmp_path / "job"
     launcher = _launch(
@@ -586,6 +591,7 @@ def test_ctrl_c_ends_the_whole_cluster_and_saves(start_module, shop, tmp_path):
             os.kill(state["pid"], 0)
 
 
+@pytest.mark.newest
 def test_all_end_with_a_launcher_that_is_killed(make, start_module, shop, tmp_path):
     job, gate = tmp_path / "job", Gate(tmp_path, 30)
     launcher = _launch(
@@ -661,6 +667,7 @@ def _start_role(start_module, shop, job, role, cluster, *flags, run=None, path=R
     )
 
 
+@pytest.mark.newest
 def test_a_server_waits_for_the_chief_that_follows_a_failed_one(start_module, shop, tmp_path):
     job = tmp_path / "job"
     chief, server = find_addresses(2)
@@ -688,6 +695,7 @@ def test_a_server_waits_for_the_chief_that_follows_a_failed_one(start_module, sh
     assert "ps-0: the job has finished already" in said
 
 
+@pytest.mark.newest
 def test_a_chief_killed_after_the_final_export_does_not_make_another(start_module, shop, tmp_path):
     job = tmp_path / "job"
     cluster = {"chief": find_addresses(1)}

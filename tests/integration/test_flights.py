@@ -6,6 +6,8 @@ import pytest
 
 from trainer.demo import flights
 
+pytestmark = pytest.mark.newest
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):

@@ -175,6 +175,7 @@ def test_census(shared_data, run_module, tmp_path):
     assert metrics["last"]["calibration_error"] < 0.05
 
 
+@pytest.mark.newest
 @pytest.mark.slow
 def test_natality(shared_data, run_module, tmp_path):
     done = run_module(

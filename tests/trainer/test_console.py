@@ -2,7 +2,11 @@
 
 import io
 
+import pytest
+
 from trainer.console import LIVE_SECS, PLAIN_SECS, Console
+
+pytestmark = pytest.mark.newest
 
 
 class _Stream(io.StringIO):

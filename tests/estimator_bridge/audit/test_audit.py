@@ -17,6 +17,8 @@ from estimator_bridge.audit.html import render as render_html
 from estimator_bridge.audit.text import hours
 from estimator_bridge.audit.text import render as render_text
 
+pytestmark = pytest.mark.newest
+
 MAIN = '\nif __name__ == "__main__":\n    main()\n'
 
 PLAIN = "import tensorflow as tf\ndef build():\n    return tf.estimator.LinearRegressor([])\n"

@@ -8,6 +8,8 @@ import pytest
 
 from estimator_bridge.audit import audit
 
+pytestmark = pytest.mark.newest
+
 
 def write(root, **files):
     """Writes files: `trainer__model` stands for trainer/model.py."""

@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.newest
+
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "migration.md").read_text(encoding="utf-8")
 TIMEOUT_SECS = 120

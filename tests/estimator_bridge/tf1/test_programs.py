@@ -12,7 +12,7 @@ import pytest
 
 from trainer.cluster.processes import SHARING, find_addresses
 
-pytestmark = pytest.mark.versions
+pytestmark = [pytest.mark.versions, pytest.mark.newest]
 
 HERE = Path(__file__).parents[1]
 LEGACY = HERE / "legacy"

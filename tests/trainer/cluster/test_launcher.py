@@ -12,6 +12,8 @@ from trainer.cluster.launcher import Launcher
 from trainer.cluster.processes import Processes
 from trainer.errors import UserError
 
+pytestmark = pytest.mark.newest
+
 
 def test_a_plan():
     plan = parse_plan(["--workers=2", "--ps=1", "--evaluator", "--", "--hparams=census", "--x"])

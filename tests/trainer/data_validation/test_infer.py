@@ -23,6 +23,8 @@ from trainer.inputs.streaming_statistics import (
 from trainer.schema import load_schema
 from trainer.schema.__main__ import main
 
+pytestmark = pytest.mark.newest
+
 
 def _infer(tmp_path, data, label, *more):
     output = tmp_path / "schema.yaml"

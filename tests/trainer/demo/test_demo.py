@@ -21,6 +21,8 @@ from trainer.demo.traffic import describe_traffic
 from trainer.errors import UserError
 from trainer.schema import load_schema
 
+pytestmark = pytest.mark.newest
+
 SCHEMA = Path(__file__).parents[3] / "hparams" / "schemas" / "flights.yaml"
 
 

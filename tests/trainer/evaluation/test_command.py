@@ -13,6 +13,8 @@ from trainer.metrics import slices
 from trainer.metrics.slices import Grouping, Predictions
 from trainer.schema import Bins, Range, Schema
 
+pytestmark = pytest.mark.newest
+
 PNG = b"\x89PNG"
 
 

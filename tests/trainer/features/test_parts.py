@@ -14,6 +14,8 @@ from trainer.inputs.scan import scan_files
 from trainer.prediction import predictor as predict
 from trainer.schema import Schema
 
+pytestmark = pytest.mark.newest
+
 TAGS = ["red", "green", "blue", "rare"]
 COLUMNS = {
     "tags": {"type": "string", "vocabulary": TAGS[:3], "separator": "|", "embedding": 2},

@@ -11,6 +11,8 @@ from trainer.inputs.files import find_files
 from trainer.inputs.scan import scan_files
 from trainer.schema import resolve_defaults
 
+pytestmark = pytest.mark.newest
+
 GOOD_ROWS = 60
 
 

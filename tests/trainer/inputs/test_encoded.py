@@ -13,6 +13,8 @@ from trainer.inputs.shuffle import BatchSchedule
 from trainer.schema import Schema
 from trainer.training.job import build_source, encode_sources
 
+pytestmark = pytest.mark.newest
+
 ROWS = 120
 SCHEMA = {
     "columns": {

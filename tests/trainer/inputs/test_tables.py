@@ -14,6 +14,8 @@ from trainer.inputs.dataset import make_eval_input_fn
 from trainer.schema import Schema
 from trainer.training.job import build_source
 
+pytestmark = pytest.mark.newest
+
 
 def _read(make, paths, schema, **data):
     """All rows in order, name → array, the label under its own name."""

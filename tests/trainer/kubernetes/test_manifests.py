@@ -8,6 +8,8 @@ import yaml
 from trainer.environment.cluster_spec import parse_cluster
 from trainer.kubernetes import manifests
 
+pytestmark = pytest.mark.newest
+
 BASE = ["render", "--name=census", "--image=example.com/trainer:1"]
 TASK = ["--", "--hparams=census", "--job_dir=gs://a-bucket/jobs/census"]
 CLUSTER = ["--workers=2", "--evaluator"]

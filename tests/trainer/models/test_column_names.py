@@ -9,6 +9,8 @@ from trainer.job_dir.metrics_log import MetricsLog
 from trainer.schema import Schema, Statistics
 from trainer.training.job import build_source
 
+pytestmark = pytest.mark.newest
+
 NAMES = {
     "id": "Nr.",
     "age": "age in years",

@@ -8,6 +8,8 @@ import pytest
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.reporting.summary import Facts, choose_best, draw, write_report
 
+pytestmark = pytest.mark.newest
+
 FACTS = Facts(
     task="binary",
     num_files=(2, 1),

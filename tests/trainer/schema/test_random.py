@@ -17,6 +17,8 @@ from trainer.inputs.scan import list_input_columns
 from trainer.schema import Schema, load_schema
 from trainer.training.job import build_source
 
+pytestmark = pytest.mark.newest
+
 # The same examples in every run.
 ALIKE = {
     "derandomize": True,

@@ -3,6 +3,8 @@ import pytest
 from trainer.errors import UserError
 from trainer.storage.addresses import Address, is_remote, literal_prefix, parse_address, to_regex
 
+pytestmark = pytest.mark.newest
+
 
 def test_an_address_is_read_and_written():
     address = parse_address("gs://a-bucket/jobs/first/", "job_dir")

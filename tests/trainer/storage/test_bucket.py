@@ -8,6 +8,8 @@ import pytest
 from trainer.errors import UserError
 from trainer.storage.bucket import CHUNK_BYTES, Bucket, Changed, Conflict, Unavailable
 
+pytestmark = pytest.mark.newest
+
 
 @pytest.fixture
 def bucket(cloud):

@@ -8,7 +8,7 @@ import pytest
 
 from trainer.cluster.processes import find_addresses
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.newest]
 
 
 def _own_address():

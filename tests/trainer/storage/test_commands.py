@@ -13,6 +13,8 @@ from trainer.evaluation import command
 from trainer.prediction import command as predict
 from trainer.schema import __main__ as schema_command
 
+pytestmark = pytest.mark.newest
+
 JOB = "gs://a-bucket/jobs/first"
 
 

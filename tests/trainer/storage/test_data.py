@@ -8,6 +8,8 @@ from trainer.errors import UserError
 from trainer.inputs.files import find_files
 from trainer.storage.data import GIB, DataFiles, Settings
 
+pytestmark = pytest.mark.newest
+
 
 def _read(path):
     return Path(path).read_bytes()

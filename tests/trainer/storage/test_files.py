@@ -7,6 +7,8 @@ import pytest
 from trainer.storage import disk
 from trainer.storage.files import replaced, write_text
 
+pytestmark = pytest.mark.newest
+
 
 def _at_once(act, threads=4, times=200):
     """Has several threads do something again and again; returns their errors."""

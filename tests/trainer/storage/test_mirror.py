@@ -12,6 +12,8 @@ from trainer.storage.claim import Claim
 from trainer.storage.keeper import Keeper
 from trainer.storage.mirror import Mirror
 
+pytestmark = pytest.mark.newest
+
 ADDRESS = Address("a-bucket", "jobs/x")
 
 

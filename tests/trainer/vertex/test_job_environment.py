@@ -8,6 +8,8 @@ from trainer.errors import UserError
 from trainer.storage.data import Settings
 from trainer.vertex.job_environment import place, publish
 
+pytestmark = pytest.mark.newest
+
 ENVIRONMENT = {
     "AIP_MODEL_DIR": "gs://b/x/model/",
     "AIP_CHECKPOINT_DIR": "gs://b/x/checkpoints/",

@@ -9,6 +9,8 @@ from trainer.vertex import jobs
 from trainer.vertex.machines import BUILT_IN, Machine, parse_machine
 from trainer.vertex.submit import parse_resource
 
+pytestmark = pytest.mark.newest
+
 IMAGE = "europe-west4-docker.pkg.dev/project/repo/trainer:1"
 DATA = ["--train_data=gs://a-bucket/train.csv", "--eval_data=gs://a-bucket/eval.csv"]
 BASE = [

@@ -10,6 +10,8 @@ from trainer.errors import UserError
 from trainer.vertex import __main__ as vertex
 from trainer.vertex import jobs, rehearse
 
+pytestmark = pytest.mark.newest
+
 
 @pytest.fixture
 def render(make, tmp_path):

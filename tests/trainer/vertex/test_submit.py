@@ -6,6 +6,8 @@ import pytest
 
 from trainer.vertex import __main__ as vertex
 
+pytestmark = pytest.mark.newest
+
 PREFIX = "/google.cloud.aiplatform.v1.JobService/"
 
 
