@@ -85,6 +85,8 @@ def _preload(what):
             estimator_bridge.prefer_onednn()
         names = {
             "trainer": [
+                "matplotlib.backends.backend_agg",
+                "matplotlib.figure",
                 "trainer.evaluation.command",
                 "trainer.export.checker",
                 "trainer.prediction.command",
