@@ -33,7 +33,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--store_durations",
         action="store_true",
-        help=f"write the seconds of each test file that runs to {DURATIONS.name}, which orders them",
+        help=f"write the seconds of each test file that runs to {DURATIONS.name}",
     )
 
 
