@@ -8,6 +8,7 @@ from typing import Optional
 from absl import flags
 
 from trainer.cluster.launcher import Launcher, Plan
+from trainer.config.arguments import TASK_FLAGS_HINT, parse_flags, split_task_flags
 from trainer.errors import USER_ERROR_STATUS, UserError
 
 USAGE = """python -m trainer.launch: a whole cluster on this machine, one process per role.
@@ -24,32 +25,25 @@ def parse_plan(argv: list[str]) -> Optional[Plan]:
         argv: the arguments after the program's name.
 
     Returns:
-        The plan; None if --help was given.
+        The plan; None if --help was given, whose text has been printed.
 
     Raises:
         UserError: a flag is unknown, a number is negative, or nothing follows --.
     """
-    own, task_flags = argv, []
-    if "--" in argv:
-        place = argv.index("--")
-        own, task_flags = argv[:place], argv[place + 1 :]
-    values = flags.FlagValues()
-    flags.DEFINE_boolean("help", False, "show this help", flag_values=values)
-    flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
-    flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
-    flags.DEFINE_boolean("evaluator", False, "whether there is an evaluator", flag_values=values)
-    flags.DEFINE_integer("max_restarts", 0, "restarts of failed processes", 0, flag_values=values)
-    try:
-        rest = values(["trainer.launch", *own])[1:]
-    except flags.Error as error:
-        raise UserError(f"{' '.join(str(error).split())} (--help shows an example)") from error
-    if values.help:
+    own, task_flags = split_task_flags(argv)
+    values = parse_flags("trainer.launch", _define, own, USAGE, stray_hint=TASK_FLAGS_HINT)
+    if values is None:
         return None
-    if rest:
-        raise UserError(f"{rest[0]!r} is not a flag; flags of trainer.task go after --")
     if not task_flags:
         raise UserError("nothing after --; write -- and the flags of trainer.task")
     return Plan(values.workers, values.ps, int(values.evaluator), values.max_restarts, task_flags)
+
+
+def _define(values: flags.FlagValues) -> None:
+    flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
+    flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
+    flags.DEFINE_boolean("evaluator", False, "whether to start an evaluator", flag_values=values)
+    flags.DEFINE_integer("max_restarts", 0, "restarts of failed processes", 0, flag_values=values)
 
 
 def main(argv: list[str]) -> int:
@@ -64,7 +58,6 @@ def main(argv: list[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return USER_ERROR_STATUS
     if plan is None:
-        print(USAGE)
         return 0
     launcher = Launcher(plan)
     received: list[int] = []

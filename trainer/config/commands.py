@@ -1,4 +1,4 @@
-"""What the small commands have in common: flags of their own, one line for an error."""
+"""What the commands share: the storage flags, written results, and errors in one line."""
 
 import sys
 from collections.abc import Iterator
@@ -13,62 +13,12 @@ from trainer import storage
 from trainer.errors import USER_ERROR_STATUS, UserError
 
 
-def parse_flags(
-    program: str, define: Callable[[flags.FlagValues], None], argv: list[str], usage: str
-) -> Optional[flags.FlagValues]:
-    """Parses the arguments of one command.
+def define_storage(values: flags.FlagValues) -> None:
+    """Adds the storage flags of trainer.task, which configure access to gs:// paths.
 
     Args:
-        program: its name, for messages.
-        define: defines its flags.
-        argv: the arguments after the program's name.
-        usage: printed for --help, followed by the flags.
-
-    Returns:
-        the values; None where --help was asked for (and has been printed).
-
-    Raises:
-        UserError: an unknown flag, a wrong value, a stray word.
+        values: where the flags are added.
     """
-    values = flags.FlagValues()
-    flags.DEFINE_boolean("help", False, "show this help", flag_values=values)
-    define(values)
-    known = [name for name in values if name not in ("flagfile", "undefok")]
-    try:
-        rest = values([program, *argv])[1:]
-    except flags.UnrecognizedFlagError as error:
-        name = error.flagname.lstrip("-")
-        hint = config_lib.nearest(name, known).replace("mean ", "mean --")
-        raise UserError(f"--{name}: no such flag{hint} (--help lists them all)") from error
-    except flags.Error as error:
-        raise UserError(f"{' '.join(str(error).split())} (--help lists the flags)") from error
-    if values.help:
-        print(usage.strip() + "\n")
-        width = max(18, *(len(name) + 2 for name in known))
-        for name in known:
-            if name != "help":
-                default = values[name].default
-                shown = f" [{default}]" if default not in (None, "", [], False) else ""
-                print(f"  --{name:<{width}}{values[name].help}{shown}")
-        return None
-    if rest:
-        raise UserError(f"{rest[0]!r} is not a flag; write --name=value (--help lists the flags)")
-    return values
-
-
-def require(values: flags.FlagValues, *names: str) -> None:
-    """Refuses a command line without one of these flags.
-
-    Raises:
-        UserError: names the first that is missing.
-    """
-    for name in names:
-        if not values[name].value:
-            raise UserError(f"--{name}: not given; {values[name].help} (--help lists the flags)")
-
-
-def define_storage(values: flags.FlagValues) -> None:
-    """Defines the flags that say how gs:// paths are reached: those of trainer.task."""
     for option in config_lib.list_options():
         if option.section == "storage":
             flags.DEFINE_string(option.name, None, option.description, flag_values=values)
@@ -76,21 +26,32 @@ def define_storage(values: flags.FlagValues) -> None:
 
 @contextmanager
 def open_storage(values: flags.FlagValues) -> Iterator[storage.Copies]:
-    """Reaches gs:// paths as the flags of define_storage say, as long as the command runs.
+    """Opens access to gs:// paths while a `with` statement runs.
+
+    Args:
+        values: the parsed flags, with those of define_storage.
+
+    Yields:
+        Local copies of remote files and folders.
 
     Raises:
-        UserError: a flag's value is not what it takes, or there can be no folder for copies.
+        UserError: a flag's value is invalid, or no folder for the copies can be created.
     """
-    said = {name: values[name].value for name in values if name.startswith("storage.")}
-    given = {name: value for name, value in said.items() if value is not None}
+    texts = {name: values[name].value for name in values if name.startswith("storage.")}
+    given = {name: value for name, value in texts.items() if value is not None}
     settings = storage.Settings(**config_lib.load_config(None, given).storage.model_dump())
     storage.configure(settings)
     with storage.open_copies(settings) as copies:
         yield copies
 
 
-def hand_over(text: str, output: Optional[str], following: str) -> None:
-    """Prints what a command has made, or writes it to --output and says what to do with it.
+def write_result(text: str, output: Optional[str], following: str) -> None:
+    """Prints the result of a command, or writes it to a file and prints what to do next.
+
+    Args:
+        text: the result.
+        output: the file; None or empty: standard output.
+        following: what to do with the file, for people.
 
     Raises:
         UserError: the file cannot be written.
@@ -101,18 +62,26 @@ def hand_over(text: str, output: Optional[str], following: str) -> None:
     try:
         storage.write_text(Path(output), text)
     except OSError as error:
-        raise UserError(f"--output={output}: {error.strerror}; name another") from error
+        raise UserError(f"--output={output}: {error.strerror}; name another file") from error
     print(f"{output}: {following}")
 
 
 def run(main: Callable[[list[str]], int], argv: list[str]) -> int:
-    """Runs a command; prints a user's error as one line and returns the exit status."""
+    """Runs a command and prints a UserError as one line.
+
+    Args:
+        main: takes the arguments, returns the exit status.
+        argv: the arguments after the program's name.
+
+    Returns:
+        The exit status: that of `main`, or 2 after a UserError.
+    """
     try:
         return main(argv)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return USER_ERROR_STATUS
     except BrokenPipeError:
-        # The reader of our output, say `head`, has had enough.
+        # A reader such as `head` closed our output.
         sys.stderr.close()
         return 1

@@ -1,4 +1,4 @@
-"""absl flags, made from the configuration's own fields."""
+"""The flags of trainer.task, generated from the fields of the configuration."""
 
 import re
 import typing
@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, Optional
 from absl import flags
 
 from trainer import config as config_lib
+from trainer.config.arguments import ABSL_FLAGS, HELP_FLAGS, parse_flags
 from trainer.errors import UserError
 
-# What everyone uses, under the names old trainers had.
+# Short names of common options; older trainers used the same names.
 SHORT_NAMES = {
     "train_data": "data.train",
     "eval_data": "data.eval",
@@ -21,24 +22,33 @@ SHORT_NAMES = {
     "profile_steps": "run.profile_steps",
     "storage": "storage.reader",
 }
-# Flags that say what to do, where the options say how.
+# Flags that are not options of the configuration.
 COMMANDS = {
     "hparams": "preset of hparams/, or a YAML file of your own",
     "dry_run": "check everything, train one step in a temporary folder, and end",
-    "fresh": "delete what is in job_dir first; give the folder's name again",
+    "fresh": "delete the contents of job_dir first; repeat its name as the value",
 }
 # Options of these sections are hyperparameters: a tuning service sets them by their last name.
 TUNABLE_SECTIONS = ("model", "train")
+USAGE = """
+Train, evaluate and export a TensorFlow Estimator.
+
+  python -m trainer.task --hparams=census --job_dir=jobs/census \\
+      --train_data=data/train.csv --eval_data=data/eval.csv
+
+A flag overrides the hparams file, which overrides the default.
+A run whose job_dir contains a checkpoint continues from it; nothing there is deleted.
+"""
 
 
 class CommandLine(NamedTuple):
-    """What the command line said.
+    """The parsed command line of trainer.task.
 
     Attributes:
         hparams: preset or file; None for neither.
-        overrides: option name → value as text.
-        dry_run: check everything and train one step, elsewhere.
-        fresh: the folder that is to be emptied first.
+        overrides: option name → value, text or bool.
+        dry_run: whether to check everything, train one step elsewhere, and end.
+        fresh: the folder to empty first; None for none.
     """
 
     hparams: Optional[str]
@@ -48,7 +58,7 @@ class CommandLine(NamedTuple):
 
 
 def list_aliases() -> dict[str, str]:
-    """Short flag name → dotted option name."""
+    """Returns short flag name → dotted option name."""
     aliases = dict(SHORT_NAMES)
     for option in config_lib.list_options():
         if option.section in TUNABLE_SECTIONS:
@@ -57,37 +67,29 @@ def list_aliases() -> dict[str, str]:
 
 
 def parse_command_line(argv: list[str]) -> Optional[CommandLine]:
-    """Parses the arguments after the program's name.
+    """Parses the command line of trainer.task.
+
+    Args:
+        argv: the arguments after the program's name.
 
     Returns:
-        what was said, or None where --help was asked for (and has been printed).
+        The values; None if --help was given, whose text has been printed.
 
     Raises:
-        UserError: an unknown flag, a flag without a value, a stray word.
+        UserError: an unknown flag, a flag without a value, or an argument that is not a flag.
     """
-    values = flags.FlagValues()
-    _define(values)
-    _define_user(values, argv)
-    known = [name for name in values if name not in ("flagfile", "undefok")]
-    try:
-        rest = values(["trainer.task", *argv])[1:]
-    except flags.UnrecognizedFlagError as error:
-        name = error.flagname.lstrip("-")
-        hint = config_lib.nearest(name, known).replace("mean ", "mean --")
-        raise UserError(f"--{name}: no such flag{hint} (--help lists them all)") from error
-    except flags.Error as error:
-        raise UserError(f"{' '.join(str(error).split())} (--help lists the flags)") from error
-    if values.help:
-        print(describe())
+
+    def define(values: flags.FlagValues) -> None:
+        _define(values)
+        _define_user(values, argv)
+
+    values = parse_flags("trainer.task", define, argv, USAGE, describe=lambda _: _describe())
+    if values is None:
         return None
-    if rest:
-        raise UserError(f"{rest[0]!r} is not a flag; write --name=value (--help lists the flags)")
     return CommandLine(values.hparams, _collect(values), values.dry_run, values.fresh)
 
 
 def _define(values: flags.FlagValues) -> None:
-    flags.DEFINE_boolean("help", False, "show this help", flag_values=values)
-    flags.DEFINE_alias("h", "help", flag_values=values)
     for name, described in COMMANDS.items():
         define = flags.DEFINE_boolean if name == "dry_run" else flags.DEFINE_string
         define(name, None, described, flag_values=values)
@@ -100,7 +102,7 @@ def _define(values: flags.FlagValues) -> None:
 
 
 def _define_user(values: flags.FlagValues, argv: list[str]) -> None:
-    """The user's own hyperparameters: whatever --user.NAME the command line has."""
+    """Adds a flag for each --user.NAME on the command line."""
     for word in argv:
         match = re.match(rf"--?({config_lib.USER}\.[A-Za-z_]\w*)(=|$)", word)
         if match and match.group(1) not in values:
@@ -108,49 +110,38 @@ def _define_user(values: flags.FlagValues, argv: list[str]) -> None:
 
 
 def _collect(values: flags.FlagValues) -> dict[str, Any]:
+    """Returns option name → value of every flag given; two names of an option must agree."""
     aliases = list_aliases()
-    said: dict[str, Any] = {}
+    overrides: dict[str, Any] = {}
     spelled: dict[str, str] = {}
     for name in values:
         flag = values[name]
-        if name in ("help", "h", *COMMANDS) or not flag.present or flag.value is None:
+        if name in (*HELP_FLAGS, *COMMANDS) or not flag.present or flag.value is None:
             continue
         target = aliases.get(name, name)
-        if target in said and said[target] != flag.value:
+        if target in overrides and overrides[target] != flag.value:
             raise UserError(
-                f"--{spelled[target]}={said[target]} and --{name}={flag.value} are the same option "
-                "and differ; remove one of them"
+                f"--{spelled[target]}={overrides[target]} and --{name}={flag.value} are the same "
+                "option and differ; remove one of them"
             )
-        said[target], spelled[target] = flag.value, name
-    return {name: value for name, value in said.items() if name not in ("flagfile", "undefok")}
+        overrides[target], spelled[target] = flag.value, name
+    return {name: value for name, value in overrides.items() if name not in ABSL_FLAGS}
 
 
-def describe() -> str:
-    """The whole --help text."""
-    lines = [
-        "Train, evaluate and export a TensorFlow Estimator.",
-        "",
-        "  python -m trainer.task --hparams=census --job_dir=jobs/census \\",
-        "      --train_data=data/train.csv --eval_data=data/eval.csv",
-        "",
-        "An option's value is its default, then what the hparams file says, then the flag.",
-        "A run whose job_dir holds a checkpoint goes on from it; nothing there is deleted.",
-        "",
-        *(f"  --{name:<10}{described}" for name, described in COMMANDS.items()),
-    ]
+def _describe() -> str:
+    """Returns the --help text after its usage: every option, by section."""
+    lines = [f"  --{name:<10}{described}" for name, described in COMMANDS.items()]
     lines.append(f"  --{config_lib.USER}.NAME=VALUE  a hyperparameter of your own code")
     aliases: dict[str, list[str]] = {}
     for alias, target in list_aliases().items():
         aliases.setdefault(target, []).append(alias)
-    section = None
+    section = ""
     for option in config_lib.list_options():
         if option.section != section:
             section = option.section
             if section:
-                lines += [
-                    "",
-                    f"{section}: {config_lib.Config.model_fields[section].annotation.__doc__}",
-                ]
+                annotation = config_lib.Config.model_fields[section].annotation
+                lines += ["", f"{section}: {annotation.__doc__}"]
         lines += _describe_option(option, aliases.get(option.name, []))
     return "\n".join(lines)
 
@@ -162,8 +153,8 @@ def _describe_option(option: config_lib.Option, aliases: list[str]) -> list[str]
     default = option.default
     if isinstance(default, tuple):
         default = ",".join(str(part) for part in default)
-    given = f" [{default}]" if default not in (None, "") else ""
-    return [f"  --{option.name}{also}", f"      {option.description}.{among}{given}"]
+    suffix = f" [{default}]" if default not in (None, "") else ""
+    return [f"  --{option.name}{also}", f"      {option.description}.{among}{suffix}"]
 
 
 def _list_choices(annotation: Any) -> list[str]:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Optional
 
 from trainer import config as config_lib
 from trainer import job_layout, storage
-from trainer.config.commands import define_storage, open_storage, parse_flags, require
+from trainer.config.arguments import parse_flags, require
+from trainer.config.commands import define_storage, open_storage
 from trainer.data_validation import drift
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows

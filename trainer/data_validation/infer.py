@@ -8,7 +8,8 @@ import yaml
 
 from trainer import config as config_lib
 from trainer import storage
-from trainer.config.commands import define_storage, open_storage, parse_flags, require
+from trainer.config.arguments import parse_flags, require
+from trainer.config.commands import define_storage, open_storage
 from trainer.data_validation.profile import NO_NUMBER, NO_VALUE, Profile, Table, profile_files
 from trainer.data_validation.propose import MAX_CLASSES, Proposal, flow, propose_column, share
 from trainer.errors import UserError

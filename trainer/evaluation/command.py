@@ -21,7 +21,7 @@ from absl import flags
 import estimator_bridge
 from trainer import config as config_lib
 from trainer import job_layout, storage
-from trainer.config import commands
+from trainer.config import arguments, commands
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
@@ -40,10 +40,10 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    values = commands.parse_flags("trainer.evaluate", _define, argv, __doc__)
+    values = arguments.parse_flags("trainer.evaluate", _define, argv, __doc__)
     if values is None:
         return 0
-    commands.require(values, "job_dir")
+    arguments.require(values, "job_dir")
     if values.checkpoint and values.all_checkpoints:
         raise UserError("--checkpoint and --all_checkpoints are both given; remove one of them")
     if values.all_checkpoints and values.by:

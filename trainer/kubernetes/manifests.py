@@ -20,7 +20,7 @@ from absl import flags
 
 from trainer import config as config_lib
 from trainer import storage
-from trainer.config import commands
+from trainer.config import arguments, commands
 from trainer.config import flags as task_flags_lib
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
@@ -65,14 +65,17 @@ def _main(argv: list[str]) -> int:
         return 0
     if argv[0] != "render":
         raise UserError(f"{argv[0]!r} is no command; write render")
-    ours, task_flags = argv[1:], []
-    if "--" in ours:
-        place = ours.index("--")
-        ours, task_flags = ours[:place], ours[place + 1 :]
-    values = commands.parse_flags("trainer.kubernetes render", _define, ours, __doc__)
+    ours, task_flags = arguments.split_task_flags(argv[1:])
+    values = arguments.parse_flags(
+        "trainer.kubernetes render",
+        _define,
+        ours,
+        __doc__,
+        stray_hint=arguments.TASK_FLAGS_HINT,
+    )
     if values is None:
         return 0
-    commands.require(values, "name", "image")
+    arguments.require(values, "name", "image")
     counts = {
         "chief": 1,
         "worker": values.workers,
@@ -95,7 +98,7 @@ def _main(argv: list[str]) -> int:
     check(request)
     documents = build_jobs(request) if values.kind == "jobs" else [build_tfjob(request)]
     text = yaml.safe_dump_all(documents, sort_keys=False, width=100)
-    commands.hand_over(text, values.output, f"kubectl apply -f {values.output}")
+    commands.write_result(text, values.output, f"kubectl apply -f {values.output}")
     return 0
 
 

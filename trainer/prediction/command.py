@@ -18,7 +18,7 @@ from absl import flags
 import estimator_bridge as bridge
 from trainer import config as config_lib
 from trainer import storage
-from trainer.config import commands
+from trainer.config import arguments, commands
 from trainer.errors import UserError
 from trainer.export.choose import choose_from_files, find_export
 from trainer.job_layout import CONFIG, MODEL_FILES
@@ -31,7 +31,7 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    values = commands.parse_flags("trainer.predict", _define, argv, __doc__)
+    values = arguments.parse_flags("trainer.predict", _define, argv, __doc__)
     if values is None:
         return 0
     if bool(values.export) == bool(values.job_dir):
@@ -40,7 +40,7 @@ def _main(argv: list[str]) -> int:
         raise UserError("give either --row=JSON or --data=FILES (--help shows examples)")
     rows = [_parse_row(text) for text in values.row]
     if values.data:
-        commands.require(values, "output")
+        arguments.require(values, "output")
     bridge.set_verbosity("error")
     bridge.prefer_onednn()
     with commands.open_storage(values) as copies:

@@ -19,7 +19,7 @@ from typing import Optional
 from absl import flags
 
 from trainer.cluster.processes import find_addresses
-from trainer.config import commands
+from trainer.config import arguments, commands
 from trainer.errors import UserError, nearest
 from trainer.vertex import jobs, package, paths, rehearse, submit
 from trainer.vertex.tuning import load_study
@@ -44,15 +44,12 @@ def _main(argv: list[str]) -> int:
         raise UserError(
             f"{argv[0]!r} is no command{nearest(argv[0], known)} (there are {', '.join(known)})"
         )
-    ours, task_flags = argv[1:], []
-    if "--" in ours:
-        place = ours.index("--")
-        ours, task_flags = ours[:place], ours[place + 1 :]
+    ours, task_flags = arguments.split_task_flags(argv[1:])
     return known[argv[0]](ours, task_flags)
 
 
 def _parse(command: str, define, argv: list[str]) -> Optional[flags.FlagValues]:
-    return commands.parse_flags(f"trainer.vertex {command}", define, argv, __doc__)
+    return arguments.parse_flags(f"trainer.vertex {command}", define, argv, __doc__)
 
 
 def _define_strings(values: flags.FlagValues, meanings: dict[str, str]) -> None:
@@ -114,7 +111,7 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
     values = _parse("render", _define_render, argv)
     if values is None:
         return 0
-    commands.require(values, "name")
+    arguments.require(values, "name")
     study = load_study(values.tuning) if values.tuning else None
     labels = {}
     for pair in values.labels:
@@ -156,7 +153,7 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
     for line in paths.list_inside(task_flags, values.nfs):
         print(f"note: {line}", file=sys.stderr)
     following = f"python -m trainer.vertex rehearse --job={values.output}, then submit"
-    commands.hand_over(text, values.output, following)
+    commands.write_result(text, values.output, following)
     return 0
 
 
@@ -178,7 +175,7 @@ def _submit(argv: list[str], task_flags: list[str]) -> int:
     values = _parse("submit", _define_submit, argv)
     if values is None:
         return 0
-    commands.require(values, "job", "project")
+    arguments.require(values, "job", "project")
     job = jobs.read_job(values.job)
     region = values.region or job.region
     if not region:
@@ -212,7 +209,7 @@ def _rehearse(argv: list[str], task_flags: list[str]) -> int:
     values = _parse("rehearse", _define_rehearse, argv)
     if values is None:
         return 0
-    commands.require(values, "job")
+    arguments.require(values, "job")
     job = jobs.read_job(values.job)
     trial = (values.trial or "1") if job.is_tuning else None
     if values.put and not values.emulator:
