@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from typing import Optional
 
 from .errors import BridgeError
 
@@ -35,8 +36,16 @@ def _usage() -> str:
     return "\n".join(lines)
 
 
-def main(argv: list[str]) -> int:
-    """Runs one command; returns the exit status (2 for a mistake in how it was called)."""
+def main(argv: Optional[list[str]] = None) -> int:
+    """Runs a command.
+
+    Args:
+        argv: the command and its arguments; None: those of this process.
+
+    Returns:
+        The exit status: that of the command; 2 for an unknown command or an error of ours.
+    """
+    argv = sys.argv[1:] if argv is None else argv
     command = argv[0] if argv else None
     if command in ("-h", "--help"):
         print(_usage())

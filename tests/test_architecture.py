@@ -19,6 +19,8 @@ BRIDGE = "estimator_bridge"
 # Room -> the rooms of `trainer` that it may import. A room is listed above those that it imports.
 TRAINER = {
     # Entry points; nothing imports them.
+    "__main__": "command_line",
+    "command_line": "errors",
     "task": "vertex roles training export reporting models job_dir cluster config schema storage "
     "environment phase_timer console signals errors",
     "launch": "cluster",
@@ -81,7 +83,15 @@ BRIDGE_ROOMS = {
     "errors": "",
 }
 # Entry points: nothing imports them.
-ENTRY_POINTS = {"task", "launch", "predict", "evaluate", "schema.__main__", "kubernetes"}
+ENTRY_POINTS = {
+    "__main__",
+    "task",
+    "launch",
+    "predict",
+    "evaluate",
+    "schema.__main__",
+    "kubernetes",
+}
 # Only estimator_bridge/private_tf.py imports modules below these packages.
 PRIVATE = ("tensorflow.python", "tensorflow._api", "tensorflow_estimator.python")
 PRIVATE += ("tf_keras.src", "tf_keras.api", "keras.src", "keras.api")

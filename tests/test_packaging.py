@@ -122,6 +122,40 @@ def test_it_runs_from_an_empty_folder(installed, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "script, command, text",
+    [
+        ("estimator-trainer", "task", "--job_dir"),
+        ("estimator-trainer", "launch", "--workers"),
+        ("estimator-trainer", "predict", "--export"),
+        ("estimator-trainer", "evaluate", "--all_checkpoints"),
+        ("estimator-trainer", "schema", "python -m trainer.schema infer"),
+        ("estimator-trainer", "kubernetes", "python -m trainer.kubernetes render"),
+        ("estimator-trainer", "vertex", "python -m trainer.vertex package"),
+        ("estimator-bridge", "audit", "--format"),
+    ],
+)
+def test_the_installed_scripts_run_each_command(installed, tmp_path, script, command, text):
+    path = installed / "bin" / script
+    assert f"  {command} " in _run(path, "--help", cwd=tmp_path, PYTHONPATH=installed)
+    assert text in _run(path, command, "--help", cwd=tmp_path, PYTHONPATH=installed)
+
+
+@pytest.mark.parametrize("script", ["estimator-trainer", "estimator-bridge"])
+def test_the_installed_scripts_refuse_an_unknown_command(installed, tmp_path, script):
+    done = subprocess.run(
+        [installed / "bin" / script, "trian"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no such command" in done.stderr.splitlines()[0]
+    assert "Traceback" not in done.stderr
+
+
 # The tools that `make` starts.
 
 

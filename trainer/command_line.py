@@ -1,0 +1,60 @@
+"""The program estimator-trainer: runs a command as `python -m trainer.COMMAND` does."""
+
+import runpy
+import sys
+from typing import Optional
+
+from trainer.errors import USER_ERROR_STATUS, nearest
+
+# Command → what it does. Each is a module of this package, imported once it is chosen.
+COMMANDS = {
+    "task": "train, evaluate and export; also one process of a cluster",
+    "launch": "run a whole cluster on this machine",
+    "predict": "predict rows or files with an exported model",
+    "evaluate": "evaluate checkpoints on any data, by slice",
+    "schema": "infer a schema from data, or check data against one",
+    "kubernetes": "render the manifests of a cluster",
+    "vertex": "package, render, rehearse and submit jobs on Vertex AI",
+}
+
+
+def describe() -> str:
+    """Returns the --help text: one line per command."""
+    lines = [f"  {name:<12}{what}" for name, what in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: estimator-trainer COMMAND [arguments]",
+            "",
+            *lines,
+            "",
+            "COMMAND --help shows its flags. `python -m trainer.COMMAND` does the same.",
+        ]
+    )
+
+
+def main(argv: Optional[list[str]] = None) -> int:
+    """Runs a command.
+
+    Args:
+        argv: the command and its arguments; None: those of this process.
+
+    Returns:
+        The exit status: 0 after --help, 2 for an unknown command. A command that sets a status of
+        its own raises SystemExit instead.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] in ("--help", "-h", "help"):
+        print(describe())
+        return 0
+    if not argv or argv[0] not in COMMANDS:
+        problem = (
+            f"{argv[0]!r}: no such command{nearest(argv[0], COMMANDS)}"
+            if argv
+            else ("no command given")
+        )
+        print(f"error: {problem} (--help lists the commands)", file=sys.stderr)
+        return USER_ERROR_STATUS
+    module = f"trainer.{argv[0]}"
+    sys.argv = [module, *argv[1:]]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    return 0
