@@ -1,8 +1,10 @@
 """`tf.contrib.cudnn_rnn`, on any device.
 
-The layers compute what CuDNN does and keep their weights where 1.x saved them: in the variables of
-the `CudnnCompatible` cells, so that old checkpoints load.
+The layers compute the same as CuDNN. Their weights are stored like in 1.x, in the variables of the
+`CudnnCompatible` cells, so that old checkpoints load.
 """
+
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
@@ -22,7 +24,12 @@ CUDNN_RNN_BIDIRECTION = "bidirectional"
 
 
 class CudnnCompatibleLSTMCell(_block.LSTMBlockCell):
-    """An LSTM cell with the mathematics of CuDNN's: no bias added to the forget gate."""
+    """An LSTM cell that computes the same as CuDNN: no bias is added to the forget gate.
+
+    Args:
+      num_units: int, number of units.
+      reuse: whether to reuse the variables.
+    """
 
     def __init__(self, num_units, reuse=None):
         super().__init__(
@@ -36,9 +43,14 @@ class CudnnCompatibleLSTMCell(_block.LSTMBlockCell):
 
 
 class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
-    """A GRU cell with the mathematics of CuDNN's: the reset gate comes after the matrix.
+    """A GRU cell that computes the same as CuDNN: the reset gate follows the matrix product.
 
-    Variables: `gates/{kernel,bias}`, `candidate/{input,hidden}_projection/{kernel,bias}`.
+    Variables: `gates/{kernel,bias}` and `candidate/{input,hidden}_projection/{kernel,bias}`.
+
+    Args:
+      num_units: int, number of units.
+      reuse: whether to reuse the variables.
+      kernel_initializer: initializer of the kernels; None for the scope's.
     """
 
     def __init__(self, num_units, reuse=None, kernel_initializer=None):
@@ -86,21 +98,9 @@ class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
 
 
 class _CudnnRNN:
-    """Layers of recurrent cells over whole sequences.
+    """Layers of recurrent cells over whole sequences."""
 
-    Args:
-      num_layers, num_units: how many, and how wide.
-      input_mode: only "linear_input".
-      direction: "unidirectional" or "bidirectional".
-      dropout: rate between the layers while training.
-      seed: of the dropout.
-      name: of the scope of the variables.
-
-    Raises:
-      ValueError: another direction or input mode, or a dropout outside of [0, 1].
-    """
-
-    _cell_class = None
+    _cell_class: Any = None
     _scope_name = ""
 
     def __init__(
@@ -119,10 +119,12 @@ class _CudnnRNN:
         if direction not in (CUDNN_RNN_UNIDIRECTION, CUDNN_RNN_BIDIRECTION):
             raise ValueError(f"Invalid direction: {direction}")
         if input_mode != CUDNN_INPUT_LINEAR_MODE:
-            raise ValueError(f"Only {CUDNN_INPUT_LINEAR_MODE} is supplied, got {input_mode}")
+            raise ValueError(
+                f"input_mode: only {CUDNN_INPUT_LINEAR_MODE} is supported, got {input_mode}"
+            )
         if not 0 <= dropout <= 1:
             raise ValueError(f"dropout must be in [0, 1], got {dropout}")
-        del bias_initializer  # CuDNN's two biases are one here; it starts as the cell's does.
+        del bias_initializer  # CuDNN's two biases are one here, with the cell's initializer.
         self.num_layers, self.num_units, self.direction = num_layers, num_units, direction
         self._dropout, self._seed, self._dtype = dropout, seed, dtype
         self._kernel_initializer = kernel_initializer
@@ -131,12 +133,12 @@ class _CudnnRNN:
 
     @property
     def num_dirs(self):
-        """1 or 2."""
+        """The number of directions, 1 or 2."""
         return 2 if self.direction == CUDNN_RNN_BIDIRECTION else 1
 
     @property
     def trainable_variables(self):
-        """The variables, once the layer has been called."""
+        """The trainable variables, available after the first call."""
         found = tf.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES, self._scope.name + "/")
         return list(found)
 
@@ -154,16 +156,18 @@ class _CudnnRNN:
     def __call__(
         self, inputs, initial_state=None, sequence_lengths=None, time_major=True, training=True
     ):
-        """Runs the sequences.
+        """Runs the layers over sequences.
 
         Args:
-          inputs: [length, batch, size]; [batch, length, size] if not time_major.
-          initial_state: as the final one, or None for zeros.
-          sequence_lengths: [batch], or None.
+          inputs: tensor [length, batch, size], or [batch, length, size] without `time_major`.
+          initial_state: tuple of tensors like the final state; None for zeros.
+          sequence_lengths: integer tensor [batch]; None for full length.
+          time_major: whether the first axis is the time.
+          training: whether to apply dropout.
 
         Returns:
           The outputs [length, batch, num_dirs * num_units] (or batch first), and the final state: a
-          tuple of one (GRU, h) or two (LSTM, h and c) tensors [num_layers * num_dirs, batch,
+          tuple of one tensor (GRU: h) or two tensors (LSTM: h and c) [num_layers * num_dirs, batch,
           num_units].
         """
         if self._scope is None:
@@ -213,7 +217,24 @@ class _CudnnRNN:
 
 
 class CudnnLSTM(_CudnnRNN):
-    __doc__ = "LSTMs.\n\n" + _CudnnRNN.__doc__.split("\n", 2)[2]
+    """LSTM layers over whole sequences.
+
+    Args:
+      num_layers: int, number of layers.
+      num_units: int, number of units.
+      input_mode: only `linear_input` is supported.
+      direction: `unidirectional` or `bidirectional`.
+      dropout: rate of the dropout between the layers in training.
+      seed: seed of the dropout.
+      dtype: dtype of the variables.
+      kernel_initializer: initializer of the kernels; None for the scope's.
+      bias_initializer: ignored.
+      name: name of the variable scope.
+
+    Raises:
+      ValueError: the direction or input mode is unknown, or the dropout is outside [0, 1].
+    """
+
     _cell_class = CudnnCompatibleLSTMCell
     _scope_name = "cudnn_lstm"
 
@@ -226,7 +247,24 @@ class CudnnLSTM(_CudnnRNN):
 
 
 class CudnnGRU(_CudnnRNN):
-    __doc__ = "GRUs.\n\n" + _CudnnRNN.__doc__.split("\n", 2)[2]
+    """GRU layers over whole sequences.
+
+    Args:
+      num_layers: int, number of layers.
+      num_units: int, number of units.
+      input_mode: only `linear_input` is supported.
+      direction: `unidirectional` or `bidirectional`.
+      dropout: rate of the dropout between the layers in training.
+      seed: seed of the dropout.
+      dtype: dtype of the variables.
+      kernel_initializer: initializer of the kernels; None for the scope's.
+      bias_initializer: ignored.
+      name: name of the variable scope.
+
+    Raises:
+      ValueError: the direction or input mode is unknown, or the dropout is outside [0, 1].
+    """
+
     _cell_class = CudnnCompatibleGRUCell
     _scope_name = "cudnn_gru"
 

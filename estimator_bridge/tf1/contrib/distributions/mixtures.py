@@ -4,17 +4,15 @@ import tensorflow.compat.v1 as tf
 
 __all__ = ["Mixture", "MixtureSameFamily"]
 
-_distributions = tf.distributions
 
-
-class _Mixed(_distributions.Distribution):
+class _Mixed(tf.distributions.Distribution):
     """What both mixtures share: components [batch, component, event], chosen by a Categorical."""
 
     def __init__(self, categorical, parameters, dtype, validate_args, allow_nan_stats, name):
         self._categorical = categorical
         super().__init__(
             dtype=dtype,
-            reparameterization_type=_distributions.NOT_REPARAMETERIZED,
+            reparameterization_type=tf.distributions.NOT_REPARAMETERIZED,
             validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
             parameters=parameters,
@@ -83,7 +81,7 @@ class Mixture(_Mixed):
         self, cat, components, validate_args=False, allow_nan_stats=True, name="Mixture", **kwargs
     ):
         del kwargs  # use_static_graph: the result is the same.
-        if not isinstance(cat, _distributions.Categorical):
+        if not isinstance(cat, tf.distributions.Categorical):
             raise TypeError(f"cat must be a Categorical distribution, but saw: {cat}")
         if not components:
             raise ValueError("components must be a non-empty list or tuple")

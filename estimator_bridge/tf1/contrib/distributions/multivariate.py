@@ -12,10 +12,8 @@ __all__ = [
     "MultivariateNormalTriL",
 ]
 
-_distributions = tf.distributions
 
-
-class MultivariateNormalTriL(_distributions.Distribution):
+class MultivariateNormalTriL(tf.distributions.Distribution):
     """A normal distribution of vectors [..., k], given by its mean and the Cholesky factor of its
     covariance.
 
@@ -45,7 +43,7 @@ class MultivariateNormalTriL(_distributions.Distribution):
         self._loc, self._tril = loc + tf.zeros_like(rows), tril
         super().__init__(
             dtype=tril.dtype,
-            reparameterization_type=_distributions.FULLY_REPARAMETERIZED,
+            reparameterization_type=tf.distributions.FULLY_REPARAMETERIZED,
             validate_args=validate_args,
             allow_nan_stats=allow_nan_stats,
             parameters={"loc": loc, "scale_tril": tril},
@@ -181,7 +179,7 @@ class MultivariateNormalFullCovariance(MultivariateNormalTriL):
         super().__init__(loc, tril, validate_args, allow_nan_stats, name)
 
 
-@_distributions.RegisterKL(MultivariateNormalTriL, MultivariateNormalTriL)
+@tf.distributions.RegisterKL(MultivariateNormalTriL, MultivariateNormalTriL)
 def _divergence(a, b, name=None):
     with tf.name_scope(name, "kl_mvn"):
         spread = tf.reduce_sum(b._solve(a._tril) ** 2, [-2, -1])
@@ -190,7 +188,7 @@ def _divergence(a, b, name=None):
         return 0.5 * (spread + away - size) + b._log_determinant() - a._log_determinant()
 
 
-class Independent(_distributions.Distribution):
+class Independent(tf.distributions.Distribution):
     """The last dimensions of a batch of distributions as those of one event.
 
     Args:
@@ -260,6 +258,6 @@ class Independent(_distributions.Distribution):
         return self._inner.stddev()
 
 
-@_distributions.RegisterKL(Independent, Independent)
+@tf.distributions.RegisterKL(Independent, Independent)
 def _independent_divergence(a, b, name=None):
-    return a._sum(_distributions.kl_divergence(a.distribution, b.distribution, name=name))
+    return a._sum(tf.distributions.kl_divergence(a.distribution, b.distribution, name=name))

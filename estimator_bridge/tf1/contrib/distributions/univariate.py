@@ -12,29 +12,27 @@ __all__ = [
     "RelaxedOneHotCategorical",
 ]
 
-_distributions = tf.distributions
 
-
-class NormalWithSoftplusScale(_distributions.Normal):
+class NormalWithSoftplusScale(tf.distributions.Normal):
     """Normal whose scale is softplus(scale)."""
 
     def __init__(self, loc, scale, *args, **kwargs):
         super().__init__(loc, tf.nn.softplus(scale), *args, **kwargs)
 
 
-class BernoulliWithSigmoidProbs(_distributions.Bernoulli):
+class BernoulliWithSigmoidProbs(tf.distributions.Bernoulli):
     """Bernoulli whose probability is sigmoid(p)."""
 
     def __init__(self, p=None, dtype=tf.int32, *args, **kwargs):
         super().__init__(None, tf.nn.sigmoid(p), dtype, *args, **kwargs)
 
 
-class _Scalar(_distributions.Distribution):
+class _Scalar(tf.distributions.Distribution):
     """A distribution of numbers, its batch shaped as one of its tensors."""
 
     def __init__(self, of, dtype, reparameterized, parameters, validate_args, allow_nan, name):
         self._of = of
-        kinds = _distributions.NOT_REPARAMETERIZED, _distributions.FULLY_REPARAMETERIZED
+        kinds = tf.distributions.NOT_REPARAMETERIZED, tf.distributions.FULLY_REPARAMETERIZED
         super().__init__(
             dtype=dtype,
             reparameterization_type=kinds[reparameterized],
@@ -184,7 +182,7 @@ class Logistic(_Scalar):
         return (self.scale * 3.141592653589793) ** 2 / 3 + tf.zeros_like(self._of)
 
 
-class _Classes(_distributions.Distribution):
+class _Classes(tf.distributions.Distribution):
     """Vectors over classes, given by logits or probs, [..., classes]."""
 
     def __init__(self, logits, probs, dtype, reparameterized, validate_args, allow_nan_stats, name):
@@ -196,7 +194,7 @@ class _Classes(_distributions.Distribution):
         else:
             self.probs = tf.convert_to_tensor(probs)
             self.logits = tf.log(self.probs)
-        kinds = _distributions.NOT_REPARAMETERIZED, _distributions.FULLY_REPARAMETERIZED
+        kinds = tf.distributions.NOT_REPARAMETERIZED, tf.distributions.FULLY_REPARAMETERIZED
         super().__init__(
             dtype=dtype or self.logits.dtype,
             reparameterization_type=kinds[reparameterized],
@@ -241,7 +239,7 @@ class OneHotCategorical(_Classes):
         return tf.one_hot(classes, self.event_size, dtype=self.dtype)
 
     def _sample_n(self, n, seed=None):
-        return self._one_hot(_distributions.Categorical(self.logits).sample(n, seed=seed))
+        return self._one_hot(tf.distributions.Categorical(self.logits).sample(n, seed=seed))
 
     def _log_prob(self, x):
         log_probs = tf.nn.log_softmax(self.logits)
@@ -249,7 +247,7 @@ class OneHotCategorical(_Classes):
         return tf.reduce_sum(tf.math.multiply_no_nan(log_probs, tf.cast(x, log_probs.dtype)), -1)
 
     def _entropy(self):
-        return _distributions.Categorical(self.logits).entropy()
+        return tf.distributions.Categorical(self.logits).entropy()
 
     def _mode(self):
         return self._one_hot(tf.argmax(self.logits, -1))
@@ -261,10 +259,10 @@ class OneHotCategorical(_Classes):
         return self.probs * (1 - self.probs)
 
 
-@_distributions.RegisterKL(OneHotCategorical, OneHotCategorical)
+@tf.distributions.RegisterKL(OneHotCategorical, OneHotCategorical)
 def _divergence(a, b, name=None):
-    one, other = (_distributions.Categorical(side.logits) for side in (a, b))
-    return _distributions.kl_divergence(one, other, name=name)
+    one, other = (tf.distributions.Categorical(side.logits) for side in (a, b))
+    return tf.distributions.kl_divergence(one, other, name=name)
 
 
 class RelaxedOneHotCategorical(_Classes):

@@ -23,7 +23,7 @@ RANDOM_INIT = _KMeans.RANDOM_INIT
 KMEANS_PLUS_PLUS_INIT = _KMeans.KMEANS_PLUS_PLUS_INIT
 
 
-class KMeansClustering(_KMeans):
+class KMeansClustering(tf.estimator.experimental.KMeans):
     """k-means as an Estimator; tf.estimator.experimental.KMeans, whose `seed` was `random_seed`."""
 
     def __init__(

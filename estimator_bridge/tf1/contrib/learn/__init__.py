@@ -1,6 +1,6 @@
-"""`tf.contrib.learn`: the Estimators of 1.0 to 1.3, on those of tf.estimator.
+"""`tf.contrib.learn`: the Estimators of TensorFlow 1.0 to 1.3, based on tf.estimator.
 
-An Experiment is run by tf.estimator.train_and_evaluate.
+tf.estimator.train_and_evaluate runs an Experiment.
 """
 
 import tensorflow.compat.v1 as _tf

@@ -15,7 +15,7 @@ __all__ = [
     "infer_real_valued_columns_from_input_fn",
 ]
 
-# 1.x's contrib.learn took the mean of the loss, tf.estimator's v1 classes the sum.
+# tf.contrib.learn averaged the loss; tf.estimator's v1 classes sum it.
 _MEAN = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
 
 _DROPPED = (
@@ -32,8 +32,8 @@ _DROPPED = (
     "input_layer_partitioner",
 )
 
-# These change nothing of the result: the bug is mended, and joint weights are a layout of the same
-# variables.
+# Arguments without effect on the result: the bug is fixed, and joint weights are only another
+# layout of the variables.
 _WITHOUT_EFFECT = {
     "fix_global_step_increment_bug",
     "joint_linear_weights",
@@ -45,9 +45,7 @@ _WITHOUT_EFFECT = {
 
 
 def _arguments(name, kwargs):
-    """Renames old arguments, drops those without effect, refuses those that would be ignored
-    (ValueError).
-    """
+    """Renames old arguments, drops those without effect and rejects unsupported ones."""
     kept = {}
     for key, value in kwargs.items():
         if key in _DROPPED:
@@ -72,7 +70,7 @@ def _arguments(name, kwargs):
 
 
 def _taking_one_tensor(model_fn):
-    """Returns model_fn for features that may be one tensor: it is the feature of the name ""."""
+    """Returns a model_fn that also accepts a single tensor as features, under the name ""."""
 
     def wrapped(features, labels, mode, config):
         if not isinstance(features, dict):
@@ -83,7 +81,7 @@ def _taking_one_tensor(model_fn):
 
 
 def _like(base, positional):
-    """Returns a class like `base`, with the old order of arguments and `fit`."""
+    """Returns a subclass of an estimator with the old order of arguments and `fit`."""
 
     def __init__(self, *args, **kwargs):
         if len(args) > len(positional):
@@ -120,8 +118,13 @@ DNNLinearCombinedRegressor = _like(tf.estimator.DNNLinearCombinedRegressor, ("mo
 
 
 def infer_real_valued_columns_from_input_fn(input_fn):
-    """Returns a real-valued column for each feature that `input_fn` gives (one named "" for a plain
-    tensor).
+    """Returns a numeric column for each feature of an input_fn.
+
+    Args:
+      input_fn: function that returns (features, labels); a single tensor gets the name "".
+
+    Returns:
+      List of numeric columns, sorted by name.
     """
     with tf.Graph().as_default():
         features, _ = input_fn()
@@ -136,5 +139,12 @@ def infer_real_valued_columns_from_input_fn(input_fn):
 
 
 def infer_real_valued_columns_from_input(x):
-    """Returns a real-valued column for the columns of an array [rows, columns]."""
+    """Returns a numeric column for the columns of an array.
+
+    Args:
+      x: array [rows, columns].
+
+    Returns:
+      List of one numeric column, named "".
+    """
     return [tf.feature_column.numeric_column("", shape=x.shape[1:] or (1,))]

@@ -23,14 +23,14 @@ __getattr__, _advice_for = _unsupported_names(
 
 
 class Dataset(NamedTuple):
-    """Arrays of one part: data [rows, columns] and target [rows]."""
+    """The arrays of one split: data [rows, columns] and target [rows]."""
 
     data: Any
     target: Any
 
 
 class Datasets(NamedTuple):
-    """The parts."""
+    """The train, validation and test splits."""
 
     train: Any
     validation: Any
@@ -44,9 +44,19 @@ def _as_arrays(rows, target_dtype, features_dtype, target_column):
 
 
 def load_csv_with_header(filename, target_dtype, features_dtype, target_column=-1):
-    """Reads a CSV file whose first line is: number of rows, number of features, names of classes.
+    """Reads a CSV file whose header has the number of rows, of features, and the class names.
 
-    Raises: ValueError: the file has another number of rows.
+    Args:
+      filename: path of the file.
+      target_dtype: NumPy dtype of the target.
+      features_dtype: NumPy dtype of the features.
+      target_column: int, position of the target in a row.
+
+    Returns:
+      Dataset.
+
+    Raises:
+      ValueError: the file has another number of rows than its header says.
     """
     with tf.gfile.Open(filename) as file:
         lines = csv.reader(file)
@@ -58,16 +68,34 @@ def load_csv_with_header(filename, target_dtype, features_dtype, target_column=-
 
 
 def load_csv_without_header(filename, target_dtype, features_dtype, target_column=-1):
-    """Reads a CSV file of rows only."""
+    """Reads a CSV file of rows only.
+
+    Args:
+      filename: path of the file.
+      target_dtype: NumPy dtype of the target.
+      features_dtype: NumPy dtype of the features.
+      target_column: int, position of the target in a row.
+
+    Returns:
+      Dataset.
+    """
     with tf.gfile.Open(filename) as file:
         return _as_arrays(csv.reader(file), target_dtype, features_dtype, target_column)
 
 
 def maybe_download(filename, work_directory, source_url=None):
-    """Returns the path of a file that is there already.
+    """Returns the path of an existing file; unlike 1.x, nothing is downloaded.
+
+    Args:
+      filename: name of the file.
+      work_directory: directory of the file.
+      source_url: URL named in the error message, or None.
+
+    Returns:
+      str.
 
     Raises:
-      BridgeError: it is not. Nothing is downloaded, as 1.x did.
+      BridgeError: the file does not exist.
     """
     path = os.path.join(work_directory, filename)
     if not tf.gfile.Exists(path):

@@ -7,13 +7,13 @@ import time
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.learn.export_strategy import ExportStrategy
-from estimator_bridge.tf1.contrib.learn.fitting import _metric_fn
+from estimator_bridge.tf1.contrib.learn.fitting import metric_fn_from_specs
 
 __all__ = ["Experiment"]
 
 
 class _StrategyExporter(tf.estimator.Exporter):
-    """An export strategy as an Exporter."""
+    """An Exporter that runs an ExportStrategy."""
 
     def __init__(self, strategy):
         self._strategy = strategy
@@ -28,10 +28,30 @@ class _StrategyExporter(tf.estimator.Exporter):
 
 
 class Experiment:
-    """An estimator with what trains and evaluates it.
+    """An estimator together with its training and evaluation.
 
-    `train_and_evaluate()` obeys TF_CONFIG as tf.estimator.train_and_evaluate does: in a cluster it
-    acts the process's role.
+    `train_and_evaluate()` follows TF_CONFIG like tf.estimator.train_and_evaluate: in a cluster it
+    runs the role of this process.
+
+    Args:
+      estimator: tf.estimator.Estimator.
+      train_input_fn: input_fn of the training.
+      eval_input_fn: input_fn of the evaluation.
+      eval_metrics: {name: MetricSpec}, further metrics of the evaluation, or None.
+      train_steps: global step at which training ends, or None.
+      eval_steps: number of batches of an evaluation; None for all.
+      train_monitors: hooks or monitors of the training, or None.
+      eval_hooks: hooks of the evaluation, or None.
+      local_eval_frequency: ignored; evaluation follows checkpoints.
+      eval_delay_secs: seconds before the first evaluation.
+      continuous_eval_throttle_secs: minimum seconds between two evaluations.
+      min_eval_frequency: ignored; evaluation follows checkpoints.
+      delay_workers_by_global_step: ignored.
+      export_strategies: ExportStrategy, list of them, or None.
+      train_steps_per_iteration: ignored; evaluation follows checkpoints.
+      checkpoint_and_export: ignored.
+      saving_listeners: list of CheckpointSaverListener, or None.
+      check_interval_secs: ignored.
     """
 
     def __init__(
@@ -55,8 +75,7 @@ class Experiment:
         saving_listeners=None,
         check_interval_secs=5,
     ):
-        # Evaluation is timed by checkpoints and seconds now; these said at what other times to
-        # look.
+        # Checkpoints and seconds determine the times of evaluations; these had other schedules.
         del local_eval_frequency, min_eval_frequency, delay_workers_by_global_step
         del train_steps_per_iteration, checkpoint_and_export, check_interval_secs
         self._estimator = estimator
@@ -79,31 +98,53 @@ class Experiment:
 
     @property
     def train_steps(self):
-        """The global step to train to, or None."""
+        """The global step at which training ends, or None."""
         return self._train_steps
 
     @property
     def eval_steps(self):
-        """Batches an evaluation reads, or None for all."""
+        """The number of batches of an evaluation, or None for all."""
         return self._eval_steps
 
     def extend_train_hooks(self, additional_hooks):
-        """Adds hooks of the training."""
+        """Adds hooks to the training.
+
+        Args:
+          additional_hooks: list of hooks.
+        """
         self._train_hooks.extend(additional_hooks)
 
     def extend_eval_hooks(self, additional_hooks):
-        """Adds hooks of the evaluation."""
+        """Adds hooks to the evaluation.
+
+        Args:
+          additional_hooks: list of hooks.
+        """
         self._eval_hooks.extend(additional_hooks)
 
     def reset_export_strategies(self, new_export_strategies=None):
-        """Sets the export strategies (one, a list, or None); returns those that were set before."""
+        """Replaces the export strategies.
+
+        Args:
+          new_export_strategies: ExportStrategy, list of them, or None.
+
+        Returns:
+          The previous export strategies.
+        """
         before = getattr(self, "_export_strategies", [])
         given = new_export_strategies or []
         self._export_strategies = [given] if isinstance(given, ExportStrategy) else list(given)
         return before
 
     def train(self, delay_secs=None):
-        """Trains to the global step of `train_steps`; returns the estimator."""
+        """Trains until the global step `train_steps`.
+
+        Args:
+          delay_secs: seconds to wait first, or None.
+
+        Returns:
+          The estimator.
+        """
         if delay_secs:
             time.sleep(delay_secs)
         return self._estimator.train(
@@ -116,10 +157,18 @@ class Experiment:
     def _evaluated(self):
         if not self._eval_metrics:
             return self._estimator
-        return tf.estimator.add_metrics(self._estimator, _metric_fn(self._eval_metrics))
+        return tf.estimator.add_metrics(self._estimator, metric_fn_from_specs(self._eval_metrics))
 
     def evaluate(self, delay_secs=None, name=None):
-        """Evaluates the last checkpoint once; returns {metric: value}."""
+        """Evaluates the latest checkpoint once.
+
+        Args:
+          delay_secs: seconds to wait first, or None.
+          name: name of the evaluation, or None.
+
+        Returns:
+          {metric: value}.
+        """
         if delay_secs:
             time.sleep(delay_secs)
         return tf.estimator.Estimator.evaluate(
@@ -131,8 +180,10 @@ class Experiment:
         )
 
     def train_and_evaluate(self):
-        """Trains, evaluating and exporting checkpoints on the way; returns (metrics, exports) of
-        the last, or None.
+        """Trains, and evaluates and exports checkpoints in between.
+
+        Returns:
+          (metrics, exports) of the last evaluation, or None.
         """
         train_spec = tf.estimator.TrainSpec(
             self._train_input_fn,
@@ -153,7 +204,12 @@ class Experiment:
     local_run = continuous_train_and_eval = train_and_evaluate
 
     def continuous_eval(self, *args, **kwargs):
-        """Evaluates checkpoints as they appear, as the evaluator's role does."""
+        """Evaluates checkpoints as they appear, like the evaluator's role.
+
+        Args:
+          *args: ignored.
+          **kwargs: ignored.
+        """
         del args, kwargs
         cluster = json.loads(os.environ.get("TF_CONFIG") or "{}")
         if cluster.get("task", {}).get("type") != "evaluator":
@@ -161,7 +217,7 @@ class Experiment:
         return self.train_and_evaluate()
 
     def run_std_server(self):
-        """Serves as a parameter server: does not return."""
+        """Runs a parameter server and does not return."""
         config = self._estimator.config
         server = tf.train.Server(
             config.cluster_spec,

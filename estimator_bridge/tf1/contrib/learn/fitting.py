@@ -1,15 +1,19 @@
-"""The Estimator of `tf.contrib.learn`:
+"""The Estimator of `tf.contrib.learn`: `fit`, MetricSpecs and exports on tf.estimator."""
 
-`fit`, ModelFnOps and MetricSpec on a tf.estimator.Estimator.
-"""
-
-import collections
 import inspect
 
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.learn.model_spec import (
+    MetricSpec,
+    ModeKeys,
+    ModelFnOps,
+    PredictionKey,
+    ProblemType,
+)
 from estimator_bridge.tf1.contrib.learn.monitors import replace_monitors_with_hooks
+from estimator_bridge.tf1.contrib.learn.utils import as_receiver_fn
 
 __all__ = [
     "Estimator",
@@ -20,151 +24,12 @@ __all__ = [
     "PredictionKey",
     "ProblemType",
     "SKCompat",
+    "metric_fn_from_specs",
 ]
-
-_DEFAULT_SIGNATURE = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
-
-
-class ModeKeys:
-    """The values are those of tf.estimator.ModeKeys."""
-
-    TRAIN = "train"
-    EVAL = "eval"
-    INFER = "infer"
-
-
-class PredictionKey:
-    """The names of predictions."""
-
-    CLASSES = "classes"
-    PROBABILITIES = "probabilities"
-    LOGITS = "logits"
-    LOGISTIC = "logistic"
-    SCORES = "scores"
-    TOP_K = "top_k"
-    GENERIC = "output"
-
-
-class ProblemType:
-    """What a model answers."""
-
-    UNSPECIFIED = 0
-    CLASSIFICATION = 1
-    LINEAR_REGRESSION = 2
-    LOGISTIC_REGRESSION = 3
-
-
-_Ops = collections.namedtuple(
-    "ModelFnOps",
-    "mode predictions loss train_op eval_metric_ops output_alternatives training_chief_hooks "
-    "training_hooks scaffold",
-)
-
-
-class ModelFnOps(_Ops):
-    """What a model_fn of tf.contrib.learn returns.
-
-    `output_alternatives`, {name: (ProblemType, {key: tensor})}, become the signatures of an export.
-    """
-
-    def __new__(
-        cls,
-        mode,
-        predictions=None,
-        loss=None,
-        train_op=None,
-        eval_metric_ops=None,
-        output_alternatives=None,
-        training_chief_hooks=None,
-        training_hooks=None,
-        scaffold=None,
-    ):
-        return super().__new__(
-            cls,
-            mode,
-            predictions,
-            loss,
-            train_op,
-            eval_metric_ops or {},
-            output_alternatives,
-            training_chief_hooks,
-            training_hooks,
-            scaffold,
-        )
-
-    def estimator_spec(self, default_serving_output_alternative_key=None):
-        """Returns the same as a tf.estimator.EstimatorSpec."""
-        outputs = None
-        if self.mode == ModeKeys.INFER:
-            outputs = self._export_outputs(default_serving_output_alternative_key)
-        train_op = self.train_op
-        if isinstance(train_op, tf.Tensor) and train_op.shape.ndims is None:
-            train_op = train_op.op
-        return tf.estimator.EstimatorSpec(
-            mode=self.mode,
-            predictions=self.predictions,
-            loss=self.loss,
-            train_op=train_op if self.mode == ModeKeys.TRAIN else None,
-            eval_metric_ops=self.eval_metric_ops,
-            export_outputs=outputs,
-            training_chief_hooks=self.training_chief_hooks,
-            training_hooks=self.training_hooks,
-            scaffold=self.scaffold,
-        )
-
-    def _export_outputs(self, default_key):
-        predict = tf.estimator.export.PredictOutput
-        if not self.output_alternatives:
-            found = self.predictions
-            return {
-                _DEFAULT_SIGNATURE: predict(found if isinstance(found, dict) else {"output": found})
-            }
-        outputs = {key: predict(tensors) for key, (_, tensors) in self.output_alternatives.items()}
-        if len(outputs) == 1:
-            default_key = next(iter(outputs))
-        if default_key not in outputs:
-            known = sorted(map(str, outputs))
-            raise ValueError(
-                f"default_output_alternative_key {default_key!r}: expected one of {known}"
-            )
-        outputs[_DEFAULT_SIGNATURE] = outputs[default_key]
-        return {key or _DEFAULT_SIGNATURE: output for key, output in outputs.items()}
-
-
-class MetricSpec:
-    """A metric of evaluate(metrics=...): the function, and which prediction, label and weight go
-    into it.
-    """
-
-    def __init__(self, metric_fn, prediction_key=None, label_key=None, weight_key=None):
-        self.metric_fn = metric_fn
-        self.prediction_key = prediction_key
-        self.label_key = label_key
-        self.weight_key = weight_key
-
-    @staticmethod
-    def _pick(kind, values, key):
-        if isinstance(values, dict):
-            if key is None and len(values) == 1:
-                return next(iter(values.values()))
-            if key not in values:
-                raise ValueError(f"MetricSpec: no {kind} {key!r} among {sorted(values)}")
-            return values[key]
-        return values
-
-    def create_metric_ops(self, inputs, labels, predictions):
-        """Returns (value, update)."""
-        predictions = self._pick("prediction", predictions, self.prediction_key)
-        labels = self._pick("label", labels, self.label_key)
-        names = list(inspect.signature(self.metric_fn).parameters)
-        weights = {} if self.weight_key is None else {"weights": inputs[self.weight_key]}
-        if "labels" in names and "predictions" in names:
-            return self.metric_fn(labels=labels, predictions=predictions, **weights)
-        return self.metric_fn(predictions, labels, **weights)
 
 
 def _arrays_input_fn(x, y, batch_size, num_epochs, shuffle):
-    """An input_fn over arrays in memory, the whole of them at once if no batch size is given."""
+    """Returns an input_fn over arrays in memory, in one batch without a batch size."""
     features = x if isinstance(x, dict) else {"": np.asarray(x)}
     rows = len(next(iter(features.values())))
     read = tf.estimator.inputs.numpy_input_fn(
@@ -185,7 +50,7 @@ def _arrays_input_fn(x, y, batch_size, num_epochs, shuffle):
 
 
 class FitMixin:
-    """`fit`, `evaluate` with MetricSpecs, and `export_savedmodel`, for any Estimator."""
+    """Adds `fit`, `evaluate` with MetricSpecs and `export_savedmodel` to an Estimator class."""
 
     def fit(
         self,
@@ -197,7 +62,20 @@ class FitMixin:
         monitors=None,
         max_steps=None,
     ):
-        """Trains; returns self. `monitors` are hooks, or monitors of tf.contrib.learn."""
+        """Trains the model.
+
+        Args:
+          x: array or {feature: array}, or None.
+          y: array of labels, or None.
+          input_fn: input_fn in place of arrays.
+          steps: number of steps; None until the input ends.
+          batch_size: int, examples per batch of arrays; None for all at once.
+          monitors: list of hooks or of monitors of tf.contrib.learn, or None.
+          max_steps: global step at which training ends, or None.
+
+        Returns:
+          self.
+        """
         if input_fn is None:
             input_fn = _arrays_input_fn(x, y, batch_size, num_epochs=None, shuffle=True)
         hooks = replace_monitors_with_hooks(monitors, self)
@@ -217,20 +95,37 @@ class FitMixin:
         hooks=None,
         log_progress=True,
     ):
-        """Evaluates; returns {metric: value}.
+        """Evaluates a checkpoint.
 
-        The first argument may be the input_fn, as in tf.estimator.
+        Args:
+          x: array or {feature: array}; or the input_fn itself, as in tf.estimator.
+          y: array of labels, or None.
+          input_fn: input_fn in place of arrays.
+          feed_fn: not supported; must be None.
+          batch_size: int, examples per batch of arrays; None for all at once.
+          steps: number of batches; None for all.
+          metrics: {name: MetricSpec}, or None.
+          name: name of the evaluation, or None.
+          checkpoint_path: prefix of the checkpoint, or None for the latest.
+          hooks: list of tf.train.SessionRunHook, or None.
+          log_progress: ignored.
+
+        Returns:
+          {metric: value}.
+
+        Raises:
+          ValueError: `feed_fn` is given.
         """
-        del log_progress  # The log shows it anyway.
+        del log_progress  # The progress is always logged.
         if feed_fn is not None:
-            raise ValueError("evaluate: feed_fn is not taken; use input_fn")
+            raise ValueError("evaluate: feed_fn is not supported; use input_fn")
         if callable(x):
             input_fn, x = x, None
         if input_fn is None:
             input_fn = _arrays_input_fn(x, y, batch_size, num_epochs=1, shuffle=False)
         evaluator = super().evaluate
         if metrics:
-            evaluator = tf.estimator.add_metrics(self, _metric_fn(metrics)).evaluate
+            evaluator = tf.estimator.add_metrics(self, metric_fn_from_specs(metrics)).evaluate
         return evaluator(
             input_fn, steps=steps, hooks=hooks, checkpoint_path=checkpoint_path, name=name
         )
@@ -238,9 +133,18 @@ class FitMixin:
     def predict(
         self, x=None, input_fn=None, batch_size=None, outputs=None, as_iterable=True, **kwargs
     ):
-        """Yields predictions, dicts or arrays.
+        """Returns the predictions of a checkpoint.
 
-        The first argument may be the input_fn, as in tf.estimator.
+        Args:
+          x: array or {feature: array}; or the input_fn itself, as in tf.estimator.
+          input_fn: input_fn in place of arrays.
+          batch_size: int, examples per batch of arrays; None for all at once.
+          outputs: list of names of predictions; None for all.
+          as_iterable: whether to return an iterator; else a list.
+          **kwargs: further arguments of Estimator.predict.
+
+        Returns:
+          Iterator of dicts or arrays, one per example.
         """
         if callable(x):
             input_fn, x = x, None
@@ -251,15 +155,42 @@ class FitMixin:
         return found if as_iterable else list(found)
 
     def predict_classes(self, x=None, input_fn=None, **kwargs):
-        """Yields the predicted class ids."""
+        """Returns an iterator of the predicted class ids.
+
+        Args:
+          x: array or {feature: array}; or the input_fn itself, as in tf.estimator.
+          input_fn: input_fn in place of arrays.
+          **kwargs: further arguments of Estimator.predict.
+
+        Returns:
+          Iterator of ints.
+        """
         return (p["class_ids"][0] for p in self.predict(x, input_fn, **kwargs))
 
     def predict_proba(self, x=None, input_fn=None, **kwargs):
-        """Yields the classes' probabilities."""
+        """Returns an iterator of the class probabilities.
+
+        Args:
+          x: array or {feature: array}; or the input_fn itself, as in tf.estimator.
+          input_fn: input_fn in place of arrays.
+          **kwargs: further arguments of Estimator.predict.
+
+        Returns:
+          Iterator of arrays [classes].
+        """
         return (p["probabilities"] for p in self.predict(x, input_fn, **kwargs))
 
     def predict_scores(self, x=None, input_fn=None, **kwargs):
-        """Yields the predicted values."""
+        """Returns an iterator of the predicted values.
+
+        Args:
+          x: array or {feature: array}; or the input_fn itself, as in tf.estimator.
+          input_fn: input_fn in place of arrays.
+          **kwargs: further arguments of Estimator.predict.
+
+        Returns:
+          Iterator of values.
+        """
         return (p["predictions"] for p in self.predict(x, input_fn, **kwargs))
 
     def export_savedmodel(
@@ -272,10 +203,21 @@ class FitMixin:
         checkpoint_path=None,
         **kwargs,
     ):
-        """Exports; returns the export's directory. `serving_input_fn` may return InputFnOps."""
-        from estimator_bridge.tf1.contrib.learn.utils import as_receiver_fn
+        """Exports a checkpoint as a SavedModel.
 
-        del default_output_alternative_key  # Chosen by the signature when it is asked.
+        Args:
+          export_dir_base: base directory of the exports.
+          serving_input_fn: function that returns InputFnOps or a ServingInputReceiver.
+          default_output_alternative_key: ignored; a client selects the signature.
+          assets_extra: {destination path: source path} of extra assets, or None.
+          as_text: whether to write the SavedModel as text.
+          checkpoint_path: prefix of the checkpoint, or None for the latest.
+          **kwargs: further arguments of Estimator.export_saved_model.
+
+        Returns:
+          Directory of the export.
+        """
+        del default_output_alternative_key  # Clients select a signature instead.
         return self.export_saved_model(
             export_dir_base,
             as_receiver_fn(serving_input_fn),
@@ -286,7 +228,16 @@ class FitMixin:
         )
 
 
-def _metric_fn(metrics):
+def metric_fn_from_specs(metrics):
+    """Returns a function that computes MetricSpecs.
+
+    Args:
+      metrics: {name: MetricSpec}; a key may be a tuple of name and prediction.
+
+    Returns:
+      Function of (features, labels, predictions) that returns {name: (value, update operation)}.
+    """
+
     def metric_fn(features, labels, predictions):
         found = {}
         for name, metric in metrics.items():
@@ -302,8 +253,15 @@ def _metric_fn(metrics):
 
 
 class Estimator(FitMixin, tf.estimator.Estimator):
-    """An Estimator of a model_fn(features, labels[, mode[, params[, config]]]) that returns
-    ModelFnOps, an EstimatorSpec or (predictions, loss, train_op).
+    """An Estimator with a model_fn in any of the forms of tf.contrib.learn.
+
+    Args:
+      model_fn: function of (features, labels[, mode[, params[, config]]]) that returns ModelFnOps,
+        an EstimatorSpec or (predictions, loss, train_op).
+      model_dir: directory for checkpoints and summaries, or None.
+      config: RunConfig, or None.
+      params: dict or HParams for the model_fn, or None.
+      feature_engineering_fn: function from (features, labels) to the same, applied first, or None.
     """
 
     def __init__(
@@ -326,28 +284,65 @@ class Estimator(FitMixin, tf.estimator.Estimator):
 
 
 class SKCompat:
-    """An estimator whose methods take arrays only, in the manner of scikit-learn."""
+    """An estimator with methods for arrays only, like in scikit-learn.
+
+    Args:
+      estimator: tf.contrib.learn.Estimator.
+    """
 
     def __init__(self, estimator):
         self._estimator = estimator
 
     def fit(self, x, y, batch_size=128, steps=None, max_steps=None, monitors=None):
-        """Trains; returns self."""
+        """Trains the model.
+
+        Args:
+          x: array or {feature: array}.
+          y: array of labels.
+          batch_size: int, examples per batch.
+          steps: number of steps; None until the input ends.
+          max_steps: global step at which training ends, or None.
+          monitors: list of hooks or of monitors of tf.contrib.learn, or None.
+
+        Returns:
+          self.
+        """
         read = _arrays_input_fn(x, y, batch_size, num_epochs=None, shuffle=True)
         hooks = replace_monitors_with_hooks(monitors, self._estimator)
         self._estimator.train(read, hooks=hooks, steps=steps, max_steps=max_steps)
         return self
 
     def score(self, x, y, batch_size=128, steps=None, metrics=None, name=None):
-        """Evaluates; returns {metric: value}."""
+        """Evaluates the model.
+
+        Args:
+          x: array or {feature: array}.
+          y: array of labels.
+          batch_size: int, examples per batch.
+          steps: number of steps; None until the input ends.
+          metrics: {name: MetricSpec}, or None.
+          name: name of the evaluation, or None.
+
+        Returns:
+          {metric: value}.
+        """
         read = _arrays_input_fn(x, y, batch_size, num_epochs=1, shuffle=False)
         evaluated = self._estimator
         if metrics:
-            evaluated = tf.estimator.add_metrics(evaluated, _metric_fn(metrics))
+            evaluated = tf.estimator.add_metrics(evaluated, metric_fn_from_specs(metrics))
         return tf.estimator.Estimator.evaluate(evaluated, read, steps=steps, name=name)
 
     def predict(self, x, batch_size=128, outputs=None):
-        """Returns {name: array} of the predictions, or one array."""
+        """Returns the predictions for arrays.
+
+        Args:
+          x: array or {feature: array}.
+          batch_size: int, examples per batch.
+          outputs: list of names of predictions; None for all.
+
+        Returns:
+          {prediction: array}, or one array.
+        """
         read = _arrays_input_fn(x, None, batch_size, num_epochs=1, shuffle=False)
         found = list(tf.estimator.Estimator.predict(self._estimator, read, predict_keys=outputs))
         if not found or not isinstance(found[0], dict):

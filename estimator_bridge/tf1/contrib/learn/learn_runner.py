@@ -5,21 +5,27 @@ from estimator_bridge.tf1.contrib.learn.run_config import RunConfig
 
 __all__ = ["run", "tune"]
 
-# What each role of a cluster did when no schedule was given. tf.estimator.train_and_evaluate, which
-# runs an Experiment, acts by the role itself.
+# The default schedule of each role of a cluster. tf.estimator.train_and_evaluate, which runs an
+# Experiment, follows the role by itself.
 _BY_ROLE = ("chief", "evaluator", "master", "ps", "worker")
 
 
 def run(experiment_fn, output_dir=None, schedule=None, run_config=None, hparams=None):
-    """Makes an Experiment and runs it.
+    """Builds an Experiment and runs it.
 
     Args:
-      experiment_fn: a function of `output_dir` (the older form), or of `run_config` and `hparams`.
-      schedule: the Experiment's method to run; None: by the role that TF_CONFIG gives the process.
+      experiment_fn: function of `output_dir` (the older form), or of `run_config` and `hparams`.
+      output_dir: directory for checkpoints and summaries, in the older form.
+      schedule: name of the Experiment's method to run; None for that of the role in TF_CONFIG.
+      run_config: RunConfig with a model_dir, in the newer form.
+      hparams: HParams for `experiment_fn`, in the newer form.
+
+    Returns:
+      The result of the method.
 
     Raises:
-      ValueError: both forms or none, no model_dir, or an unknown schedule.
-      TypeError: experiment_fn does not return an Experiment.
+      TypeError: experiment_fn is not callable, or does not return an Experiment.
+      ValueError: both forms or neither are used, model_dir is missing, or the schedule is unknown.
     """
     if (output_dir is None) == (run_config is None):
         raise ValueError("Must specify exactly one of `output_dir` and `run_config`")
@@ -47,6 +53,11 @@ def run(experiment_fn, output_dir=None, schedule=None, run_config=None, hparams=
 
 
 def tune(experiment_fn, tuner):
-    """Runs an Experiment for each trial that a tuner gives."""
+    """Runs an Experiment for each trial of a tuner.
+
+    Args:
+      experiment_fn: function of (run_config, hparams) that returns an Experiment.
+      tuner: object with `next_trial` and `run_experiment`.
+    """
     while tuner.next_trial():
         tuner.run_experiment(experiment_fn)

@@ -1,4 +1,4 @@
-"""`tf.contrib.learn.monitors`: those that programs used, as hooks of tf.estimator."""
+"""The most used monitors of `tf.contrib.learn.monitors`, as hooks of tf.estimator."""
 
 import tensorflow.compat.v1 as tf
 
@@ -23,13 +23,32 @@ __getattr__, _advice_for = _unsupported_names(
 
 
 class ValidationMonitor(tf.train.SessionRunHook):
-    """Evaluates the latest checkpoint every so many steps, and may end training by it.
+    """Evaluates the latest checkpoint periodically and optionally stops training early.
 
-    Evaluation needs checkpoints: it is skipped while there is no newer one than at the last time.
+    An evaluation is skipped unless there is a new checkpoint.
 
     Attributes:
-      best_step, best_value: where the early-stopping metric was best so far, and its value.
-      early_stopped: whether training was ended.
+      best_step: step with the best value of the early-stopping metric.
+      best_value: that value.
+      early_stopped: whether the monitor has stopped training.
+
+    Args:
+      x: array or {feature: array}; this or `input_fn` is required.
+      y: array of labels, or None.
+      input_fn: input_fn in place of arrays.
+      batch_size: int, examples per batch of arrays.
+      eval_steps: number of batches of an evaluation; None for all.
+      every_n_steps: int, steps between two checks.
+      metrics: {name: MetricSpec}, or None.
+      hooks: list of tf.train.SessionRunHook, or None.
+      early_stopping_rounds: steps without improvement after which training stops, or None.
+      early_stopping_metric: name of the metric.
+      early_stopping_metric_minimize: whether lower values are better.
+      name: name of the evaluation, or None.
+      check_interval_secs: ignored.
+
+    Raises:
+      ValueError: neither x nor input_fn is given.
     """
 
     def __init__(
@@ -50,7 +69,7 @@ class ValidationMonitor(tf.train.SessionRunHook):
     ):
         if x is None and input_fn is None:
             raise ValueError("Either x or input_fn should be provided.")
-        del check_interval_secs  # The check costs nothing worth waiting for.
+        del check_interval_secs  # Checking for a new checkpoint is cheap.
         self._data = {"x": x, "y": y, "input_fn": input_fn, "batch_size": batch_size}
         self._options = {"steps": eval_steps, "metrics": metrics, "hooks": hooks, "name": name}
         self._timer = _hooks.SecondOrStepTimer(every_steps=every_n_steps)
@@ -61,7 +80,11 @@ class ValidationMonitor(tf.train.SessionRunHook):
         self.early_stopped = False
 
     def set_estimator(self, estimator):
-        """Says whose checkpoints are evaluated; `fit` does so."""
+        """Sets the estimator whose checkpoints are evaluated; `fit` calls it.
+
+        Args:
+          estimator: tf.contrib.learn.Estimator.
+        """
         self._estimator = estimator
 
     def begin(self):
@@ -103,7 +126,15 @@ class ValidationMonitor(tf.train.SessionRunHook):
 
 
 def replace_monitors_with_hooks(monitors_or_hooks, estimator):
-    """Returns the hooks of a list, each monitor among them told of its estimator."""
+    """Sets the estimator of the monitors in a list.
+
+    Args:
+      monitors_or_hooks: list of hooks and monitors, or None.
+      estimator: tf.contrib.learn.Estimator.
+
+    Returns:
+      The list of hooks.
+    """
     found = list(monitors_or_hooks or [])
     for hook in found:
         if isinstance(hook, ValidationMonitor):
@@ -112,7 +143,16 @@ def replace_monitors_with_hooks(monitors_or_hooks, estimator):
 
 
 def PrintTensor(tensor_names, every_n=100, first_n=1):
-    """Logs tensors: a list of names, or {tag: name}."""
+    """Returns a hook that logs tensors.
+
+    Args:
+      tensor_names: list of tensor names, or {tag: name}.
+      every_n: int, steps between two lines.
+      first_n: ignored.
+
+    Returns:
+      tf.train.LoggingTensorHook.
+    """
     del first_n
     return tf.train.LoggingTensorHook(tensor_names, every_n_iter=every_n)
 
@@ -125,19 +165,50 @@ def CheckpointSaver(
     checkpoint_basename="model.ckpt",
     scaffold=None,
 ):
-    """tf.train.CheckpointSaverHook."""
+    """Returns a hook that saves checkpoints.
+
+    Args:
+      checkpoint_dir: directory of the checkpoints.
+      save_secs: seconds between checkpoints, or None.
+      save_steps: steps between checkpoints, or None.
+      saver: tf.train.Saver, or None.
+      checkpoint_basename: first part of the checkpoints' names.
+      scaffold: tf.train.Scaffold, or None.
+
+    Returns:
+      tf.train.CheckpointSaverHook.
+    """
     return tf.train.CheckpointSaverHook(
         checkpoint_dir, save_secs, save_steps, saver, checkpoint_basename, scaffold
     )
 
 
 def StopAtStep(num_steps=None, last_step=None):
-    """tf.train.StopAtStepHook."""
+    """Returns a hook that stops training.
+
+    Args:
+      num_steps: number of steps to train, or None.
+      last_step: global step at which to stop, or None.
+
+    Returns:
+      tf.train.StopAtStepHook.
+    """
     return tf.train.StopAtStepHook(num_steps=num_steps, last_step=last_step)
 
 
 def SummarySaver(summary_op, save_steps=100, output_dir=None, summary_writer=None, scaffold=None):
-    """tf.train.SummarySaverHook."""
+    """Returns a hook that writes summaries.
+
+    Args:
+      summary_op: scalar string tensor.
+      save_steps: int, steps between summaries.
+      output_dir: directory for the summaries, or None.
+      summary_writer: tf.summary.FileWriter, or None.
+      scaffold: tf.train.Scaffold, or None.
+
+    Returns:
+      tf.train.SummarySaverHook.
+    """
     return tf.train.SummarySaverHook(
         save_steps,
         output_dir=output_dir,
@@ -148,13 +219,31 @@ def SummarySaver(summary_op, save_steps=100, output_dir=None, summary_writer=Non
 
 
 def StepCounter(every_n_steps=100, output_dir=None, summary_writer=None):
-    """tf.train.StepCounterHook."""
+    """Returns a hook that logs the steps per second.
+
+    Args:
+      every_n_steps: int, steps between two lines.
+      output_dir: directory for the summaries, or None.
+      summary_writer: tf.summary.FileWriter, or None.
+
+    Returns:
+      tf.train.StepCounterHook.
+    """
     return tf.train.StepCounterHook(
         every_n_steps, output_dir=output_dir, summary_writer=summary_writer
     )
 
 
 def NanLoss(loss_tensor, every_n_steps=100, fail_on_nan_loss=True):
-    """tf.train.NanTensorHook, which looks at every step."""
+    """Returns a hook that checks the loss for NaN at every step.
+
+    Args:
+      loss_tensor: scalar tensor.
+      every_n_steps: ignored.
+      fail_on_nan_loss: whether to raise an error; else training stops.
+
+    Returns:
+      tf.train.NanTensorHook.
+    """
     del every_n_steps
     return tf.train.NanTensorHook(loss_tensor, fail_on_nan_loss)

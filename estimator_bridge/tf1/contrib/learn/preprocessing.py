@@ -12,13 +12,25 @@ _TOKEN = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+", re.UNI
 
 
 def tokenizer(iterator):
-    """Yields the words of each text, a list."""
+    """Splits texts into words.
+
+    Args:
+      iterator: iterable of str.
+
+    Yields:
+      Lists of words.
+    """
     for value in iterator:
         yield _TOKEN.findall(value)
 
 
 class CategoricalVocabulary:
-    """Words and their ids. Id 0 is the unknown token."""
+    """Maps words to ids; id 0 is the unknown token.
+
+    Args:
+      unknown_token: str for unknown words.
+      support_reverse: whether `reverse` works.
+    """
 
     def __init__(self, unknown_token="<UNK>", support_reverse=True):
         self._unknown_token = unknown_token
@@ -32,11 +44,22 @@ class CategoricalVocabulary:
         return len(self._mapping)
 
     def freeze(self, freeze=True):
-        """Takes no new words from now on (or does again)."""
+        """Stops or resumes adding new words.
+
+        Args:
+          freeze: whether unknown words get id 0 instead of a new id.
+        """
         self._frozen = freeze
 
     def get(self, category):
-        """Returns a word's id; a new one for a new word, unless frozen."""
+        """Returns the id of a word; a new word gets a new id unless the vocabulary is frozen.
+
+        Args:
+          category: str.
+
+        Returns:
+          int.
+        """
         if category not in self._mapping:
             if self._frozen:
                 return 0
@@ -45,13 +68,21 @@ class CategoricalVocabulary:
         return self._mapping[category]
 
     def add(self, category, count=1):
-        """Counts a word."""
+        """Adds to the count of a word.
+
+        Args:
+          category: str.
+          count: int.
+        """
         if self.get(category) > 0:
             self._freq[category] = self._freq.get(category, 0) + count
 
     def trim(self, min_frequency, max_frequency=-1):
-        """Keeps the words that were counted more often than min_frequency (and less than
-        max_frequency), frequent first.
+        """Removes rare (and too frequent) words and orders the rest by frequency.
+
+        Args:
+          min_frequency: int; words counted more often are kept.
+          max_frequency: int; words counted less often are kept; -1 for no limit.
         """
         ordered = sorted(sorted(self._freq.items()), key=lambda pair: pair[1], reverse=True)
         kept = [
@@ -64,12 +95,26 @@ class CategoricalVocabulary:
         self._mapping = {word: i for i, word in enumerate(self._reverse_mapping)}
 
     def reverse(self, class_id):
-        """Returns an id's word."""
+        """Returns the word of an id.
+
+        Args:
+          class_id: int.
+
+        Returns:
+          str.
+        """
         return self._reverse_mapping[class_id]
 
 
 class VocabularyProcessor:
-    """Turns texts into ids, [max_document_length] each, int64, filled up with 0."""
+    """Converts texts to arrays of word ids, padded with 0.
+
+    Args:
+      max_document_length: int, number of ids per text.
+      min_frequency: int; words counted more often are kept.
+      vocabulary: CategoricalVocabulary, or None for a new one.
+      tokenizer_fn: function from an iterable of texts to lists of words; None for `tokenizer`.
+    """
 
     def __init__(self, max_document_length, min_frequency=0, vocabulary=None, tokenizer_fn=None):
         self.max_document_length = max_document_length
@@ -78,7 +123,15 @@ class VocabularyProcessor:
         self._tokenizer = tokenizer_fn or tokenizer
 
     def fit(self, raw_documents, unused_y=None):
-        """Learns the words; returns self."""
+        """Learns the words of texts.
+
+        Args:
+          raw_documents: iterable of str.
+          unused_y: ignored.
+
+        Returns:
+          self.
+        """
         for tokens in self._tokenizer(raw_documents):
             for token in tokens:
                 self.vocabulary_.add(token)
@@ -88,13 +141,28 @@ class VocabularyProcessor:
         return self
 
     def fit_transform(self, raw_documents, unused_y=None):
-        """fit, then transform."""
+        """Learns the words of texts and converts the texts.
+
+        Args:
+          raw_documents: iterable of str.
+          unused_y: ignored.
+
+        Returns:
+          Iterator of int64 arrays [max_document_length].
+        """
         raw_documents = list(raw_documents)
         self.fit(raw_documents)
         return self.transform(raw_documents)
 
     def transform(self, raw_documents):
-        """Yields the ids of each text."""
+        """Converts texts to ids.
+
+        Args:
+          raw_documents: iterable of str.
+
+        Yields:
+          int64 arrays [max_document_length].
+        """
         for tokens in self._tokenizer(raw_documents):
             ids = np.zeros(self.max_document_length, np.int64)
             for i, token in enumerate(tokens[: self.max_document_length]):
@@ -102,17 +170,35 @@ class VocabularyProcessor:
             yield ids
 
     def reverse(self, documents):
-        """Yields the words of ids, joined by spaces."""
+        """Converts ids to texts.
+
+        Args:
+          documents: iterable of arrays of ids.
+
+        Yields:
+          Words joined by spaces.
+        """
         for ids in documents:
             yield " ".join(self.vocabulary_.reverse(i) for i in ids)
 
     def save(self, filename):
-        """Writes the processor to a file."""
+        """Writes the processor to a file.
+
+        Args:
+          filename: path of the file.
+        """
         with tf.gfile.Open(filename, "wb") as file:
             file.write(pickle.dumps(self))
 
     @classmethod
     def restore(cls, filename):
-        """Reads a processor from a file that `save` wrote. Only files you trust: it is a pickle."""
+        """Reads a processor from a file of `save`; only for trusted files, because it is a pickle.
+
+        Args:
+          filename: path of the file.
+
+        Returns:
+          VocabularyProcessor.
+        """
         with tf.gfile.Open(filename, "rb") as file:
             return pickle.loads(file.read())

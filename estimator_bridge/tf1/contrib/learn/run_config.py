@@ -10,7 +10,7 @@ TaskType = _current.TaskType
 
 
 class Environment:
-    """Where a job runs, by the names of TF_CONFIG's `environment`."""
+    """The values of TF_CONFIG's `environment`."""
 
     CLOUD = "cloud"
     GOOGLE = "google"
@@ -18,11 +18,29 @@ class Environment:
 
 
 class RunConfig(tf.estimator.RunConfig):
-    """tf.estimator.RunConfig by the old arguments.
+    """tf.estimator.RunConfig with the old arguments.
 
-    `save_checkpoints_steps` has precedence over `save_checkpoints_secs`, whose default is 600 s.
-    TF_CONFIG says where the process stands in a cluster; `master`, which it says too, must be left
-    out then.
+    TF_CONFIG determines the position of the process in a cluster.
+
+    Args:
+      master: not supported; must be empty.
+      num_cores: int, threads of the session; 0 for all cores.
+      log_device_placement: whether to log the devices of operations.
+      gpu_memory_fraction: share of the GPU memory to use.
+      tf_random_seed: seed of the graph, or None.
+      save_summary_steps: int, steps between summaries.
+      save_checkpoints_secs: seconds between checkpoints; ignored with `save_checkpoints_steps`.
+      save_checkpoints_steps: steps between checkpoints, or None.
+      keep_checkpoint_max: int, number of checkpoints to keep.
+      keep_checkpoint_every_n_hours: hours between checkpoints that are kept forever.
+      log_step_count_steps: int, steps between lines of the log.
+      protocol: protocol of the servers, or None.
+      evaluation_master: not supported; must be empty.
+      model_dir: directory for checkpoints and summaries, or None.
+      session_config: tf.ConfigProto in place of the arguments above, or None.
+
+    Raises:
+      ValueError: a master is given.
     """
 
     def __init__(
@@ -45,8 +63,8 @@ class RunConfig(tf.estimator.RunConfig):
     ):
         if master or evaluation_master:
             raise ValueError(
-                "tf.contrib.learn.RunConfig: master and evaluation_master are not taken; "
-                "TF_CONFIG gives them"
+                "tf.contrib.learn.RunConfig: master and evaluation_master are not supported; "
+                "set TF_CONFIG instead"
             )
         if session_config is None and (
             num_cores or log_device_placement or gpu_memory_fraction != 1
@@ -72,7 +90,7 @@ class RunConfig(tf.estimator.RunConfig):
 
     @property
     def tf_config(self):
-        """The session's configuration."""
+        """The tf.ConfigProto of the session."""
         return self.session_config
 
     @property

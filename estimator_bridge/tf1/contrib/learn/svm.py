@@ -8,7 +8,7 @@ __all__ = ["SVM"]
 
 
 class _Hinge(tf.estimator.experimental.LinearSDCA):
-    """The solver of tf.estimator, which offers logistic and squared loss only, for hinge loss."""
+    """The SDCA solver of tf.estimator with hinge loss, which LinearSDCA does not offer."""
 
     def get_train_step(self, state_manager, weight_column_name, loss_type, *args):
         return super().get_train_step(state_manager, weight_column_name, "hinge_loss", *args)
@@ -19,17 +19,22 @@ def _hinge_loss(labels, logits):
 
 
 class SVM(FitMixin, tf.estimator.LinearEstimator):
-    """Tells two classes apart; labels are 0 and 1, predictions `logits` and `classes`.
+    """A binary classifier. Labels are 0 and 1; predictions are `logits` and `classes`.
 
     Args:
-      example_id_column: the feature with a string for each example that is its own.
+      example_id_column: name of the string feature with a unique id per example.
       feature_columns: real-valued, bucketized and sparse columns.
-      weight_column_name: the feature with the examples' weights.
-      l1_regularization, l2_regularization: of the weights; the solver takes 1 for an L2 below 1.
-      num_loss_partitions: the workers that train at once.
+      weight_column_name: name of the feature with the examples' weights, or None.
+      model_dir: directory for checkpoints and summaries, or None.
+      l1_regularization: strength of the L1 regularization of the weights.
+      l2_regularization: strength of the L2 regularization; the solver uses at least 1.
+      num_loss_partitions: int, number of workers that train at once.
+      kernels: not supported; must be None.
+      config: RunConfig, or None.
+      feature_engineering_fn: not supported; must be None.
 
     Raises:
-      ValueError: kernels are asked for, or features are to be engineered.
+      ValueError: kernels or feature_engineering_fn are given.
     """
 
     def __init__(

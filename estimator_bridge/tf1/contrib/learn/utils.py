@@ -22,8 +22,13 @@ InputFnOps = collections.namedtuple("InputFnOps", ["features", "labels", "defaul
 
 
 def as_receiver_fn(serving_input_fn):
-    """Returns a serving function's result as a ServingInputReceiver, whether it returns one or
-    InputFnOps.
+    """Returns a serving function that returns a ServingInputReceiver.
+
+    Args:
+      serving_input_fn: function that returns InputFnOps or a ServingInputReceiver.
+
+    Returns:
+      Function without arguments.
     """
 
     def receiver_fn():
@@ -39,7 +44,15 @@ def as_receiver_fn(serving_input_fn):
 
 
 def build_parsing_serving_input_fn(feature_spec, default_batch_size=None):
-    """Returns a serving function that parses serialized tf.Example, [batch]."""
+    """Returns a serving function that parses serialized tf.Example protocol buffers.
+
+    Args:
+      feature_spec: {feature: FixedLenFeature or VarLenFeature}.
+      default_batch_size: static batch size of the placeholders, or None.
+
+    Returns:
+      Function that returns InputFnOps.
+    """
 
     def input_fn():
         serialized = tf.placeholder(tf.string, [default_batch_size], name="input_example_tensor")
@@ -51,7 +64,15 @@ def build_parsing_serving_input_fn(feature_spec, default_batch_size=None):
 
 
 def build_default_serving_input_fn(features, default_batch_size=None):
-    """Returns a serving function that takes each feature as its own tensor, like those given."""
+    """Returns a serving function with one placeholder per feature.
+
+    Args:
+      features: {feature: tensor}, the dtypes and shapes to use.
+      default_batch_size: static batch size of the placeholders, or None.
+
+    Returns:
+      Function that returns InputFnOps.
+    """
 
     def input_fn():
         placeholders = {
@@ -66,7 +87,7 @@ def build_default_serving_input_fn(features, default_batch_size=None):
 
 
 def _keep_last(export_path, exports_to_keep):
-    """Deletes the older of the exports, which are named by their time."""
+    """Deletes all but the newest exports, whose names are times."""
     names = (name.rstrip("/") for name in tf.gfile.ListDirectory(export_path))
     exports = sorted(name for name in names if len(name) == 10 and name.isdigit())
     for name in exports[: max(0, len(exports) - exports_to_keep)]:
@@ -81,11 +102,18 @@ def make_export_strategy(
     exports_to_keep=5,
     strip_default_attrs=None,
 ):
-    """Returns an ExportStrategy named `Servo` (exports go to `<model_dir>/export/Servo`).
+    """Returns an ExportStrategy named `Servo`, with exports in `<model_dir>/export/Servo`.
 
     Args:
-      serving_input_fn: returns InputFnOps or a ServingInputReceiver.
-      exports_to_keep: how many, or None for all.
+      serving_input_fn: function that returns InputFnOps or a ServingInputReceiver.
+      default_output_alternative_key: ignored; all alternatives are signatures of the export.
+      assets_extra: {destination path: source path} of extra assets, or None.
+      as_text: whether to write the SavedModel as text.
+      exports_to_keep: number of exports to keep; None keeps all.
+      strip_default_attrs: whether to strip default attributes of operations; None for True.
+
+    Returns:
+      ExportStrategy.
     """
     del default_output_alternative_key  # All alternatives are signatures of the export.
 
@@ -118,10 +146,26 @@ def read_batch_examples(
     name=None,
     seed=None,
 ):
-    """Returns [batch_size] serialized records of files, through queues.
+    """Returns batches of serialized records, read through queues.
 
     Args:
+      file_pattern: glob pattern, or list of them.
+      batch_size: int, examples per batch.
       reader: tf.TFRecordReader, tf.TextLineReader or a function that returns a reader.
+      randomize_input: whether to shuffle the records.
+      num_epochs: int, number of passes over the files; None repeats forever.
+      queue_capacity: int, capacity of the queue.
+      num_threads: int, number of reading threads.
+      read_batch_size: int, records read at once.
+      parse_fn: function applied to the records, or None.
+      name: name of the name scope.
+      seed: seed of the shuffling.
+
+    Returns:
+      String tensor [batch_size], or the result of `parse_fn` in batches.
+
+    Raises:
+      ValueError: no file matches.
     """
     with tf.name_scope(name, "read_batch_examples", [file_pattern]):
         files = sorted(tf.gfile.Glob(file_pattern))
@@ -164,7 +208,22 @@ def read_batch_features(
     reader_num_threads=1,
     **kwargs,
 ):
-    """Returns {feature: tensor} of a batch of tf.Example from files, through queues."""
+    """Returns batches of parsed tf.Example protocol buffers, read through queues.
+
+    Args:
+      file_pattern: glob pattern, or list of them.
+      batch_size: int, examples per batch.
+      features: {feature: FixedLenFeature or VarLenFeature}.
+      reader: tf.TFRecordReader or a function that returns a reader.
+      randomize_input: whether to shuffle the records.
+      num_epochs: int, number of passes over the files; None repeats forever.
+      queue_capacity: int, capacity of the queue.
+      reader_num_threads: int, number of reading threads.
+      **kwargs: further arguments of `read_batch_examples`; those of other queues are ignored.
+
+    Returns:
+      {feature: tensor}.
+    """
     kwargs.pop("feature_queue_capacity", None)
     kwargs.pop("parser_num_threads", None)
     kwargs.pop("num_enqueue_threads", None)
@@ -181,5 +240,5 @@ def read_batch_features(
     return tf.parse_example(examples, features)
 
 
-# The modules of tf.contrib.learn.utils that programs import by name.
+# Programs import these modules of tf.contrib.learn.utils by name.
 input_fn_utils = saved_model_export_utils = sys.modules[__name__]

@@ -9,23 +9,27 @@ __all__ = ["AttentionCellWrapper"]
 
 
 class AttentionCellWrapper(tf.nn.rnn_cell.RNNCell):
-    """A cell that attends to its own last outputs (Bahdanau et al., 2014, on a window).
+    """A cell that attends to a window of its last outputs (after Bahdanau et al., 2014).
 
-    The state is (state of the cell, attention [batch, attn_size], window
-    [batch, attn_length x attn_size]), or their concatenation without state_is_tuple; the output is
-    [batch, attn_size].
+    The output is [batch, attn_size]. The state is (state of the cell, attention [batch, attn_size],
+    window [batch, attn_length x attn_size]), or their concatenation without `state_is_tuple`.
 
-    Variables: `kernel`, `bias` (inputs and attention to the cell's input), `attention/attn_w`
+    Variables: `kernel` and `bias` (inputs and attention to the cell's input), `attention/attn_w`
     [1, 1, attn_size, attn_vec_size], `attention/attn_v` [attn_vec_size], `attention/{kernel,bias}`
     (query), `attn_output_projection/{kernel,bias}`, and those of the cell.
 
-    Args of the constructor:
-      cell: the cell.
-      attn_length: how many outputs the window holds.
-      attn_size: units of an output; default: those of the cell.
-      attn_vec_size: units of the hidden layer that scores; default: attn_size.
-      input_size: what inputs and attention are mapped to; default: the inputs' own size.
-      state_is_tuple: as above. The cell has to agree.
+    Args:
+      cell: an RNNCell.
+      attn_length: int, number of outputs in the window.
+      attn_size: int, size of an output; None for that of the cell.
+      attn_vec_size: int, size of the scoring layer; None for `attn_size`.
+      input_size: int, size to which inputs and attention are projected; None for that of the
+        inputs.
+      state_is_tuple: whether the state is a tuple; the cell must agree.
+      reuse: whether to reuse the variables.
+
+    Raises:
+      ValueError: `state_is_tuple` differs from the cell's, or `attn_length` is not positive.
     """
 
     def __init__(
@@ -85,7 +89,7 @@ class AttentionCellWrapper(tf.nn.rnn_cell.RNNCell):
         return output, (state if self._state_is_tuple else tf.concat(state, 1))
 
     def _attend(self, query, window):
-        """Returns the mean of the window's outputs, [batch, size], weighted by their fit."""
+        """Returns the attention-weighted mean of the window's outputs, [batch, size]."""
         with tf.variable_scope("attention"):
             w = tf.get_variable("attn_w", [1, 1, self._size, self._hidden_size], query.dtype)
             v = tf.get_variable("attn_v", [self._hidden_size], query.dtype)

@@ -6,7 +6,17 @@ __all__ = ["stack_bidirectional_dynamic_rnn", "stack_bidirectional_rnn", "transp
 
 
 def transpose_batch_time(x):
-    """Swaps the first two dimensions."""
+    """Swaps the first two axes.
+
+    Args:
+      x: tensor of rank 2 or more; tensors of unknown rank are returned as they are.
+
+    Returns:
+      Tensor [time, batch, ...] from [batch, time, ...], or the reverse.
+
+    Raises:
+      ValueError: the rank is below 2.
+    """
     x = tf.convert_to_tensor(x)
     if x.shape.ndims is not None and x.shape.ndims < 2:
         raise ValueError(
@@ -54,10 +64,24 @@ def stack_bidirectional_rnn(
     sequence_length=None,
     scope=None,
 ):
-    """Unrolled layers, each over both directions of the one below.
+    """Runs a stack of unrolled bidirectional layers.
 
-    Returns the outputs (a list of [batch, both sizes]) and the final states of both directions, one
-    a layer.
+    Args:
+      cells_fw: list of forward cells, one per layer.
+      cells_bw: list of backward cells, one per layer.
+      inputs: list of tensors [batch, size], one per step.
+      initial_states_fw: list of forward states, one per layer; None for zeros.
+      initial_states_bw: list of backward states, one per layer; None for zeros.
+      dtype: dtype of the zero states; required without initial states.
+      sequence_length: int32 tensor [batch], number of valid steps per sequence.
+      scope: name of the variable scope, or a VariableScope.
+
+    Returns:
+      List of outputs [batch, both output sizes], and the lists of the final forward and backward
+      states, one per layer.
+
+    Raises:
+      ValueError: the cells or states are not lists of one length.
     """
     layer = [inputs]
 
@@ -90,10 +114,27 @@ def stack_bidirectional_dynamic_rnn(
     scope=None,
     swap_memory=False,
 ):
-    """Layers over [batch, length, size], each over both directions of the one below.
+    """Runs a stack of bidirectional layers.
 
-    Returns the outputs [batch, length, both sizes] and the final states of both directions, one a
-    layer.
+    Args:
+      cells_fw: list of forward cells, one per layer.
+      cells_bw: list of backward cells, one per layer.
+      inputs: tensor [batch, length, size], or [length, batch, size] with `time_major`.
+      initial_states_fw: list of forward states, one per layer; None for zeros.
+      initial_states_bw: list of backward states, one per layer; None for zeros.
+      dtype: dtype of the zero states; required without initial states.
+      sequence_length: int32 tensor [batch], number of valid steps per sequence.
+      parallel_iterations: number of loop iterations that may run in parallel.
+      time_major: whether the time axis comes first.
+      scope: name of the variable scope, or a VariableScope.
+      swap_memory: whether to swap tensors of the loop from GPU to host memory.
+
+    Returns:
+      Tensor [batch, length, both output sizes], and the tuples of the final forward and backward
+      states, one per layer.
+
+    Raises:
+      ValueError: the cells or states are not lists of one length.
     """
     layer = [inputs]
 

@@ -1,8 +1,7 @@
-"""LSTM and GRU cells whose steps are fused, and recurrent networks that run whole sequences at
-once.
+"""LSTM and GRU cells with fused steps, and recurrent networks over whole sequences.
 
-Mathematics and shapes of variables are those of BasicLSTMCell and GRUCell; the names of variables
-are their own, as in 1.x. Time is the first dimension: inputs [length, batch, size].
+The computation and the shapes of variables match BasicLSTMCell and GRUCell. The names of variables
+are those of 1.x. Time is the first axis: inputs are [length, batch, size].
 """
 
 import abc
@@ -32,13 +31,34 @@ class FusedRNNCell(abc.ABC):
 
     @abc.abstractmethod
     def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
-        """Returns the outputs [length, batch, size] and the final state."""
+        """Runs the network.
+
+        Args:
+          inputs: tensor [length, batch, size].
+          initial_state: state before the first step; None for zeros.
+          dtype: dtype of the zero state.
+          sequence_length: int32 tensor [batch], number of valid steps per sequence.
+          scope: name of the variable scope.
+
+        Returns:
+          Tensor [length, batch, output size], and the final state.
+        """
 
 
 class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
     """One LSTM step.
 
-    Variables: `lstm_cell/kernel` [inputs + units, 4 units], `bias`, peepholes `w_{i,f,o}_diag`.
+    Variables: `lstm_cell/kernel` [inputs + units, 4 units], `lstm_cell/bias`, and the peepholes
+    `w_{i,f,o}_diag`.
+
+    Args:
+      num_units: int, number of units.
+      forget_bias: number added to the forget gate's bias.
+      cell_clip: number to which the cell state is clipped; None for no clipping.
+      use_peephole: whether the gates see the cell state.
+      dtype: dtype of the variables.
+      reuse: whether to reuse the variables.
+      name: name of the layer's scope.
     """
 
     def __init__(
@@ -97,6 +117,16 @@ class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
     """One GRU step.
 
     Variables: `gru_cell/gates/{kernel,bias}` and `gru_cell/candidate/{kernel,bias}`.
+
+    Args:
+      num_units: int, number of units.
+      cell_size: old name of `num_units`.
+      reuse: whether to reuse the variables.
+      dtype: dtype of the variables.
+      name: name of the layer's scope.
+
+    Raises:
+      ValueError: both or neither of num_units and cell_size are given.
     """
 
     def __init__(self, num_units=None, cell_size=None, reuse=None, dtype=None, name="gru_cell"):
@@ -134,7 +164,7 @@ class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
 
 
 class LSTMBlockWrapper(tf.layers.Layer):
-    """The common part of fused LSTMs: initial state, sequence lengths, final state."""
+    """Base of the fused LSTMs: initial state, sequence lengths, final state."""
 
     @property
     @abc.abstractmethod
@@ -146,16 +176,19 @@ class LSTMBlockWrapper(tf.layers.Layer):
         """Returns the cell states and outputs of all steps, each [length, batch, units]."""
 
     def call(self, inputs, initial_state=None, dtype=None, sequence_length=None):
-        """Returns the outputs [length, batch, units], zero beyond a sequence's length, and the
-        final (c, h).
+        """Runs the LSTM over whole sequences.
 
         Args:
-          inputs: [length, batch, size], or a list of [batch, size], which gives a list of outputs.
-          initial_state: (c, h), each [batch, units]; zeros of `dtype` if None.
-          sequence_length: [batch], integers; None: all are of full length.
+          inputs: tensor [length, batch, size], or a list of tensors [batch, size].
+          initial_state: (c, h), each [batch, units]; None for zeros.
+          dtype: dtype of the zero state; required without an initial state.
+          sequence_length: integer tensor [batch]; None for full length.
+
+        Returns:
+          Outputs like `inputs`, zero beyond a sequence's length, and the final state (c, h).
 
         Raises:
-          ValueError: neither an initial state nor a dtype, or a wrong length of initial_state.
+          ValueError: neither an initial state nor a dtype is given, or the state is no pair.
         """
         as_list = isinstance(inputs, list)
         if as_list:
@@ -181,7 +214,7 @@ class LSTMBlockWrapper(tf.layers.Layer):
             where = tf.stack([sequence_length, batch], axis=1)
 
             def at_end(steps, initial):
-                # Step 0 is the initial state: what a sequence of length zero ends with.
+                # Step 0 is the initial state, which is the final one of an empty sequence.
                 return tf.gather_nd(tf.concat([tf.expand_dims(initial, 0), steps], 0), where)
 
             final = _State(at_end(states, initial_state[0]), at_end(outputs, initial_state[1]))
@@ -191,8 +224,17 @@ class LSTMBlockWrapper(tf.layers.Layer):
 class LSTMBlockFusedCell(LSTMBlockWrapper, FusedRNNCell):
     """An LSTM over whole sequences in one operation.
 
-    Variables: `lstm_fused_cell/kernel` [inputs + units, 4 units], `bias`, and with peepholes
-      `w_{i,f,o}_diag`.
+    Variables: `lstm_fused_cell/kernel` [inputs + units, 4 units], `lstm_fused_cell/bias`, and with
+    peepholes `w_{i,f,o}_diag`.
+
+    Args:
+      num_units: int, number of units.
+      forget_bias: number added to the forget gate's bias.
+      cell_clip: number to which the cell state is clipped; None for no clipping.
+      use_peephole: whether the gates see the cell state.
+      reuse: whether to reuse the variables.
+      dtype: dtype of the variables.
+      name: name of the layer's scope.
     """
 
     def __init__(
@@ -253,7 +295,13 @@ class LSTMBlockFusedCell(LSTMBlockWrapper, FusedRNNCell):
 
 
 class FusedRNNCellAdaptor(FusedRNNCell):
-    """Makes a fused network of a cell. `use_dynamic_rnn=False` unrolls it over a known length."""
+    """Runs an ordinary cell as a fused network.
+
+    Args:
+      cell: an RNNCell.
+      use_dynamic_rnn: whether to use tf.nn.dynamic_rnn; else the cell is unrolled over a known
+        length.
+    """
 
     def __init__(self, cell, use_dynamic_rnn=False):
         self._cell = cell
@@ -277,8 +325,10 @@ class FusedRNNCellAdaptor(FusedRNNCell):
 
 
 class TimeReversedFusedRNN(FusedRNNCell):
-    """Runs a fused network from the end of the sequences to their start; outputs are in the order
-    of the inputs.
+    """Runs a fused network backwards in time; outputs keep the order of the inputs.
+
+    Args:
+      cell: FusedRNNCell.
     """
 
     def __init__(self, cell):

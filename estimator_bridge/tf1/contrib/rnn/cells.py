@@ -13,16 +13,26 @@ __all__ = [
     "OutputProjectionWrapper",
 ]
 
-_Cell = tf.nn.rnn_cell.RNNCell
 _State = tf.nn.rnn_cell.LSTMStateTuple
 
 
-class LayerNormBasicLSTMCell(_Cell):
-    """An LSTM with layer normalization (Ba et al., 2016) and recurrent dropout (Semeniuta et al.,
-    2016).
+class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
+    """An LSTM with layer normalization and recurrent dropout.
 
-    Variables: `kernel`; with layer normalization
-      `{input,transform,forget,output,state}/{gamma,beta}`, else `bias`.
+    Sources: Ba et al. (2016) and Semeniuta et al. (2016). Variables: `kernel`; with layer
+    normalization `{input,transform,forget,output,state}/{gamma,beta}`, else `bias`.
+
+    Args:
+      num_units: int, number of units.
+      forget_bias: number added to the forget gate's bias.
+      input_size: ignored.
+      activation: activation function of the cell.
+      layer_norm: whether to normalize.
+      norm_gain: initial value of `gamma`.
+      norm_shift: initial value of `beta`.
+      dropout_keep_prob: probability to keep an element of the new candidate.
+      dropout_prob_seed: seed of the dropout.
+      reuse: whether to reuse the variables.
     """
 
     def __init__(
@@ -91,10 +101,23 @@ class LayerNormBasicLSTMCell(_Cell):
         return h, _State(c, h)
 
 
-class CoupledInputForgetGateLSTMCell(_Cell):
-    """An LSTM whose input gate is one less its forget gate (Greff et al., 2015).
+class CoupledInputForgetGateLSTMCell(tf.nn.rnn_cell.RNNCell):
+    """An LSTM whose input gate is one minus its forget gate (Greff et al., 2015).
 
-    Variables: `kernel` [inputs + units, 3 units], `bias` [3 units], peepholes `w_{f,o}_diag`.
+    Variables: `kernel` [inputs + units, 3 units], `bias` [3 units], and the peepholes
+    `w_{f,o}_diag`.
+
+    Args:
+      num_units: int, number of units.
+      use_peepholes: whether the gates see the cell state.
+      initializer: initializer of the variables.
+      forget_bias: number added to the forget gate's bias.
+      state_is_tuple: must be True.
+      activation: activation function of the cell.
+      reuse: whether to reuse the variables.
+
+    Raises:
+      ValueError: `state_is_tuple` is False.
     """
 
     def __init__(
@@ -146,8 +169,8 @@ class CoupledInputForgetGateLSTMCell(_Cell):
         return h, _State(c, h)
 
 
-class _Wrapper(_Cell):
-    """A cell around another cell."""
+class _Wrapper(tf.nn.rnn_cell.RNNCell):
+    """Base of cells that wrap another cell."""
 
     def __init__(self, cell, reuse=None):
         super().__init__(_reuse=reuse)
@@ -166,7 +189,7 @@ class _Wrapper(_Cell):
 
 
 def _linear(values, size, activation=None, bias_start=0.0):
-    """`kernel` and `bias` in the current scope."""
+    """Returns a linear map with the variables `kernel` and `bias` of the current scope."""
     width = tf.compat.dimension_value(values.shape[-1])
     kernel = tf.get_variable("kernel", [width, size], values.dtype)
     bias = tf.get_variable("bias", [size], values.dtype, tf.constant_initializer(bias_start))
@@ -175,7 +198,15 @@ def _linear(values, size, activation=None, bias_start=0.0):
 
 
 class InputProjectionWrapper(_Wrapper):
-    """Multiplies the inputs with a matrix [inputs, num_proj] first. Variables: `kernel`, `bias`."""
+    """A cell whose inputs are projected first. Variables: `kernel` [inputs, num_proj], `bias`.
+
+    Args:
+      cell: an RNNCell.
+      num_proj: int, size of the projected inputs.
+      activation: function applied to the projection, or None.
+      input_size: ignored.
+      reuse: whether to reuse the variables.
+    """
 
     def __init__(self, cell, num_proj, activation=None, input_size=None, reuse=None):
         super().__init__(cell, reuse)
@@ -186,7 +217,17 @@ class InputProjectionWrapper(_Wrapper):
 
 
 class OutputProjectionWrapper(_Wrapper):
-    """Multiplies the outputs with a matrix [outputs, output_size]. Variables: `kernel`, `bias`."""
+    """A cell whose outputs are projected. Variables: `kernel` [outputs, output_size], `bias`.
+
+    Args:
+      cell: an RNNCell.
+      output_size: int, size of the projected outputs.
+      activation: function applied to the projection, or None.
+      reuse: whether to reuse the variables.
+
+    Raises:
+      ValueError: `output_size` is not positive.
+    """
 
     def __init__(self, cell, output_size, activation=None, reuse=None):
         super().__init__(cell, reuse)
@@ -204,7 +245,20 @@ class OutputProjectionWrapper(_Wrapper):
 
 
 class EmbeddingWrapper(_Wrapper):
-    """Looks up integer inputs [batch] or [batch, 1] in a table first. Variable: `embedding`."""
+    """A cell whose inputs are ids, looked up in a table. Variable: `embedding`.
+
+    Inputs are integers [batch] or [batch, 1].
+
+    Args:
+      cell: an RNNCell.
+      embedding_classes: int, number of ids.
+      embedding_size: int, size of an embedding.
+      initializer: initializer of the table; None for the scope's, or uniform in +-sqrt(3).
+      reuse: whether to reuse the variables.
+
+    Raises:
+      ValueError: a size is not positive.
+    """
 
     def __init__(self, cell, embedding_classes, embedding_size, initializer=None, reuse=None):
         super().__init__(cell, reuse)
@@ -227,9 +281,14 @@ class EmbeddingWrapper(_Wrapper):
 
 
 class HighwayWrapper(_Wrapper):
-    """Mixes a cell's inputs into its outputs through a gate (Srivastava et al., 2015).
+    """A cell whose outputs are mixed with its inputs by a gate (Srivastava et al., 2015).
 
-    Variables: `carry_w`, `carry_b`; if the gates are not coupled `transform_w`, `transform_b`.
+    Variables: `carry_w` and `carry_b`, and without coupling `transform_w` and `transform_b`.
+
+    Args:
+      cell: an RNNCell.
+      couple_carry_transform_gates: whether the carry gate is one minus the transform gate.
+      carry_bias_init: initial bias of the carry gate; the transform gate's is its negative.
     """
 
     def __init__(self, cell, couple_carry_transform_gates=True, carry_bias_init=1.0):

@@ -8,25 +8,26 @@ _State = tf.nn.rnn_cell.LSTMStateTuple
 
 
 class ConvLSTMCell(tf.nn.rnn_cell.RNNCell):
-    """An LSTM whose maps are convolutions of stride 1 that keep the size.
+    """An LSTM whose linear maps are convolutions with stride 1 that keep the spatial size.
 
-    Inputs are [batch, *input_shape], the state is a pair of [batch, *input_shape[:-1],
-    output_channels], the outputs are of that shape too, followed by the inputs' channels with
-    skip_connection.
+    Inputs are [batch, *input_shape]. The state is a pair of tensors [batch, *input_shape[:-1],
+    output_channels]. The outputs have that shape too; with `skip_connection` the inputs' channels
+    follow. Variables: `kernel` [*kernel_shape, input and output channels, 4 output_channels] and,
+    with `use_bias`, `biases` [4 output_channels].
 
-    Variables: `kernel` [*kernel_shape, input and output channels, 4 output_channels] and, with
-    use_bias, `biases` [4 output_channels].
+    Args:
+      conv_ndims: number of spatial axes: 1, 2 or 3.
+      input_shape: spatial sizes and channels of an input.
+      output_channels: int, number of channels of the state.
+      kernel_shape: conv_ndims ints.
+      use_bias: whether the convolution has a bias.
+      skip_connection: whether to append the inputs to the outputs.
+      forget_bias: number added to the forget gate's bias.
+      initializers: ignored, as in 1.x.
+      name: name of the layer.
 
-    Args of the constructor:
-      conv_ndims: 1, 2 or 3.
-      input_shape: sizes and then channels of an input, without the batch.
-      output_channels: units at each place.
-      kernel_shape: conv_ndims sizes.
-      use_bias: whether the convolution has one.
-      skip_connection: whether the inputs are appended to the outputs.
-      forget_bias: added to the forget gate.
-      initializers: unused, as it was.
-      name: of the layer.
+    Raises:
+      ValueError: a shape does not fit `conv_ndims`.
     """
 
     def __init__(
@@ -87,21 +88,36 @@ class ConvLSTMCell(tf.nn.rnn_cell.RNNCell):
 
 
 class Conv1DLSTMCell(ConvLSTMCell):
-    """ConvLSTMCell over [batch, length, channels]."""
+    """ConvLSTMCell over [batch, length, channels].
+
+    Args:
+      name: name of the layer.
+      **kwargs: further arguments of ConvLSTMCell.
+    """
 
     def __init__(self, name="conv_1d_lstm_cell", **kwargs):
         super().__init__(conv_ndims=1, name=name, **kwargs)
 
 
 class Conv2DLSTMCell(ConvLSTMCell):
-    """ConvLSTMCell over [batch, height, width, channels]."""
+    """ConvLSTMCell over [batch, height, width, channels].
+
+    Args:
+      name: name of the layer.
+      **kwargs: further arguments of ConvLSTMCell.
+    """
 
     def __init__(self, name="conv_2d_lstm_cell", **kwargs):
         super().__init__(conv_ndims=2, name=name, **kwargs)
 
 
 class Conv3DLSTMCell(ConvLSTMCell):
-    """ConvLSTMCell over [batch, depth, height, width, channels]."""
+    """ConvLSTMCell over [batch, depth, height, width, channels].
+
+    Args:
+      name: name of the layer.
+      **kwargs: further arguments of ConvLSTMCell.
+    """
 
     def __init__(self, name="conv_3d_lstm_cell", **kwargs):
         super().__init__(conv_ndims=3, name=name, **kwargs)

@@ -1,4 +1,4 @@
-"""`_linear` and `_Linear` of 1.x's recurrent cells: private, and in most cells people wrote."""
+"""The private `_linear` and `_Linear` of 1.x, which many custom cells import."""
 
 import tensorflow.compat.v1 as tf
 
@@ -8,9 +8,20 @@ __all__ = ["Linear", "linear"]
 
 
 class Linear:
-    """The map of one or more tensors [batch, n] to [batch, output_size], by one matrix.
+    """A linear map of one or more tensors by one matrix.
 
-    Its variables, `kernel` and `bias`, are made in the scope in which it is.
+    Creates the variables `kernel` and `bias` in the current scope. Calls return a tensor [batch,
+    output_size].
+
+    Args:
+      args: tensor [batch, n], or a list of such tensors.
+      output_size: int, size of the outputs.
+      build_bias: whether to add a bias.
+      bias_initializer: initializer of the bias; None for zeros.
+      kernel_initializer: initializer of the kernel; None for the scope's.
+
+    Raises:
+      ValueError: the tensors do not have rank 2, or a size is unknown.
     """
 
     def __init__(
@@ -49,7 +60,21 @@ class Linear:
 
 
 def linear(args, output_size, bias, bias_initializer=None, kernel_initializer=None):
-    """Returns the map of a tensor, or the tensors of a list, [batch, output_size]."""
+    """Returns the linear map of one or more tensors.
+
+    Args:
+      args: tensor [batch, n], or a list of such tensors.
+      output_size: int, size of the outputs.
+      bias: whether to add a bias.
+      bias_initializer: initializer of the bias; None for zeros.
+      kernel_initializer: initializer of the kernel; None for the scope's.
+
+    Returns:
+      Tensor [batch, output_size].
+
+    Raises:
+      ValueError: `args` is empty, or the tensors do not fit.
+    """
     if args is None or (nest.is_nested(args) and not args):
         raise ValueError("`args` must be specified")
     return Linear(args, output_size, bias, bias_initializer, kernel_initializer)(args)

@@ -1,4 +1,4 @@
-"""Cells of `tf.contrib.rnn` that came of searches over architectures and of studies of gates."""
+"""Cells of `tf.contrib.rnn` from architecture searches and studies of gates."""
 
 import tensorflow.compat.v1 as tf
 
@@ -10,17 +10,19 @@ _State = tf.nn.rnn_cell.LSTMStateTuple
 
 
 class NASCell(tf.nn.rnn_cell.RNNCell):
-    """The cell that neural architecture search found (Zoph and Le, 2016).
+    """The cell found by neural architecture search (Zoph and Le, 2016).
 
     The state is (c [batch, num_units], m [batch, num_proj or num_units]); the output is m.
-
     Variables: `kernel` [inputs, 8 num_units], `recurrent_kernel` [outputs, 8 num_units], with
-    use_bias `bias` [8 num_units], with num_proj `projection_weights` [num_units, num_proj].
+    `use_bias` also `bias` [8 num_units], with `num_proj` also `projection_weights` [num_units,
+    num_proj].
 
-    Args of the constructor:
-      num_units: units of the cell.
-      num_proj: units of the output, if it is to be projected.
-      use_bias: whether a bias is added to the recurrent map.
+    Args:
+      num_units: int, number of units.
+      num_proj: int, size of the projected output; None for no projection.
+      use_bias: whether to add a bias to the recurrent map.
+      reuse: whether to reuse the variables.
+      **kwargs: further arguments of RNNCell.
     """
 
     def __init__(self, num_units, num_proj=None, use_bias=False, reuse=None, **kwargs):
@@ -52,7 +54,7 @@ class NASCell(tf.nn.rnn_cell.RNNCell):
             bias = tf.get_variable("bias", shape[1:], dtype, tf.zeros_initializer())
             from_m = tf.nn.bias_add(from_m, bias)
         x, y = tf.split(from_inputs, 8, axis=1), tf.split(from_m, 8, axis=1)
-        # The tree of the paper, from its leaves: each pair is one node.
+        # The tree of the paper, from its leaves; each pair is a node.
         left = tf.tanh(tf.tanh(tf.sigmoid(x[0] + y[0]) * tf.nn.relu(x[1] + y[1])) + c)
         left_of_middle = tf.tanh(tf.sigmoid(x[2] + y[2]) + tf.nn.relu(x[3] * y[3]))
         right_of_middle = tf.tanh(tf.tanh(x[4] + y[4]) * tf.sigmoid(x[5] + y[5]))
@@ -66,9 +68,17 @@ class NASCell(tf.nn.rnn_cell.RNNCell):
 
 
 class UGRNNCell(tf.nn.rnn_cell.RNNCell):
-    """The update gate RNN (Collins et al., 2017). The state [batch, num_units] is the output.
+    """The update gate RNN (Collins et al., 2017).
 
-    Variables: `kernel` [inputs + num_units, 2 num_units], `bias` [2 num_units].
+    The state [batch, num_units] is the output. Variables: `kernel` [inputs + num_units, 2
+    num_units] and `bias` [2 num_units].
+
+    Args:
+      num_units: int, number of units.
+      initializer: initializer of the variables.
+      forget_bias: number added to the update gate's bias.
+      activation: activation function of the cell.
+      reuse: whether to reuse the variables.
     """
 
     def __init__(

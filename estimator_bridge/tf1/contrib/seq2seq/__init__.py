@@ -1,23 +1,25 @@
 """`tf.contrib.seq2seq`."""
 
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
+from estimator_bridge.tf1.contrib.seq2seq import attending_cell as _attending_cell
 from estimator_bridge.tf1.contrib.seq2seq import attention as _attention
 from estimator_bridge.tf1.contrib.seq2seq import beam_search as _beam_search
 from estimator_bridge.tf1.contrib.seq2seq import decoder as _decoder
 from estimator_bridge.tf1.contrib.seq2seq import helpers as _helpers
 from estimator_bridge.tf1.contrib.seq2seq import loss as _loss
 from estimator_bridge.tf1.contrib.seq2seq import monotonic as _monotonic
+from estimator_bridge.tf1.contrib.seq2seq import sampling_helpers as _sampling_helpers
 
 __getattr__, _advice_for = _unsupported_names(globals())
 
 AttentionMechanism = _attention.AttentionMechanism
-AttentionWrapper = _attention.AttentionWrapper
-AttentionWrapperState = _attention.AttentionWrapperState
+AttentionWrapper = _attending_cell.AttentionWrapper
+AttentionWrapperState = _attending_cell.AttentionWrapperState
 BahdanauAttention = _attention.BahdanauAttention
 LuongAttention = _attention.LuongAttention
 hardmax = _attention.hardmax
 
-# Private, and imported by mechanisms that people wrote.
+# Private in 1.x, but imported by custom attention mechanisms.
 _BaseAttentionMechanism = _attention.BaseAttentionMechanism
 _bahdanau_score = _attention.bahdanau_score
 _luong_score = _attention.luong_score
@@ -42,10 +44,10 @@ Decoder = _decoder.Decoder
 dynamic_decode = _decoder.dynamic_decode
 
 CustomHelper = _helpers.CustomHelper
-GreedyEmbeddingHelper = _helpers.GreedyEmbeddingHelper
+GreedyEmbeddingHelper = _sampling_helpers.GreedyEmbeddingHelper
 Helper = _helpers.Helper
-InferenceHelper = _helpers.InferenceHelper
-SampleEmbeddingHelper = _helpers.SampleEmbeddingHelper
+InferenceHelper = _sampling_helpers.InferenceHelper
+SampleEmbeddingHelper = _sampling_helpers.SampleEmbeddingHelper
 ScheduledEmbeddingTrainingHelper = _helpers.ScheduledEmbeddingTrainingHelper
 ScheduledOutputTrainingHelper = _helpers.ScheduledOutputTrainingHelper
 TrainingHelper = _helpers.TrainingHelper

@@ -1,6 +1,4 @@
-"""Attention of `tf.contrib.seq2seq` (Bahdanau et al., 2014; Luong et al., 2015)."""
-
-import collections
+"""Attention mechanisms of `tf.contrib.seq2seq` (Bahdanau et al., 2014; Luong et al., 2015)."""
 
 import tensorflow.compat.v1 as tf
 
@@ -8,8 +6,6 @@ from estimator_bridge.private_tf import nest
 
 __all__ = [
     "AttentionMechanism",
-    "AttentionWrapper",
-    "AttentionWrapperState",
     "BahdanauAttention",
     "BaseAttentionMechanism",
     "LuongAttention",
@@ -22,13 +18,30 @@ __all__ = [
 
 
 def hardmax(logits, name=None):
-    """Returns a one-hot of the highest logit."""
+    """Returns the one-hot encoding of the largest logit.
+
+    Args:
+      logits: floating tensor [batch, depth].
+      name: name of the name scope.
+
+    Returns:
+      Tensor of the shape and dtype of `logits`.
+    """
     with tf.name_scope(name, "Hardmax", [logits]):
         return tf.one_hot(tf.argmax(logits, -1), tf.shape(logits)[-1], dtype=logits.dtype)
 
 
 def maybe_mask_score(score, memory_sequence_length, score_mask_value):
-    """Returns scores [batch, length] with `score_mask_value` beyond the lengths [batch], if any."""
+    """Replaces the scores beyond the memory's length.
+
+    Args:
+      score: floating tensor [batch, length].
+      memory_sequence_length: integer tensor [batch], or None.
+      score_mask_value: number that replaces the scores.
+
+    Returns:
+      Tensor [batch, length].
+    """
     if memory_sequence_length is None:
         return score
     mask = tf.sequence_mask(memory_sequence_length, tf.shape(score)[1])
@@ -36,33 +49,34 @@ def maybe_mask_score(score, memory_sequence_length, score_mask_value):
 
 
 class AttentionMechanism:
-    """What AttentionWrapper asks for `alignments_size`, `state_size` and, called, alignments."""
+    """Interface of the mechanisms: two sizes, and a call that returns alignments."""
 
     @property
     def alignments_size(self):
-        """How many places the memory has."""
+        """The length of the memory."""
         raise NotImplementedError
 
     @property
     def state_size(self):
-        """Size of the state that goes from step to step."""
+        """The size of the state that is passed from step to step."""
         raise NotImplementedError
 
 
 class BaseAttentionMechanism(AttentionMechanism):
-    """A memory [batch, length, size], and how well a query fits each of its places.
+    """A memory [batch, length, size] whose steps are scored against a query.
 
-    Variables: `memory_layer/kernel` [size, units] where the keys are projected.
+    Variables: `memory_layer/kernel` [size, units] if the keys are projected.
 
-    Args of the constructor:
-      query_layer: a layer for the queries, or None. It is for the subclass to apply.
-      memory: [batch, length, size].
-      probability_fn: (masked scores [batch, length], state of the last step) -> alignments.
-      memory_sequence_length: [batch]; the memory counts up to there only.
-      memory_layer: a layer that makes the keys of the memory, or None.
-      check_inner_dims_defined: unused.
-      score_mask_value: score beyond the lengths; default: minus infinity.
-      name: of the variable scope in which scores are made.
+    Args:
+      query_layer: layer for the queries, applied by the subclass, or None.
+      memory: tensor [batch, length, size].
+      probability_fn: function from (masked scores [batch, length], previous state) to alignments.
+      memory_sequence_length: integer tensor [batch], number of valid steps of the memory; None for
+        all.
+      memory_layer: layer that computes the keys from the memory, or None.
+      check_inner_dims_defined: ignored.
+      score_mask_value: score of the steps beyond the length; None for minus infinity.
+      name: name of the variable scope of the scores.
     """
 
     def __init__(
@@ -86,7 +100,7 @@ class BaseAttentionMechanism(AttentionMechanism):
             masked = maybe_mask_score(score, memory_sequence_length, score_mask_value)
             return probability_fn(masked, state)
 
-        # Mechanisms that people wrote call it by this name.
+        # Custom mechanisms use this private name.
         self._probability_fn = probabilities
         if memory_sequence_length is not None:
             mask = tf.sequence_mask(memory_sequence_length, tf.shape(memory)[1], memory.dtype)
@@ -98,42 +112,58 @@ class BaseAttentionMechanism(AttentionMechanism):
 
     @property
     def keys(self):
-        """[batch, length, units]."""
+        """The keys, a tensor [batch, length, units]."""
         return self._keys
 
     @property
     def values(self):
-        """[batch, length, size], zero beyond the lengths."""
+        """The memory [batch, length, size], zero beyond its lengths."""
         return self._values
 
     @property
     def batch_size(self):
-        """int, or a scalar tensor."""
+        """The batch size, an int or a scalar tensor."""
         return self._batch_size
 
     @property
     def alignments_size(self):
-        """int, or a scalar tensor."""
+        """The length of the memory, an int or a scalar tensor."""
         return self._alignments_size
 
     @property
     def state_size(self):
-        """The same as alignments_size."""
+        """The size of the state, equal to `alignments_size`."""
         return self._alignments_size
 
     def initial_alignments(self, batch_size, dtype):
-        """Zeros [batch, length]."""
+        """Returns zeros [batch, length].
+
+        Args:
+          batch_size: int or scalar tensor.
+          dtype: dtype of the alignments.
+
+        Returns:
+          Tensor [batch, length].
+        """
         zeros = tf.zeros(tf.stack([batch_size, self._alignments_size]), dtype)
         if isinstance(self._alignments_size, int):
             zeros.set_shape([None, self._alignments_size])
         return zeros
 
     def initial_state(self, batch_size, dtype):
-        """Zeros [batch, length]."""
+        """Returns the initial alignments as the state.
+
+        Args:
+          batch_size: int or scalar tensor.
+          dtype: dtype of the state.
+
+        Returns:
+          Tensor [batch, length].
+        """
         return self.initial_alignments(batch_size, dtype)
 
     def _score(self, query):
-        """Returns [batch, length]."""
+        """Returns the scores of a query, [batch, length]."""
         raise NotImplementedError
 
     def __call__(self, query, state):
@@ -143,14 +173,33 @@ class BaseAttentionMechanism(AttentionMechanism):
 
 
 def regardless_of_state(probability_fn):
-    """Returns scores [batch, length] -> alignments (default: softmax) as a function of both."""
+    """Returns a probability function that ignores the state.
+
+    Args:
+      probability_fn: function from scores [batch, length] to alignments; None for softmax.
+
+    Returns:
+      Function from (scores [batch, length], state) to alignments [batch, length].
+    """
     probability_fn = probability_fn or tf.nn.softmax
     return lambda score, state: probability_fn(score)
 
 
 def luong_score(query, keys, scale):
-    """Returns the products [batch, length] of the query [batch, units] and keys [batch, length,
-    units], times the variable `attention_g` with scale.
+    """Returns the dot products of a query with the keys.
+
+    Creates the variable `attention_g` if `scale` is set.
+
+    Args:
+      query: tensor [batch, units].
+      keys: tensor [batch, length, units].
+      scale: whether to multiply by `attention_g`.
+
+    Returns:
+      Tensor [batch, length].
+
+    Raises:
+      ValueError: the sizes of query and keys differ or are unknown.
     """
     if query.shape[-1].value != keys.shape[-1].value:
         raise ValueError(
@@ -164,8 +213,17 @@ def luong_score(query, keys, scale):
 
 
 def bahdanau_score(processed_query, keys, normalize):
-    """Returns the scores [batch, length] of a query [batch, units] that has gone through its layer
-    and keys [batch, length, units]. Variables as those of BahdanauAttention.
+    """Returns the scores of a projected query by a small network.
+
+    Creates the variables described in BahdanauAttention.
+
+    Args:
+      processed_query: tensor [batch, units].
+      keys: tensor [batch, length, units].
+      normalize: whether to normalize the weights.
+
+    Returns:
+      Tensor [batch, length].
     """
     dtype = processed_query.dtype
     units = keys.shape[2].value or tf.shape(keys)[2]
@@ -180,11 +238,35 @@ def bahdanau_score(processed_query, keys, normalize):
 
 
 def bias_free_layer(units, name, dtype):
+    """Returns a dense layer without bias.
+
+    Args:
+      units: int, size of the outputs.
+      name: name of the layer.
+      dtype: dtype of the layer; None for float32.
+
+    Returns:
+      tf.layers.Dense.
+    """
     return tf.layers.Dense(units, name=name, use_bias=False, dtype=dtype)
 
 
 class LuongAttention(BaseAttentionMechanism):
-    """Scores by the product of query and key, scaled if asked for. Variable then: `attention_g`."""
+    """Attention by the dot product of query and key (Luong et al., 2015).
+
+    Variables: `memory_layer/kernel`, and `attention_g` with `scale`.
+
+    Args:
+      num_units: int, size of queries and keys.
+      memory: tensor [batch, length, size].
+      memory_sequence_length: integer tensor [batch], number of valid steps of the memory; None for
+        all.
+      scale: whether to multiply the scores by a learned number.
+      probability_fn: function from scores [batch, length] to alignments; None for softmax.
+      score_mask_value: score of the steps beyond the length; None for minus infinity.
+      dtype: dtype of the layers; None for float32.
+      name: name of the mechanism's scope.
+    """
 
     def __init__(
         self,
@@ -213,9 +295,21 @@ class LuongAttention(BaseAttentionMechanism):
 
 
 class BahdanauAttention(BaseAttentionMechanism):
-    """Scores by a small network of query and key.
+    """Attention by a small network of query and key (Bahdanau et al., 2014).
 
-    Variables: `query_layer/kernel`, `attention_v` [units]; normalized `attention_g`, `attention_b`.
+    Variables: `memory_layer/kernel`, `query_layer/kernel` and `attention_v` [units]; with
+    `normalize` also `attention_g` and `attention_b`.
+
+    Args:
+      num_units: int, size of queries and keys.
+      memory: tensor [batch, length, size].
+      memory_sequence_length: integer tensor [batch], number of valid steps of the memory; None for
+        all.
+      normalize: whether to normalize the weights (Salimans and Kingma, 2016).
+      probability_fn: function from scores [batch, length] to alignments; None for softmax.
+      score_mask_value: score of the steps beyond the length; None for minus infinity.
+      dtype: dtype of the layers; None for float32.
+      name: name of the mechanism's scope.
     """
 
     def __init__(
@@ -243,147 +337,3 @@ class BahdanauAttention(BaseAttentionMechanism):
 
     def _score(self, query):
         return bahdanau_score(self.query_layer(query), self._keys, self._normalize)
-
-
-class AttentionWrapperState(
-    collections.namedtuple(
-        "AttentionWrapperState",
-        "cell_state attention time alignments alignment_history attention_state",
-    )
-):
-    """The state of an AttentionWrapper."""
-
-    def clone(self, **kwargs):
-        """Returns a copy with some fields replaced."""
-        return self._replace(**kwargs)
-
-
-class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
-    """A cell that reads an attention mechanism's memory at each step.
-
-    Variables: `attention_layer/kernel` where `attention_layer_size` is given.
-    """
-
-    def __init__(
-        self,
-        cell,
-        attention_mechanism,
-        attention_layer_size=None,
-        alignment_history=False,
-        cell_input_fn=None,
-        output_attention=True,
-        initial_cell_state=None,
-        name=None,
-        attention_layer=None,
-    ):
-        super().__init__(name=name)
-        self._is_multi = isinstance(attention_mechanism, (list, tuple))
-        self._mechanisms = attention_mechanism if self._is_multi else (attention_mechanism,)
-        if attention_layer_size is not None and attention_layer is not None:
-            raise ValueError("Only one of attention_layer_size and attention_layer should be set")
-        count = len(self._mechanisms)
-        self._layers_of_attention = None
-        if attention_layer is not None:
-            layers = attention_layer
-            self._layers_of_attention = layers if isinstance(layers, (list, tuple)) else (layers,)
-        elif attention_layer_size is not None:
-            sizes = attention_layer_size
-            sizes = sizes if isinstance(sizes, (list, tuple)) else (sizes,) * count
-            self._layers_of_attention = tuple(
-                tf.layers.Dense(size, name="attention_layer", use_bias=False) for size in sizes
-            )
-        self._cell = cell
-        self._cell_input_fn = cell_input_fn or (
-            lambda inputs, attention: tf.concat([inputs, attention], -1)
-        )
-        self._output_attention = output_attention
-        self._history = alignment_history
-        self._initial_cell_state = initial_cell_state
-        if self._layers_of_attention is None:
-            self._attention_size = sum(m.values.shape[-1].value for m in self._mechanisms)
-        else:
-            self._attention_size = sum(
-                layer.compute_output_shape([None, cell.output_size + m.values.shape[-1].value])[
-                    -1
-                ].value
-                if not hasattr(layer, "units")
-                else layer.units
-                for layer, m in zip(self._layers_of_attention, self._mechanisms)
-            )
-
-    def _one_or_all(self, values):
-        values = tuple(values)
-        return values if self._is_multi else values[0]
-
-    @property
-    def output_size(self):
-        return self._attention_size if self._output_attention else self._cell.output_size
-
-    @property
-    def state_size(self):
-        return AttentionWrapperState(
-            cell_state=self._cell.state_size,
-            time=tf.TensorShape([]),
-            attention=self._attention_size,
-            alignments=self._one_or_all(m.alignments_size for m in self._mechanisms),
-            attention_state=self._one_or_all(m.state_size for m in self._mechanisms),
-            alignment_history=self._one_or_all(
-                m.alignments_size if self._history else () for m in self._mechanisms
-            ),
-        )
-
-    def zero_state(self, batch_size, dtype):
-        """The first state. With beam search, `batch_size` is that of the tiled memory."""
-        cell_state = self._initial_cell_state
-        if cell_state is None:
-            cell_state = self._cell.zero_state(batch_size, dtype)
-        cell_state = nest.map_structure(tf.identity, cell_state)
-        first = [m.initial_alignments(batch_size, dtype) for m in self._mechanisms]
-
-        def history(alignments):
-            if not self._history:
-                return ()
-            return tf.TensorArray(dtype, size=0, dynamic_size=True, element_shape=alignments.shape)
-
-        return AttentionWrapperState(
-            cell_state=cell_state,
-            time=tf.zeros([], tf.int32),
-            attention=tf.zeros(tf.stack([batch_size, self._attention_size]), dtype),
-            alignments=self._one_or_all(first),
-            attention_state=self._one_or_all(
-                m.initial_state(batch_size, dtype) for m in self._mechanisms
-            ),
-            alignment_history=self._one_or_all(history(a) for a in first),
-        )
-
-    def call(self, inputs, state):
-        if not isinstance(state, AttentionWrapperState):
-            raise TypeError(
-                "Expected state to be instance of AttentionWrapperState. Received type "
-                f"{type(state)} instead."
-            )
-        outputs, cell_state = self._cell(
-            self._cell_input_fn(inputs, state.attention), state.cell_state
-        )
-        before = state.attention_state if self._is_multi else (state.attention_state,)
-        histories = state.alignment_history if self._is_multi else (state.alignment_history,)
-        attentions, alignments, states, written = [], [], [], []
-        for i, mechanism in enumerate(self._mechanisms):
-            alignment, after = mechanism(outputs, before[i])
-            context = tf.squeeze(tf.matmul(tf.expand_dims(alignment, 1), mechanism.values), [1])
-            if self._layers_of_attention is not None:
-                context = self._layers_of_attention[i](tf.concat([outputs, context], 1))
-            attentions.append(context)
-            alignments.append(alignment)
-            states.append(after)
-            written.append(histories[i].write(state.time, alignment) if self._history else ())
-        attention = tf.concat(attentions, 1)
-        new = AttentionWrapperState(
-            cell_state=cell_state,
-            time=state.time + 1,
-            attention=attention,
-            alignments=self._one_or_all(alignments),
-            attention_state=self._one_or_all(states),
-            alignment_history=self._one_or_all(written),
-        )
-        return (attention if self._output_attention else outputs), new

@@ -1,8 +1,8 @@
 """Beam search of `tf.contrib.seq2seq`.
 
-Each sequence of the batch keeps `beam_width` beams, the best so far by their sums of log
-probabilities. States and inputs of the cell carry the beams in the batch dimension, [batch *
-beam_width, ...], sorted by sequence. A finished beam goes on with end_token at no cost.
+Each sequence of the batch keeps the `beam_width` beams with the highest sums of log probabilities.
+States and inputs of the cell contain the beams in the batch axis, [batch * beam_width, ...],
+ordered by sequence. A finished beam continues with end_token at no cost.
 """
 
 import collections
@@ -26,7 +26,7 @@ BeamSearchDecoderState = collections.namedtuple(
     "BeamSearchDecoderState",
     ["cell_state", "log_probs", "finished", "lengths", "accumulated_attention_probs"],
 )
-# Of each step, [batch, beams]: scores, and which token follows which of the previous beams.
+# Per step, [batch, beams]: scores, tokens, and the previous beam of each token.
 BeamSearchDecoderOutput = collections.namedtuple(
     "BeamSearchDecoderOutput", ["scores", "predicted_ids", "parent_ids"]
 )
@@ -37,7 +37,19 @@ FinalBeamSearchDecoderOutput = collections.namedtuple(
 
 
 def tile_batch(t, multiplier, name=None):
-    """Returns each tensor [batch, ...] of a structure with its rows repeated."""
+    """Repeats each row of the tensors in a structure.
+
+    Args:
+      t: structure of tensors [batch, ...].
+      multiplier: int, number of copies of each row.
+      name: name of the name scope.
+
+    Returns:
+      Structure of tensors [batch * multiplier, ...].
+
+    Raises:
+      ValueError: the rank of a tensor is unknown.
+    """
 
     def tile(value):
         value = tf.convert_to_tensor(value)
@@ -56,15 +68,17 @@ def tile_batch(t, multiplier, name=None):
 
 
 def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None):
-    """Follows beams back from their ends.
+    """Follows the beams back from their ends.
 
     Args:
-      step_ids, parent_ids: [length, batch, beams], int32.
-      max_sequence_lengths: [batch], int32.
-      end_token: what follows the end of a beam.
+      step_ids: int32 tensor [length, batch, beams], the token of each step.
+      parent_ids: int32 tensor [length, batch, beams], the previous beam of each step.
+      max_sequence_lengths: int32 tensor [batch].
+      end_token: scalar int32 tensor; fills the steps after a beam's end.
+      name: name of the name scope.
 
     Returns:
-      The tokens of each beam, [length, batch, beams].
+      int32 tensor [length, batch, beams], the tokens of each beam.
     """
     with tf.name_scope(name, "gather_tree"):
         step_ids, parent_ids = tf.convert_to_tensor(step_ids), tf.convert_to_tensor(parent_ids)
@@ -91,7 +105,7 @@ def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None
 
         _, tokens = tf.scan(back, tf.range(times - 1, -1, -1), (own, ends))
         tokens = tf.reverse(tokens, [0])
-        # A beam that has ended stays so, whatever was decoded behind its end.
+        # Tokens after the end of a beam are replaced by end_token.
         ended = tf.cumsum(tf.to_int32(tf.equal(tokens, end_token)), axis=0, exclusive=True) > 0
         result = tf.where(
             ended, tf.fill(tf.shape(tokens), tf.cast(end_token, tokens.dtype)), tokens
@@ -101,7 +115,24 @@ def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None
 
 
 class BeamSearchDecoder(_decoder.Decoder):
-    """Decodes with beams, for dynamic_decode."""
+    """A decoder with beam search, for dynamic_decode.
+
+    Args:
+      cell: RNNCell; with attention, its memory must come from tile_batch.
+      embedding: function of ids, or the params of tf.nn.embedding_lookup.
+      start_tokens: int32 tensor [batch].
+      end_token: scalar int32 tensor.
+      initial_state: state of the cell, from tile_batch with `beam_width`.
+      beam_width: int, number of beams per sequence.
+      output_layer: layer with one unit per token; None if the cell's output has that size.
+      length_penalty_weight: exponent of the penalty ((5 + length) / 6) ** weight; 0 disables it.
+      coverage_penalty_weight: not supplied; must be 0.
+      reorder_tensor_arrays: ignored; TensorArrays in the state keep the order of time.
+
+    Raises:
+      NotImplementedError: a coverage penalty is requested.
+      ValueError: start_tokens is not a vector, or end_token is not a scalar.
+    """
 
     def __init__(
         self,
@@ -116,25 +147,11 @@ class BeamSearchDecoder(_decoder.Decoder):
         coverage_penalty_weight=0.0,
         reorder_tensor_arrays=True,
     ):
-        """Args:
-          cell: an RNNCell; with attention, its memory must have been given to tile_batch.
-          embedding: a function of ids, or the params of tf.nn.embedding_lookup.
-          start_tokens: [batch], int32.
-          end_token: scalar, int32.
-          initial_state: the cell's, given to tile_batch with beam_width.
-          output_layer: a layer with units = tokens, or None if the cell's output is that.
-          length_penalty_weight: 0 turns it off; the penalty is ((5 + length) / 6) ** weight.
-          coverage_penalty_weight: only 0 is taken.
-
-        Raises:
-          NotImplementedError: a coverage penalty.
-          ValueError: start_tokens is not a vector, or end_token not a scalar.
-        """
         if coverage_penalty_weight:
             raise NotImplementedError(
                 "BeamSearchDecoder: coverage_penalty_weight is not supplied; leave it 0"
             )
-        del reorder_tensor_arrays  # A recorded history of alignments is left in order of time.
+        del reorder_tensor_arrays  # Recorded alignments keep the order of time.
         self._cell, self._output_layer = cell, output_layer
         self._embed = embedding
         if not callable(embedding):
@@ -159,7 +176,7 @@ class BeamSearchDecoder(_decoder.Decoder):
 
     @property
     def tracks_own_finished(self):
-        # Beams change places, and with them what is finished.
+        # Reordering the beams reorders `finished` too.
         return True
 
     @property
@@ -176,7 +193,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         return not isinstance(value, tf.TensorArray) and value.shape.ndims != 0
 
     def _split(self, value):
-        """[batch * beams, ...] to [batch, beams, ...]; scalars and arrays stay."""
+        """Reshapes [batch * beams, ...] to [batch, beams, ...]; scalars and arrays stay."""
         if not self._has_beams(value):
             return value
         shape = tf.shape(value)
@@ -187,7 +204,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         return split
 
     def _merge(self, value):
-        """[batch, beams, ...] to [batch * beams, ...]."""
+        """Reshapes [batch, beams, ...] to [batch * beams, ...]."""
         if not self._has_beams(value):
             return value
         shape = tf.shape(value)
@@ -200,7 +217,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         dtype = nest.flatten(self._initial_state)[0].dtype
         rows = [self._batch_size, self._beam_width]
         finished = tf.fill(rows, False)
-        # The beams start alike: only the first counts, or all would stay alike.
+        # All beams start equal. Only the first counts, or all would stay equal.
         log_probs = tf.one_hot(
             tf.zeros([self._batch_size], tf.int32),
             self._beam_width,
@@ -234,10 +251,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         return output, state, inputs, done
 
     def _best(self, logits, cell_state, state):
-        """Chooses the best beam_width of all continuations.
-
-        Args: logits [batch, beams, tokens].
-        """
+        """Selects the best beam_width continuations of logits [batch, beams, tokens]."""
         tokens = tf.compat.dimension_value(logits.shape[-1]) or tf.shape(logits)[-1]
         steps = tf.nn.log_softmax(logits)
         ending = tf.one_hot(
@@ -250,7 +264,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         finished = tf.expand_dims(tf.cast(state.finished, steps.dtype), 2)
         steps = (1 - finished) * steps + finished * ending
         totals = tf.expand_dims(state.log_probs, 2) + steps
-        # A beam that goes on with another token than the end's grows.
+        # A beam grows by each token other than end_token.
         grows = tf.one_hot(self._end_token, tokens, on_value=0, off_value=1, dtype=tf.int64)
         alive = tf.to_int64(tf.logical_not(state.finished))
         lengths = tf.expand_dims(state.lengths, 2) + tf.expand_dims(alive, 2) * grows
@@ -264,7 +278,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         parents = places // tokens
         was_finished = tf.batch_gather(state.finished, parents)
         now_finished = tf.logical_or(was_finished, tf.equal(ids, self._end_token))
-        # The end's token counts as well.
+        # end_token itself counts as well.
         lengths = tf.batch_gather(state.lengths, parents)
         lengths += tf.to_int64(tf.logical_not(was_finished))
         flat_totals = tf.reshape(totals, [self._batch_size, self._beam_width * tokens])

@@ -1,4 +1,4 @@
-"""Decoders of `tf.contrib.seq2seq`, and the loop that runs them."""
+"""Decoders of `tf.contrib.seq2seq` and the loop that runs them."""
 
 import abc
 import collections
@@ -14,43 +14,76 @@ BasicDecoderOutput = collections.namedtuple("BasicDecoderOutput", ["rnn_output",
 
 
 class Decoder(abc.ABC):
-    """One step of a decoder, for dynamic_decode."""
+    """Interface of a decoder for dynamic_decode."""
 
     @property
     @abc.abstractmethod
     def batch_size(self):
-        """Scalar, int32."""
+        """The batch size, a scalar int32 tensor."""
 
     @property
     @abc.abstractmethod
     def output_size(self):
-        """A structure of the shapes of a step's outputs, without the batch."""
+        """The shapes of a step's outputs without the batch axis, a structure."""
 
     @property
     @abc.abstractmethod
     def output_dtype(self):
-        """A structure of the dtypes of a step's outputs."""
+        """The dtypes of a step's outputs, a structure."""
 
     @abc.abstractmethod
     def initialize(self, name=None):
-        """Returns (finished, first inputs, first state)."""
+        """Returns the start of the decoding.
+
+        Args:
+          name: name of the name scope.
+
+        Returns:
+          (finished [batch], first inputs, first state).
+        """
 
     @abc.abstractmethod
     def step(self, time, inputs, state, name=None):
-        """Returns (outputs, next state, next inputs, finished)."""
+        """Runs one step.
+
+        Args:
+          time: scalar int32 tensor, number of the step.
+          inputs: inputs of the step.
+          state: state before the step.
+          name: name of the name scope.
+
+        Returns:
+          (outputs, next state, next inputs, finished [batch]).
+        """
 
     def finalize(self, outputs, final_state, sequence_lengths):
-        """Returns the (outputs, final_state) of the whole, from those of the steps."""
+        """Computes the results from the outputs of all steps.
+
+        Args:
+          outputs: structure of tensors [length, batch, ...].
+          final_state: state after the last step.
+          sequence_lengths: int32 tensor [batch].
+
+        Returns:
+          (outputs, final state).
+        """
         raise NotImplementedError
 
     @property
     def tracks_own_finished(self):
-        """Whether `finished` may become False again, as beams do when they are reordered."""
+        """Whether `finished` may become False again, for example when beams are reordered."""
         return False
 
 
 class BasicDecoder(Decoder):
-    """A cell, a helper that feeds it, and perhaps a layer on its outputs."""
+    """A decoder of a cell, a helper and an optional output layer.
+
+    Args:
+      cell: an RNNCell.
+      helper: Helper that samples and selects the next inputs.
+      initial_state: state of the cell before the first step.
+      output_layer: layer applied to the cell's outputs, or None.
+    """
 
     def __init__(self, cell, helper, initial_state, output_layer=None):
         self._cell = cell
@@ -116,16 +149,20 @@ def dynamic_decode(
     """Runs a decoder until all sequences are finished.
 
     Args:
-      output_time_major: outputs [length, batch, ...] instead of [batch, length, ...].
-      impute_finished: zero the outputs of finished sequences, and keep their states.
-      maximum_iterations: scalar, int32.
+      decoder: Decoder.
+      output_time_major: whether outputs are [length, batch, ...], not [batch, length, ...].
+      impute_finished: whether to zero the outputs of finished sequences and keep their states.
+      maximum_iterations: scalar int32, maximum number of steps, or None.
+      parallel_iterations: number of loop iterations that may run in parallel.
+      swap_memory: whether to swap tensors of the loop from GPU to host memory.
+      scope: name of the variable scope, or a VariableScope.
 
     Returns:
-      The outputs, the final state, and the sequences' lengths [batch], int32.
+      The outputs, the final state, and the int32 lengths [batch].
 
     Raises:
       TypeError: `decoder` is not a Decoder.
-      ValueError: maximum_iterations is not a scalar.
+      ValueError: `maximum_iterations` is not a scalar.
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")

@@ -1,4 +1,4 @@
-"""Helpers of `tf.contrib.seq2seq`: what a decoder reads next, and when it is finished."""
+"""Helpers of `tf.contrib.seq2seq`: they select a decoder's next inputs and its end."""
 
 import abc
 
@@ -8,23 +8,21 @@ from estimator_bridge.private_tf import nest
 
 __all__ = [
     "CustomHelper",
-    "GreedyEmbeddingHelper",
     "Helper",
-    "InferenceHelper",
-    "SampleEmbeddingHelper",
     "ScheduledEmbeddingTrainingHelper",
     "ScheduledOutputTrainingHelper",
     "TrainingHelper",
+    "embedding_fn",
 ]
 
 
 class Helper(abc.ABC):
-    """Three functions of a decoder's step, each called within the graph."""
+    """Interface of the helpers: three functions of a decoding step."""
 
     @property
     @abc.abstractmethod
     def batch_size(self):
-        """Scalar, int32."""
+        """The batch size, a scalar int32 tensor."""
 
     @property
     def sample_ids_shape(self):
@@ -38,19 +36,55 @@ class Helper(abc.ABC):
 
     @abc.abstractmethod
     def initialize(self, name=None):
-        """Returns (finished [batch], first inputs)."""
+        """Returns the start of the decoding.
+
+        Args:
+          name: name of the name scope.
+
+        Returns:
+          (finished [batch], first inputs).
+        """
 
     @abc.abstractmethod
     def sample(self, time, outputs, state, name=None):
-        """Returns the sample ids [batch] of a step's outputs."""
+        """Returns the sample ids of a step.
+
+        Args:
+          time: scalar int32 tensor, number of the step.
+          outputs: outputs of the step.
+          state: state after the step.
+          name: name of the name scope.
+
+        Returns:
+          Tensor [batch].
+        """
 
     @abc.abstractmethod
     def next_inputs(self, time, outputs, state, sample_ids, name=None):
-        """Returns (finished [batch], next inputs, next state)."""
+        """Returns the inputs of the next step.
+
+        Args:
+          time: scalar int32 tensor, number of the step.
+          outputs: outputs of the step.
+          state: state after the step.
+          sample_ids: sample ids of the step.
+          name: name of the name scope.
+
+        Returns:
+          (finished [batch], next inputs, next state).
+        """
 
 
 class CustomHelper(Helper):
-    """A helper of three functions."""
+    """A helper built from three functions.
+
+    Args:
+      initialize_fn: function without arguments; see Helper.initialize.
+      sample_fn: function with the arguments of Helper.sample.
+      next_inputs_fn: function with the arguments of Helper.next_inputs.
+      sample_ids_shape: shape of one sample id; None for scalars.
+      sample_ids_dtype: dtype of sample ids; None for int32.
+    """
 
     def __init__(
         self,
@@ -95,7 +129,17 @@ class CustomHelper(Helper):
 
 
 class TrainingHelper(Helper):
-    """Reads the given inputs, [batch, length, ...] (or time first), whatever the decoder says."""
+    """A helper that reads given inputs, independent of the decoder's outputs.
+
+    Args:
+      inputs: structure of tensors [batch, length, ...], or [length, batch, ...] with `time_major`.
+      sequence_length: int32 tensor [batch], number of valid steps per sequence.
+      time_major: whether the time axis comes first.
+      name: name of the name scope.
+
+    Raises:
+      ValueError: sequence_length is not a vector.
+    """
 
     def __init__(self, inputs, sequence_length, time_major=False, name=None):
         inputs = nest.map_structure(tf.convert_to_tensor, inputs)
@@ -120,7 +164,7 @@ class TrainingHelper(Helper):
 
     @property
     def sequence_length(self):
-        """[batch], int32."""
+        """The lengths, an int32 tensor [batch]."""
         return self._sequence_length
 
     @property
@@ -128,7 +172,7 @@ class TrainingHelper(Helper):
         return self._batch_size
 
     def _at(self, time, finished):
-        # A step beyond the longest sequence reads zeros.
+        # Steps beyond the longest sequence read zeros.
         return tf.cond(
             tf.reduce_all(finished),
             lambda: self._zeros,
@@ -149,9 +193,19 @@ class TrainingHelper(Helper):
 
 
 class ScheduledEmbeddingTrainingHelper(TrainingHelper):
-    """As TrainingHelper, but with a probability reads the embedding of what was sampled instead.
+    """A TrainingHelper that sometimes reads the embedding of a sampled id (Bengio et al., 2015).
 
-    A sample id of -1 says that none was drawn.
+    The sample id is -1 where none was drawn.
+
+    Args:
+      inputs: structure of tensors [batch, length, ...], or [length, batch, ...] with `time_major`.
+      sequence_length: int32 tensor [batch], number of valid steps per sequence.
+      embedding: function of ids, or the params of tf.nn.embedding_lookup.
+      sampling_probability: scalar or tensor [batch], probability to read a sampled id.
+      time_major: whether the time axis comes first.
+      seed: seed of the sampled ids.
+      scheduling_seed: seed of the choice between inputs and samples.
+      name: name of the name scope.
     """
 
     def __init__(
@@ -165,7 +219,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
         scheduling_seed=None,
         name=None,
     ):
-        self._embed = _embedding_fn(embedding)
+        self._embed = embedding_fn(embedding)
         self._probability = tf.convert_to_tensor(sampling_probability)
         self._seed, self._scheduling_seed = seed, scheduling_seed
         super().__init__(inputs, sequence_length, time_major, name)
@@ -184,16 +238,22 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
 
 
 class ScheduledOutputTrainingHelper(TrainingHelper):
-    """As TrainingHelper, but with a probability reads the decoder's last outputs instead.
+    """A TrainingHelper that sometimes reads the decoder's last outputs (Bengio et al., 2015).
 
-    A sample id (bool) says whether they were read.
+    A sample id is a bool: whether the outputs are read.
 
-    Args of the constructor:
-      inputs, sequence_length, time_major: as those of TrainingHelper.
-      sampling_probability: scalar or [batch].
-      next_inputs_fn: makes inputs of outputs; default: the outputs as they are.
-      auxiliary_inputs: like the inputs; appended to what is read of the outputs.
-      seed: of the choice.
+    Args:
+      inputs: structure of tensors [batch, length, ...], or [length, batch, ...] with `time_major`.
+      sequence_length: int32 tensor [batch], number of valid steps per sequence.
+      sampling_probability: scalar or tensor [batch], probability to read the outputs.
+      time_major: whether the time axis comes first.
+      seed: seed of the choice.
+      next_inputs_fn: function from outputs to inputs; None for the outputs themselves.
+      auxiliary_inputs: structure like `inputs` that is appended to the outputs read, or None.
+      name: name of the name scope.
+
+    Raises:
+      ValueError: sampling_probability is neither a scalar nor a vector.
     """
 
     def __init__(
@@ -239,86 +299,15 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         return finished, inputs, state
 
 
-def _embedding_fn(embedding):
+def embedding_fn(embedding):
+    """Returns a function from ids to embeddings.
+
+    Args:
+      embedding: function of ids, or the params of tf.nn.embedding_lookup.
+
+    Returns:
+      Function of an integer tensor.
+    """
     if callable(embedding):
         return embedding
     return lambda ids: tf.nn.embedding_lookup(embedding, ids)
-
-
-class GreedyEmbeddingHelper(Helper):
-    """Reads the embedding of the most likely id, until the end token."""
-
-    def __init__(self, embedding, start_tokens, end_token):
-        self._embed = _embedding_fn(embedding)
-        self._start_tokens = tf.convert_to_tensor(start_tokens, tf.int32, name="start_tokens")
-        self._end_token = tf.convert_to_tensor(end_token, tf.int32, name="end_token")
-        if self._start_tokens.shape.ndims != 1:
-            raise ValueError("start_tokens must be a vector")
-        if self._end_token.shape.ndims != 0:
-            raise ValueError("end_token must be a scalar")
-        self._batch_size = tf.size(self._start_tokens)
-
-    @property
-    def batch_size(self):
-        return self._batch_size
-
-    def initialize(self, name=None):
-        return tf.tile([False], [self._batch_size]), self._embed(self._start_tokens)
-
-    def sample(self, time, outputs, state, name=None):
-        return tf.argmax(outputs, axis=-1, output_type=tf.int32)
-
-    def next_inputs(self, time, outputs, state, sample_ids, name=None):
-        return tf.equal(sample_ids, self._end_token), self._embed(sample_ids), state
-
-
-class SampleEmbeddingHelper(GreedyEmbeddingHelper):
-    """Reads the embedding of an id drawn by its probability, until the end token."""
-
-    def __init__(self, embedding, start_tokens, end_token, softmax_temperature=None, seed=None):
-        super().__init__(embedding, start_tokens, end_token)
-        self._temperature, self._seed = softmax_temperature, seed
-
-    def sample(self, time, outputs, state, name=None):
-        logits = outputs if self._temperature is None else outputs / self._temperature
-        return tf.cast(tf.multinomial(logits, 1, seed=self._seed)[:, 0], tf.int32)
-
-
-class InferenceHelper(Helper):
-    """Reads what a function samples."""
-
-    def __init__(
-        self,
-        sample_fn,
-        sample_shape,
-        sample_dtype,
-        start_inputs,
-        end_fn,
-        next_inputs_fn=None,
-    ):
-        self._sample_fn, self._end_fn, self._next_inputs_fn = sample_fn, end_fn, next_inputs_fn
-        self._shape, self._dtype = tf.TensorShape(sample_shape), sample_dtype
-        self._start_inputs = tf.convert_to_tensor(start_inputs, name="start_inputs")
-        self._batch_size = tf.shape(self._start_inputs)[0]
-
-    @property
-    def batch_size(self):
-        return self._batch_size
-
-    @property
-    def sample_ids_shape(self):
-        return self._shape
-
-    @property
-    def sample_ids_dtype(self):
-        return self._dtype
-
-    def initialize(self, name=None):
-        return tf.tile([False], [self._batch_size]), self._start_inputs
-
-    def sample(self, time, outputs, state, name=None):
-        return self._sample_fn(outputs)
-
-    def next_inputs(self, time, outputs, state, sample_ids, name=None):
-        inputs = sample_ids if self._next_inputs_fn is None else self._next_inputs_fn(sample_ids)
-        return self._end_fn(sample_ids), inputs, state

@@ -17,15 +17,20 @@ def sequence_loss(
     """Returns the weighted cross-entropy of sequences.
 
     Args:
-      logits: [batch, length, classes].
-      targets: [batch, length], integers.
-      weights: [batch, length].
-      average_across_timesteps, average_across_batch: what is averaged, by weight. Both: a scalar;
-        the first alone: [batch]; the second alone: [length]; neither: [batch, length].
-      softmax_loss_function: a function of `labels` and `logits`, flat, instead of the softmax.
+      logits: floating tensor [batch, length, classes].
+      targets: integer tensor [batch, length].
+      weights: floating tensor [batch, length].
+      average_across_timesteps: whether to average over time, by weight.
+      average_across_batch: whether to average over the batch, by weight.
+      softmax_loss_function: function of flat `labels` and `logits`; None for softmax cross-entropy.
+      name: name of the name scope.
+
+    Returns:
+      Scalar; [batch] without averaging over the batch; [length] without averaging over time;
+      [batch, length] without either.
 
     Raises:
-      ValueError: ranks other than these.
+      ValueError: a tensor has another rank.
     """
     for label, value, rank in (
         ("Logits", logits, 3),
@@ -45,7 +50,7 @@ def sequence_loss(
         else:
             losses = softmax_loss_function(labels=labels, logits=flat)
         losses = tf.reshape(losses, tf.shape(logits)[:2]) * weights
-        epsilon = 1e-12  # A batch of weight zero has a loss of zero.
+        epsilon = 1e-12  # The loss of a batch with zero weight is zero.
         if average_across_timesteps and average_across_batch:
             return tf.reduce_sum(losses) / (tf.reduce_sum(weights) + epsilon)
         if average_across_timesteps:

@@ -1,5 +1,7 @@
-"""Monotonic attention of `tf.contrib.seq2seq` (Raffel et al., 2017, "Online and Linear-Time
-Attention by Enforcing Monotonic Alignments").
+"""Monotonic attention of `tf.contrib.seq2seq`.
+
+The source is Raffel et al. (2017), "Online and Linear-Time Attention by Enforcing Monotonic
+Alignments".
 """
 
 import functools
@@ -23,7 +25,16 @@ __all__ = [
 
 
 def safe_cumprod(x, *args, **kwargs):
-    """Returns tf.cumprod of numbers from 0 to 1, as a sum of logarithms, without 0 and its NaN."""
+    """Returns tf.cumprod of numbers in [0, 1], computed stably as a sum of logarithms.
+
+    Args:
+      x: floating tensor.
+      *args: positional arguments of tf.cumsum.
+      **kwargs: keyword arguments of tf.cumsum.
+
+    Returns:
+      Tensor of the shape of `x`.
+    """
     with tf.name_scope(None, "SafeCumprod", [x]):
         x = tf.convert_to_tensor(x, name="x")
         tiny = np.finfo(x.dtype.as_numpy_dtype).tiny
@@ -31,7 +42,7 @@ def safe_cumprod(x, *args, **kwargs):
 
 
 def _recursive(choose, before):
-    """q[j] = (1 - p[j - 1]) q[j - 1] + before[j], from left to right; p q is the attention."""
+    """Computes q[j] = (1 - p[j - 1]) q[j - 1] + before[j] step by step; the attention is p q."""
     passed = tf.concat([tf.ones_like(choose[:, :1]), 1 - choose[:, :-1]], 1)
     reached = tf.scan(
         lambda q, step: step[0] * q + step[1],
@@ -42,13 +53,13 @@ def _recursive(choose, before):
 
 
 def _parallel(choose, before):
-    """The same in closed form; inexact where a product of (1 - p) gets near zero."""
+    """Computes the recursion in closed form; inexact where a product of (1 - p) is near zero."""
     passed = safe_cumprod(1 - choose, axis=1, exclusive=True)
     return choose * passed * tf.cumsum(before / tf.clip_by_value(passed, 1e-10, 1.0), axis=1)
 
 
 def _hard(choose, before):
-    """The first place that is chosen, from that of the last step on."""
+    """Returns the first chosen step, from that of the last attention on."""
     choose *= tf.cumsum(before, axis=1)
     return choose * tf.cumprod(1 - choose, axis=1, exclusive=True)
 
@@ -57,16 +68,20 @@ _MODES = {"recursive": _recursive, "parallel": _parallel, "hard": _hard}
 
 
 def monotonic_attention(p_choose_i, previous_attention, mode):
-    """Returns the attention [batch, length] of a step that cannot go back.
+    """Returns the attention of a step that never moves backwards.
 
     Args:
-      p_choose_i: [batch, length], the probability that each place is chosen once it is reached.
-      previous_attention: [batch, length], that of the step before; 1, 0, 0, ... at the first.
-      mode: "recursive" (exact), "parallel" (faster, inexact for long memories), or "hard" (for
-        probabilities that are 0 or 1).
+      p_choose_i: tensor [batch, length], probability that a step is chosen once it is reached.
+      previous_attention: tensor [batch, length], attention of the previous step; 1, 0, 0, ... at
+        first.
+      mode: `recursive` (exact), `parallel` (faster, inexact for long memories) or `hard` (for
+        probabilities of 0 or 1).
+
+    Returns:
+      Tensor [batch, length].
 
     Raises:
-      ValueError: the mode is none of those.
+      ValueError: the mode is unknown.
     """
     if mode not in _MODES:
         raise ValueError("mode must be 'recursive', 'parallel', or 'hard'.")
@@ -76,9 +91,17 @@ def monotonic_attention(p_choose_i, previous_attention, mode):
 
 
 def monotonic_probability_fn(score, previous_alignments, sigmoid_noise, mode, seed=None):
-    """Returns the alignments of scores [batch, length], after those of the step before.
+    """Returns the alignments of scores, given those of the previous step.
 
-    sigmoid_noise is the deviation of normal noise on the scores: it drives them to be sure.
+    Args:
+      score: tensor [batch, length].
+      previous_alignments: tensor [batch, length].
+      sigmoid_noise: standard deviation of normal noise on the scores, which makes them decisive.
+      mode: `recursive`, `parallel` or `hard`; see monotonic_attention.
+      seed: seed of the noise.
+
+    Returns:
+      Tensor [batch, length].
     """
     if sigmoid_noise > 0:
         score += sigmoid_noise * tf.random_normal(tf.shape(score), dtype=score.dtype, seed=seed)
@@ -87,10 +110,18 @@ def monotonic_probability_fn(score, previous_alignments, sigmoid_noise, mode, se
 
 
 class MonotonicAttentionMechanism(BaseAttentionMechanism):
-    """Starts at the memory's first place."""
+    """A mechanism whose attention starts at the first step of the memory."""
 
     def initial_alignments(self, batch_size, dtype):
-        """1 at the first place of each, [batch, length]."""
+        """Returns 1 at the first step, 0 at the others.
+
+        Args:
+          batch_size: int or scalar tensor.
+          dtype: dtype of the alignments.
+
+        Returns:
+          Tensor [batch, length].
+        """
         return tf.one_hot(
             tf.zeros([batch_size], dtype=tf.int32), self._alignments_size, dtype=dtype
         )
@@ -101,7 +132,24 @@ def _score_bias(start, dtype):
 
 
 class BahdanauMonotonicAttention(MonotonicAttentionMechanism):
-    """BahdanauAttention that cannot go back. One more variable: `attention_score_bias`."""
+    """BahdanauAttention that never moves backwards.
+
+    Variables: those of BahdanauAttention, and `attention_score_bias`.
+
+    Args:
+      num_units: int, size of queries and keys.
+      memory: tensor [batch, length, size].
+      memory_sequence_length: integer tensor [batch], number of valid steps of the memory; None for
+        all.
+      normalize: whether to normalize the weights (Salimans and Kingma, 2016).
+      score_mask_value: score of the steps beyond the length; None for minus infinity.
+      sigmoid_noise: standard deviation of normal noise on the scores, which makes them decisive.
+      sigmoid_noise_seed: seed of the noise.
+      score_bias_init: initial value of the scores' bias.
+      mode: `recursive`, `parallel` or `hard`; see monotonic_attention.
+      dtype: dtype of the layers; None for float32.
+      name: name of the mechanism's scope.
+    """
 
     def __init__(
         self,
@@ -141,7 +189,24 @@ class BahdanauMonotonicAttention(MonotonicAttentionMechanism):
 
 
 class LuongMonotonicAttention(MonotonicAttentionMechanism):
-    """LuongAttention that cannot go back. One more variable: `attention_score_bias`."""
+    """LuongAttention that never moves backwards.
+
+    Variables: those of LuongAttention, and `attention_score_bias`.
+
+    Args:
+      num_units: int, size of queries and keys.
+      memory: tensor [batch, length, size].
+      memory_sequence_length: integer tensor [batch], number of valid steps of the memory; None for
+        all.
+      scale: whether to multiply the scores by a learned number.
+      score_mask_value: score of the steps beyond the length; None for minus infinity.
+      sigmoid_noise: standard deviation of normal noise on the scores, which makes them decisive.
+      sigmoid_noise_seed: seed of the noise.
+      score_bias_init: initial value of the scores' bias.
+      mode: `recursive`, `parallel` or `hard`; see monotonic_attention.
+      dtype: dtype of the layers; None for float32.
+      name: name of the mechanism's scope.
+    """
 
     def __init__(
         self,

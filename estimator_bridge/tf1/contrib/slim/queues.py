@@ -1,12 +1,13 @@
 """`tf.contrib.slim.queues`."""
 
 import contextlib
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 __all__ = ["NestedQueueRunnerError", "QueueRunners"]
 
-_running = set()
+_running: set[Any] = set()
 
 
 class NestedQueueRunnerError(Exception):

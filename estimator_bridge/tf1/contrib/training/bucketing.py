@@ -1,4 +1,4 @@
-"""Batches of examples that are alike, from queues: `bucket`, `bucket_by_sequence_length`."""
+"""Batches of similar examples, built with queues: `bucket` and `bucket_by_sequence_length`."""
 
 import tensorflow.compat.v1 as tf
 
@@ -6,7 +6,7 @@ from estimator_bridge.private_tf import nest
 
 __all__ = ["bucket", "bucket_by_sequence_length"]
 
-# How a thread learns that there is no more to come.
+# Errors that end a queue runner's thread at the end of the input.
 _END = (tf.errors.OutOfRangeError, tf.errors.CancelledError)
 
 
@@ -25,26 +25,29 @@ def bucket(
     shared_name=None,
     name=None,
 ):
-    """Returns (number of the bucket, batch of `tensors` that went into it), both from queues that
-    tf.train.start_queue_runners fills.
+    """Returns batches of examples of one bucket; tf.train.start_queue_runners fills the queues.
 
     Args:
       tensors: list or dict of tensors of one example.
-      which_bucket: scalar int32 tensor, from 0 to num_buckets - 1.
-      batch_size: int, or a list with one for each bucket.
-      num_buckets: int.
-      num_threads: how many threads put examples into buckets.
-      capacity: how many batches may wait, and, without bucket_capacities, examples in a bucket.
-      bucket_capacities: list with one for each bucket.
-      shapes: of the tensors, if TensorFlow does not know them.
-      dynamic_pad: whether to pad with zeros to the longest of a batch; needs known ranks.
-      allow_smaller_final_batch: whether what is left at the end comes as smaller batches.
-      keep_input: scalar bool tensor; an example is dropped where it is False.
-      shared_name: of the queue of batches.
-      name: of the operations.
+      which_bucket: scalar int32 tensor from 0 to num_buckets - 1.
+      batch_size: int, or a list with one int per bucket.
+      num_buckets: int, at least 2.
+      num_threads: int, number of threads that fill the buckets.
+      capacity: int, maximum number of queued batches; also of examples in a bucket without
+        `bucket_capacities`.
+      bucket_capacities: list with one int per bucket, or None.
+      shapes: list of shapes of the tensors; None for their static shapes.
+      dynamic_pad: whether to pad with zeros to the longest example of a batch; needs known ranks.
+      allow_smaller_final_batch: whether the remaining examples form smaller batches at the end.
+      keep_input: scalar bool tensor; examples are dropped where it is False.
+      shared_name: name under which sessions share the queue of batches.
+      name: name of the operations.
+
+    Returns:
+      Scalar int32 tensor, the bucket, and the batch, with the structure of `tensors`.
 
     Raises:
-      ValueError: a list has not one entry for each bucket, or there are fewer than two buckets.
+      ValueError: a list does not have one entry per bucket, or there are fewer than two buckets.
     """
     if num_buckets < 2:
         raise ValueError(f"num_buckets must be > 1, saw {num_buckets}")
@@ -81,7 +84,7 @@ def bucket(
 
 
 def _fill(queues, example, keep, which, num_threads):
-    """Has threads put each example into its bucket; the end of the examples closes all buckets."""
+    """Adds a queue runner that puts examples into their buckets and closes them at the end."""
     put = tf.group(
         *[
             tf.cond(
@@ -104,7 +107,7 @@ def _fill(queues, example, keep, which, num_threads):
 
 
 def _gather(queues, batches, sizes, allow_smaller):
-    """Has a thread for each bucket take batches out of it."""
+    """Adds a queue runner with one thread per bucket that moves batches to the output queue."""
     moves = []
     for i, (queue, size) in enumerate(zip(queues, sizes)):
         take = queue.dequeue_up_to if allow_smaller else queue.dequeue_many
@@ -131,18 +134,30 @@ def bucket_by_sequence_length(
     shared_name=None,
     name=None,
 ):
-    """Returns (lengths [batch], batch of `tensors`) of examples whose lengths are alike.
+    """Returns batches of examples of similar length; tf.train.start_queue_runners fills the queues.
 
     Args:
-      input_length: scalar int32 tensor, the length of the example.
-      bucket_boundaries: increasing ints; a bucket holds lengths from one (inclusive) to the next.
+      input_length: scalar int32 tensor, length of the example.
+      tensors: list or dict of tensors of one example.
+      batch_size: int, or a list with one int per bucket.
+      bucket_boundaries: increasing ints; a bucket holds lengths from one boundary (inclusive) to
+        the next. There is one bucket more than boundaries.
+      num_threads: int, number of threads that fill the buckets.
+      capacity: int, maximum number of queued batches.
+      bucket_capacities: list with one int per bucket, or None.
+      shapes: list of shapes of the tensors; None for their static shapes.
+      dynamic_pad: whether to pad with zeros to the longest example of a batch; needs known ranks.
+      allow_smaller_final_batch: whether the remaining examples form smaller batches at the end.
+      keep_input: scalar bool tensor; examples are dropped where it is False.
+      shared_name: name under which sessions share the queue of batches.
+      name: name of the operations.
 
-      The others as those of `bucket`; a list for each bucket has one entry more than there are
-      boundaries.
+    Returns:
+      int32 tensor [batch], the lengths, and the batch, with the structure of `tensors`.
 
     Raises:
-      TypeError: a boundary is no int.
-      ValueError: there is no boundary, or they do not increase.
+      TypeError: a boundary is not an int.
+      ValueError: there are no boundaries, or they do not increase.
     """
     if not bucket_boundaries:
         raise ValueError("bucket_boundaries must not be empty")

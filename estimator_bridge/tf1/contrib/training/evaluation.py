@@ -1,4 +1,4 @@
-"""Evaluation of checkpoints as they appear, as `tf.contrib.training` did it."""
+"""Evaluation of checkpoints as they appear, like in `tf.contrib.training`."""
 
 import tensorflow.compat.v1 as tf
 
@@ -21,7 +21,17 @@ get_or_create_eval_step = _evaluation._get_or_create_eval_step
 
 
 class SummaryAtEndHook(tf.train.SessionRunHook):
-    """Writes summaries once, when the session ends."""
+    """Writes summaries once, at the end of the session.
+
+    Args:
+      log_dir: directory for the summaries; this or `summary_writer` is required.
+      summary_writer: tf.summary.FileWriter.
+      summary_op: scalar string tensor; None for all summaries of the graph.
+      feed_dict: feed_dict of the summaries, or None.
+
+    Raises:
+      ValueError: both or neither of log_dir and summary_writer are given.
+    """
 
     def __init__(self, log_dir=None, summary_writer=None, summary_op=None, feed_dict=None):
         if (log_dir is None) == (summary_writer is None):
@@ -47,8 +57,16 @@ class SummaryAtEndHook(tf.train.SessionRunHook):
 
 
 def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sleep=1, timeout=None):
-    """Returns the prefix of the next checkpoint after `last_checkpoint`; None after `timeout`
-    seconds.
+    """Waits for a checkpoint other than `last_checkpoint`.
+
+    Args:
+      checkpoint_dir: directory of the checkpoints.
+      last_checkpoint: prefix of the last known checkpoint, or None.
+      seconds_to_sleep: seconds between two looks.
+      timeout: seconds to wait; None waits forever.
+
+    Returns:
+      Prefix of the checkpoint; None after the timeout.
     """
     found = tf.train.checkpoints_iterator(
         checkpoint_dir, min_interval_secs=seconds_to_sleep, timeout=timeout
@@ -74,14 +92,28 @@ def evaluate_repeatedly(
     timeout=None,
     timeout_fn=None,
 ):
-    """Evaluates each new checkpoint; returns the last values of `final_ops`, a dict.
+    """Evaluates each new checkpoint.
 
     Args:
-      max_number_of_evaluations: None: until `timeout` (seconds without a new checkpoint).
+      checkpoint_dir: directory of the checkpoints.
+      master: address of the session's target.
+      scaffold: tf.train.Scaffold, or None.
+      eval_ops: operations that run until a hook stops the session; None runs none.
+      feed_dict: feed_dict of `eval_ops`, or None.
+      final_ops: tensors to read at the end of an evaluation, or None.
+      final_ops_feed_dict: feed_dict of `final_ops`, or None.
+      eval_interval_secs: minimum seconds between the starts of two evaluations.
+      hooks: list of tf.train.SessionRunHook, or None.
+      config: tf.ConfigProto of the sessions.
+      max_number_of_evaluations: number of evaluations; None continues until the timeout.
+      timeout: seconds to wait for a new checkpoint; None waits forever.
+      timeout_fn: function called at the timeout; the loop ends when it returns True.
+
+    Returns:
+      The last values of `final_ops`, or None.
     """
     hooks = list(hooks or ())
-    # The first session makes the graph final: all operations, and the Scaffold that makes some, are
-    # made here.
+    # The first session finalizes the graph, so that all operations must exist before it.
     completed = tf.assign_add(get_or_create_eval_step(), 1, use_locking=True)
     for hook in hooks:
         if isinstance(hook, StopAfterNEvalsHook):

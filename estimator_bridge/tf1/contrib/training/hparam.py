@@ -19,7 +19,7 @@ _ITEM = re.compile(
 
 
 def _cast(name, kind, text, whole):
-    """Turns text into a type; ValueError if it is not of it."""
+    """Converts text to a type; raises ValueError if the text does not fit."""
     text = text.strip() if kind is not str else text
     try:
         if kind is bool:
@@ -44,18 +44,19 @@ def _cast(name, kind, text, whole):
 
 
 def parse_values(values, type_map, ignore_unknown=False):
-    """Parses `a=1,b=[2,3],c[0]=x`.
+    """Parses hyperparameters such as `a=1,b=[2,3],c[0]=x`.
 
     Args:
-      values: the text.
-      type_map: {name: type}, of a list the type of its elements.
-      ignore_unknown: leave out names that are not in type_map.
+      values: str, the text.
+      type_map: {name: type}; for lists the type of the elements.
+      ignore_unknown: whether to skip names that are not in `type_map`.
 
     Returns:
       {name: value, list of values, or {index: value}}.
 
     Raises:
-      ValueError: malformed text, an unknown name, a value of the wrong type, or a name given twice.
+      ValueError: the text is malformed, a name is unknown or repeated, or a value has the wrong
+        type.
     """
     found = {}
     position = 0
@@ -95,9 +96,16 @@ class HParams:
     """Hyperparameters as attributes.
 
         hparams = HParams(learning_rate=0.1, hidden=[64, 32])
-        hparams.parse("learning_rate=0.3,hidden=[128]")
 
-    A name's type is that of its first value, and stays.
+    A hyperparameter keeps the type of its first value.
+
+    Args:
+      hparam_def: not supported; must be None.
+      model_structure: any object; see `get_model_structure`.
+      **kwargs: names and values of the hyperparameters.
+
+    Raises:
+      ValueError: `hparam_def` is given, a name is reserved, or a list is empty.
     """
 
     _HAS_DYNAMIC_ATTRIBUTES = True
@@ -105,7 +113,7 @@ class HParams:
     def __init__(self, hparam_def=None, model_structure=None, **kwargs):
         if hparam_def is not None:
             raise ValueError(
-                "HParams: hparam_def (a protocol buffer) is not taken; pass name=value"
+                "HParams: hparam_def (a protocol buffer) is not supported; pass name=value"
             )
         self._hparam_types = {}
         self._model_structure = model_structure
@@ -113,9 +121,14 @@ class HParams:
             self.add_hparam(name, value)
 
     def add_hparam(self, name, value):
-        """Adds a name.
+        """Adds a hyperparameter.
 
-        ValueError: it is reserved or there already, or the value is an empty list.
+        Args:
+          name: str.
+          value: number, str, bool or list of them; it sets the type.
+
+        Raises:
+          ValueError: the name is reserved or in use, or the list is empty.
         """
         if getattr(self, name, None) is not None:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
@@ -128,7 +141,16 @@ class HParams:
         setattr(self, name, value)
 
     def set_hparam(self, name, value):
-        """Sets a known name. KeyError: unknown; ValueError: of another type."""
+        """Sets a known hyperparameter.
+
+        Args:
+          name: str.
+          value: value of the hyperparameter's type.
+
+        Raises:
+          KeyError: the name is unknown.
+          ValueError: the value has another type.
+        """
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list):
             if not is_list:
@@ -142,7 +164,7 @@ class HParams:
     @staticmethod
     def _converted(name, kind, value):
         message = f"Could not cast hparam {name!r} of type {kind} from value {value!r}"
-        # None has no type yet, and may be left for any value.
+        # A hyperparameter whose value is None accepts any type.
         if value is None or kind is type(None):
             return value
         if isinstance(value, bool) != (kind is bool) or isinstance(value, str) != (kind is str):
@@ -154,19 +176,38 @@ class HParams:
         return kind(value)
 
     def del_hparam(self, name):
-        """Removes a name, if it is there."""
+        """Removes a hyperparameter if it exists.
+
+        Args:
+          name: str.
+        """
         if hasattr(self, name):
             delattr(self, name)
             del self._hparam_types[name]
 
     def parse(self, values):
-        """Overrides from `name=value,...`; returns self. ValueError as parse_values."""
+        """Overrides values from text.
+
+        Args:
+          values: str such as `name=value,...`; see `parse_values`.
+
+        Returns:
+          self.
+
+        Raises:
+          ValueError: see `parse_values`.
+        """
         types = {name: kind for name, (kind, _) in self._hparam_types.items()}
         return self.override_from_dict(parse_values(values, types))
 
     def override_from_dict(self, values_dict):
-        """Overrides from a dict, {name: value} or {name: {index: value}} for elements of lists;
-        returns self.
+        """Overrides values from a dict.
+
+        Args:
+          values_dict: {name: value}, or {name: {index: value}} for elements of lists.
+
+        Returns:
+          self.
         """
         for name, value in values_dict.items():
             if isinstance(value, dict):
@@ -180,20 +221,40 @@ class HParams:
     set_from_map = override_from_dict
 
     def set_model_structure(self, model_structure):
-        """Keeps an object for the model's own use."""
+        """Stores an object for the model's own use.
+
+        Args:
+          model_structure: any object.
+        """
         self._model_structure = model_structure
 
     def get_model_structure(self):
-        """Returns what set_model_structure was given."""
+        """Returns the object from `set_model_structure`."""
         return self._model_structure
 
     def to_json(self, indent=None, separators=None, sort_keys=False):
-        """Returns the values as JSON; functions are left out."""
+        """Returns the values as JSON, without functions.
+
+        Args:
+          indent: indentation of json.dumps.
+          separators: separators of json.dumps.
+          sort_keys: whether to sort the names.
+
+        Returns:
+          str.
+        """
         values = {name: value for name, value in self.values().items() if not callable(value)}
         return json.dumps(values, indent=indent, separators=separators, sort_keys=sort_keys)
 
     def parse_json(self, values_json):
-        """Overrides from JSON; returns self."""
+        """Overrides values from JSON.
+
+        Args:
+          values_json: str, a JSON object.
+
+        Returns:
+          self.
+        """
         return self.override_from_dict(json.loads(values_json))
 
     def values(self):
@@ -201,8 +262,17 @@ class HParams:
         return {name: getattr(self, name) for name in self._hparam_types}
 
     def get(self, key, default=None):
-        """Returns a value, or `default` for an unknown name (ValueError: it has another type than
-        the value).
+        """Returns the value of a hyperparameter.
+
+        Args:
+          key: str, the name.
+          default: value for an unknown name.
+
+        Returns:
+          The value, or `default`.
+
+        Raises:
+          ValueError: `default` has another type than the hyperparameter.
         """
         if key not in self._hparam_types:
             return default

@@ -1,4 +1,4 @@
-"""The training loop of `tf.contrib.training` (and of slim): a train op, and running it."""
+"""The training loop of `tf.contrib.training` and slim: building a train op and running it."""
 
 import tensorflow.compat.v1 as tf
 
@@ -19,7 +19,15 @@ def _each_values(function, gradient):
 
 
 def clip_gradient_norms(gradients_to_variables, max_norm):
-    """Clips each gradient by its own norm."""
+    """Clips each gradient by its own norm.
+
+    Args:
+      gradients_to_variables: list of (gradient, variable).
+      max_norm: number, maximum norm of a gradient.
+
+    Returns:
+      List of (gradient, variable).
+    """
     return [
         (None if g is None else _each_values(lambda v: tf.clip_by_norm(v, max_norm), g), var)
         for g, var in gradients_to_variables
@@ -27,15 +35,29 @@ def clip_gradient_norms(gradients_to_variables, max_norm):
 
 
 def clip_gradient_norms_fn(max_norm):
-    """Returns clip_gradient_norms as a `transform_grads_fn`."""
+    """Returns clip_gradient_norms as a `transform_grads_fn`.
+
+    Args:
+      max_norm: number, maximum norm of a gradient.
+
+    Returns:
+      Function of a list of (gradient, variable).
+    """
     return lambda gradients_to_variables: clip_gradient_norms(gradients_to_variables, max_norm)
 
 
 def multiply_gradients(grads_and_vars, gradient_multipliers):
-    """Multiplies the gradients of some variables, {variable or its name: factor}.
+    """Multiplies the gradients of some variables.
+
+    Args:
+      grads_and_vars: list of (gradient, variable).
+      gradient_multipliers: {variable or its name: factor}.
+
+    Returns:
+      List of (gradient, variable).
 
     Raises:
-      ValueError: a variable that has no gradient is in the dict.
+      ValueError: the dict is empty, or it names a variable without a gradient.
     """
     if not isinstance(gradient_multipliers, dict) or not gradient_multipliers:
         raise ValueError("gradient_multipliers: expected a dict that is not empty")
@@ -55,7 +77,14 @@ def multiply_gradients(grads_and_vars, gradient_multipliers):
 
 
 def add_gradients_summaries(grads_and_vars):
-    """Returns summaries of each gradient and of its norm."""
+    """Adds a histogram of each gradient and a scalar of its norm.
+
+    Args:
+      grads_and_vars: list of (gradient, variable).
+
+    Returns:
+      List of summaries.
+    """
     summaries = []
     for gradient, var in grads_and_vars:
         if gradient is None:
@@ -85,13 +114,24 @@ def create_train_op(
     colocate_gradients_with_ops=False,
     check_numerics=True,
 ):
-    """Returns the total loss, as a tensor that applies one step when it is evaluated.
+    """Returns the total loss as a tensor that applies one step when it is evaluated.
 
     Args:
-      global_step: None not to count; left out, the graph's, made if there is none.
-      update_ops: run before the loss; None: the collection UPDATE_OPS.
-      transform_grads_fn: a function of [(gradient, variable)] that returns the same.
-      check_numerics: fail where the loss is not finite.
+      total_loss: scalar tensor.
+      optimizer: a tf.train.Optimizer.
+      global_step: variable to increment; None for none. The default is the graph's global step,
+        which is created if missing.
+      update_ops: operations to run before the loss; None for the collection UPDATE_OPS.
+      variables_to_train: list of variables; None for all trainable variables.
+      transform_grads_fn: function from [(gradient, variable)] to such a list, or None.
+      summarize_gradients: whether to add summaries of the gradients.
+      gate_gradients: gating of tf.train.Optimizer.
+      aggregation_method: aggregation method of tf.gradients.
+      colocate_gradients_with_ops: whether to place gradients on the devices of their operations.
+      check_numerics: whether to fail if the loss is not finite.
+
+    Returns:
+      Scalar tensor.
     """
     if global_step is _GRAPHS_STEP:
         global_step = tf.train.get_or_create_global_step()
@@ -134,7 +174,27 @@ def train(
     config=None,
     max_wait_secs=7200,
 ):
-    """Runs `train_op` until a hook asks to stop; returns its last value, or None."""
+    """Runs `train_op` until a hook requests a stop.
+
+    Args:
+      train_op: tensor that applies one step.
+      logdir: directory for checkpoints and summaries, or None.
+      master: address of the session's target.
+      is_chief: whether this process initializes variables and writes checkpoints.
+      scaffold: tf.train.Scaffold, or None.
+      hooks: list of tf.train.SessionRunHook, or None.
+      chief_only_hooks: hooks of the chief only, or None.
+      save_checkpoint_secs: seconds between checkpoints; 0 or None for none.
+      save_summaries_steps: steps between summaries; 0 or None for none.
+      config: tf.ConfigProto of the session.
+      max_wait_secs: seconds that a worker waits for the chief's session.
+
+    Returns:
+      The last value of `train_op`, or None.
+
+    Raises:
+      ValueError: the chief has no `logdir`, but checkpoints or summaries are enabled.
+    """
     if logdir is None and is_chief and (save_summaries_steps or save_checkpoint_secs):
         raise ValueError(
             "logdir cannot be None when save_summaries_steps or save_checkpoint_secs is set"

@@ -1,4 +1,4 @@
-"""Spreading variables over parameter servers: `ps_strategy` of tf.train.replica_device_setter."""
+"""Strategies of tf.train.replica_device_setter that place variables on parameter servers."""
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -7,10 +7,20 @@ __all__ = ["GreedyLoadBalancingStrategy", "RandomStrategy", "byte_size_load_fn"]
 
 
 def byte_size_load_fn(op):
-    """Returns the bytes of a variable's value. ValueError: its shape is not known."""
+    """Returns the size of a variable's value in bytes.
+
+    Args:
+      op: operation of the variable.
+
+    Returns:
+      int.
+
+    Raises:
+      ValueError: the shape is unknown.
+    """
     shape = tf.TensorShape(op.get_attr("shape"))
     if not shape.is_fully_defined():
-        raise ValueError(f"The shape of {op.name} must be known to tell its size, got {shape}")
+        raise ValueError(f"The shape of {op.name} must be known to compute its size, got {shape}")
     return (
         shape.num_elements() * op.outputs[0].dtype.size
         if op.outputs[0].dtype != tf.resource
@@ -19,7 +29,12 @@ def byte_size_load_fn(op):
 
 
 class GreedyLoadBalancingStrategy:
-    """Each variable goes to the parameter server with the least load so far."""
+    """Places each variable on the parameter server with the smallest load.
+
+    Args:
+      num_tasks: int, number of parameter servers.
+      load_fn: function from an operation to its load, a number.
+    """
 
     def __init__(self, num_tasks, load_fn):
         self._load_fn = load_fn
@@ -32,7 +47,12 @@ class GreedyLoadBalancingStrategy:
 
 
 class RandomStrategy:
-    """Each variable goes to a parameter server by chance, the same for the same seed."""
+    """Places each variable on a random parameter server.
+
+    Args:
+      num_ps_tasks: int, number of parameter servers.
+      seed: int; the same seed gives the same placement.
+    """
 
     def __init__(self, num_ps_tasks, seed=0):
         self._num_tasks = num_ps_tasks

@@ -18,7 +18,25 @@ __all__ = [
     "pool",
     "reduced_kernel",
     "scaling",
+    "with_image_size",
 ]
+
+
+def with_image_size(size):
+    """Returns a decorator that sets `default_image_size`.
+
+    Args:
+      size: int, height and width of an image in pixels.
+
+    Returns:
+      Decorator of a network function.
+    """
+
+    def decorate(network):
+        network.default_image_size = size
+        return network
+
+    return decorate
 
 
 def conv(scope, depth, kernel=None):

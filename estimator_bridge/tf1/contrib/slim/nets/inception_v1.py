@@ -5,7 +5,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.tf1.contrib import layers
 from estimator_bridge.tf1.contrib.framework import arg_scope
 from estimator_bridge.tf1.contrib.slim.nets import inception_blocks
-from estimator_bridge.tf1.contrib.slim.nets.inception_blocks import conv, pool
+from estimator_bridge.tf1.contrib.slim.nets.inception_blocks import conv, pool, with_image_size
 
 __all__ = ["inception_v1", "inception_v1_arg_scope", "inception_v1_base"]
 
@@ -61,6 +61,7 @@ def inception_v1_base(inputs, final_endpoint="Mixed_5c", scope="InceptionV1"):
         return inception_blocks.build(inputs, _TABLE, final_endpoint, int)
 
 
+@with_image_size(224)
 def inception_v1(
     inputs,
     num_classes=1000,
@@ -81,6 +82,3 @@ def inception_v1(
                 net, end_points, num_classes, dropout_keep_prob, prediction_fn, spatial_squeeze, 0
             )
         return logits, end_points
-
-
-inception_v1.default_image_size = 224

@@ -5,7 +5,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.tf1.contrib import layers
 from estimator_bridge.tf1.contrib.framework import arg_scope
 from estimator_bridge.tf1.contrib.slim.nets import inception_blocks
-from estimator_bridge.tf1.contrib.slim.nets.inception_blocks import conv, pool
+from estimator_bridge.tf1.contrib.slim.nets.inception_blocks import conv, pool, with_image_size
 
 __all__ = ["inception_v2", "inception_v2_arg_scope", "inception_v2_base"]
 
@@ -88,6 +88,7 @@ def inception_v2_base(
         return inception_blocks.build(inputs, table, final_endpoint, depth_of)
 
 
+@with_image_size(224)
 def inception_v2(
     inputs,
     num_classes=1000,
@@ -117,6 +118,3 @@ def inception_v2(
                 net, end_points, num_classes, dropout_keep_prob, prediction_fn, spatial_squeeze
             )
         return logits, end_points
-
-
-inception_v2.default_image_size = 224

@@ -5,7 +5,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.tf1.contrib import layers
 from estimator_bridge.tf1.contrib.framework import arg_scope
 from estimator_bridge.tf1.contrib.slim.nets import inception_blocks
-from estimator_bridge.tf1.contrib.slim.nets.inception_blocks import conv, pool
+from estimator_bridge.tf1.contrib.slim.nets.inception_blocks import conv, pool, with_image_size
 
 __all__ = ["inception_v3", "inception_v3_arg_scope", "inception_v3_base"]
 
@@ -141,6 +141,7 @@ def inception_v3_base(
         return inception_blocks.build(inputs, table, final_endpoint, depth_of, "VALID")
 
 
+@with_image_size(299)
 def inception_v3(
     inputs,
     num_classes=1000,
@@ -203,6 +204,3 @@ def _auxiliary(net, num_classes, depth_of, spatial_squeeze):
         scope="Conv2d_2b_1x1",
     )
     return tf.squeeze(logits, [1, 2], name="SpatialSqueeze") if spatial_squeeze else logits
-
-
-inception_v3.default_image_size = 299

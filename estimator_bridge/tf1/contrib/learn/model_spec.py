@@ -1,0 +1,188 @@
+"""What a model_fn of `tf.contrib.learn` returns, and metrics of its evaluation."""
+
+import collections
+import inspect
+
+import tensorflow.compat.v1 as tf
+
+__all__ = ["MetricSpec", "ModeKeys", "ModelFnOps", "PredictionKey", "ProblemType"]
+
+
+_DEFAULT_SIGNATURE = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+
+
+class ModeKeys:
+    """The modes of a model_fn, with the values of tf.estimator.ModeKeys."""
+
+    TRAIN = "train"
+    EVAL = "eval"
+    INFER = "infer"
+
+
+class PredictionKey:
+    """The names of predictions."""
+
+    CLASSES = "classes"
+    PROBABILITIES = "probabilities"
+    LOGITS = "logits"
+    LOGISTIC = "logistic"
+    SCORES = "scores"
+    TOP_K = "top_k"
+    GENERIC = "output"
+
+
+class ProblemType:
+    """The kinds of problems that a model solves."""
+
+    UNSPECIFIED = 0
+    CLASSIFICATION = 1
+    LINEAR_REGRESSION = 2
+    LOGISTIC_REGRESSION = 3
+
+
+_Ops = collections.namedtuple(
+    "_Ops",
+    "mode predictions loss train_op eval_metric_ops output_alternatives training_chief_hooks "
+    "training_hooks scaffold",
+)
+
+
+class ModelFnOps(_Ops):
+    """The result of a model_fn of tf.contrib.learn.
+
+    Args:
+      mode: one of ModeKeys.
+      predictions: tensor, or {name: tensor}.
+      loss: scalar tensor.
+      train_op: operation of a training step.
+      eval_metric_ops: {metric: (value, update operation)}, or None.
+      output_alternatives: {name: (ProblemType, {key: tensor})}, the signatures of an export, or
+        None.
+      training_chief_hooks: hooks of the chief, or None.
+      training_hooks: hooks of the training, or None.
+      scaffold: tf.train.Scaffold, or None.
+    """
+
+    def __new__(
+        cls,
+        mode,
+        predictions=None,
+        loss=None,
+        train_op=None,
+        eval_metric_ops=None,
+        output_alternatives=None,
+        training_chief_hooks=None,
+        training_hooks=None,
+        scaffold=None,
+    ):
+        return super().__new__(
+            cls,
+            mode,
+            predictions,
+            loss,
+            train_op,
+            eval_metric_ops or {},
+            output_alternatives,
+            training_chief_hooks,
+            training_hooks,
+            scaffold,
+        )
+
+    def estimator_spec(self, default_serving_output_alternative_key=None):
+        """Returns the equivalent tf.estimator.EstimatorSpec.
+
+        Args:
+          default_serving_output_alternative_key: name of the default signature; None with a single
+            one.
+
+        Returns:
+          tf.estimator.EstimatorSpec.
+
+        Raises:
+          ValueError: the name is not an output alternative.
+        """
+        outputs = None
+        if self.mode == ModeKeys.INFER:
+            outputs = self._export_outputs(default_serving_output_alternative_key)
+        train_op = self.train_op
+        if isinstance(train_op, tf.Tensor) and train_op.shape.ndims is None:
+            train_op = train_op.op
+        return tf.estimator.EstimatorSpec(
+            mode=self.mode,
+            predictions=self.predictions,
+            loss=self.loss,
+            train_op=train_op if self.mode == ModeKeys.TRAIN else None,
+            eval_metric_ops=self.eval_metric_ops,
+            export_outputs=outputs,
+            training_chief_hooks=self.training_chief_hooks,
+            training_hooks=self.training_hooks,
+            scaffold=self.scaffold,
+        )
+
+    def _export_outputs(self, default_key):
+        predict = tf.estimator.export.PredictOutput
+        if not self.output_alternatives:
+            found = self.predictions
+            return {
+                _DEFAULT_SIGNATURE: predict(found if isinstance(found, dict) else {"output": found})
+            }
+        outputs = {key: predict(tensors) for key, (_, tensors) in self.output_alternatives.items()}
+        if len(outputs) == 1:
+            default_key = next(iter(outputs))
+        if default_key not in outputs:
+            known = sorted(map(str, outputs))
+            raise ValueError(
+                f"default_output_alternative_key {default_key!r}: expected one of {known}"
+            )
+        outputs[_DEFAULT_SIGNATURE] = outputs[default_key]
+        return {key or _DEFAULT_SIGNATURE: output for key, output in outputs.items()}
+
+
+class MetricSpec:
+    """A metric of evaluate(metrics=...).
+
+    Args:
+      metric_fn: function of predictions, labels and optionally weights that returns (value,
+        update).
+      prediction_key: name of the prediction, or None if there is only one.
+      label_key: name of the label, or None if there is only one.
+      weight_key: name of the feature with the weights, or None.
+    """
+
+    def __init__(self, metric_fn, prediction_key=None, label_key=None, weight_key=None):
+        self.metric_fn = metric_fn
+        self.prediction_key = prediction_key
+        self.label_key = label_key
+        self.weight_key = weight_key
+
+    @staticmethod
+    def _pick(kind, values, key):
+        if isinstance(values, dict):
+            if key is None and len(values) == 1:
+                return next(iter(values.values()))
+            if key not in values:
+                raise ValueError(f"MetricSpec: no {kind} {key!r} among {sorted(values)}")
+            return values[key]
+        return values
+
+    def create_metric_ops(self, inputs, labels, predictions):
+        """Builds the metric.
+
+        Args:
+          inputs: {feature: tensor}.
+          labels: tensor or {label: tensor}.
+          predictions: tensor or {prediction: tensor}.
+
+        Returns:
+          (value, update operation).
+
+        Raises:
+          ValueError: a prediction or a label is missing.
+        """
+        predictions = self._pick("prediction", predictions, self.prediction_key)
+        labels = self._pick("label", labels, self.label_key)
+        names = list(inspect.signature(self.metric_fn).parameters)
+        weights = {} if self.weight_key is None else {"weights": inputs[self.weight_key]}
+        if "labels" in names and "predictions" in names:
+            return self.metric_fn(labels=labels, predictions=predictions, **weights)
+        return self.metric_fn(predictions, labels, **weights)

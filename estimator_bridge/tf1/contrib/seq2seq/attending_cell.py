@@ -1,0 +1,182 @@
+"""`tf.contrib.seq2seq.AttentionWrapper`: a cell with attention."""
+
+import collections
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge.private_tf import nest
+
+__all__ = ["AttentionWrapper", "AttentionWrapperState"]
+
+
+class AttentionWrapperState(
+    collections.namedtuple(
+        "AttentionWrapperState",
+        "cell_state attention time alignments alignment_history attention_state",
+    )
+):
+    """The state of an AttentionWrapper."""
+
+    def clone(self, **kwargs):
+        """Returns a copy with some fields replaced.
+
+        Args:
+          **kwargs: fields and their values.
+
+        Returns:
+          AttentionWrapperState.
+        """
+        return self._replace(**kwargs)
+
+
+class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
+    """A cell that reads the memory of attention mechanisms at each step.
+
+    Variables: `attention_layer/kernel` with `attention_layer_size`.
+
+    Args:
+      cell: an RNNCell.
+      attention_mechanism: AttentionMechanism, or a list of them.
+      attention_layer_size: int (or list), size of the attention; None for the context itself.
+      alignment_history: whether the state records the alignments of all steps.
+      cell_input_fn: function from (inputs, attention) to the cell's input; None concatenates them.
+      output_attention: whether to return the attention; else the cell's output.
+      initial_cell_state: initial state of the cell for `zero_state`, or None.
+      name: name of the cell.
+      attention_layer: layer (or list) in place of `attention_layer_size`.
+
+    Raises:
+      ValueError: both attention_layer_size and attention_layer are given.
+    """
+
+    def __init__(
+        self,
+        cell,
+        attention_mechanism,
+        attention_layer_size=None,
+        alignment_history=False,
+        cell_input_fn=None,
+        output_attention=True,
+        initial_cell_state=None,
+        name=None,
+        attention_layer=None,
+    ):
+        super().__init__(name=name)
+        self._is_multi = isinstance(attention_mechanism, (list, tuple))
+        self._mechanisms = attention_mechanism if self._is_multi else (attention_mechanism,)
+        if attention_layer_size is not None and attention_layer is not None:
+            raise ValueError("Only one of attention_layer_size and attention_layer should be set")
+        count = len(self._mechanisms)
+        self._layers_of_attention = None
+        if attention_layer is not None:
+            layers = attention_layer
+            self._layers_of_attention = layers if isinstance(layers, (list, tuple)) else (layers,)
+        elif attention_layer_size is not None:
+            sizes = attention_layer_size
+            sizes = sizes if isinstance(sizes, (list, tuple)) else (sizes,) * count
+            self._layers_of_attention = tuple(
+                tf.layers.Dense(size, name="attention_layer", use_bias=False) for size in sizes
+            )
+        self._cell = cell
+        self._cell_input_fn = cell_input_fn or (
+            lambda inputs, attention: tf.concat([inputs, attention], -1)
+        )
+        self._output_attention = output_attention
+        self._history = alignment_history
+        self._initial_cell_state = initial_cell_state
+        if self._layers_of_attention is None:
+            self._attention_size = sum(m.values.shape[-1].value for m in self._mechanisms)
+        else:
+            self._attention_size = sum(
+                layer.compute_output_shape([None, cell.output_size + m.values.shape[-1].value])[
+                    -1
+                ].value
+                if not hasattr(layer, "units")
+                else layer.units
+                for layer, m in zip(self._layers_of_attention, self._mechanisms)
+            )
+
+    def _one_or_all(self, values):
+        values = tuple(values)
+        return values if self._is_multi else values[0]
+
+    @property
+    def output_size(self):
+        return self._attention_size if self._output_attention else self._cell.output_size
+
+    @property
+    def state_size(self):
+        return AttentionWrapperState(
+            cell_state=self._cell.state_size,
+            time=tf.TensorShape([]),
+            attention=self._attention_size,
+            alignments=self._one_or_all(m.alignments_size for m in self._mechanisms),
+            attention_state=self._one_or_all(m.state_size for m in self._mechanisms),
+            alignment_history=self._one_or_all(
+                m.alignments_size if self._history else () for m in self._mechanisms
+            ),
+        )
+
+    def zero_state(self, batch_size, dtype):
+        """Returns the initial state.
+
+        Args:
+          batch_size: int or scalar tensor; with beam search that of the tiled memory.
+          dtype: dtype of the state.
+
+        Returns:
+          AttentionWrapperState.
+        """
+        cell_state = self._initial_cell_state
+        if cell_state is None:
+            cell_state = self._cell.zero_state(batch_size, dtype)
+        cell_state = nest.map_structure(tf.identity, cell_state)
+        first = [m.initial_alignments(batch_size, dtype) for m in self._mechanisms]
+
+        def history(alignments):
+            if not self._history:
+                return ()
+            return tf.TensorArray(dtype, size=0, dynamic_size=True, element_shape=alignments.shape)
+
+        return AttentionWrapperState(
+            cell_state=cell_state,
+            time=tf.zeros([], tf.int32),
+            attention=tf.zeros(tf.stack([batch_size, self._attention_size]), dtype),
+            alignments=self._one_or_all(first),
+            attention_state=self._one_or_all(
+                m.initial_state(batch_size, dtype) for m in self._mechanisms
+            ),
+            alignment_history=self._one_or_all(history(a) for a in first),
+        )
+
+    def call(self, inputs, state):
+        if not isinstance(state, AttentionWrapperState):
+            raise TypeError(
+                "Expected state to be instance of AttentionWrapperState. Received type "
+                f"{type(state)} instead."
+            )
+        outputs, cell_state = self._cell(
+            self._cell_input_fn(inputs, state.attention), state.cell_state
+        )
+        before = state.attention_state if self._is_multi else (state.attention_state,)
+        histories = state.alignment_history if self._is_multi else (state.alignment_history,)
+        attentions, alignments, states, written = [], [], [], []
+        for i, mechanism in enumerate(self._mechanisms):
+            alignment, after = mechanism(outputs, before[i])
+            context = tf.squeeze(tf.matmul(tf.expand_dims(alignment, 1), mechanism.values), [1])
+            if self._layers_of_attention is not None:
+                context = self._layers_of_attention[i](tf.concat([outputs, context], 1))
+            attentions.append(context)
+            alignments.append(alignment)
+            states.append(after)
+            written.append(histories[i].write(state.time, alignment) if self._history else ())
+        attention = tf.concat(attentions, 1)
+        new = AttentionWrapperState(
+            cell_state=cell_state,
+            time=state.time + 1,
+            attention=attention,
+            alignments=self._one_or_all(alignments),
+            attention_state=self._one_or_all(states),
+            alignment_history=self._one_or_all(written),
+        )
+        return (attention if self._output_attention else outputs), new
