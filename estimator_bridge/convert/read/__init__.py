@@ -1,1 +1,1 @@
-"""Builds a plan from an Estimator or from a job directory."""
+"""Reads an Estimator, a job_dir, a checkpoint or rows of data; returns plans and NumPy arrays."""

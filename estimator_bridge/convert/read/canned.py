@@ -1,5 +1,6 @@
-"""A Plan from a canned Estimator written by others, read from what its model_fn holds on to."""
+"""Reads a Plan from a canned Estimator: from the variables in the closure of its model_fn."""
 
+from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple, Optional
 
 from estimator_bridge.errors import BridgeError
@@ -7,7 +8,7 @@ from estimator_bridge.errors import BridgeError
 from ..plan.columns import Input, Weighted, dtypes_of, inputs_of
 from ..plan.model import Head, Network, Plan
 from .columns import ColumnReader
-from .foreign_optimizers import read_optimizer
+from .foreign_optimizers import Reading, read_optimizer
 from .recurrent import read_recurrent
 from .rows import Rows
 from .traced_functions import trace_activation
@@ -52,7 +53,7 @@ _HEADS = {
 
 
 class Loaded(NamedTuple):
-    """What a MODULE:FUNCTION gave.
+    """The Estimator that a function of the user returned.
 
     Attributes:
       estimator: the Estimator.
@@ -64,30 +65,37 @@ class Loaded(NamedTuple):
 
 
 def load_estimator(where: str) -> Loaded:
-    """Calls MODULE:FUNCTION; it returns an Estimator, or a tuple that begins with one."""
-    given = call_function(load_function(where, "--estimator"), f"--estimator={where}")
-    built = given[0] if isinstance(given, tuple) and given else given
+    """Calls a function that returns an Estimator, or a tuple that begins with one.
+
+    Args:
+      where: MODULE:FUNCTION.
+
+    Raises:
+      BridgeError: there is no such function, it raises, or it returns something else.
+    """
+    result = call_function(load_function(where, "--estimator"), f"--estimator={where}")
+    built = result[0] if isinstance(result, tuple) and result else result
     if not hasattr(built, "_model_fn") or not hasattr(built, "model_dir"):
         raise BridgeError(
-            f"--estimator={where}: it returned a {type(built).__name__}; it has to return an "
-            "Estimator, or a tuple that begins with one"
+            f"--estimator={where}: it returned a {type(built).__name__}; return an Estimator, or "
+            "a tuple that begins with one"
         )
     return Loaded(built, where)
 
 
-def _held_by(function: Callable) -> dict[str, Any]:
-    """Names and values that a function takes from around it."""
+def _closure_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Returns the variables that a function captures from the enclosing scopes, by name."""
     cells = getattr(function, "__closure__", None) or ()
     names = function.__code__.co_freevars if cells else ()
     return {name: cell.cell_contents for name, cell in zip(names, cells)}
 
 
 def _canned_parts(built: Any, depth: int = 0) -> dict[str, Any]:
-    """What the model_fn of a canned Estimator holds, looked for below add_metrics and the like."""
-    held = _held_by(built._model_fn)
+    """Returns the closure of a canned model_fn, also below add_metrics and other wrappers."""
+    held = _closure_of(built._model_fn)
     if "head" in held:
-        of_two = "V2." in built._model_fn.__qualname__ or "sequence_feature_columns" in held
-        version = 2 if of_two else 1
+        is_v2 = "V2." in built._model_fn.__qualname__ or "sequence_feature_columns" in held
+        version = 2 if is_v2 else 1
         return {**held, "version": version, "where": built._model_fn.__qualname__}
     for value in held.values():
         if hasattr(value, "_model_fn") and depth < 5:
@@ -98,59 +106,38 @@ def _canned_parts(built: Any, depth: int = 0) -> dict[str, Any]:
 
 
 def describe_estimator(
-    loaded: Loaded, step: int, multivalued=(), sparse=(), given: Optional[Rows] = None
+    loaded: Loaded,
+    step: int,
+    *,
+    multivalued: Iterable[str] = (),
+    sparse: Iterable[str] = (),
+    given: Optional[Rows] = None,
 ) -> Plan:
-    """Makes the plan of a canned Estimator, v1 or v2.
+    """Returns the plan of a canned Estimator of either API version.
 
     Args:
       loaded: the Estimator.
-      step: global step of the checkpoint, at which a rate that is a tensor is evaluated.
-      multivalued, sparse: names of features; see the command's flags.
-      given: some rows of its input function: they tell the same, and the types of the features.
+      step: global step of the checkpoint, at which a learning rate that is a tensor is evaluated.
+      multivalued: names of the multivalent features fed as dense tensors.
+      sparse: names of the features fed as SparseTensors.
+      given: some rows of the input function; they replace both lists and define dtypes.
 
     Raises:
-      BridgeError: it is not a canned one, or a part of it cannot be converted.
+      BridgeError: the Estimator is not canned, or a part of it cannot be converted.
     """
     held = _canned_parts(loaded.estimator)
-    fed = _Fed(multivalued, sparse, given)
+    inputs = _InputReader(loaded.where, multivalued, sparse, given)
     if "sequence_feature_columns" in held:
-        return _describe_recurrent(loaded, held, step, fed)
-    is_deep = "hidden_units" in held or "dnn_hidden_units" in held
-    is_wide = "linear_feature_columns" in held or ("feature_columns" in held and not is_deep)
-    known = {"head", "optimizer", "dnn_optimizer"} & set(held)
-    where = held.get("where", "")
-    if len(known) < 2 or not (is_deep or is_wide or "Baseline" in where):
-        raise BridgeError(
-            f"--estimator={loaded.where}: {type(loaded.estimator).__name__} is not a canned "
-            "linear, dnn, linear-combined or baseline Estimator; --model_fn wraps any other as a "
-            "Keras layer"
-        )
-    reader = ColumnReader(fed.sparse, held["version"])
-    deep_prefix = "dnn_" if "dnn_hidden_units" in held else ""
-    wide_key = "linear_feature_columns" if "linear_feature_columns" in held else "feature_columns"
-    wide = [reader.read(column) for column in _listed(held.get(wide_key))] if is_wide else []
-    deep, network = [], None
-    if is_deep and _listed(held.get(f"{deep_prefix}feature_columns")):
-        columns = _listed(held[f"{deep_prefix}feature_columns"])
-        deep = [reader.read(column) for column in columns]
-        network = _network(held, deep_prefix)
-    if not wide and not deep and (is_wide or is_deep):
-        raise BridgeError(f"--estimator={loaded.where}: it has no feature columns")
+        return _describe_recurrent(held, step, inputs)
+    wide, deep = _columns(loaded, held, inputs.sparse)
+    network = _network(held) if deep else None
     for_wide, for_deep = _optimizers(held, wide, deep, step)
-    readings = [reading for reading in (for_wide, for_deep) if reading is not None]
-    notes = [note for one in readings for note in one.notes]
-    if held["version"] == 2 and len(readings) == 2 and for_wide.reads_step:
-        notes.append(
-            "the linear optimizer's rate reads the global step, which the dnn optimizer counts in "
-            "the same run: of which step its rate is, is chance within the Estimator. In Keras it "
-            "is that of the step"
-        )
     kind = {(True, True): "wide_deep", (True, False): "linear", (False, True): "dnn"}.get(
         (bool(wide), bool(deep)), "baseline"
     )
     return Plan(
         kind=kind,
-        inputs=_inputs(wide + deep, fed, loaded),
+        inputs=inputs.read(wide + deep),
         wide=tuple(wide),
         wide_combiner=held.get("linear_sparse_combiner", held.get("sparse_combiner", "sum")),
         deep=tuple(deep),
@@ -160,45 +147,134 @@ def describe_estimator(
         deep_optimizer=for_deep and for_deep.optimizer,
         key=None,
         data=None,
-        training_notes=tuple(dict.fromkeys(notes)),
+        training_notes=_training_notes(held, for_wide, for_deep),
     )
 
 
-class _Fed:
-    """How features come in.
+def _columns(
+    loaded: Loaded, held: dict[str, Any], sparse: Iterable[str]
+) -> tuple[list[Any], list[Any]]:
+    """Returns the plan columns of the linear and of the deep part.
+
+    Raises:
+      BridgeError: the Estimator is not a canned one without recurrence, or has no columns.
+    """
+    is_deep = "hidden_units" in held or "dnn_hidden_units" in held
+    is_wide = "linear_feature_columns" in held or ("feature_columns" in held and not is_deep)
+    known = {"head", "optimizer", "dnn_optimizer"} & set(held)
+    is_baseline = "Baseline" in held.get("where", "")
+    if len(known) < 2 or not (is_deep or is_wide or is_baseline):
+        raise BridgeError(
+            f"--estimator={loaded.where}: {type(loaded.estimator).__name__} is not a canned "
+            "linear, dnn, linear-combined or baseline Estimator; --model_fn wraps any other as a "
+            "Keras layer"
+        )
+    wide_key = "linear_feature_columns" if "linear_feature_columns" in held else "feature_columns"
+    deep_key = "dnn_feature_columns" if "dnn_hidden_units" in held else "feature_columns"
+    reader = ColumnReader(sparse, held["version"])
+    wide = [reader.read(column) for column in _to_list(held.get(wide_key))] if is_wide else []
+    deep = [reader.read(column) for column in _to_list(held.get(deep_key))] if is_deep else []
+    if not wide and not deep and (is_wide or is_deep):
+        raise BridgeError(f"--estimator={loaded.where}: it has no feature columns")
+    return wide, deep
+
+
+def _training_notes(
+    held: dict[str, Any], for_wide: Optional[Reading], for_deep: Optional[Reading]
+) -> tuple[str, ...]:
+    readings = [reading for reading in (for_wide, for_deep) if reading is not None]
+    notes = [note for reading in readings for note in reading.notes]
+    if held["version"] == 2 and len(readings) == 2 and readings[0].reads_step:
+        notes.append(
+            "the learning rate of the linear optimizer reads the global step, which the dnn "
+            "optimizer increments in the same run, so the Estimator may use the rate of either "
+            "step; Keras uses the rate of the current one"
+        )
+    return tuple(dict.fromkeys(notes))
+
+
+class _InputReader:
+    """Finds the raw features of columns, and which of them are multivalent.
+
+    Args:
+      where: MODULE:FUNCTION of the Estimator, for messages.
+      multivalued: names of multivalent features fed as dense tensors.
+      sparse: names of features fed as SparseTensors.
+      given: some rows, or None.
 
     Attributes:
-      named: by flags, as sparse or as of several values.
-      sparse: by flags or as seen.
-      several: of several values, as seen.
-      dtypes: as seen, by name.
+      sparse: names of the features fed as SparseTensors, by the arguments or in the rows.
     """
 
-    def __init__(self, multivalued, sparse, given):
-        self.named = {*multivalued, *sparse}
-        self.sparse, self.several, self.dtypes = set(sparse), set(), {}
+    def __init__(
+        self,
+        where: str,
+        multivalued: Iterable[str],
+        sparse: Iterable[str],
+        given: Optional[Rows],
+    ):
+        self._where = where
+        self._named = {*multivalued, *sparse}
+        self._multivalent: set[str] = set()
+        self._dtypes: dict[str, str] = {}
+        self.sparse = set(sparse)
         if given is not None:
             self.sparse.update(given.sparse)
             for name, values in given.features.items():
                 kind = "string" if values.dtype.kind == "O" else values.dtype.name
-                self.dtypes[name] = kind
-                wide = values.ndim == 2 and values.shape[1] > 1
-                if name in given.sparse or (wide and values.dtype.kind in "Oi"):
-                    self.several.add(name)
+                self._dtypes[name] = kind
+                is_wide = values.ndim == 2 and values.shape[1] > 1
+                if name in given.sparse or (is_wide and values.dtype.kind in "Oi"):
+                    self._multivalent.add(name)
+
+    def read(self, columns: list[Any], sequences: Iterable[str] = ()) -> tuple[Input, ...]:
+        """Returns the raw features of some columns.
+
+        Args:
+          columns: plan columns.
+          sequences: names of the features that are sequences.
+
+        Raises:
+          BridgeError: a multivalent feature was named that no column reads.
+        """
+        if not columns:
+            # A baseline reads no feature, but its model needs the number of rows.
+            return (Input("rows", "int64", 1),)
+        multivalent = {*self._named, *self._multivalent, *sequences}
+        for column in columns:
+            inner = getattr(column, "source", column)
+            weighted = inner if isinstance(inner, Weighted) else column
+            if isinstance(weighted, Weighted) and weighted.source.key in multivalent:
+                multivalent.add(weighted.weight_key)
+        inputs = inputs_of(
+            columns, multivalued=multivalent, known_dtypes=self._known_dtypes(columns)
+        )
+        unknown = sorted(self._named - {feature.name for feature in inputs})
+        if unknown:
+            raise BridgeError(
+                f"--multivalued, --sparse: {self._where} has no feature {', '.join(unknown)}"
+            )
+        return inputs
+
+    def _known_dtypes(self, columns: list[Any]) -> dict[str, str]:
+        """Returns the dtypes that columns define, and those in the rows for crosses by name."""
+        features = [feature for column in columns for feature in dtypes_of(column)]
+        crossed = {key for key, _, by_name in features if by_name}
+        from_rows = {key: self._dtypes[key] for key in crossed & set(self._dtypes)}
+        return {**from_rows, **{key: dtype for key, dtype, by_name in features if not by_name}}
 
 
-def _describe_recurrent(loaded, held, step, fed) -> Plan:
+def _describe_recurrent(held: dict[str, Any], step: int, inputs: _InputReader) -> Plan:
     recurrent = read_recurrent(held)
-    steps = ColumnReader(fed.sparse)
-    deep = [steps.read(column) for column in _listed(held["sequence_feature_columns"])]
-    around = ColumnReader(fed.sparse)
-    context = [around.read(column) for column in _listed(held["context_feature_columns"])]
+    step_reader = ColumnReader(inputs.sparse)
+    deep = [step_reader.read(column) for column in _to_list(held["sequence_feature_columns"])]
+    context_reader = ColumnReader(inputs.sparse)
+    context = [context_reader.read(column) for column in _to_list(held["context_feature_columns"])]
     rate, clipnorm = 0.05, 5.0
     reading = read_optimizer(held["optimizer"], rate, step, 2, clipnorm)
-    fed.several |= steps.sequences
     return Plan(
         kind="rnn",
-        inputs=_inputs(deep + context, fed, loaded),
+        inputs=inputs.read(deep + context, step_reader.sequences),
         wide=(),
         wide_combiner="sum",
         deep=tuple(deep),
@@ -214,37 +290,14 @@ def _describe_recurrent(loaded, held, step, fed) -> Plan:
     )
 
 
-def _listed(columns) -> list:
+def _to_list(columns: Any) -> list[Any]:
     if columns is None:
         return []
     return list(columns) if isinstance(columns, (list, tuple, set)) else [columns]
 
 
-def _inputs(columns, fed, loaded):
-    many = fed.named | fed.several
-    for column in columns:
-        inner = getattr(column, "source", column)
-        weighted = inner if isinstance(inner, Weighted) else column
-        if isinstance(weighted, Weighted) and weighted.source.key in many:
-            many.add(weighted.weight_key)
-    if not columns:
-        # A baseline looks at no feature; its model still has to know how many rows there are.
-        return (Input("rows", "int64", 1),)
-    known = {
-        key: dtype for column in columns for key, dtype, by_name in dtypes_of(column) if not by_name
-    }
-    crossed = {key for column in columns for key, _, by_name in dtypes_of(column) if by_name}
-    known = {**{key: fed.dtypes[key] for key in crossed & set(fed.dtypes)}, **known}
-    inputs = inputs_of(columns, multivalued=many, known_dtypes=known)
-    unknown = sorted(fed.named - {feature.name for feature in inputs})
-    if unknown:
-        raise BridgeError(
-            f"--multivalued, --sparse: {loaded.where} uses no feature {', '.join(unknown)}"
-        )
-    return inputs
-
-
-def _network(held, prefix) -> Network:
+def _network(held: dict[str, Any]) -> Network:
+    prefix = "dnn_" if "dnn_hidden_units" in held else ""
     units = tuple(held[f"{prefix}hidden_units"])
     return Network(
         units,
@@ -255,7 +308,7 @@ def _network(held, prefix) -> Network:
 
 
 def _activation(function: Any, units: int) -> str:
-    """Keras' name of an activation_fn, or Keras code of one that Keras does not have."""
+    """Returns the Keras name of an activation_fn, or its Keras code if it has none."""
     from estimator_bridge import tf
 
     if isinstance(function, str):
@@ -263,9 +316,9 @@ def _activation(function: Any, units: int) -> str:
     if function is None:
         return "linear"
     name = getattr(function, "__name__", "")
-    # A function of the user's may have any name: only TensorFlow's own is what it is called.
-    own = [getattr(room, name, None) for room in (tf.nn, tf.keras.activations)]
-    if name in _ACTIVATIONS and function in own:
+    # A function of the user may have any name, so the name alone does not identify it.
+    known = [getattr(module, name, None) for module in (tf.nn, tf.keras.activations)]
+    if name in _ACTIVATIONS and function in known:
         return _ACTIVATIONS[name]
     return trace_activation(function, units)
 
@@ -281,13 +334,18 @@ def _head(head: Any) -> Head:
         units = sum(part.units for part in parts)
         return Head("multihead", units, None, "sum_over_batch_size", None, parts=parts)
     if kind not in _HEADS:
-        raise BridgeError(f"head {kind}: it is none of TensorFlow's own")
+        raise BridgeError(
+            f"head {kind}: only heads of TensorFlow can be converted; --model_fn wraps any other"
+        )
     task = _HEADS[kind]
     inverse = getattr(head, "_inverse_link_fn", None)
     if task == "regression" and inverse is not None:
         task = {"exp": "poisson", "sigmoid": "logistic"}.get(inverse.__name__, "")
         if not task:
-            raise BridgeError(f"head {kind}: its inverse link {inverse.__name__} is not known here")
+            raise BridgeError(
+                f"head {kind}: its inverse link {inverse.__name__} cannot be converted, only exp "
+                "and sigmoid; --model_fn wraps any other"
+            )
     vocabulary = getattr(head, "_label_vocabulary", None)
     weight = getattr(head, "_weight_column", None)
     return Head(
@@ -299,10 +357,13 @@ def _head(head: Any) -> Head:
     )
 
 
-def _optimizers(held, wide, deep, step):
+def _optimizers(
+    held: dict[str, Any], wide: list[Any], deep: list[Any], step: int
+) -> tuple[Optional[Reading], Optional[Reading]]:
+    """Returns the optimizers of the linear and of the deep part."""
     num_wide, version = max(1, len(wide)), held["version"]
 
-    def read(given, rate):
+    def read(given: Any, rate: Optional[float]) -> Reading:
         return read_optimizer(given, rate, step, version)
 
     if "dnn_optimizer" in held:
@@ -314,7 +375,7 @@ def _optimizers(held, wide, deep, step):
     if deep:
         return None, read(held["optimizer"], None)
     if wide:
-        # Without an optimizer, too: Ftrl whose rate falls with the number of columns.
+        # The default is Ftrl with a learning rate that depends on the number of columns.
         rate = 0.2 if held["optimizer"] else min(0.2, num_wide**-0.5)
         return read(held["optimizer"] or "Ftrl", rate), None
     return read(held["optimizer"], 0.3), None

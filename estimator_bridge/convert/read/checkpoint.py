@@ -1,4 +1,4 @@
-"""Variables of a checkpoint, by name or by the end of their names."""
+"""Reads variables of a checkpoint by their names or by the ends of their names."""
 
 from collections.abc import Sequence
 from typing import Any, Optional
@@ -7,15 +7,19 @@ import numpy as np
 
 from estimator_bridge.errors import BridgeError
 
-__all__ = ["Checkpoint", "open_checkpoint"]
+__all__ = ["Checkpoint", "open_checkpoint", "rate_at", "shape_problem"]
 
 
 class Checkpoint:
-    """A checkpoint's variables.
+    """The variables of a checkpoint.
+
+    Args:
+      path: prefix of the checkpoint's files.
+      reader: checkpoint reader of TensorFlow.
 
     Attributes:
       path: prefix of the checkpoint's files.
-      names: of all variables.
+      names: names of all variables, sorted.
     """
 
     def __init__(self, path: str, reader: Any):
@@ -24,11 +28,19 @@ class Checkpoint:
         self.names: list[str] = sorted(reader.get_variable_to_shape_map())
 
     def get(self, name: str) -> Any:
-        """The variable called `name`, a NumPy array."""
+        """Returns a variable as a NumPy array.
+
+        Args:
+          name: name of the variable.
+        """
         return self._reader.get_tensor(name)
 
     def get_slot(self, name: str) -> Any:
-        """A slot found by find_slot; of a partitioned variable the parts, put together."""
+        """Returns a slot variable as a NumPy array; the parts of a partitioned one are joined.
+
+        Args:
+          name: a name from find_slot.
+        """
         scope, stored = name.rsplit("/", 1)
         number = 0
         while scope.endswith("/part_0") or scope.endswith("/t_0"):
@@ -37,7 +49,7 @@ class Checkpoint:
             number += 1
         if number < 2:
             return self.get(name)
-        # Each part is stored as a slice of a tensor that has the whole variable's shape.
+        # Each part is stored as a slice of a tensor that has the shape of the whole variable.
         shape = self._reader.get_variable_to_shape_map()[name]
         rows, more = divmod(shape[0], number)
         found, first = [], 0
@@ -47,7 +59,7 @@ class Checkpoint:
             first += length
         return np.concatenate(found)
 
-    def _slice(self, name, shape, first, length):
+    def _slice(self, name: str, shape: Sequence[int], first: int, length: int) -> Any:
         import tensorflow as tf
 
         rest = ":".join(["-"] * (len(shape) - 1))
@@ -60,14 +72,17 @@ class Checkpoint:
 
     @property
     def step(self) -> int:
-        """The global step; 0 if there is none."""
+        """The global step; 0 if the checkpoint has none."""
         return int(self.get("global_step")) if "global_step" in self.names else 0
 
     def find(self, endings: Sequence[str]) -> str:
-        """The name of the one variable that is called so, or whose name ends so.
+        """Returns the name of the variable with the first matching name or ending.
+
+        Args:
+          endings: names or ends of names, the most likely first.
 
         Raises:
-          BridgeError: there is none, or more than one.
+          BridgeError: no variable matches, or more than one.
         """
         for ending in endings:
             if ending in self.names:
@@ -77,20 +92,24 @@ class Checkpoint:
                 return found[0]
             if found:
                 raise BridgeError(
-                    f"checkpoint {self.path}: {ending} may be any of {', '.join(found)}"
+                    f"checkpoint {self.path}: {ending} matches several variables: "
+                    f"{', '.join(found)}"
                 )
         near = [name for name in self.names if endings[0].split("/")[-1] in name][:4]
         raise BridgeError(
-            f"checkpoint {self.path} has no variable {endings[0]}: it is of another "
-            f"model than the description "
-            f"(there are {', '.join(near or self.names[:4])} ...)"
+            f"checkpoint {self.path}: no variable {endings[0]} (it has "
+            f"{', '.join(near or self.names[:4])} ...); give a checkpoint of the described model"
         )
 
     def find_slot(self, variable: str, stored: str, version: int) -> Optional[str]:
-        """The name of an optimizer's slot of a variable; None if that optimizer has not been
-        saved.
+        """Returns the name of a slot variable, or None if the checkpoint does not have it.
+
+        Args:
+          variable: name of the trained variable.
+          stored: name of the slot in checkpoints.
+          version: 1 for tf.compat.v1.train, 2 for Keras 2.
         """
-        # v1 puts it below the variable, perhaps a level deeper ("t_0"); Keras 2 below a scope.
+        # v1 puts slots below the variable, perhaps a level deeper ("t_0"); Keras 2 below a scope.
         if version == 1:
             names = [
                 name
@@ -103,10 +122,13 @@ class Checkpoint:
 
 
 def open_checkpoint(where: str) -> Checkpoint:
-    """Opens a checkpoint: a prefix, or a folder whose newest is taken.
+    """Opens a checkpoint.
+
+    Args:
+      where: prefix of a checkpoint, or a folder, whose newest checkpoint is opened.
 
     Raises:
-      BridgeError: there is none, or it cannot be read.
+      BridgeError: there is no checkpoint, or it cannot be read.
     """
     import tensorflow as tf
 
@@ -115,26 +137,38 @@ def open_checkpoint(where: str) -> Checkpoint:
         return Checkpoint(path, tf.train.load_checkpoint(path))
     except (tf.errors.OpError, ValueError) as error:
         raise BridgeError(
-            f"checkpoint {where}: none can be read there ({str(error).splitlines()[0][:100]}); "
+            f"checkpoint {where}: no readable checkpoint ({str(error).splitlines()[0][:100]}); "
             "give a folder that has one, or --checkpoint=PREFIX"
         ) from error
 
 
-def rate_at(code_or_number: Any, step: int) -> float:
-    """A learning rate, or the value of a schedule's Keras code, at a step."""
-    if not isinstance(code_or_number, str):
-        return float(code_or_number)
+def rate_at(rate: Any, step: int) -> float:
+    """Returns the value of a learning rate at a step.
+
+    Args:
+      rate: a number, or Keras code of a schedule.
+      step: the step.
+    """
+    if not isinstance(rate, str):
+        return float(rate)
     import keras
 
-    return float(eval(code_or_number, {"keras": keras})(step))  # The code is ours, from numbers.
+    # The code was written by this package from numbers alone.
+    return float(eval(rate, {"keras": keras})(step))
 
 
-def shapes_differ(checkpoint: Checkpoint, name: str, shape: tuple[int, ...]) -> Optional[str]:
-    """What is wrong if the variable is not of this shape; None if it is."""
+def shape_problem(checkpoint: Checkpoint, name: str, shape: tuple[int, ...]) -> Optional[str]:
+    """Returns a message if a variable does not have the expected shape, else None.
+
+    Args:
+      checkpoint: the checkpoint.
+      name: name of the variable.
+      shape: the expected shape.
+    """
     found = tuple(checkpoint.get(name).shape)
     if found == tuple(shape):
         return None
     return (
-        f"checkpoint {checkpoint.path}: {name} is {list(found)}, the description makes it "
-        f"{list(shape)}"
+        f"checkpoint {checkpoint.path}: {name} is {list(found)}, but the described model has "
+        f"{list(shape)}; give a checkpoint of this model"
     )

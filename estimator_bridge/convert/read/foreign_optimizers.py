@@ -1,4 +1,4 @@
-"""Optimizers of Estimators written by others, as descriptions: tf.compat.v1.train and Keras 2."""
+"""Reads the optimizers of canned Estimators: those of tf.compat.v1.train and of Keras 2."""
 
 from typing import Any, NamedTuple, Optional, Union
 
@@ -22,7 +22,7 @@ _V1 = {
 }
 _KERAS2 = {"Adagrad": "adagrad", "Adam": "adam", "Ftrl": "ftrl", "RMSprop": "rmsprop", "SGD": "sgd"}
 
-# Our name of a setting -> the attribute in which tf.compat.v1.train keeps it.
+# Kind -> setting -> the attribute of the optimizer of tf.compat.v1.train.
 _V1_SETTINGS = {
     "adagrad": {"initial_accumulator_value": "_initial_accumulator_value"},
     "adam": {"beta_1": "_beta1", "beta_2": "_beta2", "epsilon": "_epsilon"},
@@ -49,7 +49,6 @@ _FTRL_NAMES = {
     "l2_shrinkage_regularization_strength": "l2_shrinkage",
 }
 
-
 # Settings of any Keras 2 optimizer that Keras 3 has under the same names.
 _CLIPPING = ("clipnorm", "clipvalue", "global_clipnorm")
 _SCHEDULES = (
@@ -62,12 +61,13 @@ _SCHEDULES = (
 
 
 class Reading(NamedTuple):
-    """What was read of an optimizer.
+    """The description of an optimizer.
 
     Attributes:
-      optimizer: the description; None if its state cannot be carried over.
-      notes: what of it has no counterpart in Keras, a line each.
-      reads_step: whether its rate is a tensor of the global step, which somebody else may count.
+      optimizer: the optimizer; None if its state cannot be converted.
+      notes: settings without a counterpart in Keras, one line each.
+      reads_step: whether its learning rate is a tensor of the global step, which another optimizer
+        may increment.
     """
 
     optimizer: Optional[Optimizer]
@@ -78,99 +78,116 @@ class Reading(NamedTuple):
 def read_optimizer(
     given: Any, rate: Optional[float], step: int, version: int, clipnorm: Optional[float] = None
 ) -> Reading:
-    """Describes an optimizer as it is given to a canned Estimator.
+    """Describes the optimizer of a canned Estimator.
 
     Args:
-      given: a name, an optimizer, or a function that makes one.
-      rate: what the Estimator would have a named one learn with; None: the optimizer's own default
-        in Keras 2, 0.05 in v1.
-      step: that the checkpoint has reached.
-      version: of the Estimator, 1 or 2: what a name means.
-      clipnorm: what the Estimator would clip the gradients of a named one to.
+      given: a name, an optimizer, or a function that returns one.
+      rate: learning rate that the Estimator gives a named optimizer; None for the default, which is
+        0.05 in v1 and the optimizer's own in Keras 2.
+      step: global step of the checkpoint.
+      version: API version of the Estimator, 1 or 2, which decides what a name means.
+      clipnorm: norm to which the Estimator clips the gradients of a named optimizer.
+
+    Returns:
+      The description and notes.
 
     Raises:
-      BridgeError: the function that makes it fails.
+      BridgeError: the function that returns the optimizer raises.
     """
     from estimator_bridge import tf
 
     with tf.Graph().as_default():
         counter = tf.compat.v1.train.get_or_create_global_step()
-        made = _make(given, rate, version)
+        optimizer = _create(given, rate, version)
         if isinstance(given, str) and clipnorm:
-            made.clipnorm = clipnorm
+            optimizer.clipnorm = clipnorm
         reader = _Reader(counter, step, tf)
-        first = isinstance(made, tf.compat.v1.train.Optimizer)
-        found = reader.read_v1(made) if first else reader.read_keras2(made)
+        is_v1 = isinstance(optimizer, tf.compat.v1.train.Optimizer)
+        found = reader.read_v1(optimizer) if is_v1 else reader.read_keras2(optimizer)
     if found is None:
         reader.notes.append(
-            f"the optimizer {type(made).__name__} is not carried over; compile() with one of your "
-            "choice"
+            f"the optimizer {type(optimizer).__name__} is not converted; call compile() with an "
+            "optimizer of your choice"
         )
     return Reading(found, tuple(reader.notes), reader.reads_step)
 
 
-def _make(given, rate, version):
-    # The Estimators' own rule for names.
+def _create(given: Any, rate: Optional[float], version: int) -> Any:
+    # The Estimators themselves call these functions for names.
     from estimator_bridge.private_tf import estimator_optimizers as optimizers
 
     try:
-        made = given() if callable(given) and not isinstance(given, str) else given
-    except Exception as error:  # Code of the user's.
-        raise BridgeError(f"optimizer: the function that makes it fails: {error}") from error
-    if not isinstance(made, str):
-        return made
+        optimizer = given() if callable(given) and not isinstance(given, str) else given
+    except Exception as error:  # User code may raise anything.
+        raise BridgeError(f"optimizer: the function that returns it raises: {error}") from error
+    if not isinstance(optimizer, str):
+        return optimizer
     if version == 2:
-        return optimizers.get_optimizer_instance_v2(made, learning_rate=rate)
-    return optimizers.get_optimizer_instance(made, learning_rate=rate or 0.05)
+        return optimizers.get_optimizer_instance_v2(optimizer, learning_rate=rate)
+    return optimizers.get_optimizer_instance(optimizer, learning_rate=rate or 0.05)
 
 
 class _Reader:
-    """Reads optimizers in the present graph.
+    """Reads optimizers in the current graph.
+
+    Args:
+      counter: the global step.
+      step: global step of the checkpoint.
+      tf: TensorFlow.
 
     Attributes:
-      notes: what of them has no counterpart.
-      reads_step: whether the rate is a tensor that changes with the global step.
+      notes: settings without a counterpart in Keras.
+      reads_step: whether the learning rate is a tensor that changes with the global step.
     """
 
-    def __init__(self, counter, step, tf):
+    def __init__(self, counter: Any, step: int, tf: Any):
         self._counter = counter
         self._step = step
         self._tf = tf
         self.notes: list[str] = []
         self.reads_step = False
 
-    def read_v1(self, made: Any) -> Optional[Optimizer]:
-        """Describes one of tf.compat.v1.train."""
-        kind = _V1.get(type(made).__name__)
+    def read_v1(self, optimizer: Any) -> Optional[Optimizer]:
+        """Describes an optimizer of tf.compat.v1.train; returns None for an unknown class.
+
+        Args:
+          optimizer: the optimizer.
+        """
+        kind = _V1.get(type(optimizer).__name__)
         if kind is None:
             return None
         settings = {
-            name: self._number(getattr(made, attribute))
+            name: self._number(getattr(optimizer, attribute))
             for name, attribute in _V1_SETTINGS[kind].items()
-            if getattr(made, attribute, None) is not None
+            if getattr(optimizer, attribute, None) is not None
         }
-        rate = getattr(made, "_learning_rate", None)
-        rate = made._lr if rate is None else rate
+        rate = getattr(optimizer, "_learning_rate", None)
+        rate = optimizer._lr if rate is None else rate
         rate = self._rate(rate)
         if kind == "momentum" and isinstance(rate, str):
             self.notes.append(
-                "tf.train.MomentumOptimizer multiplies past gradients by the present rate, Keras "
-                "by the rate of their time: while it falls the two train a little differently"
+                "tf.train.MomentumOptimizer multiplies past gradients by the current learning "
+                "rate, Keras by the rate of their step: while the rate falls, training differs a "
+                "little"
             )
         return Optimizer(kind, rate, v1_options(kind, settings), 1)
 
-    def read_keras2(self, made: Any) -> Optional[Optimizer]:
-        """Describes one of Keras 2."""
-        kind = _KERAS2.get(type(made).__name__)
+    def read_keras2(self, optimizer: Any) -> Optional[Optimizer]:
+        """Describes an optimizer of Keras 2; returns None for an unknown class.
+
+        Args:
+          optimizer: the optimizer.
+        """
+        kind = _KERAS2.get(type(optimizer).__name__)
         if kind is None:
             return None
-        rate, config = self._config(made)
+        rate, config = self._config(optimizer)
         decay = self._number(config.pop("decay", 0.0) or 0.0)
         rate = self._rate(rate)
         if decay and not isinstance(rate, str):
             rate = f"keras.optimizers.schedules.InverseTimeDecay({rate!r}, 1, {decay!r})"
         elif decay:
-            self.notes.append("the optimizer's decay on top of its schedule is left out")
+            self.notes.append("the optimizer's decay is ignored, because it has a schedule, too")
         settings = {
             _FTRL_NAMES.get(name, name): self._number(value)
             for name, value in config.items()
@@ -178,28 +195,28 @@ class _Reader:
         }
         if kind == "sgd" and settings.get("momentum"):
             kind = "momentum"
-        clipping = {name: getattr(made, name, None) for name in _CLIPPING}
+        clipping = {name: getattr(optimizer, name, None) for name in _CLIPPING}
         clipping = {name: float(value) for name, value in clipping.items() if value is not None}
         return Optimizer(kind, rate, {**keras2_options(kind, settings), **clipping}, 2)
 
-    def _config(self, made):
-        """(learning rate as it was given, the other settings)."""
-        hyper = getattr(made, "_hyper", None)
+    def _config(self, optimizer: Any) -> tuple[Any, dict[str, Any]]:
+        """Returns the learning rate as it was given, and the other settings."""
+        hyper = getattr(optimizer, "_hyper", None)
         if hyper is None or isinstance(hyper.get("learning_rate"), self._tf.Variable):
-            config = dict(made.get_config())
+            config = dict(optimizer.get_config())
             return config.pop("learning_rate"), config
         rate = hyper["learning_rate"]
-        # get_config would evaluate a tensor, in a session of its own.
+        # get_config would evaluate a tensor in a new session.
         hyper["learning_rate"] = 0.0
         try:
-            config = dict(made.get_config())
+            config = dict(optimizer.get_config())
         finally:
             hyper["learning_rate"] = rate
         del config["learning_rate"]
         return rate, config
 
-    def _number(self, value) -> Any:
-        """A setting as a number, whatever it is kept as."""
+    def _number(self, value: Any) -> Any:
+        """Returns a setting as a number; it may be a function, a tensor or a variable."""
         if callable(value) and not self._is_tensor(value):
             value = value()
         if self._is_tensor(value):
@@ -207,11 +224,11 @@ class _Reader:
             return read_rate(tensor, self._counter, self._step, self._tf)[0]
         return value.item() if isinstance(value, np.generic) else value
 
-    def _is_tensor(self, value) -> bool:
+    def _is_tensor(self, value: Any) -> bool:
         return self._tf.is_tensor(value) or isinstance(value, self._tf.Variable)
 
-    def _rate(self, rate) -> Union[float, str]:
-        """A learning rate: a number, or Keras code of a schedule."""
+    def _rate(self, rate: Any) -> Union[float, str]:
+        """Returns a learning rate as a number or as Keras code of a schedule."""
         tf = self._tf
         if isinstance(rate, dict) and "class_name" in rate:
             rate = tf.keras.optimizers.schedules.deserialize(rate)
@@ -229,13 +246,13 @@ class _Reader:
         self.reads_step = isinstance(found, str)
         if not exact:
             self.notes.append(
-                "the learning rate follows a schedule that Keras does not have: it stays at its "
-                f"present value, {found:g}"
+                "the learning rate follows a schedule that Keras does not have; it stays at its "
+                f"current value, {found:g}"
             )
         return found
 
 
-def _schedule_code(name, config) -> str:
+def _schedule_code(name: str, config: dict[str, Any]) -> str:
     options = ", ".join(
         f"{key}={value!r}" for key, value in config.items() if key != "name" and value is not None
     )

@@ -1,6 +1,7 @@
-"""Columns of a Plan from the trainer's schema.json and statistics.json."""
+"""Reads the columns of a Plan from the trainer's schema.json and statistics.json."""
 
 import math
+from collections.abc import Iterator
 from typing import Any, Optional
 
 from estimator_bridge.errors import BridgeError
@@ -28,17 +29,22 @@ from ..plan.derived import DatePart, Derived, Renamed, SplitText, Words
 
 __all__ = ["derived_of", "read_columns"]
 
+_Json = dict[str, Any]
+
 _DTYPES = {"float": "float32", "int": "int64", "string": "string"}
 _MAX_INDICATOR_SIZE = 32
 _DATE_IDS = {"month": 13, "day": 32, "weekday": 7, "hour": 24}
 _YEARS = tuple(map(float, range(1950, 2050)))
 
 
-def read_columns(schema, statistics, features) -> tuple[list[Any], list[Any], list[Any]]:
-    """The columns of the wide, the deep and the sequence part.
+def read_columns(
+    schema: _Json, statistics: _Json, features: list[str]
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Returns the columns of the wide, the deep and the sequence part.
 
     Args:
-      schema, statistics: as the trainer writes them.
+      schema: content of schema.json.
+      statistics: content of statistics.json.
       features: names of the columns that are features.
 
     Raises:
@@ -47,7 +53,7 @@ def read_columns(schema, statistics, features) -> tuple[list[Any], list[Any], li
     wide: list[Any] = []
     deep: list[Any] = []
     steps: list[Any] = []
-    # The trainer has not always had some of these fields.
+    # Older versions of the trainer did not write the fields that are read with get().
     tables = [(one["columns"], one["dimension"]) for one in schema.get("shared_embeddings") or ()]
     shared = {name for names, _ in tables for name in names}
     for name in features:
@@ -56,11 +62,12 @@ def read_columns(schema, statistics, features) -> tuple[list[Any], list[Any], li
             continue
         if column.get("image"):
             raise BridgeError(
-                f"schema.json: column {name} is an image: no canned model sees it. Give it use: []"
+                f"schema.json: column {name} is an image, which no canned model reads; "
+                "set use: [] for it"
             )
         if "sequence" in column["use"]:
             steps.append(_sequence(name, column, statistics))
-        for ids, number in _kinds_of(name, column, statistics):
+        for ids, number in _inputs_of_parts(name, column, statistics):
             if "wide" in column["use"]:
                 wide.append(ids or number)
             if "deep" in column["use"] and name not in shared:
@@ -78,8 +85,10 @@ def read_columns(schema, statistics, features) -> tuple[list[Any], list[Any], li
     return wide, deep, steps
 
 
-def _kinds_of(name, column, statistics):
-    """Yields (ids or None, number or None): what the wide and the deep part see of a column."""
+def _inputs_of_parts(
+    name: str, column: _Json, statistics: _Json
+) -> Iterator[tuple[Any, Optional[Numeric]]]:
+    """Yields (ids or None, number or None): what the wide and the deep part read of a column."""
     if column.get("date"):
         for part in column["date"]:
             yield _date_part(safe_name(f"{name}_{part}"), part), None
@@ -91,30 +100,21 @@ def _kinds_of(name, column, statistics):
         yield (_bucketized(name, column) if column["buckets"] else None), number
 
 
-def derived_of(name, schema) -> list[Derived]:
-    """What the model makes of a column's raw text before feature columns see it."""
-    found: list[Derived] = []
+def derived_of(name: str, schema: _Json) -> list[Derived]:
+    """Returns the features that the model derives from the raw text of a column.
+
+    Args:
+      name: name of the column.
+      schema: content of schema.json.
+
+    Raises:
+      BridgeError: the separator may overlap itself.
+    """
     column = schema["columns"][name]
-    weighed = [
-        (other, one["separator"])
-        for other, one in schema["columns"].items()
-        if one.get("weights") == name and one["use"]
-    ]
     ordered = "sequence" in column["use"]
+    found: list[Derived] = []
     if column.get("separator"):
-        dtype, separator = _DTYPES[column["type"]], column["separator"]
-        if any(separator[size:] == separator[:-size] for size in range(1, len(separator))):
-            # Of ||| the first two are one, which is a matter of all that comes before.
-            raise BridgeError(
-                f"schema.json: column {name}: separator {separator!r} may overlap itself, and "
-                "Keras has no operation that goes through a text in order; write the data with "
-                "another separator"
-            )
-        found.append(
-            SplitText(safe_name(name), name, separator, dtype, False, (weighed or [None])[0])
-        )
-        if ordered:
-            found.append(SplitText(safe_name(f"{name}_sequence"), name, separator, dtype, True))
+        found += _split_texts(name, schema)
     elif column.get("text"):
         text = column["text"]
         options = (text["ngrams"], text["lower"], text["max_words"])
@@ -128,18 +128,37 @@ def derived_of(name, schema) -> list[Derived]:
     return found
 
 
-def _date_part(name, part):
+def _split_texts(name: str, schema: _Json) -> Iterator[SplitText]:
+    column = schema["columns"][name]
+    dtype, separator = _DTYPES[column["type"]], column["separator"]
+    if any(separator[size:] == separator[:-size] for size in range(1, len(separator))):
+        # In "|||", whether the last two are a separator depends on everything before them.
+        raise BridgeError(
+            f"schema.json: column {name}: separator {separator!r} may overlap itself, and Keras "
+            "has no operation that scans a text in order; write the data with another separator"
+        )
+    weighted = (
+        (other, one["separator"])
+        for other, one in schema["columns"].items()
+        if one.get("weights") == name and one["use"]
+    )
+    yield SplitText(safe_name(name), name, separator, dtype, False, next(weighted, None))
+    if "sequence" in column["use"]:
+        yield SplitText(safe_name(f"{name}_sequence"), name, separator, dtype, True)
+
+
+def _date_part(name: str, part: str) -> Any:
     if part == "year":
         return Bucketized(Numeric(name, 1, "int64", None), _YEARS)
     return Identity(name, _DATE_IDS[part], None)
 
 
-def _weighted(name, column):
+def _weighted(name: str, column: _Json) -> Any:
     ids = _categorical(safe_name(name), column)
     return Weighted(ids, safe_name(column["weights"])) if column.get("weights") else ids
 
 
-def _sequence(name, column, statistics):
+def _sequence(name: str, column: _Json, statistics: _Json) -> Any:
     key = safe_name(f"{name}_sequence")
     ids = _categorical(key, column)
     if ids is not None:
@@ -148,7 +167,8 @@ def _sequence(name, column, statistics):
     return SequenceNumeric(key, 1, "float32", normalizer, 0.0)
 
 
-def _categorical(name, column):
+def _categorical(name: str, column: _Json) -> Any:
+    """Returns the categorical column, or None for a column of numbers."""
     dtype = _DTYPES[column["type"]]
     if column["vocabulary"] is not None:
         return Vocabulary(name, dtype, tuple(column["vocabulary"]), column["oov_buckets"], -1)
@@ -157,35 +177,34 @@ def _categorical(name, column):
     return Hashed(name, dtype, column["hash_buckets"]) if column["hash_buckets"] else None
 
 
-def _crossable(name, column):
-    # A categorical column is crossed by its name: its values are hashed as they stand.
+def _crossable(name: str, column: _Json) -> Any:
+    # A cross reads a categorical column by its name and hashes the raw values.
     if _categorical(name, column) is not None:
-        name = safe_name(name)
-        several = bool(column.get("separator") or column.get("text"))
-        return Raw(name, _DTYPES[column["type"]], sparse=several)
+        multivalent = bool(column.get("separator") or column.get("text"))
+        return Raw(safe_name(name), _DTYPES[column["type"]], sparse=multivalent)
     return _bucketized(name, column)
 
 
-def _bucketized(name, column):
+def _bucketized(name: str, column: _Json) -> Bucketized:
     number = Numeric(safe_name(name), 1, _DTYPES[column["type"]], None)
     return Bucketized(number, tuple(column["buckets"]))
 
 
-def _dense(ids, dimension):
+def _dense(ids: Any, dimension: Optional[int]) -> Any:
     if dimension is None and num_ids(ids) <= _MAX_INDICATOR_SIZE:
         return Indicator(ids)
     return _embedding(ids, dimension or _choose_dimension(num_ids(ids)))
 
 
-def _choose_dimension(size):
+def _choose_dimension(size: int) -> int:
     return max(2, round(6 * size**0.25))
 
 
-def _embedding(ids, dimension):
+def _embedding(ids: Any, dimension: int) -> Embedding:
     return Embedding(ids, dimension, "mean", None, f"{name_of(ids)}_embedding", False)
 
 
-def _normalizer(name, column, statistics) -> Optional[Normalizer]:
+def _normalizer(name: str, column: _Json, statistics: _Json) -> Optional[Normalizer]:
     how = column["normalize"]
     if how == "none":
         return None
@@ -195,13 +214,13 @@ def _normalizer(name, column, statistics) -> Optional[Normalizer]:
     if isinstance(how, dict):
         shift, scale = how["mean"], how["std"]
     else:
-        seen = statistics["columns"][name]
-        shift, scale = seen["mean"], seen["std"]
+        measured = statistics["columns"][name]
+        shift, scale = measured["mean"], measured["std"]
         if how == "minmax":
-            shift, scale = seen["min"], seen["max"] - seen["min"]
+            shift, scale = measured["min"], measured["max"] - measured["min"]
     scale = scale if scale > 0 and math.isfinite(scale) else 1.0
 
-    def normalize(x):
+    def normalize(x: Any) -> Any:
         from estimator_bridge import tf
 
         return (tf.cast(x, tf.float32) - shift) / scale
@@ -210,7 +229,7 @@ def _normalizer(name, column, statistics) -> Optional[Normalizer]:
     return Normalizer(code, normalize)
 
 
-def _signed_log(x):
+def _signed_log(x: Any) -> Any:
     from estimator_bridge import tf
 
     x = tf.cast(x, tf.float32)

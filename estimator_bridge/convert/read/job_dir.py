@@ -1,15 +1,14 @@
-"""A Plan from what the trainer of this repository leaves in its job_dir: config.yaml, schema.json,
-statistics.json.
+"""Reads a Plan from config.yaml, schema.json and statistics.json of a job_dir of this trainer.
 
-The three files are read as data. This is the only place that knows what they mean for a model; the
-trainer's own
-feature columns are compared with it by the tests, column kind by column kind.
+The three files are read as data. Only this module and job_columns.py know what they mean for a
+model. The tests compare the result with the trainer's own feature columns, kind by kind.
 """
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable, Optional
 
 import yaml
 
@@ -22,64 +21,64 @@ from .job_columns import derived_of, read_columns
 
 __all__ = ["read_job_dir"]
 
+_Json = dict[str, Any]
+
 _DTYPES = {"float": "float32", "int": "int64", "string": "string"}
 _CELLS = {"lstm": "LSTM", "gru": "GRU", "simple": "SimpleRNN"}
 _ACTIVATIONS = {"gelu": "gelu", "swish": "silu"}
+_KINDS = ("baseline", "linear", "dnn", "wide_deep", "rnn")
 
 
 def read_job_dir(job_dir: str) -> Plan:
-    """Makes the plan of the model that was trained in job_dir.
+    """Returns the plan of the model that was trained in a job_dir.
+
+    Args:
+      job_dir: folder of a finished run of the trainer.
 
     Raises:
-      BridgeError: a file is missing or not as the trainer writes it; names file and field.
+      BridgeError: a file is missing, or lacks a field that the trainer writes.
     """
     folder = Path(job_dir)
     config = _read(folder / "config.yaml", yaml.safe_load)
     schema = _read(folder / "schema.json", json.loads)
     statistics = _read(folder / "statistics.json", json.loads)
     try:
-        return _make_plan(config, schema, statistics)
+        return _read_plan(config, schema, statistics)
     except KeyError as error:
         raise BridgeError(
-            f"job_dir {job_dir}: config.yaml, schema.json or statistics.json has no {error}; "
-            "it was written by another version of the trainer"
+            f"job_dir {job_dir}: config.yaml, schema.json or statistics.json has no field {error}; "
+            "convert with the version of this package that trained the job"
         ) from error
 
 
-def _read(path: Path, parse) -> dict[str, Any]:
+def _read(path: Path, parse: Callable[[str], Any]) -> _Json:
     try:
-        return parse(path.read_text(encoding="utf-8"))
+        content: _Json = parse(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BridgeError(
             f"job_dir: {path} cannot be read ({error.strerror}); give the folder of a finished "
             "training run, or --estimator=MODULE:FUNCTION for an Estimator of your own"
         ) from error
     except (ValueError, yaml.YAMLError) as error:
-        raise BridgeError(f"job_dir: {path} is damaged: {str(error).splitlines()[0]}") from error
+        raise BridgeError(f"job_dir: {path} is corrupt: {str(error).splitlines()[0]}") from error
+    return content
 
 
-def _make_plan(config, schema, statistics) -> Plan:
+def _read_plan(config: _Json, schema: _Json, statistics: _Json) -> Plan:
     model, train, columns = config["model"], config["train"], schema["columns"]
     kind = model["type"]
-    if kind not in ("baseline", "linear", "dnn", "wide_deep", "rnn"):
+    if kind not in _KINDS:
         raise BridgeError(
             f"model.type {kind!r} is not a canned model; convert it with "
             "--estimator=MODULE:FUNCTION --model_fn"
         )
-    roles = {*_label_columns(schema), schema["weight"], schema["key"]}
-    features = [name for name in columns if name not in roles]
+    not_features = {*_label_columns(schema), schema["weight"], schema["key"]}
+    features = [name for name in columns if name not in not_features]
     wide, deep, steps = read_columns(schema, statistics, features)
     wide = wide if kind in ("linear", "wide_deep") else []
     context = deep if kind == "rnn" else []
     deep = {"rnn": steps, "dnn": deep, "wide_deep": deep}.get(kind, [])
-    network = None
-    if kind in ("dnn", "wide_deep"):
-        activation = _ACTIVATIONS.get(model["activation"], model["activation"])
-        units = tuple(model["hidden_units"])
-        network = Network(units, activation, model["dropout"], model["batch_norm"])
-    crossed = {name for cross in schema["crosses"] for name in cross["columns"]}
-    weights = {columns[name].get("weights") for name in features if columns[name]["use"]}
-    used = [name for name in features if columns[name]["use"] or name in crossed or name in weights]
+    used = _used_features(schema, features)
     max_steps = _max_steps(train, statistics)
     return Plan(
         kind=kind,
@@ -87,7 +86,7 @@ def _make_plan(config, schema, statistics) -> Plan:
         wide=tuple(wide),
         wide_combiner="sum",
         deep=tuple(deep),
-        network=network,
+        network=_network(model) if kind in ("dnn", "wide_deep") else None,
         head=_head(schema, train),
         wide_optimizer=_optimizer(train, max_steps, True) if kind not in ("dnn", "rnn") else None,
         deep_optimizer=_optimizer(train, max_steps, False) if deep else None,
@@ -100,28 +99,42 @@ def _make_plan(config, schema, statistics) -> Plan:
     )
 
 
-def _recurrent(model) -> Recurrent:
+def _used_features(schema: _Json, features: list[str]) -> list[str]:
+    """Returns the features that a column, a cross or a weighted column reads."""
+    columns = schema["columns"]
+    crossed = {name for cross in schema["crosses"] for name in cross["columns"]}
+    weights = {columns[name].get("weights") for name in features if columns[name]["use"]}
+    return [name for name in features if columns[name]["use"] or name in crossed or name in weights]
+
+
+def _network(model: _Json) -> Network:
+    name: str = model["activation"]
+    activation = _ACTIVATIONS.get(name, name)
+    return Network(tuple(model["hidden_units"]), activation, model["dropout"], model["batch_norm"])
+
+
+def _recurrent(model: _Json) -> Recurrent:
     kind = _CELLS[model.get("cell", "lstm")]
     options = {"dropout": model["dropout"]} if model["dropout"] else {}
     units = enumerate(model["hidden_units"])
     return Recurrent(tuple(Cell(kind, f"cell_{index}", size, options) for index, size in units))
 
 
-def _raw_dtype(column) -> str:
-    # Several values a row are one text.
+def _raw_dtype(column: _Json) -> str:
+    # The values of a multivalent feature are one text.
     return _DTYPES["string" if column.get("separator") else column["type"]]
 
 
-def _training_notes(train):
+def _training_notes(train: _Json) -> Iterator[str]:
     if train.get("warmup_steps"):
         yield (
-            f"train.warmup_steps {train['warmup_steps']}: the rising of the rates is not carried "
-            "over: from that step on there is no difference"
+            f"train.warmup_steps {train['warmup_steps']}: the warm-up of the learning rates is not "
+            "converted; after it, the rates are the same"
         )
 
 
-def _data(config, schema, statistics, used) -> Data:
-    defaults, several = {}, {}
+def _data(config: _Json, schema: _Json, statistics: _Json, used: list[str]) -> Data:
+    defaults, multivalent = {}, {}
     for name in used:
         column = schema["columns"][name]
         default = column["default"]
@@ -132,36 +145,36 @@ def _data(config, schema, statistics, used) -> Data:
         if default is not None:
             defaults[name] = default
         if column.get("separator"):
-            several[name] = (_DTYPES[column["type"]], column["separator"])
+            multivalent[name] = (_DTYPES[column["type"]], column["separator"])
     return Data(
         tuple(schema["columns"]),
-        tuple(_names_of(label) for label in _labels(schema)),
+        tuple(_label_names(label) for label in _labels(schema)),
         config["data"]["delimiter"],
         tuple(schema["missing_values"]),
         defaults,
-        several,
+        multivalent,
     )
 
 
-# The trainer has not always had the fields that are asked for with get().
+# Older versions of the trainer did not write the fields that are read with get().
 
 
-def _labels(schema) -> list[dict[str, Any]]:
+def _labels(schema: _Json) -> list[_Json]:
     return [schema["label"], *(schema.get("more_labels") or ())]
 
 
-def _names_of(label) -> tuple[str, ...]:
+def _label_names(label: _Json) -> tuple[str, ...]:
     return tuple(label.get("columns") or ()) or (label["column"],)
 
 
-def _label_columns(schema) -> list[str]:
-    return [name for label in _labels(schema) for name in _names_of(label)]
+def _label_columns(schema: _Json) -> list[str]:
+    return [name for label in _labels(schema) for name in _label_names(label)]
 
 
-def _head(schema, train) -> Head:
-    # It was the mean where the field is not there.
-    by_sum = train.get("loss_reduction", "mean") == "sum"
-    reduction = "sum" if by_sum else "sum_over_batch_size"
+def _head(schema: _Json, train: _Json) -> Head:
+    # Without this field, the loss was the mean.
+    is_sum = train.get("loss_reduction", "mean") == "sum"
+    reduction = "sum" if is_sum else "sum_over_batch_size"
     heads = [_head_of(label, reduction, schema["weight"]) for label in _labels(schema)]
     if len(heads) == 1:
         return heads[0]
@@ -173,7 +186,7 @@ def _head(schema, train) -> Head:
     return Head("multihead", units, None, reduction, schema["weight"], parts=parts)
 
 
-def _head_of(label, reduction, weight) -> Head:
+def _head_of(label: _Json, reduction: str, weight: Optional[str]) -> Head:
     if label.get("columns"):
         return Head("multilabel", len(label["columns"]), None, reduction, weight)
     vocabulary = label["vocabulary"]
@@ -188,13 +201,13 @@ def _head_of(label, reduction, weight) -> Head:
     return Head(task, units, classes, reduction, weight, class_weights=factors if given else ())
 
 
-def _max_steps(train, statistics) -> int:
+def _max_steps(train: _Json, statistics: _Json) -> int:
     if train["max_steps"] is not None:
-        return train["max_steps"]
+        return int(train["max_steps"])
     return math.ceil(statistics["num_rows"] * (train["epochs"] or 1) / train["batch_size"])
 
 
-def _optimizer(train, max_steps, linear) -> Optimizer:
+def _optimizer(train: _Json, max_steps: int, linear: bool) -> Optimizer:
     kind = train["linear_optimizer"] if linear else train["optimizer"]
     rate = (train["linear_learning_rate"] if linear else None) or train["learning_rate"]
     options = keras2_options(kind, {"l1": train["l1"], "l2": train["l2"]})
@@ -205,17 +218,14 @@ def _optimizer(train, max_steps, linear) -> Optimizer:
     elif train["decay"] == "cosine":
         rate = f"{schedules}.CosineDecay({rate!r}, {steps}, alpha={train['decay_rate']!r})"
     elif train["decay"] == "piecewise":
-        # Keras changes the rate after a boundary; the trainer's are the first step of the new rate.
+        # Keras changes the rate after a boundary; the trainer's boundary is the first step with the
+        # new rate.
         steps = [step - 1 for step in train["piecewise_steps"]]
         rates = [rate, *(rate * share for share in train["piecewise_shares"])]
         rate = f"{schedules}.PiecewiseConstantDecay({steps}, {rates})"
     elif train["decay"] != "constant":
-        _refuse_decay(train)
+        raise BridgeError(
+            f"config.yaml: train.decay {train['decay']!r} has no counterpart in Keras; "
+            "add --no_optimizer to convert the model without its optimizers"
+        )
     return Optimizer(kind, rate, options, 2)
-
-
-def _refuse_decay(train):
-    raise BridgeError(
-        f"config.yaml: train.decay {train['decay']!r} has no counterpart in Keras; "
-        "add --no_optimizer to convert the model without its optimizers"
-    )

@@ -1,10 +1,11 @@
-"""Real rows for a comparison: from the trainer's data files, or from an input function."""
+"""Reads rows for a comparison, from data files of the trainer or from an input function."""
 
 import csv
 import glob
 import gzip
 import os
-from typing import Any, NamedTuple, Optional
+from collections.abc import Iterable
+from typing import Any, Callable, NamedTuple, Optional
 
 import numpy as np
 import yaml
@@ -12,20 +13,20 @@ import yaml
 from estimator_bridge.errors import BridgeError
 
 from ..plan.columns import Input
-from ..plan.model import Plan
+from ..plan.model import Data, Head, Plan
 
 __all__ = ["Rows", "default_files", "read_files", "read_input_fn"]
 
 
 class Rows(NamedTuple):
-    """Rows as the Estimator's input function gives them.
+    """Rows as the Estimator's input function returns them.
 
     Attributes:
       features: name -> array [rows] or [rows, values]; text as bytes.
-      labels: array [rows] or [rows, labels], text as bytes; None where there are none. Of several
-        heads a dict of arrays by their names.
+      labels: array [rows] or [rows, labels], text as bytes; None without labels. For several heads
+        a dict of arrays, by the names of the heads.
       sparse: names of the features that were SparseTensors.
-      fillers: name -> what stands for no value in it; "", -1 or 0 by its type where it is not here.
+      fillers: name -> padding value; a missing feature is padded with "", -1 or 0 by its dtype.
     """
 
     features: dict[str, np.ndarray]
@@ -34,7 +35,11 @@ class Rows(NamedTuple):
     fillers: Optional[dict[str, Any]] = None
 
     def take(self, indices: np.ndarray) -> "Rows":
-        """Some of the rows."""
+        """Returns some of the rows.
+
+        Args:
+          indices: row numbers, from 0.
+        """
         features = {name: values[indices] for name, values in self.features.items()}
         labels = self.labels
         if isinstance(labels, dict):
@@ -48,86 +53,151 @@ class Rows(NamedTuple):
 
 
 def default_files(job_dir: str) -> list[str]:
-    """The evaluation files that config.yaml in job_dir names."""
+    """Returns the evaluation files of a job.
+
+    Args:
+      job_dir: folder with its config.yaml.
+    """
     with open(os.path.join(job_dir, "config.yaml"), encoding="utf-8") as file:
         return list(yaml.safe_load(file)["data"]["eval"])
 
 
 def read_files(plan: Plan, patterns: list[str], limit: int) -> Rows:
-    """The first rows of CSV, TFRecord or Parquet files; packed CSV and TFRecord too.
+    """Returns the first rows of CSV, TFRecord or Parquet files, which may be gzipped.
+
+    Args:
+      plan: the model; it describes its data files.
+      patterns: files, folders or glob patterns.
+      limit: number of rows.
 
     Raises:
-      BridgeError: no file, no such column, or a value that is not of its column's type.
+      BridgeError: there is no file, a column is missing, or a value is invalid.
     """
     paths = sorted(path for pattern in patterns for path in _expand(pattern))
     if not paths:
         raise BridgeError(f"data: no file matches {', '.join(patterns) or 'nothing'}; give --data")
-    table: dict[str, list] = {}
+    if plan.data is None:
+        raise BridgeError("data: the model does not describe its data files; give --input_fn")
+    reader = _FileReader(plan.data, limit, paths[0])
     for path in paths:
-        for name, values in _read_table(plan.data, path, limit).items():
-            table.setdefault(name, []).extend(values)
-        if len(next(iter(table.values()))) >= limit:
+        if reader.read(path) >= limit:
             break
     inputs = list(plan.inputs)
     for extra, dtype in ((plan.key, "string"), (plan.head.weight, "float32")):
         if extra is not None and extra not in {feature.name for feature in inputs}:
             inputs.append(Input(extra, dtype, 1))
-    features = {
-        feature.name: _to_array(plan.data, feature, table, limit, paths[0]) for feature in inputs
-    }
+    features = {feature.name: reader.to_array(feature) for feature in inputs}
     labels = {
-        head.name: _labels(plan.data, head, names, table, limit, paths[0])
+        head.name: reader.labels(head, names)
         for head, names in zip(plan.head.single, plan.data.labels)
     }
     return Rows(features, labels if plan.head.parts else labels[""])
 
 
-def _labels(data, head, names, table, limit, path):
-    """Labels of one head: [rows], or [rows, labels] of several answers."""
-    dtype = "string" if head.classes else "float32"
-    if head.task == "multilabel" or (head.task in ("binary", "multiclass") and not head.classes):
-        dtype = "int64"
-    found = [_to_array(data, Input(n, dtype, 1), table, limit, path) for n in names]
-    return np.stack(found, axis=1) if head.task == "multilabel" else found[0]
-
-
-def _expand(pattern):
+def _expand(pattern: str) -> list[str]:
     if os.path.isdir(pattern):
         return [path for path in glob.glob(os.path.join(pattern, "*")) if os.path.isfile(path)]
     return glob.glob(pattern)
 
 
-def _read_table(data, path, limit) -> dict[str, Any]:
-    """Columns of a file, by what it begins with."""
+class _FileReader:
+    """Reads files into one table, and converts its columns to arrays.
+
+    Args:
+      data: describes the files.
+      limit: number of rows.
+      path: the first file, for messages.
+    """
+
+    def __init__(self, data: Data, limit: int, path: str):
+        self._data = data
+        self._limit = limit
+        self._path = path
+        self._table: dict[str, list[Any]] = {}
+
+    def read(self, path: str) -> int:
+        """Appends the rows of a file; returns the number of rows of the table.
+
+        Args:
+          path: the file.
+        """
+        for name, values in _read_table(self._data, path, self._limit).items():
+            self._table.setdefault(name, []).extend(values)
+        return len(next(iter(self._table.values())))
+
+    def labels(self, head: Head, names: tuple[str, ...]) -> np.ndarray:
+        """Returns the labels of one head: [rows], or [rows, labels] for a multilabel head.
+
+        Args:
+          head: the head.
+          names: its label columns.
+        """
+        dtype = "string" if head.classes else "float32"
+        is_class = head.task in ("binary", "multiclass") and not head.classes
+        if head.task == "multilabel" or is_class:
+            dtype = "int64"
+        found = [self.to_array(Input(name, dtype, 1)) for name in names]
+        return np.stack(found, axis=1) if head.task == "multilabel" else found[0]
+
+    def to_array(self, feature: Input) -> np.ndarray:
+        """Returns a column as an array [rows].
+
+        Args:
+          feature: name and dtype.
+
+        Raises:
+          BridgeError: there is no such column, or one of its values is missing or invalid.
+        """
+        if feature.name not in self._table:
+            raise BridgeError(f"data {self._path}: there is no column {feature.name!r}")
+        is_text = feature.dtype == "string"
+        default = self._data.defaults.get(feature.name, "" if is_text else None)
+        values = []
+        for row, value in enumerate(self._table[feature.name][: self._limit]):
+            if value is None or value in self._data.missing:
+                value = default
+            if value is None:
+                raise BridgeError(
+                    f"data {self._path}: row {row + 1}, column {feature.name}: the value is "
+                    "missing; set a default in the schema, or give other files with --data"
+                )
+            values.append(str(value).encode() if is_text else value)
+        try:
+            return np.array(values, object if is_text else feature.dtype)
+        except ValueError as error:
+            raise BridgeError(f"data {self._path}: column {feature.name}: {error}") from error
+
+
+def _read_table(data: Data, path: str, limit: int) -> dict[str, Any]:
+    """Returns the columns of a file, whose format is recognized by its first bytes."""
     with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
+        is_gzip = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         if file.read(4) == b"PAR1":
             return _read_parquet(data, path)
-    with (gzip.open if packed else open)(path, "rb") as file:
+    with (gzip.open if is_gzip else open)(path, "rb") as file:
         head = file.read(12)
-    # A record begins with its length and a check sum of these eight bytes.
+    # A TFRecord begins with its length in 8 bytes and their checksum.
     if len(head) == 12 and not head[2:8].strip(b"\0"):
-        return _read_records(data, path, "GZIP" if packed else "", limit)
-    return _read_csv(data, path, limit)
+        return _read_records(data, path, "GZIP" if is_gzip else "", limit)
+    return _read_csv(data, path, limit, is_gzip)
 
 
-def _read_records(data, path, compression, limit) -> dict[str, list]:
-    """Columns of a TFRecord file of tf.Examples, one a row."""
+def _read_records(data: Data, path: str, compression: str, limit: int) -> dict[str, list[Any]]:
+    """Returns the columns of a TFRecord file with one tf.Example per row."""
     import tensorflow as tf
 
-    table: dict[str, list] = {}
+    table: dict[str, list[Any]] = {}
     rows = 0
     try:
         for record in tf.data.TFRecordDataset(path, compression).take(limit):
             example = tf.train.Example.FromString(record.numpy())
             for name, feature in example.features.feature.items():
                 values = getattr(feature, feature.WhichOneof("kind") or "bytes_list").value
+                value: Any = values[0] if len(values) else None
                 if name in data.multivalent and len(values):
-                    # As in a CSV file: one text, whether a record has its values joined or apart.
-                    value = _joined(values, data.multivalent[name][1])
-                else:
-                    value = values[0] if len(values) else None
+                    # One text as in a CSV file, whether or not the record has joined the values.
+                    value = _join_texts(values, data.multivalent[name][1])
                 text = value.decode("utf-8") if isinstance(value, bytes) else value
                 table.setdefault(name, [None] * rows).append(text)
             rows += 1
@@ -135,33 +205,34 @@ def _read_records(data, path, compression, limit) -> dict[str, list]:
                 column += [None] * (rows - len(column))
     except (tf.errors.OpError, UnicodeDecodeError, ValueError) as error:
         raise BridgeError(
-            f"data {path}: record {rows + 1} is no tf.Example of such rows: "
+            f"data {path}: record {rows + 1} is not a valid tf.Example: "
             f"{str(error).splitlines()[0][:100]}"
         ) from error
     return table
 
 
-def _joined(values, separator) -> str:
+def _join_texts(values: Iterable[Any], separator: str) -> str:
     texts = [v.decode("utf-8") if isinstance(v, bytes) else str(v) for v in values]
     return separator.join(texts)
 
 
-def _read_parquet(data, path):
-    import pyarrow.parquet as pq
+def _read_parquet(data: Data, path: str) -> dict[str, list[Any]]:
+    import pyarrow.parquet
 
-    table = pq.read_table(path).to_pydict()
+    table: dict[str, list[Any]] = pyarrow.parquet.read_table(path).to_pydict()
     for name in set(table) & set(data.multivalent):
         separator = data.multivalent[name][1]
-        table[name] = [_joined(v, separator) if isinstance(v, list) else v for v in table[name]]
+        table[name] = [
+            _join_texts(value, separator) if isinstance(value, list) else value
+            for value in table[name]
+        ]
     return table
 
 
-def _read_csv(data, path, limit):
-    with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    lines = []
+def _read_csv(data: Data, path: str, limit: int, is_gzip: bool) -> dict[str, Any]:
+    lines: list[list[str]] = []
     try:
-        with (gzip.open if packed else open)(path, "rt", newline="", encoding="utf-8") as file:
+        with (gzip.open if is_gzip else open)(path, "rt", newline="", encoding="utf-8") as file:
             for line in csv.reader(file, delimiter=data.delimiter):
                 if line:
                     lines.append(line)
@@ -169,62 +240,68 @@ def _read_csv(data, path, limit):
                     break
     except (UnicodeDecodeError, csv.Error) as error:
         raise BridgeError(
-            f"data {path}: it is neither CSV, TFRecord nor Parquet; give --data=FILE of these rows "
-            f"in one of them ({error})"
+            f"data {path}: it is neither CSV, TFRecord nor Parquet ({error}); "
+            "give a file in one of these formats with --data"
         ) from error
-    header = list(data.columns)
+    header = list(data.columns or ())
     if lines and sorted(name.strip() for name in lines[0]) == sorted(header):
         header = [name.strip() for name in lines.pop(0)]
     wrong = next((line for line in lines if len(line) != len(header)), None)
     if wrong is not None:
         raise BridgeError(
-            f"data {path}: a line has {len(wrong)} fields, the schema {len(header)} columns: "
-            f"{','.join(wrong)[:60]}"
+            f"data {path}: a line has {len(wrong)} fields, but the schema has {len(header)} "
+            f"columns: {','.join(wrong)[:60]}"
         )
     return dict(zip(header, zip(*lines)))
 
 
-def _to_array(data, feature, table, limit, path) -> np.ndarray:
-    if feature.name not in table:
-        raise BridgeError(f"data {path}: there is no column {feature.name!r}")
-    default = data.defaults.get(feature.name, "" if feature.dtype == "string" else None)
-    values = []
-    for row, value in enumerate(table[feature.name][:limit]):
-        if value is None or value in data.missing:
-            value = default
-        if value is None:
-            raise BridgeError(
-                f"data {path}: row {row + 1}, column {feature.name}: the value is missing and "
-                "there is no default"
-            )
-        values.append(str(value).encode() if feature.dtype == "string" else value)
-    try:
-        return np.array(values, object if feature.dtype == "string" else feature.dtype)
-    except ValueError as error:
-        raise BridgeError(f"data {path}: column {feature.name}: {error}") from error
-
-
-def read_input_fn(function: Any, inputs: Optional[tuple[Input, ...]], limit: int) -> Rows:
-    """The first rows that an input function gives, sparse features padded with "", -1 or 0.
+def read_input_fn(
+    function: Callable[[], Any], inputs: Optional[tuple[Input, ...]], limit: int
+) -> Rows:
+    """Returns the first rows of an input function; sparse features are padded.
 
     Args:
       function: returns a tf.data.Dataset of (features, labels), or the two as tensors.
-      inputs: the features that the model uses, others are left out; None: all of them.
+      inputs: the features that the model reads; others are dropped. None keeps all.
       limit: number of rows.
+
+    Raises:
+      BridgeError: the function raises, returns no rows, or lacks a feature.
     """
+    fillers = {feature.name: feature.filler for feature in inputs or ()}
+    fillers = {name: filler for name, filler in fillers.items() if filler is not None}
+    batches, sparse = _read_batches(function, fillers, limit)
+    if not batches:
+        raise BridgeError("--input_fn: it returned no rows; the first batch must not be empty")
+    names = set(batches[0][0])
+    wanted = names if inputs is None else {feature.name for feature in inputs}
+    missing = sorted(wanted - names)
+    if missing:
+        raise BridgeError(f"--input_fn: it did not return the features {', '.join(missing)}")
+    features = {
+        name: _join([batch[0][name] for batch in batches], fillers.get(name))[:limit]
+        for name in batches[0][0]
+        if name in wanted
+    }
+    labels = _join_labels([batch[1] for batch in batches], limit)
+    return Rows(features, labels, tuple(name for name in sparse if name in wanted), fillers)
+
+
+def _read_batches(
+    function: Callable[[], Any], fillers: dict[str, Any], limit: int
+) -> tuple[list[tuple[dict[str, np.ndarray], Any]], list[str]]:
+    """Returns the batches (features, labels or {}), and the names of the sparse features."""
     from estimator_bridge import tf
 
     from .user_code import call_function, describe_error
 
-    fillers = {feature.name: feature.filler for feature in inputs or ()}
-    fillers = {name: filler for name, filler in fillers.items() if filler is not None}
     sparse: dict[str, None] = {}
-    batches: list[tuple[dict, Any]] = []
+    batches: list[tuple[dict[str, np.ndarray], Any]] = []
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        given = call_function(function, "--input_fn")
-        if isinstance(given, tf.data.Dataset):
-            given = tf.compat.v1.data.make_one_shot_iterator(given).get_next()
-        features, labels = given if isinstance(given, tuple) else (given, None)
+        result = call_function(function, "--input_fn")
+        if isinstance(result, tf.data.Dataset):
+            result = tf.compat.v1.data.make_one_shot_iterator(result).get_next()
+        features, labels = result if isinstance(result, tuple) else (result, None)
         session.run(
             [tf.compat.v1.global_variables_initializer(), tf.compat.v1.tables_initializer()]
         )
@@ -237,7 +314,7 @@ def read_input_fn(function: Any, inputs: Optional[tuple[Input, ...]], limit: int
                 break
             except tf.errors.OpError as error:
                 raise BridgeError(
-                    f"input_fn: it fails after {rows} rows: {describe_error(error)}"
+                    f"--input_fn: reading fails after {rows} rows: {describe_error(error)}"
                 ) from error
             dense = {}
             for name, value in batch[0].items():
@@ -246,30 +323,18 @@ def read_input_fn(function: Any, inputs: Optional[tuple[Input, ...]], limit: int
                 dense[name] = _pad(value, fillers.get(name), tf)
             batches.append((dense, batch[1]))
             rows += len(next(iter(dense.values())))
-    if not batches:
-        raise BridgeError("input_fn: it gave no rows")
-    given = set(batches[0][0])
-    wanted = given if inputs is None else {feature.name for feature in inputs}
-    features = {
-        name: _join([batch[0][name] for batch in batches], fillers.get(name))[:limit]
-        for name in batches[0][0]
-        if name in wanted
-    }
-    missing = sorted(wanted - set(features))
-    if missing:
-        raise BridgeError(f"input_fn: it gives no feature {', '.join(missing)}")
-    labels = [batch[1] for batch in batches]
-    known: Any = None
-    if not isinstance(labels[0], dict):
-        known = np.concatenate(labels)[:limit]
-    elif labels[0]:
-        names = list(labels[0])
-        known = {name: np.concatenate([part[name] for part in labels])[:limit] for name in names}
-    return Rows(features, known, tuple(name for name in sparse if name in wanted), fillers)
+    return batches, list(sparse)
 
 
-def _nothing(dtype, filler) -> Any:
-    """What stands for no value in an array."""
+def _join_labels(batches: list[Any], limit: int) -> Any:
+    if not isinstance(batches[0], dict):
+        return np.concatenate(batches)[:limit]
+    if not batches[0]:
+        return None
+    return {name: np.concatenate([batch[name] for batch in batches])[:limit] for name in batches[0]}
+
+
+def _padding(dtype: np.dtype, filler: Any) -> Any:
     if dtype.kind == "O":
         return b""
     if filler is not None:
@@ -277,22 +342,22 @@ def _nothing(dtype, filler) -> Any:
     return -1 if dtype.kind == "i" else 0
 
 
-def _pad(value, filler, tf) -> np.ndarray:
+def _pad(value: Any, filler: Any, tf: Any) -> np.ndarray:
     if not isinstance(value, tf.compat.v1.SparseTensorValue):
         return np.asarray(value)
     dtype = value.values.dtype
-    dense = np.full(tuple(value.dense_shape), _nothing(dtype, filler), dtype)
+    dense = np.full(tuple(value.dense_shape), _padding(dtype, filler), dtype)
     dense[tuple(value.indices.T)] = value.values
     return dense
 
 
-def _join(parts, filler) -> np.ndarray:
-    if parts[0].ndim == 2:
-        width = max(part.shape[1] for part in parts)
-        parts = [_widen(part, width, filler) for part in parts]
-    return np.concatenate(parts)
+def _join(batches: list[np.ndarray], filler: Any) -> np.ndarray:
+    if batches[0].ndim == 2:
+        width = max(batch.shape[1] for batch in batches)
+        batches = [_widen(batch, width, filler) for batch in batches]
+    return np.concatenate(batches)
 
 
-def _widen(part, width, filler):
-    more = [(0, 0), (0, width - part.shape[1])]
-    return np.pad(part, more, constant_values=_nothing(part.dtype, filler))
+def _widen(batch: np.ndarray, width: int, filler: Any) -> np.ndarray:
+    more = [(0, 0), (0, width - batch.shape[1])]
+    return np.pad(batch, more, constant_values=_padding(batch.dtype, filler))

@@ -1,12 +1,16 @@
-"""Which Estimator a command works on: the flags of convert and verify, and what they name."""
+"""Finds the Estimator that a command works on; the flags for it, which convert and verify share."""
 
 import argparse
 import os
-from typing import Any
+from typing import Any, NamedTuple, Optional
 
 from estimator_bridge.errors import BridgeError
 
+from ..plan.model import Plan
+from .checkpoint import Checkpoint, open_checkpoint
+
 __all__ = [
+    "Source",
     "add_source_flags",
     "describe",
     "names_in",
@@ -15,8 +19,26 @@ __all__ = [
 ]
 
 
+class Source(NamedTuple):
+    """What a command converts or compares.
+
+    Attributes:
+      plan: the model.
+      checkpoint: its checkpoint.
+      estimator: the Estimator; None for a job_dir.
+    """
+
+    plan: Plan
+    checkpoint: Checkpoint
+    estimator: Optional[Any]
+
+
 def add_source_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags that say which Estimator is meant; convert and verify share them."""
+    """Adds the flags that choose an Estimator and its checkpoint.
+
+    Args:
+      parser: parser of convert or verify.
+    """
     parser.add_argument("--job_dir", help="job_dir of a finished run of this project's trainer")
     parser.add_argument(
         "--estimator",
@@ -24,81 +46,89 @@ def add_source_flags(parser: argparse.ArgumentParser) -> None:
         help="a function without arguments that returns a canned Estimator",
     )
     parser.add_argument(
-        "--checkpoint", help="checkpoint prefix or folder; unset: the newest of the model_dir"
+        "--checkpoint", help="checkpoint prefix or folder; default: the newest of the model_dir"
     )
     parser.add_argument(
         "--multivalued",
         default="",
         metavar="A,B",
-        help="features fed as dense tensors of any number of values a row, padded with '' or -1",
+        help="multivalent features fed as dense tensors, padded with '' or -1",
     )
     parser.add_argument(
         "--sparse",
         default="",
         metavar="A,B",
-        help="features fed as SparseTensors (VarLenFeature): any number of values a row",
+        help="multivalent features fed as SparseTensors (VarLenFeature)",
     )
 
 
 def refuse_addresses(options: Any) -> None:
-    """Refuses paths that are not of this machine.
+    """Checks that every option is a path of this machine.
+
+    Args:
+      options: parsed options.
 
     Raises:
-      BridgeError: a flag's value is an address such as gs://bucket/job.
+      BridgeError: an option is an address such as gs://bucket/job.
     """
     for name, value in vars(options).items():
         if isinstance(value, str) and "://" in value:
             raise BridgeError(
-                f"--{name}={value}: only files of this machine are read and written; copy a job "
+                f"--{name}={value}: only files of this machine can be read and written; copy a job "
                 "from its bucket first (gcloud storage cp -r gs://BUCKET/JOB .), and results to "
-                "one afterwards"
+                "a bucket afterwards"
             )
 
 
-def describe(options):
-    """(plan, checkpoint, Estimator or None) of what the flags name.
+def describe(options: Any) -> Source:
+    """Reads the model and the checkpoint that the options choose.
+
+    Args:
+      options: parsed options, with the flags of add_source_flags and --input_fn.
 
     Raises:
-      BridgeError: they name nothing, or something that cannot be converted.
+      BridgeError: the options choose nothing, or something that cannot be converted.
     """
     if bool(options.job_dir) == bool(options.estimator):
         raise BridgeError("give either --job_dir=FOLDER or --estimator=MODULE:FUNCTION")
-    from .checkpoint import open_checkpoint
-
     if options.job_dir:
         from .job_dir import read_job_dir
 
         plan = read_job_dir(options.job_dir)
-        return plan, open_checkpoint(options.checkpoint or options.job_dir), None
+        return Source(plan, open_checkpoint(options.checkpoint or options.job_dir), None)
     from .canned import describe_estimator, load_estimator
     from .rows import read_input_fn
     from .user_code import load_function
 
     loaded = load_estimator(options.estimator)
     checkpoint = open_checkpoint(options.checkpoint or loaded.estimator.model_dir)
-    given = None
+    rows = None
     if options.input_fn:
-        given = read_input_fn(load_function(options.input_fn, "--input_fn"), None, 1)
+        rows = read_input_fn(load_function(options.input_fn, "--input_fn"), None, 1)
     plan = describe_estimator(
         loaded,
         checkpoint.step,
-        given=given,
+        given=rows,
         multivalued=names_in(options.multivalued),
         sparse=names_in(options.sparse),
     )
-    return plan, checkpoint, loaded.estimator
+    return Source(plan, checkpoint, loaded.estimator)
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The names in a flag's value."""
+    """Returns the names in the value of a flag.
+
+    Args:
+      text: names separated by commas.
+    """
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def require_keras_3() -> None:
-    """Refuses to go on where Keras 3 is not installed.
+    """Checks that Keras 3 is installed, and selects its TensorFlow backend.
 
     Raises:
-      BridgeError: it is not.
+      BridgeError: Keras is missing, or older.
     """
     from importlib import metadata
 
@@ -108,7 +138,7 @@ def require_keras_3() -> None:
         version = "none"
     if version.split(".")[0] in ("none", "1", "2"):
         raise BridgeError(
-            f"Keras 3 is needed to write a Keras 3 model; installed: {version}. Run this command "
-            "where TensorFlow 2.16 or later is: checkpoints of 2.15 are read there too"
+            f"Keras: {version} is installed, but Keras 3 is required; run this command with "
+            "TensorFlow 2.16 or later, which also reads checkpoints of 2.15"
         )
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")

@@ -1,9 +1,9 @@
-"""A function of the user's as Keras code: traced as a TensorFlow graph and written op by op.
+"""Converts a user function to Keras code: traces it as a TensorFlow graph, operation by operation.
 
-That is a numeric column's normalizer_fn, or the activation_fn of a deep part.
+The functions are the normalizer_fn of a numeric column and the activation_fn of a deep part.
 """
 
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ..plan.columns import Normalizer
 
 __all__ = ["trace_activation", "trace_normalizer"]
 
-_SAME = {
+_SAME_ARGUMENTS = {
     "AddV2": "add",
     "Add": "add",
     "Sub": "subtract",
@@ -68,61 +68,74 @@ _SAME = {
     "ZerosLike": "zeros_like",
     "OnesLike": "ones_like",
 }
-_PASSED_ON = ("Identity", "StopGradient", "CheckNumerics", "EnsureShape")
+_NO_OPERATION = ("Identity", "StopGradient", "CheckNumerics", "EnsureShape")
 
 
 def trace_normalizer(
-    function: Callable, key: str, shape: tuple[int, ...], dtype: str, sparse: bool = False
+    function: Callable[[Any], Any],
+    key: str,
+    shape: tuple[int, ...],
+    dtype: str,
+    sparse: bool = False,
 ) -> Normalizer:
-    """Writes a normalizer_fn as Keras code.
+    """Converts a normalizer_fn to Keras code.
 
     Args:
-      function: from a tensor [batch, *shape] to one of the same shape.
-      key: the column, for messages.
-      shape: of a row.
-      dtype: of the raw feature.
-      sparse: whether it takes and gives a SparseTensor, as those of sequence columns do.
+      function: maps a tensor [batch, *shape] to one of the same shape.
+      key: name of the column, for messages.
+      shape: shape of one row.
+      dtype: dtype of the raw feature.
+      sparse: whether the function maps SparseTensors, as those of sequence columns do.
+
+    Returns:
+      The normalizer, whose result is float32.
 
     Raises:
-      BridgeError: it uses an operation that has no counterpart, or fails; names the column.
+      BridgeError: the function raises, or uses an operation without a counterpart.
     """
-    what = f"column {key!r}: its normalizer_fn"
-    code = _trace(function, what, shape, dtype, sparse)
-    # The column itself casts the result.
+    code = _trace(function, f"column {key!r}: its normalizer_fn", shape, dtype, sparse)
+    # A feature column casts the result, too.
     return Normalizer(f'ops.cast({code}, "float32")', function)
 
 
-def trace_activation(function: Callable, units: int) -> str:
-    """Writes an activation_fn of a layer of `units` as Keras code of one variable `x`.
+def trace_activation(function: Callable[[Any], Any], units: int) -> str:
+    """Converts an activation_fn to Keras code of one variable `x`.
+
+    Args:
+      function: maps a float32 tensor [batch, units] to another tensor.
+      units: size of the layer.
 
     Raises:
-      BridgeError: it uses an operation that has no counterpart, or fails.
+      BridgeError: the function raises, or uses an operation without a counterpart.
     """
     name = getattr(function, "__name__", type(function).__name__)
     return _trace(function, f"activation_fn {name}", (units,), "float32", False)
 
 
-def _trace(function, what, shape, dtype, sparse) -> str:
+def _trace(
+    function: Callable[[Any], Any], what: str, shape: tuple[int, ...], dtype: str, sparse: bool
+) -> str:
     from estimator_bridge import tf
 
     graph = tf.Graph()
     try:
         with graph.as_default():
             raw = tf.compat.v1.placeholder(dtype, [None] if sparse else [None, *shape])
-            given = raw
+            argument = raw
             if sparse:
                 where = tf.compat.v1.placeholder(tf.int64, [None, 2])
-                given = tf.SparseTensor(where, raw, tf.constant([1, 1], tf.int64))
-            result = function(given)
+                argument = tf.SparseTensor(where, raw, tf.constant([1, 1], tf.int64))
+            result = function(argument)
             result = result.values if sparse else tf.convert_to_tensor(result)
-    except Exception as error:  # Code of the user's: whatever it raises is about this place.
+    except Exception as error:  # User code may raise anything.
         raise BridgeError(
-            f"{what} fails when called on a {dtype} tensor: {str(error).splitlines()[0]}"
+            f"{what} raises when called with a {dtype} tensor: {str(error).splitlines()[0]}"
         ) from error
     return _write(result, raw, what)
 
 
 def _write(tensor: Any, raw: Any, what: str) -> str:
+    """Returns the Keras code of a tensor; `raw` is the variable x."""
     if tensor is raw:
         return "x"
     op = tensor.op
@@ -131,39 +144,44 @@ def _write(tensor: Any, raw: Any, what: str) -> str:
     inputs = [_write(source, raw, what) for source in op.inputs]
     if op.type == "IdentityN":
         return inputs[tensor.value_index]
-    if op.type in _PASSED_ON:
+    if op.type in _NO_OPERATION:
         return inputs[0]
+    if op.type in _SAME_ARGUMENTS:
+        return f"ops.{_SAME_ARGUMENTS[op.type]}({', '.join(inputs)})"
+    code = _write_other(op, tensor, inputs)
+    if code is None:
+        raise BridgeError(
+            f"{what} uses the TensorFlow operation {op.type}, which has no counterpart in Keras; "
+            "move that computation to the input function, or rewrite the function with "
+            "arithmetic, log, exp, clip, where and comparisons"
+        )
+    return code
+
+
+def _write_other(op: Any, tensor: Any, inputs: list[str]) -> Optional[str]:
+    """Returns the Keras code of an operation with other arguments; None if it is unsupported."""
     if op.type == "Cast":
         return f'ops.cast({inputs[0]}, "{tensor.dtype.name}")'
     if op.type == "SquaredDifference":
         return f"ops.square(ops.subtract({inputs[0]}, {inputs[1]}))"
-    if op.type in ("DivNoNan", "Xlogy"):
-        return _write_safe(op.type, inputs)
+    if op.type == "DivNoNan":
+        first, second = inputs
+        safe = f"ops.where(ops.equal({second}, 0), 1, {second})"
+        return f"ops.where(ops.equal({second}, 0), 0, ops.divide({first}, {safe}))"
+    if op.type == "Xlogy":
+        first, second = inputs
+        safe = f"ops.where(ops.equal({first}, 0), 1, {second})"
+        return f"ops.multiply({first}, ops.log({safe}))"
     if op.type == "ClipByValue":
         return f"ops.clip({', '.join(inputs)})"
     if op.type == "LeakyRelu":
         return f"ops.leaky_relu({inputs[0]}, {round(op.get_attr('alpha'), 7)!r})"
     if op.type == "ConcatV2":
         return f"ops.concatenate([{', '.join(inputs[:-1])}], axis={inputs[-1]})"
-    if op.type not in _SAME:
-        raise BridgeError(
-            f"{what} uses the TensorFlow operation {op.type}, which has no counterpart here; "
-            "compute that in the input function, or rewrite the function with arithmetic, log, "
-            "exp, clip, where and comparisons"
-        )
-    return f"ops.{_SAME[op.type]}({', '.join(inputs)})"
+    return None
 
 
-def _write_safe(kind, inputs) -> str:
-    first, second = inputs
-    if kind == "DivNoNan":
-        safe = f"ops.where(ops.equal({second}, 0), 1, {second})"
-        return f"ops.where(ops.equal({second}, 0), 0, ops.divide({first}, {safe}))"
-    safe = f"ops.where(ops.equal({first}, 0), 1, {second})"
-    return f"ops.multiply({first}, ops.log({safe}))"
-
-
-def _constant(op) -> str:
+def _constant(op: Any) -> str:
     from tensorflow import make_ndarray
 
     value = make_ndarray(op.get_attr("value"))

@@ -1,20 +1,27 @@
-"""Code of the user's: found, called, and its errors as one line."""
+"""Imports and calls functions of the user, and reports their errors in one line."""
 
 import importlib
 import os
 import sys
 from typing import Any, Callable
 
-from ...errors import BridgeError
+from estimator_bridge.errors import BridgeError
 
-__all__ = ["call_function", "load_function", "describe_error"]
+__all__ = ["call_function", "describe_error", "load_function"]
 
 
-def load_function(where: str, flag: str) -> Callable:
-    """Imports MODULE:FUNCTION, the module also from the current folder.
+def load_function(where: str, flag: str) -> Callable[..., Any]:
+    """Imports a function; its module may also be in the current folder.
+
+    Args:
+      where: MODULE:FUNCTION.
+      flag: the command-line option with this value, for messages.
+
+    Returns:
+      The function.
 
     Raises:
-      BridgeError: there is no such module or function, or importing it fails.
+      BridgeError: there is no such module or function, or the import fails.
     """
     import estimator_bridge
 
@@ -30,7 +37,7 @@ def load_function(where: str, flag: str) -> Callable:
         raise BridgeError(
             f"{flag}={where}: module {module_name} cannot be imported: {error}"
         ) from error
-    except Exception as error:  # Code of the user's.
+    except Exception as error:  # User code may raise anything.
         raise BridgeError(
             f"{flag}={where}: importing {module_name} raises {describe_error(error)}"
         ) from error
@@ -40,11 +47,15 @@ def load_function(where: str, flag: str) -> Callable:
     return function
 
 
-def call_function(function: Callable, what: str) -> Any:
-    """Calls a function of the user's.
+def call_function(function: Callable[[], Any], what: str) -> Any:
+    """Calls a function of the user and returns its result.
+
+    Args:
+      function: a function without arguments.
+      what: the option that names the function, for messages.
 
     Raises:
-      BridgeError: it raises; says what and where.
+      BridgeError: the function raises.
     """
     try:
         return function()
@@ -53,16 +64,22 @@ def call_function(function: Callable, what: str) -> Any:
 
 
 def describe_error(error: Exception) -> str:
-    """Type, place and message of what code of the user's raised, in one line."""
+    """Returns type, source line and message of an error of user code, in one line.
+
+    Args:
+      error: the error.
+    """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
     if hasattr(error, "node_def"):
-        # TensorFlow's own: where in the graph it was stands before and after what is wrong.
-        after = [index for index, line in enumerate(lines) if line.startswith("[[{{node")]
-        return f"{type(error).__name__}: {lines[max(after[0] - 1, 0) if after else 0][:300]}"
+        # An error of a TensorFlow operation: the line before the node is the message.
+        nodes = [index for index, line in enumerate(lines) if line.startswith("[[{{node")]
+        return f"{type(error).__name__}: {lines[max(nodes[0] - 1, 0) if nodes else 0][:300]}"
+    # AutoGraph puts the stack before the message.
+    text = lines[-1 if lines[0] == "in user code:" else 0]
     last = error.__traceback__
+    if last is None:
+        return f"{type(error).__name__}: {text[:300]}"
     while last.tb_next is not None:
         last = last.tb_next
     where = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
-    # AutoGraph puts where it was before the message.
-    text = lines[-1 if lines[0] == "in user code:" else 0]
     return f"{type(error).__name__} at {where}: {text[:300]}"

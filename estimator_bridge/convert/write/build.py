@@ -9,7 +9,7 @@ from estimator_bridge.errors import BridgeError
 
 from ..plan.model import Plan
 from ..plan.optimizers import iterations_name, slots_of
-from ..read.checkpoint import Checkpoint, rate_at, shapes_differ
+from ..read.checkpoint import Checkpoint, rate_at, shape_problem
 from .module import Module
 
 __all__ = ["Built", "build_model", "run_module"]
@@ -53,7 +53,7 @@ def build_model(plan: Plan, written: Module, checkpoint: Checkpoint) -> Built:
         value = checkpoint.get(name)
         if table.layer.endswith("_bias"):
             value = value.reshape(1, -1)
-        elif (problem := shapes_differ(checkpoint, name, tuple(variable.shape))) is not None:
+        elif (problem := shape_problem(checkpoint, name, tuple(variable.shape))) is not None:
             raise BridgeError(problem)
         variable.assign(value)
         names[name] = variable

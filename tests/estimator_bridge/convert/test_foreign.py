@@ -140,8 +140,8 @@ WRONG_ROWS = {
     "wrong_rank": r"^the Estimator fails on row 31 of those compared: .*\[0, 5\)$",
     "wrong_label": r"^label 2 of row 31 of those compared is none of the classes: 0 to 1$",
     "wrong_age": r"^the Estimator fails in training .* at step 2 with rows from 17 to 32: NanLoss",
-    "wrong_text": r"^input_fn: it fails after 0 rows: .*StringToNumber.*: (red|green)$",
-    "wrong_name": "^input_fn: it gives no feature age, rank, shade$",
+    "wrong_text": r"^--input_fn: reading fails after 0 rows: .*StringToNumber.*: (red|green)$",
+    "wrong_name": "^--input_fn: it did not return the features age, rank, shade$",
 }
 
 

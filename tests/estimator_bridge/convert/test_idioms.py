@@ -147,7 +147,7 @@ def test_what_of_an_optimizer_is_not_carried_over_is_said(tmp_path):
 
     v1 = tf.compat.v1
     optimizers = {
-        "optimizer Adamax is not carried over": lambda: tf.keras.optimizers.legacy.Adamax(0.01),
+        "optimizer Adamax is not converted": lambda: tf.keras.optimizers.legacy.Adamax(0.01),
         "a schedule that Keras does not have": lambda: tf.keras.optimizers.legacy.SGD(
             0.1 * tf.math.rsqrt(1.0 + tf.cast(v1.train.get_or_create_global_step(), tf.float32))
         ),
