@@ -1,18 +1,20 @@
-"""What a code base uses of tf.estimator, tf.contrib and TensorFlow 1, read without running it.
+"""Finds the uses of tf.estimator, tf.contrib and TensorFlow 1 in a code base without running it.
 
-No TensorFlow is needed for it.
+The audit does not need TensorFlow.
 
     python -m estimator_bridge audit PATH [--format=text|json|html]
 
-The rooms, in the order of the work:
+The modules, in the order of the work:
 
-  files.py     which files matter; sources.py parses them, Python and notebooks
-  scan.py      one file: imports, exports, uses; expressions.py; refs.py: what one stands for
-  resolve.py   which module of the code base a name means, and what that module re-exports
-  table.py     what is known of each symbol, from symbols/*.json; supplied.py: what the bridge
-  itself supplies findings.py  the uses that matter verdict.py   what follows for each program, the
-  work, the order report.py    the result, and JSON; text.py and html.py: for people command.py
-  the command line
+  files.py        chooses the files to parse; sources.py finds and parses scripts and notebooks
+  scan.py         reads one file: imports, exports, uses (with expressions.py and refs.py)
+  resolve.py      finds the module of the code base that a name means, and follows re-exports
+  table.py        looks symbols up in symbols/*.json (private.py: private modules; supplied.py: what
+                  the bridge supplies)
+  findings.py     lists the uses of known symbols
+  verdict.py      computes the verdict of each program, the effort and the order of a migration
+  report.py       collects the result and renders JSON; text.py and html.py render it for people
+  command.py      the command line
 """
 
 from .report import Report, audit, to_json

@@ -1,10 +1,12 @@
-"""python -m estimator_bridge audit PATH [--format=...] [--output=FILE] [--fail_on=...]"""
+"""The command line: python -m estimator_bridge audit PATH [options]."""
 
 import argparse
 import os
 import shutil
 import sys
 import time
+from collections.abc import Iterable
+from typing import NoReturn, Optional
 
 from estimator_bridge.errors import BridgeError
 
@@ -17,7 +19,9 @@ _FAIL_ON = ("never", "edits", "tf1", "any")
 
 
 class _Parser(argparse.ArgumentParser):
-    def error(self, message):
+    """Raises BridgeError for invalid arguments."""
+
+    def error(self, message: str) -> NoReturn:
         raise BridgeError(f"audit: {message}. Try: python -m estimator_bridge audit --help")
 
 
@@ -25,15 +29,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m estimator_bridge audit",
         description="Lists every use of tf.estimator, tf.contrib, feature columns, TensorFlow 1 "
-        "and private modules in a code base, without running it; says what runs today, and what to "
-        "do about the rest.",
+        "and private modules in a code base without running it; reports which uses run on today's "
+        "TensorFlow, and how to replace the others.",
     )
     parser.add_argument("path", metavar="PATH", help="a folder, a Python file or a notebook")
     parser.add_argument("--format", choices=("text", "json", "html"), default="text")
     parser.add_argument(
         "--output",
         metavar="FILE",
-        help="write there instead of to the terminal; must not exist yet",
+        help="write to this new file instead of the terminal",
     )
     parser.add_argument(
         "--fail_on", "--fail-on", choices=_FAIL_ON, default="never",
@@ -44,9 +48,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class _Progress:
-    """One line on stderr, rewritten on a terminal; elsewhere only for work that takes long."""
+    """Reports progress on stderr: one updated line on a terminal, else a line every 2 seconds."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
         self._started = time.monotonic()
         self._written = self._started
@@ -65,7 +69,11 @@ class _Progress:
             print(line, file=sys.stderr, flush=True)
 
     def end(self, report: Report) -> None:
-        """Leaves the last line: what was read, in which time."""
+        """Prints the last line, with the number of files and the time.
+
+        Args:
+          report: the report.
+        """
         secs = time.monotonic() - self._started
         line = (
             f"audit: {report.num_files:,} files read, {report.num_parsed:,} parsed, in {secs:.1f} s"
@@ -79,7 +87,7 @@ def _checked(path: str) -> str:
     if os.path.isfile(path) and not path.endswith((".py", ".ipynb")):
         raise BridgeError(f"audit: {path} is neither a folder nor a .py or .ipynb file")
     if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
-        raise BridgeError(f"audit: {path} may not be read by this user")
+        raise BridgeError(f"audit: {path} cannot be read: no permission")
     return path
 
 
@@ -93,7 +101,7 @@ def _failed(report: Report, fail_on: str) -> bool:
     return fail_on == "any" and bool(report.findings)
 
 
-def _write(lines, output) -> None:
+def _write(lines: Iterable[str], output: Optional[str]) -> None:
     if output is None:
         for line in lines:
             print(line)
@@ -111,10 +119,16 @@ def _write(lines, output) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Audits what the arguments name; returns 0, or 1 if --fail_on says so.
+    """Runs the command.
+
+    Args:
+      argv: arguments of the command line.
+
+    Returns:
+      The exit status: 0, 1 if --fail_on applies, or 130 if interrupted.
 
     Raises:
-      BridgeError: bad arguments; the message is one line.
+      BridgeError: an argument is invalid; the message is one line.
     """
     options = _parser().parse_args(argv)
     path = _checked(options.path)
@@ -140,7 +154,6 @@ def main(argv: list[str]) -> int:
             width = shutil.get_terminal_size((100, 24)).columns
             _write(text.render(report, min(width, 120)), options.output)
     except BrokenPipeError:
-        # The reader (`head`) has what it wanted. Python would complain once more when it closes
-        # stdout.
+        # The reader, such as `head`, has stopped. Otherwise Python would report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1 if _failed(report, options.fail_on) else 0

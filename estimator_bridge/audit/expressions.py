@@ -1,9 +1,10 @@
-"""Reads expressions: which names that came from an import are used in them."""
+"""Finds the uses of imported names in expressions."""
 
 import ast
 import builtins
 import functools
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, Callable, NamedTuple, Optional
 
 from .refs import NOT_A_REFERENCE, Refs, Scopes, constant_text, import_call
 
@@ -16,12 +17,10 @@ _RUNS_MAIN = {
     "tensorflow.compat.v1.app.run",
     "tensorflow.python.platform.app.run",
 }
-# Methods that only objects of TensorFlow 1.x have, so telling that the object's type need not be
-# known.
+# Methods that only objects of TensorFlow 1.x have, so that the name alone identifies them.
 METHODS = frozenset(("make_one_shot_iterator", "make_initializable_iterator", "export_savedmodel"))
 
-
-# Fields of expressions that hold no expression.
+# Fields of syntax nodes that contain no expression.
 _NO_EXPRESSION = frozenset(
     ("ctx", "op", "ops", "attr", "id", "kind", "conversion", "is_async", "arg", "simple")
     + ("name", "names", "rest")
@@ -29,23 +28,25 @@ _NO_EXPRESSION = frozenset(
 
 
 @functools.cache
-def _children(kind: type) -> tuple[str, ...]:
-    """Returns the fields of a kind of node in which expressions stand."""
-    return tuple(name for name in kind._fields if name not in _NO_EXPRESSION)
+def _children(kind: Any) -> tuple[str, ...]:
+    """Returns the fields of a kind of node that may contain expressions."""
+    # Patterns of `match`, and `nonlocal`, contain plain strings and values, too.
+    return tuple(name for name in getattr(kind, "_fields", ()) if name not in _NO_EXPRESSION)
 
 
 class Use(NamedTuple):
-    """One place where a name that came from an import is used.
+    """One use of an imported name.
 
     Attributes:
-      refs: what it stands for; more than one where branches differ.
-      line, column: from 1; of the expression's first character.
-      how: "import", "use", "alias" (the whole reference under a name of the module's own, as in
-        `from m import f; f()`), "star" (perhaps: by `from m import *`) or "method" (refs is the
-        method's name).
-      guarded: the program goes on without it: in a `try` that catches the failure, or under a
-        version test.
-      keywords: names of the keyword arguments if it is called here.
+      refs: its references; several if branches differ.
+      line: line of the expression, from 1.
+      column: column of the expression, from 1.
+      how: "import", "use", "alias" (the whole reference under a local name, as in
+        `from m import f; f()`), "star" (perhaps from `from m import *`) or "method" (refs is the
+        name of the method).
+      guarded: whether the program handles its absence, by a `try` that catches the failure or by a
+        test of the version.
+      keywords: names of the keyword arguments if the use is a call.
     """
 
     refs: Refs
@@ -57,16 +58,20 @@ class Use(NamedTuple):
 
 
 class NotFollowed(NamedTuple):
-    """Code that cannot be followed: which module or name is meant is only known when it runs."""
+    """Code whose module or name is known only at run time."""
 
     line: int
     text: str
 
 
 class Expressions:
-    """Reads expressions in the order in which they run, and keeps what it finds."""
+    """Reads expressions in the order of execution and collects the uses.
 
-    def __init__(self, heads):
+    Args:
+      heads: first components of the absolute references to collect.
+    """
+
+    def __init__(self, heads: frozenset[str]):
         self._heads = heads
         self._scopes = Scopes()
         self._uses: list[Use] = []
@@ -78,39 +83,17 @@ class Expressions:
         self._entry = ""
         self._called: dict[int, tuple[str, ...]] = {}
 
-    def _expression(self, root) -> None:
-        """Records the uses in an expression. Iterative: generated code nests deeply."""
+    def _expression(self, root: Any) -> None:
+        """Collects the uses in an expression. Iterative, because generated code nests deeply."""
         stack = [root]
         while stack:
             node = stack.pop()
-            kind = type(node)
-            # Patterns of `match` and `nonlocal` hold plain strings and values too.
-            if kind is ast.Constant or not isinstance(node, ast.AST):
+            kind: Any = type(node)
+            if kind is ast.Constant:
                 continue
-            if kind is ast.Name:
-                if type(node.ctx) is ast.Load:
-                    self._name(node)
+            visit = _VISITORS.get(kind)
+            if visit is not None and not visit(self, node, stack):
                 continue
-            if kind is ast.Attribute:
-                refs = self._scopes.of(node)
-                if refs:
-                    self._add_use(refs, node, "use")
-                    continue
-                if node.attr in METHODS and type(node.ctx) is ast.Load:
-                    self._add_use((node.attr,), node, "method")
-                stack.append(node.value)
-                continue
-            if kind is ast.Call:
-                self._call(node)
-            elif kind is ast.NamedExpr:
-                self._bind_target(node.target, node.value)
-                stack.append(node.value)
-                continue
-            elif kind is ast.Lambda:
-                self._lambda(node)
-                continue
-            elif kind is ast.comprehension and self._hides(node.target):
-                self._bind_target(node.target, None)
             for name in _children(kind):
                 value = getattr(node, name)
                 if type(value) is list:
@@ -118,11 +101,46 @@ class Expressions:
                 elif value is not None:
                     stack.append(value)
 
-    def _hides(self, target) -> bool:
-        """Whether a comprehension's variable is a new name, so that nothing outside is lost."""
+    # These return whether the fields of the node are still to be read.
+
+    def _visit_name(self, node: ast.Name, stack: list[Any]) -> bool:
+        if type(node.ctx) is ast.Load:
+            self._name(node)
+        return False
+
+    def _visit_attribute(self, node: ast.Attribute, stack: list[Any]) -> bool:
+        refs = self._scopes.of(node)
+        if refs:
+            self._add_use(refs, node, "use")
+            return False
+        if node.attr in METHODS and type(node.ctx) is ast.Load:
+            self._add_use((node.attr,), node, "method")
+        stack.append(node.value)
+        return False
+
+    def _visit_call(self, node: ast.Call, stack: list[Any]) -> bool:
+        self._call(node)
+        return True
+
+    def _visit_named(self, node: ast.NamedExpr, stack: list[Any]) -> bool:
+        self._bind_target(node.target, node.value)
+        stack.append(node.value)
+        return False
+
+    def _visit_lambda(self, node: ast.Lambda, stack: list[Any]) -> bool:
+        self._lambda(node)
+        return False
+
+    def _visit_comprehension(self, node: ast.comprehension, stack: list[Any]) -> bool:
+        if self._hides(node.target):
+            self._bind_target(node.target, None)
+        return True
+
+    def _hides(self, target: ast.AST) -> bool:
+        """Returns whether the variable of a comprehension is a new name."""
         return isinstance(target, ast.Name) and self._scopes.lookup(target.id) is None
 
-    def _lambda(self, node) -> None:
+    def _lambda(self, node: ast.Lambda) -> None:
         self._scopes.enter()
         args = node.args
         for default in [*args.defaults, *args.kw_defaults]:
@@ -134,14 +152,14 @@ class Expressions:
         self._expression(node.body)
         self._scopes.leave()
 
-    def _name(self, node) -> None:
+    def _name(self, node: ast.Name) -> None:
         refs = self._scopes.lookup(node.id)
         if refs:
             self._add_use(refs, node, "alias")
         elif refs is None and self._stars and node.id not in _BUILTINS:
             self._add_use(tuple(f"{star}.{node.id}" for star in self._stars), node, "star")
 
-    def _call(self, node) -> None:
+    def _call(self, node: ast.Call) -> None:
         if node.keywords:
             self._called[id(node.func)] = tuple(k.arg for k in node.keywords if k.arg)
         func = node.func
@@ -156,17 +174,19 @@ class Expressions:
         if why:
             self._not_followed.append(NotFollowed(node.lineno, f"{_source(node)}: {why}"))
 
-    def _cannot_follow(self, node) -> str:
-        """Returns why it cannot be told what a call leads to; "" for an ordinary call."""
+    def _cannot_follow(self, node: ast.Call) -> str:
+        """Returns why the target of a call is unknown; "" for an ordinary call."""
         module = import_call(node, self._scopes)
         if module is not None:
-            return "the module's name is made at run time" if constant_text(module) is None else ""
+            return (
+                "the module's name is computed at run time" if constant_text(module) is None else ""
+            )
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name == "getattr" and len(node.args) >= 2:
             if constant_text(node.args[1]) is not None:
                 return ""
             matters = any(map(self._matters, self._scopes.of(node.args[0])))
-            return "the name is made at run time" if matters else ""
+            return "the name is computed at run time" if matters else ""
         if name in ("eval", "exec") and node.args:
             text = constant_text(node.args[0])
             return (
@@ -177,23 +197,25 @@ class Expressions:
     def _matters(self, ref: str) -> bool:
         return ref.startswith(".") or ref.split(".", 1)[0] in self._heads
 
-    def _add_use(self, refs, node, how) -> None:
-        kept = refs if how == "method" else tuple(filter(self._matters, refs))
+    def _add_use(self, refs: Iterable[str], node: Any, how: str) -> None:
+        kept = tuple(refs) if how == "method" else tuple(filter(self._matters, refs))
         if kept:
             keywords = self._called.pop(id(node), ())
             self._uses.append(
                 Use(kept, node.lineno, node.col_offset + 1, how, self._guarded, keywords)
             )
 
-    def _bind_target(self, target, value) -> None:
-        """Binds what an assignment binds; `value` is None for one that is no reference."""
+    def _bind_target(self, target: ast.AST, value: Optional[ast.AST]) -> None:
+        """Binds the target of an assignment; `value` is None if it is not a reference."""
         if isinstance(target, ast.Name):
             refs = NOT_A_REFERENCE if value is None else self._scopes.of(value)
             self._scopes.bind(target.id, refs, self._mode)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            same = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
-            for index, element in enumerate(target.elts):
-                self._bind_target(element, value.elts[index] if same else None)
+            values: list[Any] = [None] * len(target.elts)
+            if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
+                values = value.elts
+            for element, part in zip(target.elts, values):
+                self._bind_target(element, part)
         elif isinstance(target, ast.Starred):
             self._bind_target(target.value, None)
         elif isinstance(target, ast.Attribute) and self._is_self(target.value):
@@ -202,11 +224,21 @@ class Expressions:
         else:
             self._expression(target)
 
-    def _is_self(self, node) -> bool:
+    def _is_self(self, node: ast.AST) -> bool:
         names = self._scopes.self_names
         return bool(names) and isinstance(node, ast.Name) and node.id == names[-1]
 
 
-def _source(node) -> str:
+_VISITORS: dict[type, Callable[[Expressions, Any, list[Any]], bool]] = {
+    ast.Name: Expressions._visit_name,
+    ast.Attribute: Expressions._visit_attribute,
+    ast.Call: Expressions._visit_call,
+    ast.NamedExpr: Expressions._visit_named,
+    ast.Lambda: Expressions._visit_lambda,
+    ast.comprehension: Expressions._visit_comprehension,
+}
+
+
+def _source(node: ast.AST) -> str:
     text = ast.unparse(node)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,8 +1,8 @@
-"""Reads the files of a code base.
+"""Reads the files of a code base, and parses as few of them as possible.
 
-Parsing is what costs. Files that mention TensorFlow are parsed, and files that use a name which
-such a file hands on. Of the others a search of the text tells what they import and whether they are
-programs; where they are few they are parsed too, which also finds the broken ones.
+Parsing takes most of the time. Only files that mention TensorFlow, or that use a name which such a
+file re-exports, are parsed. A text search finds the imports of the other files, and whether they
+are programs. A small code base is parsed as a whole, which also finds the broken files.
 """
 
 import gc
@@ -18,9 +18,9 @@ from .scan import ModuleFacts, scan
 
 __all__ = ["Reading", "read"]
 
-# Sources that have nothing to do with TensorFlow are parsed while they are no more than this.
+# Files that do not mention TensorFlow are parsed, too, up to this number of bytes.
 _PARSE_ANYWAY_BYTES = 4_000_000
-# Below this many bytes a second process costs more than it saves.
+# Below this number of bytes a second process takes more time than it saves.
 _PARALLEL_BYTES = 6_000_000
 
 _TENSORFLOW = ("tensorflow", "tensorflow_estimator", "tensorflow_core", "estimator_bridge")
@@ -32,24 +32,29 @@ _IMPORT = re.compile(
 )
 _NAME = re.compile(rb"[\w.]+|\*")
 _MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
-# What Python 3 cannot parse; a hit is no proof, so the file is then parsed.
+# Perhaps Python 2, which Python 3 cannot parse. A file that matches is parsed to find out.
 _MAYBE_PYTHON_2 = re.compile(
     rb"^[ \t]*(?:print[ \t]+[\"'\w%]|except[ \t]+[\w.]+,|exec[ \t]+[\"'])", re.M
 )
 
 
+# Path, text and relevant first components of a file to parse.
+_Work = tuple[str, bytes, frozenset[str]]
+_Result = tuple[str, sources.Parsed, Optional[ModuleFacts]]
+
+
 class Reading(NamedTuple):
-    """What was read of a code base.
+    """The content of a code base.
 
     Attributes:
       root: the audited folder.
-      paths: of all files, relative to `root`.
+      paths: paths of all files, relative to `root`.
       code_base: the modules by name.
-      facts: path -> what the file says; of files that were not parsed, only what they import.
-      num_parsed: how many were parsed.
-      places: path -> the notebook's cells, for turning lines into places.
-      problems: (path, problem) for what was passed over.
-      size: of all files, in bytes.
+      facts: path -> content of the file; only the imports if it was not parsed.
+      num_parsed: number of parsed files.
+      places: path -> the parsed notebook, to convert lines to cells.
+      problems: (path, problem) of skipped files and cells.
+      size: size of all files in bytes.
     """
 
     root: str
@@ -66,9 +71,9 @@ def read(path: str, progress: Callable[[str, int, int], None], processes: int = 
     """Reads a folder, or one file.
 
     Args:
-      path: of the folder or file; it exists.
-      progress: called as (what is done, done, of all) now and then.
-      processes: how many may parse at a time.
+      path: existing folder or file.
+      progress: called repeatedly with the current work, the files done and the number of files.
+      processes: number of processes that parse.
     """
     with _without_collection():
         return _Reader(path, progress, processes).read()
@@ -76,7 +81,7 @@ def read(path: str, progress: Callable[[str, int, int], None], processes: int = 
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """The cycle collector would visit each new tree again and again: two thirds of the time."""
+    """Disables the cycle collector, which would spend two thirds of the time on syntax trees."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -87,7 +92,15 @@ def _without_collection() -> Iterator[None]:
 
 
 class _Reader:
-    def __init__(self, path, progress, processes):
+    """Reads a code base.
+
+    Args:
+      path: folder or file.
+      progress: see `read`.
+      processes: number of processes that parse.
+    """
+
+    def __init__(self, path: str, progress: Callable[[str, int, int], None], processes: int):
         if os.path.isdir(path):
             self._root, self._paths = path, list(sources.find(path))
         else:
@@ -103,6 +116,7 @@ class _Reader:
         self._heads = self._code_base.heads() | _OUTSIDE
 
     def read(self) -> Reading:
+        """Returns the content of the code base."""
         for number, name in enumerate(self._paths):
             if number % 500 == 0:
                 self._progress("reading", number, len(self._paths))
@@ -128,7 +142,7 @@ class _Reader:
 
     def _load(self, name: str) -> None:
         if name.endswith("/"):
-            problem = sources.Problem("the folder cannot be entered: no permission")
+            problem = sources.Problem("the folder cannot be read: no permission")
             self._problems.append((name, problem))
             return
         try:
@@ -142,8 +156,8 @@ class _Reader:
         self._tried.update(names)
         work = [(name, self._texts[name], self._heads) for name in names]
         amount = sum(len(text) for _, text, _ in work)
-        several = self._processes > 1 and amount > _PARALLEL_BYTES
-        results = _in_processes(work, self._processes) if several else map(_parse_one, work)
+        is_parallel = self._processes > 1 and amount > _PARALLEL_BYTES
+        results = _in_processes(work, self._processes) if is_parallel else map(_parse_one, work)
         for number, (name, parsed, found) in enumerate(results):
             if number % 100 == 0:
                 self._progress("parsing", number, len(work))
@@ -154,7 +168,7 @@ class _Reader:
                 self._places[name] = parsed
 
     def _search_others(self) -> None:
-        """Finds out by a search of the text what the files do that were not parsed."""
+        """Searches the files that were not parsed for imports and entry points."""
         importers: dict[str, list[str]] = {}
         doubtful = []
         for number, (name, text) in enumerate(self._texts.items()):
@@ -178,14 +192,14 @@ class _Reader:
         self._follow_names(importers)
 
     def _follow_names(self, importers: dict[str, list[str]]) -> None:
-        """Parses the files that use a name of TensorFlow which another file hands on to them."""
+        """Parses the files that use a name of TensorFlow which another file re-exports."""
         pending = [name for name in self._facts if name in self._tried]
         while pending:
             name = pending.pop()
-            handed_on = self._handed_on(name)
-            if not handed_on:
+            exports = self._tensorflow_exports(name)
+            if not exports:
                 continue
-            used = re.compile(rb"\b(?:" + b"|".join(map(re.escape, handed_on)) + rb")\b|\*")
+            used = re.compile(rb"\b(?:" + b"|".join(map(re.escape, exports)) + rb")\b|\*")
             users = [
                 user
                 for user in dict.fromkeys(importers.get(name, ()))
@@ -196,8 +210,8 @@ class _Reader:
             self._parse(users)
             pending.extend(user for user in users if user in self._facts)
 
-    def _handed_on(self, name: str) -> list[bytes]:
-        """Returns the names of a module that stand for something of TensorFlow."""
+    def _tensorflow_exports(self, name: str) -> list[bytes]:
+        """Returns the names of a module that refer to names of TensorFlow."""
         found = []
         for export, refs in self._facts[name].exports.items():
             for ref in refs:
@@ -208,10 +222,8 @@ class _Reader:
         return found
 
 
-def _parse_one(
-    work: tuple[str, bytes, frozenset[str]],
-) -> tuple[str, sources.Parsed, Optional[ModuleFacts]]:
-    """Parses one file; returns its path, what was parsed without the tree, and what it says."""
+def _parse_one(work: _Work) -> _Result:
+    """Parses one file; returns its path, the result without the tree, and its content."""
     name, text, heads = work
     parsed = sources.parse(name, text)
     if parsed.tree is None:
@@ -226,17 +238,17 @@ def _parse_one(
     return name, parsed._replace(tree=None), found
 
 
-def _in_processes(work, processes):
+def _in_processes(work: list[_Work], processes: int) -> Iterator[_Result]:
     import multiprocessing
 
-    # Not fork: the caller may have threads. The children import this module only.
+    # Not fork, because the caller may have threads. The children import this module only.
     context = multiprocessing.get_context("spawn")
     with context.Pool(processes, initializer=gc.disable) as pool:
         yield from pool.imap(_parse_one, work, chunksize=64)
 
 
 def _mentions(text: bytes) -> bool:
-    # Two plain searches take a tenth of the time of one regular expression.
+    # Two plain searches are ten times as fast as one regular expression.
     return b"tensorflow" in text or b"estimator_bridge" in text
 
 
@@ -251,14 +263,14 @@ def _decodes(text: bytes) -> bool:
 
 
 def _imports(text: bytes, heads: frozenset[str]) -> tuple[str, ...]:
-    """Returns the references that a file's import statements name, by a search of its text."""
+    """Returns the references in the import statements of a file, found by a text search."""
     found: dict[str, None] = {}
-    for base, several, one, plain in _IMPORT.findall(text):
+    for base, in_parentheses, one_line, plain in _IMPORT.findall(text):
         prefix = base.decode("ascii", "replace")
         if base and not prefix.startswith(".") and prefix.split(".")[0] not in heads:
             continue
         separator = "" if not base or prefix.endswith(".") else "."
-        for word in _NAME.findall(several or one or plain):
+        for word in _NAME.findall(in_parentheses or one_line or plain):
             ref = prefix if word == b"*" else prefix + separator + word.decode("ascii", "replace")
             if ref.startswith(".") or ref.split(".")[0] in heads:
                 found[ref] = None

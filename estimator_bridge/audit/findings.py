@@ -1,6 +1,6 @@
-"""Puts the two halves together: what the files say, and what is known of the names."""
+"""Combines the content of the files with the table of symbols into findings."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from .files import Reading
 from .scan import Use
@@ -17,14 +17,15 @@ class Finding(NamedTuple):
     """One use of one symbol.
 
     Attributes:
-      path: of the file, relative to the audited folder.
-      cell: of a notebook, from 1, all cells counted; 0 in a Python file.
-      line, column: from 1; in the cell, for a notebook.
-      symbol: what is used.
+      path: path of the file, relative to the audited folder.
+      cell: cell of a notebook, counting all cells from 1; 0 in a Python file.
+      line: line in the file or the cell, from 1.
+      column: column, from 1.
+      symbol: the symbol.
       how: "import" or "use".
-      guarded: the program goes on without it (a `try` that catches the failure, or a version test).
-      through: the name that the whole symbol was given elsewhere in the program; changing that
-      place is enough.
+      guarded: whether the program handles its absence, by a `try` or a test of the version.
+      through: whether the symbol is used under a name bound elsewhere in the program, so that only
+        that place needs a change.
     """
 
     path: str
@@ -38,7 +39,14 @@ class Finding(NamedTuple):
 
 
 class NotFollowed(NamedTuple):
-    """Code whose meaning is only known when it runs."""
+    """Code whose meaning is known only at run time.
+
+    Attributes:
+      path: path of the file, relative to the audited folder.
+      cell: cell of a notebook; 0 in a Python file.
+      line: line in the file or the cell, from 1.
+      text: the code, and why it was not followed.
+    """
 
     path: str
     cell: int
@@ -47,22 +55,26 @@ class NotFollowed(NamedTuple):
 
 
 def find(reading: Reading, table: Table) -> tuple[list[Finding], list[NotFollowed]]:
-    """Returns every use of a symbol that the table knows, and what could not be followed."""
+    """Returns every use of a symbol in the table, and the code that could not be followed.
+
+    Args:
+      reading: the code base.
+      table: the table of symbols.
+    """
     findings: list[Finding] = []
-    lost: list[NotFollowed] = []
+    not_followed: list[NotFollowed] = []
     for path in reading.paths:
         facts = reading.facts.get(path)
         if facts is None:
             continue
         parsed = reading.places.get(path)
-        seen: set[tuple[int, str]] = set()
+        seen: set[tuple[int, int, str]] = set()
         for use in facts.uses:
             symbol = _symbol_of(use, path, reading, table)
             if symbol is None:
                 continue
             cell, line = parsed.place(use.line) if parsed else (0, use.line)
-            # `getattr(tf, "contrib").layers` names one thing at one place, however it is put
-            # together.
+            # `getattr(tf, "contrib").layers` is a single use.
             if (use.line, use.column, symbol.name) in seen:
                 continue
             seen.add((use.line, use.column, symbol.name))
@@ -73,15 +85,15 @@ def find(reading: Reading, table: Table) -> tuple[list[Finding], list[NotFollowe
             )
         for one in facts.not_followed:
             cell, line = parsed.place(one.line) if parsed else (0, one.line)
-            lost.append(NotFollowed(path, cell, line, one.text))
-    return findings, lost
+            not_followed.append(NotFollowed(path, cell, line, one.text))
+    return findings, not_followed
 
 
-def _symbol_of(use: Use, path: str, reading: Reading, table: Table):
-    """Returns the symbol that a use means; of several branches, the one that runs best."""
+def _symbol_of(use: Use, path: str, reading: Reading, table: Table) -> Optional[Symbol]:
+    """Returns the symbol of a use; if branches differ, the one that runs in most versions."""
     if use.how == "method":
         return table.method(use.refs[0])
-    best = None
+    best: Optional[Symbol] = None
     for ref in use.refs:
         if ref.split(".", 1)[0] in _TENSORFLOW:
             targets: tuple[str, ...] = (ref,)
@@ -91,10 +103,12 @@ def _symbol_of(use: Use, path: str, reading: Reading, table: Table):
             symbol = table.look_up(target, use.keywords)
             if symbol is None:
                 if use.how != "star" and target.startswith(_TENSORFLOW) and len(use.refs) > 1:
-                    # One branch uses a name that is in every version.
+                    # One branch uses a name of every version.
                     return None
                 continue
-            if use.how == "star" and (symbol.kind == "unknown" or symbol.gone == "1.15 or before"):
+            if use.how == "star" and (
+                symbol.kind == "unknown" or symbol.removed_in == "1.15 or before"
+            ):
                 continue
             if best is None or (symbol.plain, symbol.tf1) > (best.plain, best.tf1):
                 best = symbol
@@ -102,10 +116,11 @@ def _symbol_of(use: Use, path: str, reading: Reading, table: Table):
 
 
 def import_graph(reading: Reading, packages: bool = True) -> dict[str, tuple[str, ...]]:
-    """Returns path -> the paths of the code base that the file imports directly, in order.
+    """Returns path -> paths of the files that the file imports directly, in order.
 
     Args:
-      packages: with the `__init__` of each package on the way, which an import executes too.
+      reading: the code base.
+      packages: whether to include the `__init__` of each package, which an import executes, too.
     """
     graph: dict[str, tuple[str, ...]] = {}
     for path, facts in reading.facts.items():
@@ -114,8 +129,9 @@ def import_graph(reading: Reading, packages: bool = True) -> dict[str, tuple[str
             if packages:
                 targets.update(dict.fromkeys(reading.code_base.imports(ref, path)))
             else:
-                targets[reading.code_base.locate(ref, path)[0]] = None
+                target = reading.code_base.locate(ref, path)[0]
+                if target is not None:
+                    targets[target] = None
         targets.pop(path, None)
-        targets.pop(None, None)
         graph[path] = tuple(targets)
     return graph

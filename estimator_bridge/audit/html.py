@@ -1,8 +1,9 @@
-"""The report as one HTML file that needs nothing else: no network, no other file."""
+"""Renders the report as one HTML file that loads nothing from the network or other files."""
 
 import html
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from .report import Report, by_symbol
 from .symbol import KINDS, data
@@ -14,23 +15,23 @@ __all__ = ["render"]
 _RUNS = {"plain": ("plain", "yes"), "--tf1": ("tf1", "with --tf1"), "no": ("no", "no")}
 
 
-def _text(value) -> str:
+def _text(value: object) -> str:
     return html.escape(str(value))
 
 
-def _code(value) -> str:
+def _code(value: object) -> str:
     return f"<code>{_text(value)}</code>"
 
 
 def _row(*cells: str) -> str:
-    """Returns a row of `<td ...>content`s whose closing tags are left to us."""
+    """Returns a table row of cells `<td ...>content` without their closing tags."""
     return "<tr>" + "".join(f"{cell}</td>" for cell in cells) + "</tr>"
 
 
 def _table(name: str, headers: Sequence[str], rows: Sequence[str]) -> list[str]:
     head = "".join(f"<th scope=col>{_text(header)}</th>" for header in headers)
     return [
-        f'<input type=search data-filters="{name}" placeholder="filter: words of a row" '
+        f'<input type=search data-filters="{name}" placeholder="filter rows by words" '
         'aria-label="filter">',
         f'<div class=wide><table class=sortable id="{name}"><thead><tr>{head}</tr></thead><tbody>',
         *rows,
@@ -38,16 +39,20 @@ def _table(name: str, headers: Sequence[str], rows: Sequence[str]) -> list[str]:
     ]
 
 
-def _line(item) -> str:
+def _line(item: Any) -> str:
     return f"cell {item.cell}, line {item.line}" if item.cell else str(item.line)
 
 
-def _place(item) -> str:
+def _place(item: Any) -> str:
     return _code(f"{item.path}:{_line(item)}")
 
 
 def render(report: Report) -> str:
-    """Returns the whole page. Its tables sort by a click on a heading and filter as one types."""
+    """Returns the page, whose tables can be sorted and filtered.
+
+    Args:
+      report: the report.
+    """
     with open(os.path.join(os.path.dirname(__file__), "page.html"), encoding="utf-8") as file:
         page = file.read()
     body = [
@@ -80,7 +85,7 @@ def _programs(report: Report) -> list[str]:
         more = f"<br>{_code(entry.command)}" if entry.command else ""
         if stops:
             items = "".join(stops)
-            more += f"<details><summary>what stops it</summary><ul>{items}</ul></details>"
+            more += f"<details><summary>what to change</summary><ul>{items}</ul></details>"
         shown = f'<span class="verdict {entry.verdict.lstrip("-")}">{_text(entry.text)}</span>'
         rows.append(
             _row(
@@ -92,7 +97,7 @@ def _programs(report: Report) -> list[str]:
                 f'<td data-key="{entry.effort.keras:.2f}">{hours(entry.effort.keras)}',
             )
         )
-    headers = ("Program", "Verdict", "Files", "Uses", "To run it", "To Keras")
+    headers = ("Program", "Verdict", "Files", "Uses", "To run it", "To move it to Keras")
     return ["<h2>Programs</h2>", *_table("programs", headers, rows)]
 
 
@@ -107,9 +112,9 @@ def _effort(report: Report) -> list[str]:
     return [
         "<h2>Effort and order</h2>",
         f"<p>To run everything on today's TensorFlow: <b>{hours(report.effort.run)}</b>. "
-        f"To leave Estimators for Keras: <b>{hours(report.effort.keras)}</b>.</p>",
+        f"To replace Estimators with Keras: <b>{hours(report.effort.keras)}</b>.</p>",
         f"<p class=note>Rule: {_text(EFFORT_RULE)}</p>",
-        "<details><summary>Order of the migration, each after what it imports "
+        "<details><summary>Order of the migration, each file after those that it imports "
         f"({len(steps)} steps)</summary><ol>",
         *steps,
         "</ol></details>",
@@ -130,12 +135,12 @@ def _symbols(report: Report) -> list[str]:
                 f"<td>{_text(KINDS[symbol.kind])}",
                 f"<td>{count}",
                 f"<td class={how}>{runs}",
-                f"<td>{_text(symbol.gone or 'still there')}",
+                f"<td>{_text(symbol.removed_in or 'not removed')}",
                 f"<td>{_text(symbol.keras)}",
                 f"<td>{', '.join(traps)}",
             )
         )
-    headers = ("Symbol", "Kind", "Uses", "Under the bridge", "Gone since", "Keras", "Parity traps")
+    headers = ("Symbol", "Kind", "Uses", "Under the bridge", "Removed in", "Keras", "Parity traps")
     return ["<h2>Symbols</h2>", *_table("symbols", headers, rows)] if rows else []
 
 
@@ -165,18 +170,18 @@ def _traps(report: Report) -> list[str]:
         for name, trap in data("traps").items()
         if name in used
     ]
-    return ["<h2>Parity traps on the way to Keras</h2><dl>", *items, "</dl>"] if items else []
+    return ["<h2>Parity traps in a migration to Keras</h2><dl>", *items, "</dl>"] if items else []
 
 
 def _rest(report: Report) -> list[str]:
     parts = []
     if report.not_followed:
         items = [f"<li>{_place(one)} {_text(one.text)}</li>" for one in report.not_followed]
-        parts += ["<h2>Not followed: only known when it runs</h2><ul>", *items, "</ul>"]
+        parts += ["<h2>Not followed (known only at run time)</h2><ul>", *items, "</ul>"]
     if report.passed_over:
         places = [
             (path + (f":{line}" if line else ""), why) for path, line, why in report.passed_over
         ]
         items = [f"<li>{_code(place)} {_text(why)}</li>" for place, why in places]
-        parts += ["<h2>Passed over</h2><ul>", *items, "</ul>"]
+        parts += ["<h2>Skipped</h2><ul>", *items, "</ul>"]
     return parts

@@ -1,8 +1,8 @@
-"""What an expression of Python stands for, as a dotted name, without running it.
+"""Finds the dotted name that a Python expression refers to, without running it.
 
 A *reference* is a string. `tensorflow.contrib.layers` is absolute; `..models.est`, with leading
-dots, is relative to the module in which it stands, as in an import statement. An expression may
-have several (two branches of an `if`).
+dots, is relative to the module that contains it, as in an import statement. An expression may have
+several references, for example from two branches of an `if`.
 """
 
 import ast
@@ -11,11 +11,13 @@ from typing import Optional
 __all__ = ["NOT_A_REFERENCE", "Refs", "Scopes", "constant_text", "import_call", "is_guard_test"]
 
 Refs = tuple[str, ...]
+# Scopes from the outermost: names, and whether it is the body of a class.
+_Stack = list[tuple[dict[str, Refs], bool]]
 
-# Bound to something that is no module and no part of one.
+# A name bound to something other than a module or an attribute of one.
 NOT_A_REFERENCE: Refs = ()
 
-# Before a name in a scope: declared global there. No name has a space.
+# Prefix of a name that a scope declares global; no name contains a space.
 _GLOBAL = "global "
 
 _IMPORTERS = {"importlib.import_module", "importlib.__import__"}
@@ -23,32 +25,48 @@ _VERSION_NAMES = {"__version__", "VERSION", "GIT_VERSION", "hasattr", "PY2", "PY
 
 
 class Scopes:
-    """The names that are bound where the reading of a module stands, innermost scope last."""
+    """The names bound at the current point of a module, by scope.
 
-    def __init__(self):
+    Attributes:
+      module: name -> references, at the top level of the module.
+      attributes: for each enclosing class, its attributes that hold references
+        (`self.layers = tf.contrib.layers`).
+      self_names: for each enclosing method, the name of its first argument.
+    """
+
+    def __init__(self) -> None:
         self.module: dict[str, Refs] = {}
-        self._stack: list[tuple[dict[str, Refs], bool]] = [(self.module, False)]
-        # Attributes of the class being read that hold references: `self.layers =
-        # tf.contrib.layers`.
+        self._stack: _Stack = [(self.module, False)]
         self.attributes: list[dict[str, Refs]] = []
         self.self_names: list[Optional[str]] = []
 
     @property
     def depth(self) -> int:
+        """Number of nested scopes; 1 at the top level of the module."""
         return len(self._stack)
 
     def enter(self, is_class: bool = False) -> None:
+        """Opens a scope.
+
+        Args:
+          is_class: whether it is the body of a class, which methods do not see.
+        """
         self._stack.append(({}, is_class))
 
     def leave(self) -> None:
+        """Closes the innermost scope."""
         self._stack.pop()
 
-    def capture(self) -> list:
-        """Returns the scopes that a function defined here will see when its body runs."""
+    def capture(self) -> _Stack:
+        """Returns the scopes that a function defined here sees when its body runs."""
         return list(self._stack)
 
-    def swap(self, stack: list) -> list:
-        """Goes to captured scopes; returns the present ones."""
+    def swap(self, stack: _Stack) -> _Stack:
+        """Replaces the current scopes; returns those before.
+
+        Args:
+          stack: captured scopes.
+        """
         before, self._stack = self._stack, stack
         return before
 
@@ -56,8 +74,10 @@ class Scopes:
         """Binds a name in the innermost scope.
 
         Args:
-          mode: "set" replaces; "add" keeps the earlier meanings first (one of two branches);
-            "default" only binds a name that has no meaning yet (the handler of a failed import).
+          name: the name.
+          refs: its references.
+          mode: "set" replaces the earlier references; "add" keeps them first (one of two branches);
+            "default" binds a name only if it has none yet (the handler of a failed import).
         """
         scope = self._stack[-1][0]
         if _GLOBAL + name in scope:
@@ -73,16 +93,24 @@ class Scopes:
             scope[name] = refs
 
     def declare_global(self, name: str) -> None:
-        """Notes `global name` for the innermost scope."""
+        """Handles a `global` statement in the innermost scope.
+
+        Args:
+          name: the declared name.
+        """
         if len(self._stack) > 1:
             self._stack[-1][0][_GLOBAL + name] = NOT_A_REFERENCE
 
     def lookup(self, name: str) -> Optional[Refs]:
-        """Returns what a name stands for; None if nothing here binds it."""
+        """Returns the references of a name; None if no scope binds it.
+
+        Args:
+          name: the name.
+        """
         innermost = len(self._stack) - 1
         for index in range(innermost, -1, -1):
             scope, is_class = self._stack[index]
-            # The body of a class is not seen by its methods.
+            # Methods do not see the names in the body of their class.
             if is_class and index != innermost:
                 continue
             if name in scope:
@@ -90,27 +118,30 @@ class Scopes:
         return None
 
     def of(self, node: ast.AST) -> Refs:
-        """Returns the references that an expression stands for."""
-        kind = type(node)
-        if kind is ast.Name:
+        """Returns the references of an expression.
+
+        Args:
+          node: the expression.
+        """
+        if isinstance(node, ast.Name):
             return self.lookup(node.id) or NOT_A_REFERENCE
-        if kind is ast.Attribute:
+        if isinstance(node, ast.Attribute):
             value = node.value
-            if type(value) is ast.Name and self.self_names and value.id == self.self_names[-1]:
+            if isinstance(value, ast.Name) and self.self_names and value.id == self.self_names[-1]:
                 return self.attributes[-1].get(node.attr, NOT_A_REFERENCE)
             return tuple(f"{base}.{node.attr}" for base in self.of(value))
-        if kind is ast.Call:
+        if isinstance(node, ast.Call):
             return self._of_call(node)
-        if kind is ast.IfExp:
+        if isinstance(node, ast.IfExp):
             return self.of(node.body) + self.of(node.orelse)
-        if kind is ast.BoolOp:
+        if isinstance(node, ast.BoolOp):
             return tuple(ref for value in node.values for ref in self.of(value))
-        if kind is ast.NamedExpr:
+        if isinstance(node, ast.NamedExpr):
             return self.of(node.value)
         return NOT_A_REFERENCE
 
     def _of_call(self, node: ast.Call) -> Refs:
-        if type(node.func) is ast.Name and node.func.id == "getattr" and len(node.args) >= 2:
+        if isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) >= 2:
             name = constant_text(node.args[1])
             if name is None:
                 return NOT_A_REFERENCE
@@ -121,19 +152,24 @@ class Scopes:
         name = constant_text(imported)
         if not name:
             return NOT_A_REFERENCE
-        if type(node.func) is ast.Name and node.func.id == "__import__" and len(node.args) < 4:
+        if isinstance(node.func, ast.Name) and node.func.id == "__import__" and len(node.args) < 4:
             return (name.split(".")[0],)
         return (name,)
 
 
 def import_call(node: ast.Call, scopes: Scopes) -> Optional[ast.AST]:
-    """Returns the argument that names the module, if the call imports one; else None."""
+    """Returns the argument with the module's name if the call imports a module, else None.
+
+    Args:
+      node: the call.
+      scopes: the names at this point.
+    """
     func = node.func
     if not node.args:
         return None
-    if type(func) is ast.Name and func.id == "__import__":
+    if isinstance(func, ast.Name) and func.id == "__import__":
         return node.args[0]
-    name = func.id if type(func) is ast.Name else getattr(func, "attr", "")
+    name = func.id if isinstance(func, ast.Name) else getattr(func, "attr", "")
     if name == "LazyLoader" and len(node.args) >= 3:
         return node.args[2]
     if name in ("import_module", "__import__") and _IMPORTERS.intersection(scopes.of(func)):
@@ -142,7 +178,11 @@ def import_call(node: ast.Call, scopes: Scopes) -> Optional[ast.AST]:
 
 
 def constant_text(node: ast.AST) -> Optional[str]:
-    """Returns the string that an expression of constants makes; None for any other expression."""
+    """Returns the value of a constant string expression; None for any other expression.
+
+    Args:
+      node: the expression.
+    """
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
@@ -150,12 +190,17 @@ def constant_text(node: ast.AST) -> Optional[str]:
         return None if left is None or right is None else left + right
     if isinstance(node, ast.JoinedStr):
         parts = [constant_text(part) for part in node.values]
-        return None if None in parts else "".join(parts)
+        known = [part for part in parts if part is not None]
+        return "".join(known) if len(known) == len(parts) else None
     return None
 
 
 def is_guard_test(test: ast.AST) -> bool:
-    """Tells whether a condition asks for a version, or whether something is there."""
+    """Returns whether a condition tests a version, or whether an attribute exists.
+
+    Args:
+      test: the condition.
+    """
     for node in ast.walk(test):
         name = getattr(node, "attr", None) or getattr(node, "id", None)
         if name in _VERSION_NAMES:

@@ -1,8 +1,8 @@
-"""The whole result of an audit, and its JSON form."""
+"""Runs an audit, and renders its result as JSON."""
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from . import files, verdict
 from .findings import Finding, NotFollowed, find
@@ -13,16 +13,19 @@ __all__ = ["Report", "audit", "by_symbol", "to_json"]
 
 
 class Report(NamedTuple):
-    """What the audit found.
+    """The result of an audit.
 
     Attributes:
-      path: as given.
-      num_files, num_parsed, num_notebooks, size: of the code base; bytes.
+      path: the audited path, as given.
+      num_files: number of files in the code base.
+      num_parsed: number of parsed files.
+      num_notebooks: number of notebooks.
+      size: size of the files in bytes.
       findings: every use, by file and line.
-      not_followed: code whose meaning is only known when it runs.
-      passed_over: (path, line or 0, why) of files, or cells of notebooks, that could not be read.
+      not_followed: code whose meaning is known only at run time.
+      passed_over: (path, line or 0, reason) of skipped files and cells.
       entries: the programs.
-      effort: of the whole code base, by `verdict.EFFORT_RULE`.
+      effort: hours of work for the whole code base, by `verdict.EFFORT_RULE`.
       order: the steps of a migration.
     """
 
@@ -39,26 +42,31 @@ class Report(NamedTuple):
     order: list[verdict.Step]
 
 
-def audit(path: str, progress=lambda what, done, of: None, processes: int = 1) -> Report:
-    """Audits a folder, a Python file or a notebook, without running anything of it.
+def _ignore_progress(what: str, done: int, of: int) -> None:
+    pass
+
+
+def audit(
+    path: str, progress: Callable[[str, int, int], None] = _ignore_progress, processes: int = 1
+) -> Report:
+    """Audits a folder, a Python file or a notebook, without running any of its code.
 
     Args:
-      path: of the folder or file.
-      progress: called as (what is done, done, of all) now and then.
-      processes: how many may parse at a time.
+      path: the folder or file.
+      progress: called repeatedly with the current work, the files done and the number of files.
+      processes: number of processes that parse.
 
     Returns:
       The report.
     """
     reading = files.read(path, progress, processes)
-    progress("looking names up", 0, 0)
+    progress("looking up names", 0, 0)
     findings, not_followed = find(reading, Table())
     programs = verdict.entries(reading, findings)
-    # A name that only TensorFlow 2 has matters to programs that need --tf1; elsewhere it is no
-    # finding.
+    # A name of TensorFlow 2 alone is a finding only in a program that needs --tf1.
     blocking = {id(edit) for entry in programs for edit in entry.edits}
     shown = [one for one in findings if one.symbol.kind != "tf2" or id(one) in blocking]
-    # What cannot be followed matters where TensorFlow is: any other code may do as it likes.
+    # Code that cannot be followed is relevant only in programs that use TensorFlow.
     near = {path for entry in programs for path in entry.files}
     near.update(path for path, facts in reading.facts.items() if facts.names_tensorflow)
     not_followed = [one for one in not_followed if one.path in near or "tensorflow" in one.text]
@@ -80,12 +88,16 @@ def audit(path: str, progress=lambda what, done, of: None, processes: int = 1) -
     )
 
 
-def _relevant(programs: Sequence[verdict.Entry]) -> set:
+def _relevant(programs: Sequence[verdict.Entry]) -> set[str]:
     return {path for entry in programs for path, _ in entry.broken}
 
 
 def by_symbol(findings: Sequence[Finding]) -> list[tuple[Symbol, int]]:
-    """Returns each symbol with its number of uses: by kind, most used first."""
+    """Returns each symbol with its number of uses, by kind and then by number.
+
+    Args:
+      findings: all findings.
+    """
     counts: dict[str, int] = {}
     symbols: dict[str, Symbol] = {}
     for finding in findings:
@@ -96,19 +108,19 @@ def by_symbol(findings: Sequence[Finding]) -> list[tuple[Symbol, int]]:
     return [(symbols[name], counts[name]) for name in names]
 
 
-def _place(item) -> dict:
+def _place(item: Any) -> dict[str, Any]:
     place = {"file": item.path, "line": item.line}
     return {**place, "cell": item.cell} if item.cell else place
 
 
-def _symbol(symbol: Symbol) -> dict:
+def _symbol(symbol: Symbol) -> dict[str, Any]:
     return {
         "symbol": symbol.name,
         "kind": symbol.kind,
         "runs": symbol.runs,
         "runs_under_bridge": symbol.plain,
         "runs_with_tf1": symbol.tf1,
-        "gone_since": symbol.gone or None,
+        "gone_since": symbol.removed_in or None,
         "instead": symbol.now or None,
         "keras": symbol.keras or None,
         "keras_work": symbol.work,
@@ -116,7 +128,7 @@ def _symbol(symbol: Symbol) -> dict:
     }
 
 
-def _finding(finding: Finding) -> dict:
+def _finding(finding: Finding) -> dict[str, Any]:
     return {
         **_place(finding),
         "column": finding.column,
@@ -127,7 +139,11 @@ def _finding(finding: Finding) -> dict:
 
 
 def to_json(report: Report) -> str:
-    """Returns the report as JSON text. The keys of one format version stay as they are."""
+    """Returns the report as JSON text. Keys change only with the format version.
+
+    Args:
+      report: the report.
+    """
     traps = data("traps")
     used = {trap for finding in report.findings for trap in finding.symbol.traps}
     value = {
@@ -163,7 +179,7 @@ def to_json(report: Report) -> str:
     return json.dumps(value, indent=1)
 
 
-def _entry(entry: verdict.Entry) -> dict:
+def _entry(entry: verdict.Entry) -> dict[str, Any]:
     return {
         "file": entry.path,
         "how": entry.how,

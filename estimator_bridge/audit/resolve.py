@@ -1,4 +1,4 @@
-"""Follows references through the code base: which file a name means, and what is in there."""
+"""Follows references through the code base to the file and the name that they mean."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -8,26 +8,29 @@ from .scan import ModuleFacts
 
 __all__ = ["CodeBase"]
 
-# Never a folder of the code base, whatever its folders are called: many have one called
-# `tensorflow`.
+# These names never mean a folder of the code base, even if it has one called `tensorflow`.
 _OUTSIDE = frozenset(
     ("tensorflow", "tensorflow_estimator", "tensorflow_core", "estimator_bridge", "keras", "absl")
 )
 
 
+# A module's path or None, the components after it, and the packages on the way.
+_Location = tuple[Optional[str], list[str], tuple[str, ...]]
+
+
 class CodeBase:
     """The modules of a code base by name.
 
-    A module's name depends on the folder that Python starts in, which the source does not say. A
-    name is therefore looked for as Python would find it from the importing file's own folder, then
-    from each folder above it up to the audited one, then from any one folder that alone has it.
+    The name of a module depends on the folder in which Python starts, which the source does not
+    define. A name is therefore searched for in the folder of the importing file, then in each
+    folder above it up to the audited one, then in the only folder that has such a package.
+
+    Args:
+      root: the audited folder, which may itself be a package of the code base.
+      paths: paths of the files relative to `root`, with `/`.
     """
 
     def __init__(self, root: str, paths: Iterable[str]):
-        """Args:
-        root: the audited folder; its own name may be that of the package it holds.
-        paths: of the files, relative to it, with `/`.
-        """
         self._modules: dict[str, str] = {}
         self._folders: set[str] = set()
         self._tops: dict[str, list[str]] = {}
@@ -44,26 +47,26 @@ class CodeBase:
                 self._folders.add(name)
                 self._add_top(name)
         self._above = os.path.abspath(root).strip(os.sep).split(os.sep)
-        self._found: dict[tuple[str, str], tuple[Optional[str], list[str], tuple[str, ...]]] = {}
+        self._found: dict[tuple[str, str], _Location] = {}
 
     def _add_top(self, name: str) -> None:
         folder, _, top = name.rpartition("/")
         self._tops.setdefault(top, []).append(folder)
 
     def heads(self) -> frozenset[str]:
-        """Returns the first components that absolute names of its modules may have."""
+        """Returns the first components of the absolute names of its modules."""
         return frozenset(self._tops) | {self._above[-1]}
 
-    def locate(self, ref: str, path: str) -> tuple[Optional[str], list[str], tuple[str, ...]]:
-        """Finds the module that a reference leads into.
+    def locate(self, ref: str, path: str) -> _Location:
+        """Finds the module that a reference means, or that contains its name.
 
         Args:
           ref: the reference.
-          path: of the file in which it stands.
+          path: path of the file with the reference.
 
         Returns:
-          The module's path, or None if it leads out of the code base; the components left over; and
-          the paths of the packages that importing it executes on the way.
+          The path of the module, or None outside the code base; the components after the module;
+          and the paths of the packages that its import executes.
         """
         folder = path.rpartition("/")[0]
         key = (ref, folder)
@@ -71,7 +74,7 @@ class CodeBase:
             self._found[key] = self._locate(ref, folder)
         return self._found[key]
 
-    def _locate(self, ref, folder):
+    def _locate(self, ref: str, folder: str) -> _Location:
         if ref.startswith("."):
             level = len(ref) - len(ref.lstrip("."))
             for _ in range(level - 1):
@@ -97,14 +100,14 @@ class CodeBase:
             return self._descend(homes[0], parts)
         return None, parts, ()
 
-    def _descend(self, folder, parts, relative=False):
-        """Goes down from a folder as far as there are modules.
+    def _descend(self, folder: str, parts: list[str], relative: bool = False) -> _Location:
+        """Follows the components from a folder as far as there are modules.
 
-        A relative name may also be one that the folder's own __init__ binds: `from . import est`.
+        A relative name may also be bound by the __init__ of the folder: `from . import est`.
         """
         module = self._modules.get(f"{folder}/__init__".lstrip("/")) if relative else None
         left = list(parts)
-        best = (module, left, ())
+        best: _Location = (module, left, ())
         packages = [] if module is None else [module]
         while left:
             name = f"{folder}/{left[0]}".lstrip("/")
@@ -123,15 +126,28 @@ class CodeBase:
         return best
 
     def targets(self, ref: str, facts: Mapping[str, ModuleFacts], path: str) -> tuple[str, ...]:
-        """Returns what a reference is outside the code base, followed through re-exports.
+        """Follows a reference through re-exports to names outside the code base.
 
-        Absolute dotted names; more than one where branches bind different things.
+        Args:
+          ref: the reference.
+          facts: path -> content of the file.
+          path: path of the file with the reference.
+
+        Returns:
+          Absolute dotted names; several if branches bind different things.
         """
         found: dict[str, None] = {}
         self._follow(ref, facts, path, found, set())
         return tuple(found)
 
-    def _follow(self, ref, facts, path, found, seen) -> None:
+    def _follow(
+        self,
+        ref: str,
+        facts: Mapping[str, ModuleFacts],
+        path: str,
+        found: dict[str, None],
+        seen: set[tuple[str, str]],
+    ) -> None:
         if (ref, path) in seen:
             return
         seen.add((ref, path))
@@ -152,6 +168,11 @@ class CodeBase:
                 self._follow(f"{star}{separator}{left[0]}{rest}", facts, module, found, seen)
 
     def imports(self, ref: str, path: str) -> tuple[str, ...]:
-        """Returns the paths of the modules that importing a reference executes, in order."""
+        """Returns the paths of the modules that the import of a reference executes, in order.
+
+        Args:
+          ref: the reference.
+          path: path of the file with the reference.
+        """
         module, _, packages = self.locate(ref, path)
         return packages if module is None else (*packages, module)

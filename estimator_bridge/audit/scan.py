@@ -1,17 +1,18 @@
-"""Reads one module: its imports, what it gives to others, and every use of what was imported.
+"""Reads one module: its imports, its exports, and every use of an imported name.
 
-Nothing here knows the rest of the code base, or TensorFlow's symbols: uses are kept as references
-(refs.py) for resolve.py, so that files can be read in any order and in several processes.
+This module knows neither the rest of the code base nor the symbols of TensorFlow. It returns uses
+as references (refs.py), which resolve.py follows, so that files can be read in any order and in
+several processes.
 """
 
 import ast
 import collections
-from typing import Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from .expressions import Expressions, NotFollowed, Use
 from .refs import NOT_A_REFERENCE, Refs, constant_text, is_guard_test
 
-__all__ = ["ModuleFacts", "scan"]
+__all__ = ["ModuleFacts", "NotFollowed", "Use", "scan"]
 
 _CAUGHT = frozenset(
     ("ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException")
@@ -19,15 +20,15 @@ _CAUGHT = frozenset(
 
 
 class ModuleFacts(NamedTuple):
-    """What one file says.
+    """The content of one file.
 
     Attributes:
-      exports: names bound at the top of the module -> references.
-      stars: references of modules imported with `*`.
-      imports: references that the module's import statements name.
-      uses: in the order of lines.
-      not_followed: what could not be read off the source.
-      entry: how it is started as a program ("__main__", "app.run"), or "".
+      exports: name bound at the top level of the module -> references.
+      stars: references of the modules imported with `*`.
+      imports: references in import statements.
+      uses: uses of imported names, by line.
+      not_followed: code whose meaning is known only at run time.
+      entry: how the file is started as a program ("__main__", "app.run"), or "".
     """
 
     exports: dict[str, Refs]
@@ -44,23 +45,30 @@ class ModuleFacts(NamedTuple):
 
 
 def scan(tree: ast.Module, heads: frozenset[str]) -> ModuleFacts:
-    """Reads a parsed module.
+    """Returns the content of a parsed module.
 
     Args:
-      tree: of the whole module.
-      heads: first components of absolute references that matter; uses of others are dropped.
+      tree: syntax tree of the module.
+      heads: first components of the absolute references to collect; others are dropped.
     """
     return _Reader(heads).read(tree)
 
 
 class _Reader(Expressions):
-    def __init__(self, heads):
+    """Reads the statements of a module."""
+
+    def __init__(self, heads: frozenset[str]):
         super().__init__(heads)
         self._later: collections.deque[Callable[[], None]] = collections.deque()
 
     def read(self, tree: ast.Module) -> ModuleFacts:
+        """Returns the content of a module.
+
+        Args:
+          tree: its syntax tree.
+        """
         self._body(tree.body)
-        # Functions run when the module is complete, whatever the order of the definitions.
+        # The body of a function runs after the module has bound all of its names.
         while self._later:
             self._later.popleft()()
         self._uses.sort(key=lambda use: (use.line, use.column))
@@ -73,7 +81,7 @@ class _Reader(Expressions):
             entry=self._entry,
         )
 
-    def _body(self, statements) -> None:
+    def _body(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
             handler = _STATEMENTS.get(type(statement))
             if handler is None:
@@ -81,7 +89,7 @@ class _Reader(Expressions):
             else:
                 handler(self, statement)
 
-    def _other(self, statement) -> None:
+    def _other(self, statement: ast.stmt) -> None:
         for name in statement._fields:
             value = getattr(statement, name)
             if name in ("body", "orelse", "finalbody") and isinstance(value, list):
@@ -97,21 +105,21 @@ class _Reader(Expressions):
                     else:
                         self._expression(item)
 
-    def _branch(self, body, mode, guarded=False) -> None:
+    def _branch(self, body: list[ast.stmt], mode: str, guarded: bool = False) -> None:
         before = self._mode, self._guarded
         self._mode = mode if before[0] == "set" else before[0]
         self._guarded = self._guarded or guarded
         self._body(body)
         self._mode, self._guarded = before
 
-    def _with(self, node) -> None:
+    def _with(self, node: Any) -> None:
         for item in node.items:
             self._expression(item.context_expr)
             if item.optional_vars is not None:
                 self._bind_target(item.optional_vars, None)
         self._body(node.body)
 
-    def _if(self, node) -> None:
+    def _if(self, node: Any) -> None:
         self._expression(node.test)
         if self._scopes.depth == 1 and _is_main_test(node.test):
             self._entry = self._entry or "__main__"
@@ -119,7 +127,7 @@ class _Reader(Expressions):
         self._branch(node.body, "add", guarded)
         self._branch(node.orelse, "add", guarded)
 
-    def _try(self, node) -> None:
+    def _try(self, node: Any) -> None:
         guarded = any(_CAUGHT.intersection(_caught_names(handler)) for handler in node.handlers)
         self._branch(node.body, self._mode, guarded)
         for handler in node.handlers:
@@ -129,14 +137,14 @@ class _Reader(Expressions):
         self._body(node.orelse)
         self._body(node.finalbody)
 
-    def _import(self, node) -> None:
+    def _import(self, node: Any) -> None:
         for alias in node.names:
             self._imports[alias.name] = None
             self._add_use((alias.name,), alias if hasattr(alias, "lineno") else node, "import")
             name = alias.asname or alias.name.split(".")[0]
             self._scopes.bind(name, (alias.name if alias.asname else name,), self._mode)
 
-    def _import_from(self, node) -> None:
+    def _import_from(self, node: Any) -> None:
         base = "." * node.level + (node.module or "")
         for alias in node.names:
             where = alias if hasattr(alias, "lineno") else node
@@ -150,24 +158,24 @@ class _Reader(Expressions):
             self._add_use((ref,), where, "import")
             self._scopes.bind(alias.asname or alias.name, (ref,), self._mode)
 
-    def _assign(self, node) -> None:
+    def _assign(self, node: Any) -> None:
         self._expression(node.value)
         for target in node.targets:
             self._bind_target(target, node.value)
 
-    def _annotated(self, node) -> None:
+    def _annotated(self, node: Any) -> None:
         self._expression(node.annotation)
         if node.value is not None:
             self._expression(node.value)
             self._bind_target(node.target, node.value)
 
-    def _for(self, node) -> None:
+    def _for(self, node: Any) -> None:
         self._expression(node.iter)
         self._bind_target(node.target, None)
         self._branch(node.body, "add")
         self._branch(node.orelse, "add")
 
-    def _function(self, node) -> None:
+    def _function(self, node: Any) -> None:
         for decorator in node.decorator_list:
             self._expression(decorator)
         args = node.args
@@ -191,7 +199,7 @@ class _Reader(Expressions):
             selves.append(first[0].arg if first else None)
         guarded = self._guarded
 
-        def read():
+        def read() -> None:
             scopes = self._scopes
             before = scopes.swap(stack), scopes.attributes, scopes.self_names
             kept = self._guarded, self._mode
@@ -206,12 +214,12 @@ class _Reader(Expressions):
             self._guarded, self._mode = kept
 
         if in_class and node.name == "__init__":
-            # Read before the other methods: it is where attributes are set.
+            # Read before the other methods, because it sets attributes.
             self._later.appendleft(read)
         else:
             self._later.append(read)
 
-    def _class(self, node) -> None:
+    def _class(self, node: Any) -> None:
         for outer in [*node.decorator_list, *node.bases, *node.keywords]:
             self._expression(outer)
         scopes = self._scopes
@@ -225,13 +233,13 @@ class _Reader(Expressions):
             attributes.setdefault(name, refs)
         scopes.leave()
 
-    def _global(self, node) -> None:
-        """`global tf` in a function: what follows binds the module's name."""
+    def _global(self, node: Any) -> None:
+        """Makes the following assignments bind names of the module."""
         for name in node.names:
             self._scopes.declare_global(name)
 
 
-_STATEMENTS = {
+_STATEMENTS: dict[type, Callable[[_Reader, Any], None]] = {
     ast.Import: _Reader._import,
     ast.ImportFrom: _Reader._import_from,
     ast.Assign: _Reader._assign,
@@ -249,7 +257,7 @@ _STATEMENTS = {
 }
 
 
-def _caught_names(handler) -> list[str]:
+def _caught_names(handler: ast.ExceptHandler) -> list[str]:
     """Returns the names of the exceptions that a handler catches."""
     if handler.type is None:
         return ["BaseException"]
@@ -257,7 +265,7 @@ def _caught_names(handler) -> list[str]:
     return [getattr(kind, "id", getattr(kind, "attr", "")) for kind in types]
 
 
-def _is_main_test(test) -> bool:
+def _is_main_test(test: ast.expr) -> bool:
     if not (isinstance(test, ast.Compare) and len(test.comparators) == 1):
         return False
     sides = [test.left, test.comparators[0]]

@@ -1,6 +1,6 @@
 """Finds the files of a code base and parses them.
 
-A notebook is parsed as one module, made of its cells.
+The cells of a notebook are parsed as one module.
 """
 
 import ast
@@ -13,13 +13,13 @@ import re
 import tokenize
 import warnings
 from collections.abc import Iterator
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 __all__ = ["Parsed", "Problem", "find", "parse"]
 
 _SUFFIXES = (".py", ".ipynb")
 _DECLARES = re.compile(rb"^[ \t\f]*#.*coding[:=]", re.M)
-# Folders that hold no code of the team's own.
+# Folders without code of the audited project.
 _SKIPPED = frozenset(
     [
         ".git",
@@ -53,11 +53,16 @@ _PYTHON_2 = (
     (re.compile(r"\blambda\s*\(|def\s+\w+\s*\([^)]*\("), "tuple parameter"),
     (re.compile(r"`[^`\n]+`"), "backticks"),
 )
-PYTHON_2_REMEDY = "convert it first with 2to3 -w (part of Python up to 3.12)"
+PYTHON_2_REMEDY = "convert it with 2to3 -w first (part of Python up to 3.12)"
 
 
 class Problem(NamedTuple):
-    """Why a file, or one cell of a notebook, was passed over."""
+    """Why a file, or one cell of a notebook, was skipped.
+
+    Attributes:
+      what: the problem.
+      line: line of the problem, from 1; 0 if unknown.
+    """
 
     what: str
     line: int = 0
@@ -67,9 +72,9 @@ class Parsed(NamedTuple):
     """A parsed file.
 
     Attributes:
-      tree: of the whole module; None if nothing of it could be read.
-      problems: of the file, or of single cells.
-      cells: for a notebook, (first line in `tree`, number of the cell from 1) in order; else empty.
+      tree: syntax tree of the module; None if the file could not be parsed.
+      problems: problems of the file, or of single cells.
+      cells: for a notebook, (first line in `tree`, number of the cell from 1) by line; else empty.
     """
 
     tree: Optional[ast.Module]
@@ -77,7 +82,11 @@ class Parsed(NamedTuple):
     cells: list[tuple[int, int]]
 
     def place(self, line: int) -> tuple[int, int]:
-        """Returns (cell, line in the cell) for a line of `tree`; cell 0 in a Python file."""
+        """Returns (cell, line in the cell); the cell is 0 in a Python file.
+
+        Args:
+          line: line in `tree`.
+        """
         if not self.cells:
             return 0, line
         index = bisect.bisect_right(self.cells, (line, 1 << 30)) - 1
@@ -86,9 +95,12 @@ class Parsed(NamedTuple):
 
 
 def find(root: str) -> Iterator[str]:
-    """Yields the paths of the files below a folder, relative to it, with `/`.
+    """Yields the paths of the Python files and notebooks below a folder, relative to it, with `/`.
 
-    Links to folders are not followed.
+    Links to folders are not followed. A folder that cannot be read is yielded with a final `/`.
+
+    Args:
+      root: the folder.
     """
     pending = [""]
     while pending:
@@ -96,7 +108,6 @@ def find(root: str) -> Iterator[str]:
         try:
             entries = sorted(os.scandir(os.path.join(root, folder)), key=lambda entry: entry.name)
         except OSError:
-            # A folder that may not be entered is reported as a file would be.
             yield folder + "/"
             continue
         folders = []
@@ -111,16 +122,16 @@ def find(root: str) -> Iterator[str]:
 
 
 def _is_environment(folder: str) -> bool:
-    """Whether a folder is a virtual environment, whatever its name."""
+    """Returns whether a folder is a virtual environment of any name."""
     return os.path.exists(os.path.join(folder, "pyvenv.cfg"))
 
 
 def parse(path: str, data: bytes) -> Parsed:
-    """Parses the content of a file; never raises for what stands in it.
+    """Parses the content of a file; returns the problems of invalid content.
 
     Args:
-      path: decides by its suffix what the content is.
-      data: the file's bytes.
+      path: path of the file, whose suffix distinguishes notebooks from scripts.
+      data: content of the file.
     """
     if path.endswith(".ipynb"):
         return _parse_notebook(data)
@@ -141,13 +152,13 @@ def _decode(data: bytes) -> tuple[str, Optional[Problem]]:
         line = data.count(b"\n", 0, error.start) + 1
         return "", Problem(f"not valid {error.encoding}: byte 0x{data[error.start]:02x}", line)
     except (SyntaxError, LookupError) as error:
-        return "", Problem(f"its encoding cannot be told: {error}")
+        return "", Problem(f"unknown encoding: {error}")
 
 
 def _parse_source(text: str) -> tuple[Optional[ast.Module], Optional[Problem]]:
     try:
         with warnings.catch_warnings():
-            # Of the program's own: an invalid escape in a string, say.
+            # Such as an invalid escape in a string of the audited program.
             warnings.simplefilter("ignore")
             return ast.parse(text), None
     except SyntaxError as error:
@@ -174,8 +185,8 @@ def _parse_notebook(data: bytes) -> Parsed:
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
         if not isinstance(notebook, dict):
-            raise ValueError("it holds no object")
-        # Version 3 of the format keeps its cells one level deeper.
+            raise ValueError("it is not a JSON object")
+        # Version 3 of the format has the cells one level deeper.
         sheets = notebook.get("worksheets") or [notebook]
         cells = [cell for sheet in sheets for cell in sheet.get("cells", [])]
         sources = [_cell_source(cell) for cell in cells]
@@ -193,18 +204,18 @@ def _parse_notebook(data: bytes) -> Parsed:
             continue
         places.append((offset + 1, number))
         tree, problem = _parse_source(source)
-        if tree is None:
+        if problem is not None:
             problems.append(Problem(f"cell {number}: {problem.what}", problem.line))
-        else:
+        if tree is not None:
             body.extend(ast.increment_lineno(tree, offset).body)
         offset += source.count("\n") + 1
     return Parsed(ast.Module(body=body, type_ignores=[]), problems, places)
 
 
-def _cell_source(cell: dict) -> str:
-    """Returns a code cell's Python, without what only IPython understands; "" for other cells.
+def _cell_source(cell: dict[str, Any]) -> str:
+    """Returns the Python source of a code cell without IPython syntax; "" for other cells.
 
-    Lines stay where they are.
+    Line numbers do not change.
     """
     if cell.get("cell_type") != "code":
         return ""
@@ -222,7 +233,7 @@ def _cell_source(cell: dict) -> str:
     for line in text.split("\n"):
         bare = line.strip()
         if bare.startswith(("%", "!", "?")) or (bare.endswith("?") and not bare.startswith("#")):
-            # `pass` keeps a block whose only line this was.
+            # `pass` keeps a block with this line alone valid.
             line = line[: len(line) - len(line.lstrip())] + "pass"
         else:
             # x = !ls and x = %magic

@@ -1,7 +1,7 @@
-"""What the bridge itself supplies, without importing TensorFlow for it.
+"""Lists what the bridge supplies, without importing TensorFlow.
 
-For tf.contrib that is what symbols/supplied.json has recorded (tools/record_tf1_names.py), and what
-the source of the bridge's tf.contrib plainly binds, which may be newer than the record.
+For tf.contrib these are the names in symbols/supplied.json, which tools/record_tf1_names.py writes,
+and the names bound in the source of the bridge's tf.contrib, which may be newer than the file.
 """
 
 import ast
@@ -17,9 +17,9 @@ __all__ = ["Supplied"]
 
 
 class Supplied:
-    """Answers whether the bridge has a name that TensorFlow lacks."""
+    """The names that the bridge supplies and TensorFlow lacks."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._folder = os.path.dirname(contrib.__file__)
         self._recorded = data("supplied")
         self._names: dict[str, set[str]] = {}
@@ -30,27 +30,46 @@ class Supplied:
             self._trees.update(shim.trees)
 
     def private_module(self, name: str, tf1: bool) -> bool:
-        """Tells whether a private module that TensorFlow has lost is there under the bridge."""
+        """Returns whether the bridge supplies a private module that TensorFlow has removed.
+
+        Args:
+          name: dotted name of the module.
+          tf1: whether the program runs with --tf1.
+        """
         modules = self._modules | set(moved.MODULES if tf1 else ())
         trees = self._trees | set(moved.TREES if tf1 else ())
         return name in modules or any(name == tree or name.startswith(tree + ".") for tree in trees)
 
     def private_name(self, module: str, name: str) -> bool:
-        """Tells whether --tf1 puts a lost name back into a private module."""
+        """Returns whether --tf1 restores a name in a private module.
+
+        Args:
+          module: dotted name of the module.
+          name: name in it.
+        """
         return name in moved.NAMES.get(module, ())
 
     def examples(self) -> bool:
-        """Tells whether --tf1 has `tf.examples`."""
+        """Returns whether --tf1 supplies `tf.examples`."""
         return self._source(os.path.dirname(self._folder), "examples") is not None
 
     def contrib(self, package: str, name: Optional[str]) -> bool:
-        """Tells whether --tf1 has `tf.contrib.<package>`, or `name` in it."""
+        """Returns whether --tf1 supplies a name of `tf.contrib.<package>`.
+
+        Args:
+          package: name of the package.
+          name: name in it; None for the package itself.
+        """
         if name is None:
             return package in self._recorded or bool(self.contrib_names(package))
         return name in self.contrib_names(package)
 
     def contrib_names(self, package: str) -> set[str]:
-        """Returns the names that the bridge's `tf.contrib.<package>` binds."""
+        """Returns the names that the bridge's `tf.contrib.<package>` binds.
+
+        Args:
+          package: name of the package.
+        """
         if package not in self._names:
             offered = package in getattr(contrib, "_SUPPORTED", ())
             path = self._source(self._folder, package) if offered else None
@@ -68,7 +87,7 @@ class Supplied:
 
 
 def _bound(path: str) -> set[str]:
-    """Returns the public names that a module of ours binds at its top."""
+    """Returns the public names that a module of the bridge binds at its top level."""
     with open(path, encoding="utf-8") as source:
         tree = ast.parse(source.read())
     names: set[str] = set()
@@ -89,10 +108,11 @@ def _bound(path: str) -> set[str]:
 
 def _bound_by_star(node: ast.ImportFrom, path: str) -> set[str]:
     prefix = "estimator_bridge.tf1."
-    if not (node.module or "").startswith(prefix):
+    module = node.module or ""
+    if not module.startswith(prefix):
         return set()
     root = os.path.dirname(os.path.dirname(contrib.__file__))
-    folder, _, name = os.path.join(root, *node.module[len(prefix) :].split(".")).rpartition(os.sep)
+    folder, _, name = os.path.join(root, *module[len(prefix) :].split(".")).rpartition(os.sep)
     found = Supplied._source(folder, name)
     return _bound(found) if found is not None and found != path else set()
 

@@ -1,8 +1,8 @@
-"""One symbol, and the data files that tell of symbols."""
+"""Defines a symbol, and reads the data files about symbols."""
 
 import json
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["KINDS", "Symbol", "data"]
 
@@ -20,27 +20,28 @@ KINDS = {
 
 
 class Symbol(NamedTuple):
-    """What is known of one name.
+    """What is known about one name.
 
     Attributes:
-      name: as reported: `tf.contrib.layers.fully_connected`.
+      name: full name in reports, such as `tf.contrib.layers.fully_connected`.
       kind: a key of KINDS.
-      plain: runs with `python -m estimator_bridge run`.
-      tf1: runs with `python -m estimator_bridge run --tf1`.
-      gone: first TensorFlow without it; "" while today's has it.
-      bridge: needs the bridge to run on today's TensorFlow, in its own spelling.
-      edit: how hard it is to make it run where it does not: "rename", "rewrite" or "port".
-      now: what to write instead so that it runs on today's TensorFlow; "" if nothing is known.
+      plain: whether it runs with `python -m estimator_bridge run`.
+      tf1: whether it runs with `python -m estimator_bridge run --tf1`.
+      removed_in: first TensorFlow version without it; "" if the newest has it.
+      bridge: whether it needs the bridge to run on the newest TensorFlow under this name.
+      edit: the work to make it run if it does not: "rename", "rewrite" or "port".
+      now: the replacement that runs on the newest TensorFlow; "" if none is known.
       keras: the Keras replacement, or "none" with the reason.
-      work: of replacing it in a Keras program: "rename", "small", "canned", "model" or "large".
-      traps: keys into symbols/traps.json.
+      work: the work to replace it in a Keras program: "rename", "small", "canned", "model" or
+        "large".
+      traps: keys of symbols/traps.json.
     """
 
     name: str
     kind: str
     plain: bool
     tf1: bool
-    gone: str = ""
+    removed_in: str = ""
     bridge: bool = False
     edit: str = ""
     now: str = ""
@@ -54,8 +55,13 @@ class Symbol(NamedTuple):
         return "plain" if self.plain else "--tf1" if self.tf1 else "no"
 
 
-def data(name: str) -> dict:
-    """Returns the content of symbols/<name>.json."""
+def data(name: str) -> dict[str, Any]:
+    """Returns the content of symbols/<name>.json.
+
+    Args:
+      name: name of the file without its suffix.
+    """
     path = os.path.join(os.path.dirname(__file__), "symbols", f"{name}.json")
     with open(path, encoding="utf-8") as file:
-        return json.load(file)
+        content: dict[str, Any] = json.load(file)
+    return content

@@ -1,13 +1,12 @@
-"""The table of symbols: what is known of every name that the audit looks for.
+"""The table of symbols that the audit looks for, with its data in symbols/*.json.
 
-Its data is in symbols/*.json.
-
-`tf.X` stands for `tensorflow.X` throughout. A *view* is the generation of the API that a program
-names: "v1" for tensorflow.compat.v1, "v2" for tensorflow.compat.v2, "" for plain `tensorflow`,
-which is v2 unless the program runs with --tf1.
+`tf.X` means `tensorflow.X` throughout. A *view* is the API that a program names: "v1" for
+tensorflow.compat.v1, "v2" for tensorflow.compat.v2, "" for plain `tensorflow`, which is v2 unless
+the program runs with --tf1.
 """
 
-from typing import Optional
+from collections.abc import Iterable
+from typing import Any, Optional
 
 from .private import PrivateModules
 from .supplied import Supplied
@@ -32,7 +31,7 @@ _NEW_KEYWORD = {
     "box_ind": "box_indices",
 }
 _PRIVATE = ("python", "core", "compiler", "tools", "dtensor", "security", "tsl", "xla", "include")
-# Namespaces whose names come from Keras or absl and are not listed.
+# Namespaces with names of Keras or absl, which are not listed.
 _OPEN = (
     "keras",
     "losses",
@@ -53,7 +52,7 @@ _METHODS = {
 
 
 def _split(dotted: str) -> tuple[str, Optional[list[str]]]:
-    """Returns (view, components below `tensorflow`); None for a name that is not TensorFlow's."""
+    """Returns (view, components below `tensorflow`, or None for a name of another package)."""
     head, *rest = dotted.split(".")
     view = ""
     if head in ("tensorflow", "tensorflow_core"):
@@ -62,7 +61,7 @@ def _split(dotted: str) -> tuple[str, Optional[list[str]]]:
             rest = rest[2:]
         return view, rest
     if head == "estimator_bridge":
-        # `from estimator_bridge import tf, estimator`: TensorFlow by way of the bridge.
+        # `from estimator_bridge import tf, estimator` imports TensorFlow through the bridge.
         own = {"tf": rest[1:], "estimator": rest}
         return view, own.get(rest[0]) if rest else None
     if head != "tensorflow_estimator":
@@ -81,10 +80,19 @@ def _split(dotted: str) -> tuple[str, Optional[list[str]]]:
     ]
 
 
-class Table:
-    """Looks names up."""
+def _keras_fields(entry: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of a Symbol about its replacement in Keras."""
+    return {
+        "keras": entry.get("keras", ""),
+        "work": entry.get("work", "small"),
+        "traps": tuple(entry.get("traps", ())),
+    }
 
-    def __init__(self):
+
+class Table:
+    """The known symbols."""
+
+    def __init__(self) -> None:
         self._estimator = data("estimator")
         self._columns = data("feature_column")
         self._keras2 = data("keras2")
@@ -95,7 +103,7 @@ class Table:
         self._modules = frozenset(api["modules"])
         self._shared = frozenset(api["shared"])
         self._only_v2 = frozenset(api["only_v2"])
-        self._gone = api["gone"]
+        self._removed: dict[str, str] = api["gone"]
         self._before = api["before_1_15"]
         self._keywords = api["keywords"]
         self._supplied = Supplied()
@@ -103,56 +111,61 @@ class Table:
         self._found: dict[tuple[str, tuple[str, ...]], Optional[Symbol]] = {}
 
     def method(self, name: str) -> Symbol:
-        """Returns the symbol of a method that only TensorFlow 1.x objects have."""
+        """Returns the symbol of a method that only objects of TensorFlow 1.x have.
+
+        Args:
+          name: name of the method.
+        """
         now = _METHODS[name]
         keras = (
             "Model.export"
             if name.startswith("export")
-            else "the dataset itself, given to Model.fit or iterated over"
+            else "the dataset itself, passed to Model.fit or iterated over"
         )
         return Symbol(f".{name}()", "tf1", False, True, "2.0", True, "rename", now, keras, "rename")
 
     def look_up(self, dotted: str, keywords: tuple[str, ...] = ()) -> Optional[Symbol]:
-        """Returns what is known of a dotted name, or None if there is nothing to report.
+        """Returns the symbol of a dotted name, or None if there is nothing to report.
 
         Args:
-          dotted: absolute, with attributes of the object at its end as may be:
-          `tensorflow.estimator.ModeKeys.TRAIN`.
-          keywords: names of the keyword arguments that it is called with.
+          dotted: absolute name, perhaps followed by attributes of the object:
+            `tensorflow.estimator.ModeKeys.TRAIN`.
+          keywords: names of the keyword arguments of the call.
         """
         key = (dotted, keywords)
         if key not in self._found:
             self._found[key] = self._look_up(dotted, keywords)
         return self._found[key]
 
-    def _look_up(self, dotted, keywords):
+    def _look_up(self, dotted: str, keywords: tuple[str, ...]) -> Optional[Symbol]:
         view, path = _split(dotted)
         if not path or path[-1].startswith("__"):
             return None
-        room = path[0]
-        if room == "contrib":
+        namespace = path[0]
+        if namespace == "contrib":
             return self._of_contrib(path[1:])
-        if room == "estimator":
+        if namespace == "estimator":
             return self._of_estimator(view, path[1:], keywords)
-        if room == "feature_column" and path[1:]:
+        if namespace == "feature_column" and path[1:]:
             return self._of_columns(view, path)
-        if room == "keras":
+        if namespace == "keras":
             return self._of_keras(view, path)
-        if room == "tensorflow_estimator" or room in _PRIVATE or path[:2] == ["lite", "python"]:
+        is_private = namespace == "tensorflow_estimator" or namespace in _PRIVATE
+        if is_private or path[:2] == ["lite", "python"]:
             return self._of_private(path)
-        if room == "examples":
+        if namespace == "examples":
             supplied = self._supplied.examples()
             keras = "keras.datasets for the data of the tutorials"
             name = "tf." + ".".join(path)
             return Symbol(name, "tf1", False, supplied, "2.0", True, "rewrite", "", keras)
         return self._of_tensorflow(view, path, keywords)
 
-    def _of_estimator(self, view, path, keywords):
-        shown = "tf." + (f"compat.{view}." if view else "")
+    def _of_estimator(self, view: str, path: list[str], keywords: Iterable[str]) -> Symbol:
+        prefix = "tf." + (f"compat.{view}." if view else "")
         if not path:
             keras = "keras, name by name"
             return Symbol(
-                shown + "estimator", "estimator", True, True, "2.16", True, "", "", keras, "rename"
+                prefix + "estimator", "estimator", True, True, "2.16", True, "", "", keras, "rename"
             )
         for count in range(len(path), 0, -1):
             name = "tf.estimator." + ".".join(path[:count])
@@ -160,37 +173,39 @@ class Table:
             if entry is not None:
                 break
         else:
-            name = f"{shown}estimator.{'.'.join(path)}"
+            name = f"{prefix}estimator.{'.'.join(path)}"
             if ".".join(path) in ("export", "experimental", "inputs", "tpu", "tpu.experimental"):
                 symbol = self._of_estimator(view, [], ())._replace(name=name)
                 only_v1 = path[0] == "tpu"
                 return symbol._replace(plain=view == "v1" or not only_v1, tf1=view != "v2")
-            return Symbol(
-                name, "unknown", False, False, "1.15 or before", False, "rewrite", "", "", "small"
-            )
+            return Symbol(name, "unknown", False, False, "1.15 or before", False, "rewrite")
         views = entry["views"]
         plain = (view or "v2") in views
-        tf1 = (view or "v1") in views
         now = "" if plain or "v1" not in views else name.replace("tf.", "tf.compat.v1.", 1)
-        edit = "" if plain else "rename" if now else "port" if not views else "rewrite"
-        symbol = self._symbol(
-            shown + name[3:], "estimator", plain, tf1, entry["gone"], True, edit, now, entry
+        symbol = Symbol(
+            name=prefix + name[3:],
+            kind="estimator",
+            plain=plain,
+            tf1=(view or "v1") in views,
+            removed_in=entry["gone"],
+            bridge=True,
+            edit="" if plain else "rename" if now else "port" if not views else "rewrite",
+            now=now,
+            **_keras_fields(entry),
         )
-        changed = [word for word in keywords if word in self._keywords.get(name, ())]
+        changed = self._old_keywords(name, keywords)
         if changed and plain and not view:
             return self._with_old_keyword(symbol, name, changed[0])
         return symbol
 
-    @staticmethod
-    def _symbol(name, kind, plain, tf1, gone, bridge, edit, now, entry) -> Symbol:
-        return Symbol(
-            name, kind, plain, tf1, gone, bridge, edit, now,
-            entry.get("keras", ""), entry.get("work", "small"), tuple(entry.get("traps", ())),
-        )  # fmt: skip
+    def _old_keywords(self, name: str, keywords: Iterable[str]) -> list[str]:
+        """Returns the keywords that only the v1 function of this name takes."""
+        known = self._keywords.get(name, ())
+        return [word for word in keywords if word in known]
 
     @staticmethod
     def _with_old_keyword(symbol: Symbol, name: str, word: str) -> Symbol:
-        """Returns the symbol for a call with an argument that only the v1 function takes."""
+        """Returns the symbol of a call with an argument that only the v1 function takes."""
         now = (
             f"{_NEW_KEYWORD[word]} for {word}"
             if word in _NEW_KEYWORD
@@ -199,173 +214,172 @@ class Table:
         traps = ("dropout_rate",) if word == "keep_prob" else symbol.traps
         return symbol._replace(
             name=f"{symbol.name}({word}=)", plain=False, edit="rename", now=now, traps=traps,
-            gone=symbol.gone or "2.0",
+            removed_in=symbol.removed_in or "2.0",
         )  # fmt: skip
 
-    def _of_columns(self, view, path):
+    def _of_columns(self, view: str, path: list[str]) -> Optional[Symbol]:
         name = "tf." + ".".join(path[:2])
         entry = self._columns.get(name)
         if entry is None:
             return None
         plain = (view or "v2") in entry["views"]
-        tf1 = (view or "v1") in entry["views"]
-        shown = name if not view else name.replace("tf.", f"tf.compat.{view}.", 1)
-        now = "" if plain else name.replace("tf.", "tf.compat.v1.", 1)
-        gone = "" if plain else "2.0"
-        edit = "" if plain else "rename"
-        return self._symbol(shown, "feature_column", plain, tf1, gone, not plain, edit, now, entry)
+        return Symbol(
+            name=name if not view else name.replace("tf.", f"tf.compat.{view}.", 1),
+            kind="feature_column",
+            plain=plain,
+            tf1=(view or "v1") in entry["views"],
+            removed_in="" if plain else "2.0",
+            bridge=not plain,
+            edit="" if plain else "rename",
+            now="" if plain else name.replace("tf.", "tf.compat.v1.", 1),
+            **_keras_fields(entry),
+        )
 
-    def _of_keras(self, view, path):
-        shown = "tf." + (f"compat.{view}." if view else "")
+    def _of_keras(self, view: str, path: list[str]) -> Optional[Symbol]:
+        prefix = "tf." + (f"compat.{view}." if view else "")
         for count in range(len(path), 1, -1):
             tail = ".".join(path[:count])
             entry = self._keras2.get(f"tf.compat.{view}.{tail}") or self._keras2.get(f"tf.{tail}")
             if entry is not None:
-                return self._symbol(shown + tail, "keras2", True, True, "2.16", True, "", "", entry)
-        if view == "v1":
-            entry = {"keras": "keras, the same name", "work": "rename"}
-            return self._symbol(
-                f"{shown}{'.'.join(path)}", "keras2", True, True, "2.16", True, "", "", entry
-            )
-        return None
+                return Symbol(
+                    prefix + tail, "keras2", True, True, "2.16", True, **_keras_fields(entry)
+                )
+        if view != "v1":
+            return None
+        entry = {"keras": "keras, the same name", "work": "rename"}
+        name = f"{prefix}{'.'.join(path)}"
+        return Symbol(name, "keras2", True, True, "2.16", True, **_keras_fields(entry))
 
-    def _of_contrib(self, path):
+    def _of_contrib(self, path: list[str]) -> Symbol:
         if not path:
             keras = "see its packages"
             return Symbol(
                 "tf.contrib", "contrib", False, True, "2.0", True, "rewrite", "", keras, "rename"
             )
         package, rest = path[0], path[1:]
-        room = self._contrib.get(package)
-        if room is None:
+        known_package = self._contrib.get(package)
+        if known_package is None:
             return Symbol(
                 f"tf.contrib.{package}", "unknown", False, False, "1.15 or before", True, "rewrite"
             )
+        names = known_package["names"]
         private = "python" in rest
-        known = [part for part in (reversed(rest) if private else rest) if part in room["names"]]
-        leaf = (
-            known[0] if known else next((part for part in reversed(rest) if part != "python"), None)
-        )
+        known = [part for part in (reversed(rest) if private else rest) if part in names]
+        public = next((part for part in reversed(rest) if part != "python"), None)
+        leaf = known[0] if known else public
         tf1 = self._supplied.contrib(package, leaf)
         if not tf1 and private and not known:
-            # The path of a private module, on the way to a name that is public.
+            # The path of a private module, from which the program imports a public name.
             tf1 = self._supplied.contrib(package, None)
-        entry = {"keras": room["keras"], "work": room["work"], **(room["names"].get(leaf) or {})}
-        shown = ".".join(rest) if private else leaf if known else ".".join(rest)
-        name = f"tf.contrib.{package}" + (f".{shown}" if shown else "")
-        # A name that 1.15 does not list was gone before it, or is a private one.
-        gone = "2.0" if known or private or not rest else "1.15 or before"
-        edit = "port" if entry["work"] in ("large", "model", "canned") else "rewrite"
-        if not rest:
-            edit = "rewrite"
-        return self._symbol(name, "contrib", False, tf1, gone, True, edit, "", entry)
+        own = names.get(leaf) if leaf is not None else None
+        entry = {"keras": known_package["keras"], "work": known_package["work"], **(own or {})}
+        ending = known[0] if known and not private else ".".join(rest)
+        needs_port = entry["work"] in ("large", "model", "canned") and rest
+        return Symbol(
+            name=f"tf.contrib.{package}" + (f".{ending}" if ending else ""),
+            kind="contrib",
+            plain=False,
+            tf1=tf1,
+            # A name that 1.15 does not list was removed before it, or is private.
+            removed_in="2.0" if known or private or not rest else "1.15 or before",
+            bridge=True,
+            edit="port" if needs_port else "rewrite",
+            **_keras_fields(entry),
+        )
 
-    def _of_private(self, path):
+    def _of_private(self, path: list[str]) -> Symbol:
         parts = path if path[0] == "tensorflow_estimator" else ["tensorflow", *path]
-        plain, tf1, gone, bridge = self._private.fate(parts)
-        # A public name by a private path has the public name's replacement.
-        entry = {**self._estimator.get(f"tf.estimator.{parts[-1]}", {})}
+        plain, tf1, removed_in, bridge = self._private.status(parts)
+        # A public name on a private path has the replacement of the public name.
+        entry = self._estimator.get(f"tf.estimator.{parts[-1]}", {})
         edit = "" if plain else "rewrite"
-        return self._symbol(".".join(parts), "private", plain, tf1, gone, bridge, edit, "", entry)
+        return Symbol(
+            ".".join(parts), "private", plain, tf1, removed_in, bridge, edit, **_keras_fields(entry)
+        )
 
-    def _of_tensorflow(self, view, path, keywords):
+    def _of_tensorflow(
+        self, view: str, path: list[str], keywords: tuple[str, ...]
+    ) -> Optional[Symbol]:
         for count in range(len(path), 0, -1):
             tail = ".".join(path[:count])
             if tail in self._only_v2:
-                there = view != "v1"
-                return Symbol(
-                    f"tf.{tail}",
-                    "tf2",
-                    there,
-                    view == "v2",
-                    "",
-                    False,
-                    "rewrite",
-                    f"tf.compat.v2.{tail}",
-                )
+                is_v2, now = view == "v2", f"tf.compat.v2.{tail}"
+                plain = view != "v1"
+                return Symbol(f"tf.{tail}", "tf2", plain, is_v2, "", False, "rewrite", now)
             if f"tf.{tail}" in self._tf1:
                 return self._of_tf1(view, tail)
             if tail in self._both:
                 return self._of_both(view, tail, path, keywords)
             if tail in self._shared:
-                changed = [
-                    word for word in keywords if word in self._keywords.get(f"tf.{tail}", ())
-                ]
-                if changed and view == "":
-                    symbol = Symbol(f"tf.{tail}", "tf1", True, True, bridge=True, work="rename")
-                    return self._with_old_keyword(symbol, f"tf.{tail}", changed[0])
-                return None
+                return self._of_function(view, tail, keywords, "rename")
             if tail in self._before:
                 now = self._before[tail]
                 edit = "port" if now == "none" else "rename"
+                replacement = now.replace("none", "")
                 return Symbol(
-                    f"tf.{tail}",
-                    "unknown",
-                    False,
-                    False,
-                    "1.0",
-                    False,
-                    edit,
-                    now.replace("none", ""),
-                    now,
+                    f"tf.{tail}", "unknown", False, False, "1.0", False, edit, replacement, now
                 )
             if tail in self._modules:
-                changed = [
-                    word
-                    for word in keywords
-                    if word in self._keywords.get("tf." + ".".join(path), ())
-                ]
-                if changed and view == "":
-                    symbol = Symbol(
-                        "tf." + ".".join(path), "tf1", True, True, bridge=True, work="small"
-                    )
-                    return self._with_old_keyword(symbol, "tf." + ".".join(path), changed[0])
-                if count == len(path) or path[0] in _OPEN:
-                    return None
+                symbol = self._of_function(view, ".".join(path), keywords, "small")
+                if symbol is not None or count == len(path) or path[0] in _OPEN:
+                    return symbol
                 break
         if path[0] in _OPEN or path[0].startswith("_"):
             return None
-        return Symbol(
-            "tf." + ".".join(path), "unknown", False, False, "1.15 or before", False, "rewrite"
-        )
+        name = "tf." + ".".join(path)
+        return Symbol(name, "unknown", False, False, "1.15 or before", False, "rewrite")
 
-    def _of_both(self, view, tail, path, keywords):
-        """Of a name that both generations have for different things: the older one's, if it is
-        plain that it is meant.
+    def _of_function(
+        self, view: str, name: str, keywords: tuple[str, ...], work: str
+    ) -> Optional[Symbol]:
+        """Returns the symbol of a function of both APIs if the call is valid for v1 only."""
+        changed = self._old_keywords(f"tf.{name}", keywords)
+        if not changed or view:
+            return None
+        symbol = Symbol(f"tf.{name}", "tf1", True, True, bridge=True, work=work)
+        return self._with_old_keyword(symbol, f"tf.{name}", changed[0])
+
+    def _of_both(
+        self, view: str, tail: str, path: list[str], keywords: tuple[str, ...]
+    ) -> Optional[Symbol]:
+        """Returns the v1 symbol of a name with different meanings in both APIs.
+
+        Returns None unless the use clearly means the v1 symbol.
         """
         entry = self._both[tail]
         old_value = path[-1] in ("MEAN", "SUM_BY_NONZERO_WEIGHTS", "SUM_OVER_NONZERO_WEIGHTS")
         if view == "v2" or not (view or old_value or set(keywords) & set(entry["keywords"])):
             return None
-        if view == "v1":
-            return self._symbol(f"tf.compat.v1.{tail}", "tf1", True, True, "", False, "", "", entry)
         now = f"tf.compat.v1.{tail}"
-        return self._symbol(f"tf.{tail}", "tf1", False, True, "2.0", True, "rename", now, entry)
+        keras = _keras_fields(entry)
+        if view == "v1":
+            return Symbol(now, "tf1", True, True, **keras)
+        return Symbol(f"tf.{tail}", "tf1", False, True, "2.0", True, "rename", now, **keras)
 
-    def _of_tf1(self, view, tail):
+    def _of_tf1(self, view: str, tail: str) -> Symbol:
         entry = self._tf1[f"tf.{tail}"]
         now = entry.get("now") or f"tf.compat.v1.{tail}"
         entry = {
-            "keras": now if entry.get("now") else "none: it has no part in a Keras program",
+            "keras": now if entry.get("now") else "none: not needed in a Keras program",
             "work": "rename",
             **entry,
         }
-        gone = self._gone.get(f"tf.{tail}", "")
-        # Keras 3 has no part of these; TensorFlow finds them in tf_keras.
-        keras2 = tail.split(".")[0] == "layers" or tail.startswith(
+        keras = _keras_fields(entry)
+        removed_in = self._removed.get(f"tf.{tail}", "")
+        if view != "v1":
+            supplied = not removed_in
+            return Symbol(f"tf.{tail}", "tf1", False, supplied, "2.0", True, "rename", now, **keras)
+        # Keras 3 does not have these; TensorFlow imports them from tf_keras.
+        is_keras2 = tail.split(".")[0] == "layers" or tail.startswith(
             ("nn.rnn_cell", "nn.dynamic_rnn", "nn.bidirectional_dynamic")
         )
-        if view == "v1":
-            symbol = self._symbol(
-                f"tf.compat.v1.{tail}",
-                "tf1",
-                not gone,
-                not gone,
-                gone,
-                keras2,
-                "rewrite" if gone else "",
-                "",
-                entry,
-            )
-            return symbol._replace(gone="2.16") if keras2 else symbol
-        return self._symbol(f"tf.{tail}", "tf1", False, not gone, "2.0", True, "rename", now, entry)
+        return Symbol(
+            name=f"tf.compat.v1.{tail}",
+            kind="tf1",
+            plain=not removed_in,
+            tf1=not removed_in,
+            removed_in="2.16" if is_keras2 else removed_in,
+            bridge=is_keras2,
+            edit="rewrite" if removed_in else "",
+            **keras,
+        )

@@ -1,8 +1,9 @@
-"""The report for a terminal."""
+"""Renders the report for a terminal."""
 
 import os
 import textwrap
 from collections.abc import Iterator
+from typing import Any
 
 from .report import Report, by_symbol
 from .symbol import KINDS, Symbol, data
@@ -12,14 +13,18 @@ __all__ = ["hours", "instead", "render", "size", "summary"]
 
 
 def _how(symbol: Symbol) -> str:
-    """Returns how a symbol runs on today's TensorFlow: by itself, under the bridge, or not."""
+    """Returns how a symbol runs on the newest TensorFlow: yes, bridge, --tf1 or no."""
     if symbol.plain:
         return "bridge" if symbol.bridge else "yes"
     return symbol.runs
 
 
 def hours(amount: float) -> str:
-    """Returns hours as people say them: minutes, hours, or days of 8 hours."""
+    """Returns a duration as text in minutes, hours, or days of 8 hours.
+
+    Args:
+      amount: hours.
+    """
     if amount <= 0:
         return "nothing"
     if amount < 1:
@@ -28,20 +33,28 @@ def hours(amount: float) -> str:
 
 
 def size(number: int) -> str:
-    """Returns a number of bytes as people say it."""
+    """Returns a number of bytes as text in kB or MB.
+
+    Args:
+      number: bytes.
+    """
     return f"{number / 1e6:.1f} MB" if number >= 1e6 else f"{number / 1e3:.1f} kB"
 
 
 def instead(symbol: Symbol) -> str:
-    """Returns what to write for a symbol that does not run, in a few words."""
+    """Returns the replacement of a symbol that does not run.
+
+    Args:
+      symbol: the symbol.
+    """
     if symbol.now:
         return symbol.now
     if symbol.edit == "port":
-        return symbol.keras or "nothing takes its place"
-    return symbol.keras or "see what the program needs of it"
+        return symbol.keras or "no successor"
+    return symbol.keras or "depends on the program"
 
 
-def _place(item) -> str:
+def _place(item: Any) -> str:
     where = f"cell {item.cell}, line {item.line}" if item.cell else str(item.line)
     return f"{item.path}:{where}"
 
@@ -66,8 +79,8 @@ def render(report: Report, width: int) -> Iterator[str]:
     """Yields the report's lines.
 
     Args:
-      report: the result.
-      width: of the terminal, in columns.
+      report: the report.
+      width: width of the terminal in columns.
     """
     width = max(width, 60)
     yield f"Audit of {report.path}: {_count(report.num_files, 'file')}, {size(report.size)}"
@@ -76,11 +89,11 @@ def render(report: Report, width: int) -> Iterator[str]:
         yield from _symbols(report, width)
         yield from _traps(report, width)
     if report.not_followed:
-        yield from _title("Not followed: only known when it runs")
+        yield from _title("Not followed (known only at run time)")
         for one in report.not_followed:
             yield from _wrap(f"{_place(one)}  {one.text}", width, 4, "  ")
     if report.passed_over:
-        yield from _title("Passed over")
+        yield from _title("Skipped")
         for path, line, why in report.passed_over:
             yield from _wrap(f"{path}{f':{line}' if line else ''}  {why}", width, 4, "  ")
     yield from _programs(report, width)
@@ -91,7 +104,7 @@ def render(report: Report, width: int) -> Iterator[str]:
 
 
 def _uses(report: Report) -> Iterator[str]:
-    yield from _title("Every use, and whether it runs: yes, under the bridge, with --tf1, no")
+    yield from _title("Every use, and whether it runs (yes, with the bridge, with --tf1, no)")
     path = None
     widest = max(len(finding.symbol.name) for finding in report.findings)
     widest = min(widest, 56)
@@ -107,24 +120,21 @@ def _uses(report: Report) -> Iterator[str]:
 
 
 def _symbols(report: Report, width: int) -> Iterator[str]:
-    yield from _title("What these are")
+    yield from _title("Symbols")
     kind = None
     for symbol, count in by_symbol(report.findings):
         if symbol.kind != kind:
             kind = symbol.kind
             yield f"{KINDS[kind]}:"
-        gone = (
-            f"gone since {symbol.gone}"
-            if symbol.gone[:1].isdigit() and " " not in symbol.gone
-            else ""
-        )
-        gone = gone or (f"gone: {symbol.gone}" if symbol.gone else "still there")
+        removed = f"removed in {symbol.removed_in}" if symbol.removed_in else "not removed"
         runs = {"plain": "runs under the bridge", "--tf1": "runs with --tf1", "no": "does not run"}[
             symbol.runs
         ]
         if symbol.plain and not symbol.bridge:
             runs = "runs"
-        yield from _wrap(f"{symbol.name}  {_count(count, 'use')}; {gone}; {runs}", width, 6, "  ")
+        yield from _wrap(
+            f"{symbol.name}  {_count(count, 'use')}; {removed}; {runs}", width, 6, "  "
+        )
         if symbol.runs == "no" and symbol.now:
             yield from _wrap(f"instead: {symbol.now}", width, 13, "    ")
         if symbol.keras:
@@ -143,7 +153,7 @@ def _traps(report: Report, width: int) -> Iterator[str]:
     used = {trap for finding in report.findings for trap in finding.symbol.traps}
     if not used:
         return
-    yield from _title("Parity traps on the way to Keras")
+    yield from _title("Parity traps in a migration to Keras")
     for name, trap in data("traps").items():
         if name in used:
             yield from _wrap(f"{trap['title']}: {trap['text']}", width, 4, "  ")
@@ -156,7 +166,7 @@ def _programs(report: Report, width: int) -> Iterator[str]:
     if any(entry.command for entry in report.entries):
         single = report.path.endswith((".py", ".ipynb"))
         folder = (os.path.dirname(report.path) or ".") if single else report.path
-        yield f"(commands are to be given in {folder})"
+        yield f"(run the commands in {folder})"
     rank = list(VERDICTS)
     for entry in sorted(report.entries, key=lambda entry: (rank.index(entry.verdict), entry.path)):
         yield from _program(entry, width)
@@ -167,33 +177,30 @@ def _program(entry: Entry, width: int) -> Iterator[str]:
     size = f"{_count(len(entry.files), 'file')} of the code base, {_count(entry.uses, 'use')}"
     if entry.command:
         yield f"    {entry.command}"
-    elif entry.how == "notebook" and entry.verdict in ("plain", "--tf1"):
-        call = (
-            "estimator_bridge.install()" if entry.verdict == "plain" else "the bridge's --tf1 view"
-        )
-        yield (
-            f"    first cell: import estimator_bridge; {call}"
-            if entry.verdict == "plain"
-            else f"    with {call}"
-        )
+    elif entry.how == "notebook" and entry.verdict == "plain":
+        yield "    first cell: import estimator_bridge; estimator_bridge.install()"
+    elif entry.how == "notebook" and entry.verdict == "--tf1":
+        yield "    with the --tf1 view of the bridge"
     for path, why in entry.broken:
         yield from _wrap(f"{path}: {why}", width, 8, "    ")
     for edit in entry.edits:
         yield from _wrap(
             f"{_place(edit)}  {edit.symbol.name} -> {instead(edit.symbol)}", width, 8, "    "
         )
-    yield f"    ({size}; to run it {hours(entry.effort.run)}, to Keras {hours(entry.effort.keras)})"
+    run, keras = hours(entry.effort.run), hours(entry.effort.keras)
+    yield from _wrap(f"({size}; {run} to run, {keras} to move to Keras)", width, 8, "    ")
 
 
 def _effort(report: Report, width: int) -> Iterator[str]:
     yield from _title("Effort and order")
     run, keras = hours(report.effort.run), hours(report.effort.keras)
     total = (
-        f"To run everything on today's TensorFlow: {run}. To leave Estimators for Keras: {keras}."
+        f"To run everything on today's TensorFlow: {run}. To replace Estimators with Keras: "
+        f"{keras}."
     )
     yield from _wrap(total, width, 0)
     yield from _wrap(f"Rule: {EFFORT_RULE}", width, 2, "  ")
-    yield "Order, each after what it imports:"
+    yield "Order of the migration (each file after those that it imports):"
     for number, step in enumerate(report.order, 1):
         paths = ", ".join(step.paths) + (" (they import each other)" if len(step.paths) > 1 else "")
         yield from _wrap(
@@ -202,14 +209,18 @@ def _effort(report: Report, width: int) -> Iterator[str]:
 
 
 def summary(report: Report) -> str:
-    """Returns the result in one sentence or two."""
+    """Returns the result in a few sentences.
+
+    Args:
+      report: the report.
+    """
     if not report.findings:
         read = _count(report.num_files, "file")
-        text = f"Nothing of tf.estimator, tf.contrib or TensorFlow 1 in {read}."
+        text = f"No use of tf.estimator, tf.contrib or TensorFlow 1 in {read}."
     else:
         paths = {finding.path for finding in report.findings}
         text = f"{_count(len(report.findings), 'use')} in {_count(len(paths), 'file')}."
-    counts = {}
+    counts: dict[str, int] = {}
     for entry in report.entries:
         counts[entry.verdict] = counts.get(entry.verdict, 0) + 1
     words = {**VERDICTS, "edits": "needs edits"}
@@ -217,5 +228,5 @@ def summary(report: Report) -> str:
         parts = [f"{counts[name]} {words[name]}" for name in VERDICTS if name in counts]
         text += f" Of {_count(len(report.entries), 'program')}: " + "; ".join(parts) + "."
     if report.passed_over:
-        text += f" {_count(len({path for path, _, _ in report.passed_over}), 'file')} passed over."
+        text += f" {_count(len({path for path, _, _ in report.passed_over}), 'file')} skipped."
     return text

@@ -1,4 +1,4 @@
-"""What follows from the findings: a verdict for each program, the work, and its order."""
+"""Computes the verdict of each program, the effort, and the order of a migration."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Optional
@@ -28,18 +28,23 @@ VERDICTS = {
 }
 
 EFFORT_RULE = (
-    "To run it: 0.1 h for each place to be renamed, 0.5 h for each distinct symbol to be rewritten "
-    "and 0.1 h for each of its places, 8 h for each distinct symbol to be ported, 0.5 h for each "
-    "Python 2 or broken file, 0.5 h a program for trying it out. To leave Estimators for Keras, "
-    "each file counted once: 0.1 h a place, and for each distinct symbol of a file 0 h (rename), "
-    "0.4 h (small), 3 h (canned Estimator; convert does most), 8 h (model_fn) or 8 h (large: "
-    "nothing takes its place). What is to be ported, or large, counts once a package of tf.contrib."
+    "To run it: 0.1 h per place to rename; 0.5 h per distinct symbol to rewrite, plus 0.1 h per "
+    "place; 8 h per distinct symbol to port; 0.5 h per Python 2 or broken file; 0.5 h per program "
+    "for testing. To replace Estimators with Keras, per file: 0.1 h per place, and per distinct "
+    "symbol 0 h (rename), 0.4 h (small), 3 h (canned Estimator; convert does most of it), 8 h "
+    "(model_fn) or 8 h (large: it has no successor). Symbols to port, and large ones, count once "
+    "per package of tf.contrib."
 )
 KERAS_HOURS = {"rename": 0.0, "small": 0.4, "canned": 3.0, "model": 8.0, "large": 8.0}
 
 
 class Effort(NamedTuple):
-    """Hours of work, by EFFORT_RULE: to run it on today's TensorFlow, and to move it to Keras."""
+    """Hours of work by EFFORT_RULE.
+
+    Attributes:
+      run: hours to run the code on the newest TensorFlow.
+      keras: hours to replace Estimators with Keras.
+    """
 
     run: float
     keras: float
@@ -49,17 +54,17 @@ class Entry(NamedTuple):
     """A program of the code base.
 
     Attributes:
-      path: of the file.
-      how: what makes it a program: "__main__", "app.run" or "notebook".
-      files: all files of the code base that it consists of, its own first.
+      path: path of the file.
+      how: why it is a program: "__main__", "app.run" or "notebook".
+      files: all files of the code base that it imports, itself first.
       verdict: a key of VERDICTS.
       text: the verdict in words.
-      command: how it is run; "" if it does not run yet.
-      mode: "" or "--tf1": what `edits` are needed for.
-      edits: the findings that stop it, one a place.
-      broken: (path, problem) of its files that were passed over.
+      command: the command that runs it; "" if it does not run yet.
+      mode: "" or "--tf1": the option with which it runs after `edits`.
+      edits: the findings that keep it from running, one per place.
+      broken: (path, problem) of its skipped files.
       uses: number of findings in its files.
-      effort: by EFFORT_RULE.
+      effort: hours of work.
     """
 
     path: str
@@ -76,7 +81,13 @@ class Entry(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step of the migration: files that are moved together, as they import each other."""
+    """One step of the migration.
+
+    Attributes:
+      paths: the files to migrate together; several if they import each other.
+      uses: number of findings in them.
+      effort: hours to replace Estimators with Keras.
+    """
 
     paths: tuple[str, ...]
     uses: int
@@ -94,7 +105,12 @@ def _reached(path: str, graph: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def entries(reading: Reading, findings: Sequence[Finding]) -> list[Entry]:
-    """Returns the programs that use anything the audit looks for, in the order of their paths."""
+    """Returns the programs that use a symbol of the table, by path.
+
+    Args:
+      reading: the code base.
+      findings: all findings.
+    """
     graph = import_graph(reading)
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -119,7 +135,14 @@ def entries(reading: Reading, findings: Sequence[Finding]) -> list[Entry]:
     return result
 
 
-def _entry(reading, path, how, files, used, problems) -> Entry:
+def _entry(
+    reading: Reading,
+    path: str,
+    how: str,
+    files: Sequence[str],
+    used: Sequence[Finding],
+    problems: Sequence[tuple[str, str]],
+) -> Entry:
     stops = {mode: _places(used, mode) for mode in ("", "--tf1")}
     mode = min(
         stops, key=lambda name: (bool(stops[name]), _port(stops[name]), len(stops[name]), name)
@@ -148,7 +171,7 @@ def _entry(reading, path, how, files, used, problems) -> Entry:
 
 
 def _command(path: str, verdict: str, reading: Reading) -> str:
-    """Returns the command that runs a program, from the folder that its own imports need."""
+    """Returns the command that runs a program in the folder that its imports require."""
     folder, module = _start(path, reading)
     python = "python" if verdict == "today" else "python -m estimator_bridge run"
     option = " --tf1" if verdict == "--tf1" else ""
@@ -158,9 +181,9 @@ def _command(path: str, verdict: str, reading: Reading) -> str:
 
 
 def _start(path: str, reading: Reading) -> tuple[str, Optional[str]]:
-    """Returns (folder to start in, name for `-m`); the name is None for an ordinary script."""
+    """Returns (folder to start in, name for `-m`, or None for an ordinary script)."""
     parts = path[:-3].split("/")
-    # The folder in which Python finds the code base's modules that the program imports.
+    # The folder in which Python finds the imported modules of the code base.
     base = len(parts) - 1
     while base and "/".join((*parts[:base], "__init__.py")) in reading.facts:
         base -= 1
@@ -180,9 +203,9 @@ def _start(path: str, reading: Reading) -> tuple[str, Optional[str]]:
 
 
 def _places(used: Sequence[Finding], mode: str) -> list[Finding]:
-    """Returns the findings that stop a program in a mode.
+    """Returns the findings that keep a program from running in a mode, one per line and symbol.
 
-    One a line and symbol, and not those that are mended where the name comes from.
+    Uses under a name bound elsewhere are left out, because the edit of that name is enough.
     """
     found: dict[tuple[str, int, int, str], Finding] = {}
     for finding in used:
@@ -202,7 +225,7 @@ def _distinct(used: Sequence[Finding]) -> list[Symbol]:
 
 
 def _subject(symbol: Symbol) -> str:
-    """Returns what work on a symbol counts for: its package, where none of it has a successor."""
+    """Returns what counts once: a contrib package without a successor, or the symbol."""
     if symbol.kind == "contrib" and "large" in (symbol.work, symbol.edit.replace("port", "large")):
         return ".".join(symbol.name.split(".")[:3])
     return symbol.name
@@ -216,7 +239,11 @@ def _run_hours(edits: Sequence[Finding]) -> float:
 
 
 def effort(used: Sequence[Finding]) -> Effort:
-    """Returns the hours by EFFORT_RULE for findings of any files; trying out is not counted."""
+    """Returns the hours by EFFORT_RULE, without those for broken files and for testing.
+
+    Args:
+      used: findings in any files.
+    """
     stops = min(
         (_places(used, mode) for mode in ("", "--tf1")),
         key=lambda edits: (_port(edits), len(edits)),
@@ -234,14 +261,18 @@ def effort(used: Sequence[Finding]) -> Effort:
 
 
 def order(reading: Reading, findings: Sequence[Finding]) -> list[Step]:
-    """Returns the files with findings, those first that need none of the others.
+    """Returns the files with findings in the order of a migration.
 
-    A file comes after all files with findings that it imports, directly or through others. Files
-    that import each other are one step. Of steps that could come next, the one with the least work
-    does.
+    A file comes after all files with findings that it imports, directly or indirectly. Files that
+    import each other are one step. Of the possible next steps, the one with the least work comes
+    first.
+
+    Args:
+      reading: the code base.
+      findings: all findings.
     """
-    # A package's __init__ imports its modules, which are in it: counted both ways, each package
-    # were one step.
+    # The import of a module also executes the __init__ of its package, which often imports the
+    # module. With these imports each package would be a single step.
     graph = import_graph(reading, packages=False)
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -252,11 +283,10 @@ def order(reading: Reading, findings: Sequence[Finding]) -> list[Step]:
     group_of = {path: number for number, group in enumerate(groups) for path in group}
     steps: dict[int, Step] = {}
     needs: dict[int, set[int]] = {}
-    # Components come out with what they import before them, so what a group needs is known when it
-    # is reached.
+    # Components come after those that they import, so the needs of these are known.
     for number, group in enumerate(groups):
         targets = {target for path in group for target in graph.get(path, ())}
-        # What was passed over has no place in the graph.
+        # Skipped files are not in the graph.
         below = {group_of[target] for target in targets if target in group_of} - {number}
         needs[number] = set()
         for other in below:
@@ -290,9 +320,9 @@ def _topological(steps: dict[int, Step], needs: dict[int, set[int]]) -> list[Ste
 
 
 def _strong_components(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Returns the groups of files that import each other, imported ones first.
+    """Returns the groups of files that import each other, imported groups first.
 
-    Tarjan, Depth-first search and linear graph algorithms (1972), without recursion.
+    Algorithm: Tarjan, "Depth-first search and linear graph algorithms" (1972), without recursion.
     """
     index: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -314,7 +344,7 @@ def _strong_components(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[node])
                 if low[node] == index[node]:
-                    group = []
+                    group: list[str] = []
                     while not group or group[-1] != node:
                         group.append(path.pop())
                         on_path.discard(group[-1])

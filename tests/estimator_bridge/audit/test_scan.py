@@ -316,7 +316,7 @@ def test_branches_that_bind_the_same_name_count_as_what_runs(tmp_path):
         ("importlib.import_module('tensorflow.contrib.' + name)", "module's name"),
         ("importlib.import_module(f'tensorflow.{name}')", "module's name"),
         ("__import__(name)", "module's name"),
-        ("getattr(tf.train, name + 'Optimizer')", "the name is made"),
+        ("getattr(tf.train, name + 'Optimizer')", "the name is computed"),
         ("eval('tf.train.' + name)", "code in a string"),
     ],
 )

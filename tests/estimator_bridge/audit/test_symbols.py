@@ -134,7 +134,7 @@ def test_no_public_name_is_taken_for_unknown(apis, table):
             symbol = table.look_up(f"tensorflow.{view}{name}")
             assert symbol is None or symbol.kind != "unknown", (view, name)
             if symbol is not None and symbol.kind not in ("private", "estimator"):
-                assert symbol.plain or symbol.gone, (view, name)
+                assert symbol.plain or symbol.removed_in, (view, name)
     only_v2 = apis["v2"][0] - apis["v1"][0]
     for name in only_v2:
         symbol = table.look_up(f"tensorflow.{name}")
@@ -309,7 +309,7 @@ def test_look_up(table, name, kind, runs, gone):
     if kind is None:
         assert symbol is None
     else:
-        assert (symbol.kind, symbol.runs, symbol.gone) == (kind, runs, gone)
+        assert (symbol.kind, symbol.runs, symbol.removed_in) == (kind, runs, gone)
 
 
 def test_names_of_the_package_are_those_of_tensorflow(table):
