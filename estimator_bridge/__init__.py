@@ -1,22 +1,22 @@
 """Estimators on TensorFlow 2.15 to 2.21.
 
-    from estimator_bridge import tf, estimator      # for code that is ours to write
-    import estimator_bridge; estimator_bridge.install()     # one line for a program that is not
-    python -m estimator_bridge run program.py       # for a program that must not be touched
+    from estimator_bridge import tf, estimator      # in new code
+    import estimator_bridge; estimator_bridge.install()     # one line in an existing program
+    python -m estimator_bridge run program.py       # for a program that stays unchanged
 
-Importing this package imports no TensorFlow: `tf` and `estimator` are loaded when they are first
-asked for.
+Importing this package imports no TensorFlow: `tf` and `estimator` are loaded on first use.
 """
 
 import importlib
 import importlib.util
 import sys
 import threading
+from typing import Any
 
 from . import private_tf, versions
 from .errors import BridgeError
-from .logs import hide_deprecations_unless_told, set_verbosity
-from .process.fast_import import quickly
+from .logs import hide_deprecations_by_default, set_verbosity
+from .process.fast_import import fast_imports
 from .process.importing import ModuleSupplier, around_import, call_when_imported
 from .processor import prefer_onednn
 
@@ -27,14 +27,14 @@ _installed = False
 
 
 def install() -> None:
-    """Gives this process `tf.estimator` and its other names, on a TensorFlow without them.
+    """Supplies `tf.estimator` and the other names of Estimators that this TensorFlow lacks.
 
-    Cheap and idempotent, from any thread. TensorFlow is not imported by it: what that version
-    lacks is supplied when the program imports TensorFlow, or at once if it has done so already. On
-    TensorFlow 2.15 nothing is supplied.
+    Cheap, idempotent and thread-safe. It does not import TensorFlow: the names are supplied when
+    the program imports TensorFlow, or at once if it has been imported. TensorFlow 2.15 has them.
 
-    Raises: BridgeError: TensorFlow, tensorflow-estimator or tf-keras is not installed, or the
-      program has already used `tf.keras` as Keras 3. The message names the remedy.
+    Raises:
+      BridgeError: TensorFlow, tensorflow-estimator or tf-keras is not installed, or the program
+        has already used `tf.keras` as Keras 3. The message names the remedy.
     """
     global _installed
     with _lock:
@@ -57,13 +57,13 @@ def install() -> None:
         keras = "keras" if installed < versions.ESTIMATOR_REMOVED_IN else "tf_keras"
         for package in ("tensorflow", keras, "tensorflow_estimator"):
             if package not in sys.modules:
-                around_import(package, quickly)
+                around_import(package, fast_imports)
         call_when_imported("tensorflow", _complete)
         _installed = True
 
 
-def _prepare(version) -> None:
-    """Does what has to be done before TensorFlow's import."""
+def _prepare(version: tuple[int, ...]) -> None:
+    """Makes the changes that precede TensorFlow's import."""
     from .shims import keras2, needed_by
 
     shims = needed_by(version)
@@ -72,7 +72,7 @@ def _prepare(version) -> None:
     elif "tensorflow" not in sys.modules:
         keras2.prepare()
     if "tensorflow_estimator" not in sys.modules:
-        # The program may have tried to import it before, in vain, and left half of it behind.
+        # A failed import of it may have left some of its modules behind.
         for name in [name for name in sys.modules if name.startswith("tensorflow_estimator.")]:
             del sys.modules[name]
     supplier = ModuleSupplier()
@@ -89,12 +89,12 @@ def _complete() -> None:
     """Applies the shims to the TensorFlow that has just been imported."""
     from .shims import needed_by
 
-    hide_deprecations_unless_told()
-    for shim in needed_by(versions.parse(versions.installed_tensorflow())):
+    hide_deprecations_by_default()
+    for shim in needed_by(versions.parse(versions.installed_tensorflow() or "")):
         shim.apply()
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name not in ("tf", "estimator"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     install()
@@ -103,5 +103,5 @@ def __getattr__(name):
     return module
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), "tf", "estimator"})

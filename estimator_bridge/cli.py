@@ -1,4 +1,4 @@
-"""The command line: picks the command, and turns our own errors into one line."""
+"""The command line: runs a command and prints the bridge's own errors as one line."""
 
 import importlib
 import sys
@@ -8,11 +8,11 @@ from .errors import BridgeError
 
 __all__ = ["main"]
 
-# Command -> (module with main(argv) -> exit status, what it does). Imported only when asked for.
+# Command -> (module with main(argv) -> exit status, help). The module is imported on use.
 _COMMANDS = {
     "run": (
         "process.run",
-        "run a program in which tf.estimator is there: run [--tf1] SCRIPT|-m MODULE [args]",
+        "run a program that uses tf.estimator: run [--tf1] SCRIPT|-m MODULE [args]",
     ),
     "audit": (
         "audit.command",
@@ -26,7 +26,7 @@ _COMMANDS = {
         "convert.verify.command",
         "compare an Estimator with its Keras model: verify --job_dir=JOB --keras_model=X.keras",
     ),
-    "doctor": ("doctor", "tell what is installed, what works on it, and what to install instead"),
+    "doctor": ("doctor", "show what is installed, what works with it, and what to install instead"),
 }
 
 
@@ -40,10 +40,10 @@ def main(argv: Optional[list[str]] = None) -> int:
     """Runs a command.
 
     Args:
-        argv: the command and its arguments; None: those of this process.
+      argv: the command and its arguments; None: those of this process.
 
     Returns:
-        The exit status: that of the command; 2 for an unknown command or an error of ours.
+      The exit status of the command; 2 for wrong arguments or a BridgeError.
     """
     argv = sys.argv[1:] if argv is None else argv
     command = argv[0] if argv else None
@@ -56,7 +56,8 @@ def main(argv: Optional[list[str]] = None) -> int:
         return 2
     module = importlib.import_module(f".{_COMMANDS[command][0]}", __package__)
     try:
-        return module.main(argv[1:])
+        status: int = module.main(argv[1:])
+        return status
     except BridgeError as error:
         print(f"estimator_bridge: {error}", file=sys.stderr)
         return 2

@@ -1,6 +1,6 @@
-"""python -m estimator_bridge doctor: what is installed, what works on it, and what to install.
+"""python -m estimator_bridge doctor: shows what is installed, what works, and what to install.
 
-It judges the installed versions against the tested ones, and then tries, in a process of its own.
+It compares the installed versions with the tested ones, and then runs trials in new processes.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from . import versions
 from .shims import keras2, needed_by
@@ -42,15 +42,15 @@ def _pip(*requirements: str) -> str:
     return "pip install " + " ".join(quoted)
 
 
-def examine(found: dict, python: tuple) -> list[Finding]:
-    """Judges installed versions.
+def examine(found: dict[str, Optional[str]], python: tuple[int, int]) -> list[Finding]:
+    """Compares the installed versions with the tested ones.
 
     Args:
-      found: distribution -> version, or None where it is absent; "tensorflow" among them.
+      found: distribution -> version, or None if it is not installed; includes "tensorflow".
       python: (major, minor) of the interpreter.
 
     Returns:
-      What is wrong, the gravest first; empty for a combination that is tested.
+      What is wrong, the most serious first; empty for a tested combination.
     """
     wanted = [f"tensorflow=={s.tensorflow}" for s in versions.SUPPORTED]
     tensorflow = found.get("tensorflow")
@@ -129,8 +129,8 @@ def _complete_set(supported: versions.Supported) -> str:
     )
 
 
-def _try() -> list[dict]:
-    """Trains, exports and so on in fresh processes; returns one record for each thing tried."""
+def _run_trials() -> list[dict[str, Any]]:
+    """Trains, exports and so on in new processes; returns one record per trial."""
     program = os.path.join(os.path.dirname(__file__), "probe_1x.py")
     return [
         *_records("-m", f"{__package__}.probe"),
@@ -138,7 +138,7 @@ def _try() -> list[dict]:
     ]
 
 
-def _records(*arguments: str) -> list[dict]:
+def _records(*arguments: str) -> list[dict[str, Any]]:
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     environment.pop("TF_CONFIG", None)
     done = subprocess.run(
@@ -158,14 +158,18 @@ def _records(*arguments: str) -> list[dict]:
 
 
 def main(argv: list[str]) -> int:
-    """Prints the report; returns 0 if Estimators work here, 1 if they do not."""
+    """Prints the report; returns 0 if Estimators work here, else 1.
+
+    Args:
+      argv: the arguments after `doctor`.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m estimator_bridge doctor",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--no_trial", action="store_true", help="only look at the versions, which takes no time"
+        "--no_trial", action="store_true", help="only compare the versions, which is fast"
     )
     options = parser.parse_args(argv)
 
@@ -181,7 +185,7 @@ def main(argv: list[str]) -> int:
     failed = False
     if tensorflow and not options.no_trial:
         print("\nTried just now")
-        for record in _try():
+        for record in _run_trials():
             failed |= "error" in record
             outcome = (
                 f"FAILED: {record['error']}" if "error" in record else f"{record['secs']:.1f} s"
@@ -198,7 +202,7 @@ def main(argv: list[str]) -> int:
 
 
 def _print_limits(tensorflow: str) -> None:
-    """Tells what does not work here, and what a TensorFlow 1.x program may have to be told."""
+    """Prints what does not work here, and a setting for TensorFlow 1.x programs."""
     print("\nDoes not work\n  TPUs: TPUEstimator runs with use_tpu=False")
     if versions.parse(tensorflow)[:2] >= versions.ESTIMATOR_REMOVED_IN:
         print("  tf.keras as Keras 3: it is Keras 2 here; `import keras` is Keras 3")

@@ -1,4 +1,4 @@
-"""The errors that the bridge raises on purpose."""
+"""The errors that the bridge raises."""
 
 __all__ = ["BridgeError"]
 

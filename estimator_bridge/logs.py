@@ -13,13 +13,13 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from typing import Optional
+from typing import Any, Optional, cast
 
 from .process.importing import around_import
 
-__all__ = ["LEVELS", "hide_deprecations_unless_told", "set_verbosity"]
+__all__ = ["LEVELS", "hide_deprecations_by_default", "set_verbosity"]
 
-# Level -> (of the Python loggers, of the C++ core: 0 all, 1 no INFO, 2 no WARNING, 3 no ERROR).
+# Level -> (Python loggers; C++ core: 0 all, 1 no INFO, 2 no WARNING, 3 no ERROR).
 LEVELS = {
     "debug": (logging.DEBUG, "0"),
     "info": (logging.INFO, "1"),
@@ -27,20 +27,20 @@ LEVELS = {
     "error": (logging.ERROR, "3"),
 }
 
-# Modules of TensorFlow that log nothing but that a name is deprecated.
+# Modules of TensorFlow that only log that a name is deprecated.
 _DEPRECATION_MODULES = re.compile(
     r"tensorflow[/\\]python[/\\]util[/\\](deprecation|module_wrapper)\.py$"
 )
-# The last two are said of TensorFlow's own calls: by protobuf 5 and 6 wherever a graph is written,
-# by tf.data wherever a distribution strategy takes a dataset.
+# The last two are about TensorFlow's own calls: protobuf 5 and 6 write the first for every graph,
+# tf.data the second for every dataset of a distribution strategy.
 _DEPRECATION_WARNING = (
     r"(?s).*(is deprecated and will be removed|is deprecated, use|will be removed in a future"
     r"|float_format is deprecated|tf\.data options across serialization boundaries)"
 )
 
-# Lines of the C++ core about the machine, written while it is being loaded. They are no one's
-# fault and need no act. Two that 2.17 to 2.20 write later, at a program's first session (about
-# absl::InitializeLog and MLIR V1), cannot be dropped: a program's own stderr is left alone.
+# Lines of the C++ core about the machine, written while it is loaded. They need no action. Two that
+# 2.17 to 2.20 write later, at a program's first session (about absl::InitializeLog and MLIR V1),
+# cannot be dropped, since a program's own stderr is not filtered.
 _START_UP_NOISE = re.compile(
     rb"All log messages before absl::InitializeLog"
     rb"|oneDNN custom operations are on"
@@ -58,7 +58,7 @@ _level: Optional[str] = None
 
 
 class _NoDeprecations(logging.Filter):
-    """Drops what TensorFlow logs about deprecated names, and nothing else."""
+    """Drops only what TensorFlow logs about deprecated names."""
 
     def filter(self, record):
         return not _DEPRECATION_MODULES.search(record.pathname)
@@ -71,15 +71,15 @@ def _show_deprecations(shown: bool) -> None:
     logger = logging.getLogger("tensorflow")
     entry = ("ignore", re.compile(_DEPRECATION_WARNING, re.I), Warning, None, 0)
     with contextlib.suppress(ValueError):
-        warnings.filters.remove(entry)
+        cast(list[Any], warnings.filters).remove(entry)
     logger.removeFilter(_filter)
     if not shown:
         logger.addFilter(_filter)
         warnings.filterwarnings("ignore", message=_DEPRECATION_WARNING)
 
 
-def hide_deprecations_unless_told() -> None:
-    """Hides deprecations, as "warning" does, if no level has been set."""
+def hide_deprecations_by_default() -> None:
+    """Hides deprecation messages if no level has been set."""
     with _lock:
         if _level is None:
             _show_deprecations(False)
@@ -87,7 +87,7 @@ def hide_deprecations_unless_told() -> None:
 
 @contextlib.contextmanager
 def _without_start_up_noise() -> Iterator[None]:
-    """Drops the known lines from file descriptor 2 while the block runs."""
+    """Drops the known lines from file descriptor 2 in the body of the `with` statement."""
     try:
         kept = os.dup(2)
     except OSError:  # There is no stderr.
@@ -119,17 +119,17 @@ def _without_start_up_noise() -> Iterator[None]:
 
 
 def set_verbosity(level: str) -> None:
-    """Sets how much TensorFlow, Keras 2 and Estimators say.
+    """Sets the log level of TensorFlow, Keras 2 and Estimators.
 
-    Callable at any time. Called before TensorFlow is imported it also holds for the C++ core,
-    whose level cannot be changed later, and hides from "warning" on what the core writes about the
-    machine while it starts.
+    It may be called at any time. Called before TensorFlow is imported, it also sets the level of
+    the C++ core, which cannot be changed later; "warning" and "error" then hide what the core
+    writes about the machine while it starts.
 
     Args:
       level: "debug" (everything, deprecations too), "info", "warning" or "error".
 
     Raises:
-      ValueError: another level.
+      ValueError: the level is none of these.
     """
     global _level
     if level not in LEVELS:

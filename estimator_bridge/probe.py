@@ -1,10 +1,11 @@
-"""Tries what Estimators do, on small data, and writes one JSON record a trial: for the doctor."""
+"""The doctor's trials: tries what Estimators do on small data and prints a JSON record for each."""
 
 import json
 import os
 import sys
 import tempfile
 import time
+from typing import Any
 
 __all__ = ["main"]
 
@@ -80,7 +81,7 @@ def _keras3_beside(folder):
 
 
 def main() -> int:
-    """Runs the trials in order; returns 0 whatever they give, since each says so itself."""
+    """Runs the trials in order; returns 0, since the records contain the errors."""
     with tempfile.TemporaryDirectory() as folder:
         trials = (
             ("import tensorflow and tf.estimator", _import),
@@ -92,11 +93,11 @@ def main() -> int:
         )
         for name, trial in trials:
             start = time.monotonic()
-            record = {"name": name}
+            record: dict[str, Any] = {"name": name}
             try:
                 trial()
                 record["secs"] = time.monotonic() - start
-            except Exception as error:  # Whatever it is, it is what the doctor is to report.
+            except Exception as error:  # The doctor reports any error.
                 record["error"] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
             print(json.dumps(record), flush=True)
     return 0

@@ -1,7 +1,6 @@
-"""Which TensorFlow is installed, read without importing it.
+"""Reads which TensorFlow is installed, without importing it.
 
-Whatever must happen before TensorFlow is imported (which Keras it loads, say) has to know the
-version first.
+What precedes TensorFlow's import, such as the choice of Keras, depends on the version.
 """
 
 import importlib.metadata
@@ -36,12 +35,12 @@ ESTIMATOR_REMOVED_IN = (2, 16)
 
 
 class Supported(NamedTuple):
-    """One TensorFlow version that the bridge is tested on, and what has to be installed with it.
+    """A TensorFlow version that the bridge is tested on, and what is installed with it.
 
     Attributes:
       tensorflow: the tested patch release.
       python: the first and last Python (major, minor) for which it has a wheel.
-      also: requirements that hold for it, as pip takes them.
+      also: further requirements for it, as pip takes them.
     """
 
     tensorflow: str
@@ -61,13 +60,21 @@ SUPPORTED = (
 
 
 def parse(version: str) -> tuple[int, ...]:
-    """Turns `2.16.2rc1` into `(2, 16, 2)`: the leading numbers, for comparing."""
+    """Returns the leading numbers of a version for comparison: (2, 16, 2) for "2.16.2rc1".
+
+    Args:
+      version: the version; () is returned if it starts with no number.
+    """
     found = re.match(r"\d+(\.\d+)*", version)
     return tuple(int(part) for part in found.group().split(".")) if found else ()
 
 
 def installed(distribution: str) -> Optional[str]:
-    """Returns the version of an installed distribution, or None."""
+    """Returns the version of an installed distribution, or None.
+
+    Args:
+      distribution: its name on PyPI.
+    """
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -75,7 +82,7 @@ def installed(distribution: str) -> Optional[str]:
 
 
 def installed_tensorflow() -> Optional[str]:
-    """Returns the version of TensorFlow, imported or only installed; None if there is none."""
+    """Returns the version of the imported, else the installed TensorFlow; None if there is none."""
     version = getattr(sys.modules.get("tensorflow"), "__version__", None)
     if version:
         return version

@@ -1,1 +1,1 @@
-"""Runs a program in a process that has Estimators."""
+"""Runs programs in processes that have Estimators."""

@@ -1,4 +1,4 @@
-"""A quicker import of TensorFlow and Keras: what is loaded with them, and how."""
+"""Makes the import of TensorFlow and Keras faster: without garbage collection, pandas and SciPy."""
 
 import contextlib
 import gc
@@ -9,40 +9,40 @@ import sys
 import threading
 import types
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Optional
 
-__all__ = ["hidden", "quickly"]
+__all__ = ["block_import", "fast_imports"]
 
-# Packages of which Keras asks for no part by name.
-_PLAIN = ("pandas", "h5py", "requests")
-# Of SciPy it asks for these.
-_PARTS = ("linalg", "ndimage", "sparse")
+# Packages that Keras imports as a whole.
+_WHOLE = ("pandas", "h5py", "requests")
+# The parts of SciPy that Keras imports by name.
+_SCIPY_PARTS = ("linalg", "ndimage", "sparse")
 
 _lock = threading.RLock()
 _depth = 0
 
 
 @contextlib.contextmanager
-def quickly() -> Iterator[None]:
-    """Within it modules are imported, which takes less time than outside.
+def fast_imports() -> Iterator[None]:
+    """Makes imports in the body of the `with` statement faster.
 
-    TensorFlow's modules are some 300,000 objects. While they come to be, the garbage collector
-    would look through them again and again, and after that at every full collection of the run:
-    it is off meanwhile, and then told to leave them alone.
+    TensorFlow's modules create about 300,000 objects. The garbage collector would scan them again
+    and again during the import, and at every full collection of the run. It is off meanwhile, and
+    ignores these objects afterwards.
 
-    TensorFlow's Keras loads h5py and requests, and pandas and SciPy wherever they are installed
+    TensorFlow's Keras imports h5py and requests, and pandas and SciPy wherever they are installed
     (1.3 s of 7 and 120 MiB on the machine where this was measured), for a few functions that hardly
-    any program calls; its Estimator loads pandas too. They are given stands in for these, which
-    import the package when something of it is asked for. Nothing else sees one: after this,
+    any program calls; its Estimator imports pandas too. They get lazy modules instead, which import
+    the package when one of its attributes is read. No other code sees a lazy module: after this,
     `import pandas` imports pandas.
     """
     global _depth
     with _lock:
         _depth += 1
-        was_on = gc.isenabled()
+        was_enabled = gc.isenabled()
         gc.disable()
         if _depth == 1:
-            for package in _PLAIN:
+            for package in _WHOLE:
                 _defer(package, None)
             _defer_scipy()
     try:
@@ -51,33 +51,40 @@ def quickly() -> Iterator[None]:
         with _lock:
             _depth -= 1
             if _depth == 0:
-                for package in (*_PLAIN, "scipy"):
+                for package in (*_WHOLE, "scipy"):
                     _remove(package)
                 gc.freeze()
-            if was_on:
+            if was_enabled:
                 gc.enable()
 
 
 @contextlib.contextmanager
-def hidden(package: str) -> Iterator[bool]:
-    """Within it a top-level package cannot be imported; gives False where it has been already."""
+def block_import(package: str) -> Iterator[bool]:
+    """Makes importing a top-level package fail in the body of the `with` statement.
+
+    Args:
+      package: name of the package.
+
+    Yields:
+      Whether it is blocked; False if it has been imported already.
+    """
     with _lock:
         held = sys.modules.get(package)
-        if held is not None and not isinstance(held, _Deferred):
+        if held is not None and not isinstance(held, _LazyModule):
             yield False
             return
         sys.modules.pop(package, None)
-        wall = _Wall(package)
-        sys.meta_path.insert(0, wall)
+        blocker = _ImportBlocker(package)
+        sys.meta_path.insert(0, blocker)
         try:
             yield True
         finally:
-            sys.meta_path.remove(wall)
+            sys.meta_path.remove(blocker)
             if held is not None:
                 sys.modules[package] = held
 
 
-class _Wall(importlib.abc.MetaPathFinder):
+class _ImportBlocker(importlib.abc.MetaPathFinder):
     def __init__(self, package: str):
         self._package = package
 
@@ -88,15 +95,15 @@ class _Wall(importlib.abc.MetaPathFinder):
 
 
 def _defer_scipy() -> None:
-    """Keras asks for `linalg` and `ndimage`, and for one function of `sparse`."""
+    """Defers SciPy: Keras imports `linalg` and `ndimage`, and one function of `sparse`."""
     scipy = _defer("scipy", None)
     if scipy is None:
         return
-    # Whoever imports another part of it gets that part.
+    # Other parts of SciPy are found in its folder.
     scipy.__path__ = scipy.__spec__.submodule_search_locations
-    parts = {name: _defer(f"scipy.{name}", scipy.__path__) for name in _PARTS}
+    parts = {name: _defer(f"scipy.{name}", scipy.__path__) for name in _SCIPY_PARTS}
     if None in parts.values():
-        # Not the SciPy that is meant here: let Keras see for itself.
+        # Another package of this name: Keras imports it as it is.
         _remove("scipy")
         return
     vars(scipy).update(parts)
@@ -108,24 +115,24 @@ def _issparse(value: Any) -> bool:
     return importlib.import_module("scipy.sparse").issparse(value)
 
 
-def _defer(name: str, path: Any) -> Any:
-    """Puts a stand in for a module that can be imported and has not been, and returns it."""
+def _defer(name: str, path: Optional[list[str]]) -> Any:
+    """Puts a lazy module in place of one that can be imported and has not been; returns it."""
     spec = None if name in sys.modules else importlib.machinery.PathFinder.find_spec(name, path)
     if spec is None:
         return None
-    sys.modules[name] = _Deferred(spec)
+    sys.modules[name] = _LazyModule(spec)
     return sys.modules[name]
 
 
 def _remove(package: str) -> None:
-    """Takes the stands in for a package and its parts out of what is imported."""
+    """Removes the lazy modules of a package and its parts from `sys.modules`."""
     for name, module in list(sys.modules.items()):
-        if isinstance(module, _Deferred) and name.partition(".")[0] == package:
+        if isinstance(module, _LazyModule) and name.partition(".")[0] == package:
             del sys.modules[name]
 
 
-class _Deferred(types.ModuleType):
-    """A module that is imported when something of it is asked for.
+class _LazyModule(types.ModuleType):
+    """A module that is imported when one of its attributes is read.
 
     importlib's own LazyLoader imports it at the next `import` already, from Python 3.12 on.
     """
@@ -136,7 +143,7 @@ class _Deferred(types.ModuleType):
         self.__file__ = spec.origin
 
     def __getattr__(self, attribute: str) -> Any:
-        # Called for what is not there, and so for nearly all that the module has.
+        # Called only for attributes that are not set here: nearly all of the real module's.
         with _lock:
             _remove(self.__name__.partition(".")[0])
         return getattr(importlib.import_module(self.__name__), attribute)

@@ -1,6 +1,6 @@
-"""Ways into Python's imports: to act around one, and to supply modules that are missing.
+"""Hooks into Python's imports: run code around an import, and supply missing modules.
 
-Nothing here knows TensorFlow.
+Independent of TensorFlow.
 """
 
 import contextlib
@@ -11,9 +11,10 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Optional
+from types import ModuleType
+from typing import Any, Optional
 
 __all__ = ["ModuleSupplier", "around_import", "call_when_imported", "prefer_folders"]
 
@@ -21,7 +22,7 @@ __all__ = ["ModuleSupplier", "around_import", "call_when_imported", "prefer_fold
 class _ImportWatch(importlib.abc.MetaPathFinder):
     """Runs a module's import inside a context manager, once."""
 
-    def __init__(self, fullname: str, context: Callable[[], AbstractContextManager]):
+    def __init__(self, fullname: str, context: Callable[[], AbstractContextManager[Any]]):
         self._fullname = fullname
         self._context = context
         self._searching = threading.local()
@@ -29,7 +30,7 @@ class _ImportWatch(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname, path=None, target=None):
         if fullname != self._fullname or getattr(self._searching, "now", False):
             return None
-        # The other finders are asked as if this one were not there.
+        # Finds the module with the other finders.
         self._searching.now = True
         try:
             spec = importlib.util.find_spec(fullname)
@@ -45,30 +46,38 @@ class _ImportWatch(importlib.abc.MetaPathFinder):
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
 
-        # Set on the instance, so that the loader stays of the type that inspect and pkgutil expect.
+        # Set on the instance, so that the loader keeps the type that inspect and pkgutil expect.
         loader.exec_module = exec_module
         return spec
 
 
-def around_import(fullname: str, context: Callable[[], AbstractContextManager]) -> None:
-    """Has the top-level module `fullname`, not imported yet, executed within `context()`."""
+def around_import(fullname: str, context: Callable[[], AbstractContextManager[Any]]) -> None:
+    """Makes Python execute a module inside a context manager when it is imported.
+
+    Args:
+      fullname: name of a top-level module that has not been imported.
+      context: returns the context manager.
+    """
     sys.meta_path.insert(0, _ImportWatch(fullname, context))
 
 
 def call_when_imported(fullname: str, callback: Callable[[], None]) -> None:
-    """Calls `callback()` once the top-level module `fullname` has been executed.
+    """Calls a function once a module has been executed; now if it has been imported already.
 
-    If it has been imported already, the call happens now. An error in the callback is an error of
-    the import.
+    An error in the function is an error of the import.
+
+    Args:
+      fullname: name of the module.
+      callback: the function.
     """
 
     @contextlib.contextmanager
-    def then_call():
+    def then_call() -> Iterator[None]:
         yield
         callback()
 
     if fullname in sys.modules:
-        # Another thread may be in the middle of that import: this waits for its end.
+        # Another thread may still be importing it; this waits until that is done.
         importlib.import_module(fullname)
         callback()
     else:
@@ -76,44 +85,58 @@ def call_when_imported(fullname: str, callback: Callable[[], None]) -> None:
 
 
 class _AliasLoader(importlib.abc.Loader):
-    """Gives out another module, already executed, under a second name."""
+    """Loads another module under a second name."""
 
     def __init__(self, source: str):
         self._source = source
-        self._own_spec = None
+        self._own_spec: Any = None
 
     def create_module(self, spec):
         module = importlib.import_module(self._source)
-        # The import system stamps the alias' spec on what it is given: put back below.
+        # The import system sets the alias's spec on the module; exec_module restores its own.
         self._own_spec = module.__spec__
         return module
 
-    def exec_module(self, module):
+    def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self._own_spec
 
 
 class ModuleSupplier(importlib.abc.MetaPathFinder):
     """Supplies modules under names that the installed packages lack.
 
-    It has to stand first in `sys.meta_path`: a package under two names has one folder, and the
-    path finder would load each of its modules a second time from there. The tables therefore name
-    only what is truly missing.
+    It must be the first in `sys.meta_path`. A package under two names has one folder, and the path
+    finder would load each of its modules a second time from there. So the tables may contain only
+    names that are missing.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._modules: dict[str, str] = {}
         self._trees: dict[str, str] = {}
 
     def supply(self, fullname: str, source: str) -> None:
-        """Lets `import fullname` give the module `source`."""
+        """Supplies one module.
+
+        Args:
+          fullname: the missing name.
+          source: the module that is imported for it.
+        """
         self._modules[fullname] = source
 
     def supply_tree(self, prefix: str, source: str) -> None:
-        """Lets `prefix`, and each module below it, give its namesake below `source`."""
+        """Supplies a package and all modules below it.
+
+        Args:
+          prefix: the missing package.
+          source: the package whose modules are imported for it.
+        """
         self._trees[prefix] = source
 
     def source_of(self, fullname: str) -> Optional[str]:
-        """Returns the module that stands in for `fullname`, or None."""
+        """Returns the module that is imported for a name, or None.
+
+        Args:
+          fullname: the imported name.
+        """
         if fullname in self._modules:
             return self._modules[fullname]
         for prefix, source in self._trees.items():
@@ -122,6 +145,13 @@ class ModuleSupplier(importlib.abc.MetaPathFinder):
         return None
 
     def find_spec(self, fullname, path=None, target=None):
+        """Returns the spec of a supplied module, or None (see importlib.abc.MetaPathFinder).
+
+        Args:
+          fullname: the imported name.
+          path: not used.
+          target: not used.
+        """
         source = self.source_of(fullname)
         if source is None:
             return None
@@ -131,10 +161,10 @@ class ModuleSupplier(importlib.abc.MetaPathFinder):
 
 
 class _FolderFirst(importlib.abc.MetaPathFinder):
-    """Finds a package without `__init__.py` before an installed one of its name.
+    """Finds a folder without `__init__.py` before an installed package of its name.
 
-    Python searches the whole path for a package that has the file before it takes a folder that has
-    not, even if the folder is the program's own.
+    Python prefers any package with that file on the whole path to a folder without it, even to the
+    program's own folder.
     """
 
     def __init__(self, names: Sequence[str]):
@@ -156,5 +186,9 @@ class _FolderFirst(importlib.abc.MetaPathFinder):
 
 
 def prefer_folders(names: Sequence[str]) -> None:
-    """Lets a program's folder of one of these names be its package, whatever is installed."""
+    """Makes a program's folder of one of these names its package, whatever is installed.
+
+    Args:
+      names: top-level package names.
+    """
     sys.meta_path.insert(0, _FolderFirst(names))

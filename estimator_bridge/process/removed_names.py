@@ -1,7 +1,7 @@
-"""What NumPy and Python had in the years of TensorFlow 1.x and have dropped since.
+"""Restores names that NumPy and Python had at the time of TensorFlow 1.x and have removed since.
 
-Only names that are missing are set, each to what it was documented to be. Nothing that exists is
-changed, but for np.fromstring, which has kept its name and lost the use that programs made of it.
+Only missing names are set, each to what it was documented to be. Nothing that exists is changed,
+except np.fromstring, which has lost the binary mode that programs used.
 """
 
 import builtins
@@ -18,6 +18,8 @@ import math
 import sys
 import time
 import unittest
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from estimator_bridge.process.importing import ModuleSupplier
 from estimator_bridge.shims import test_case
@@ -46,11 +48,26 @@ _COLLECTIONS = [
 ]
 
 
+_ArgSpec = collections.namedtuple("_ArgSpec", "args varargs keywords defaults")
+
+# (owner, name, value) of what Python had.
+_PYTHON = [
+    # Of Python 2: it is used in programs that run on both.
+    (builtins, "xrange", range),
+    (inspect, "getargspec", lambda function: _ArgSpec(*inspect.getfullargspec(function)[:4])),
+    (time, "clock", time.perf_counter),
+    (fractions, "gcd", math.gcd),
+    (configparser, "SafeConfigParser", configparser.ConfigParser),
+    (configparser.RawConfigParser, "readfp", configparser.RawConfigParser.read_file),
+    (unittest, "makeSuite", unittest.defaultTestLoader.loadTestsFromTestCase),
+]
+
+
 def _numpy() -> None:
     import numpy as np
 
-    # Removed in NumPy 1.24 (the first line) and 2.0 (the others).
-    aliases = {
+    # Removed in NumPy 1.24 (the literal) and 2.0 (the others).
+    aliases: dict[str, Any] = {
         "int": int,
         "float": float,
         "complex": complex,
@@ -70,13 +87,13 @@ def _numpy() -> None:
     if hasattr(np, "trapezoid"):
         aliases.update(trapz=np.trapezoid)
     for name, value in aliases.items():
-        # Not hasattr: NumPy 1.20 to 1.23 warn for the first line, and later ones raise with advice.
+        # Not hasattr: NumPy 1.20 to 1.23 warn for names of the literal; later ones raise.
         if name not in vars(np):
             setattr(np, name, value)
-    # Removed in NumPy 2.3; code that writes TFRecords is full of them.
+    # Removed in NumPy 2.3; code that writes TFRecords often calls it.
     for kind in (np.ndarray, np.generic):
         if not hasattr(kind, "tostring"):
-            _give_method(kind, "tostring", lambda array, order="C": array.tobytes(order))
+            _add_method(kind, "tostring", lambda array, order="C": array.tobytes(order))
     if np.lib.NumpyVersion(np.__version__) >= "2.3.0":
         np.fromstring = _with_binary_mode(np.fromstring)
 
@@ -100,15 +117,15 @@ def _msort(a):
     return np.sort(a, axis=0)
 
 
-def _give_method(kind: type, name: str, function) -> None:
-    """Adds a method to a class that is written in C, whose namespace Python code can only read."""
+def _add_method(kind: type, name: str, function: Callable[..., Any]) -> None:
+    """Adds a method to a class written in C, whose namespace is read-only for Python code."""
     (namespace,) = gc.get_referents(kind.__dict__)
     namespace[name] = function
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
 
 def _with_binary_mode(fromstring):
-    """Returns np.fromstring, with the copy of a buffer that it gave before NumPy 2.3."""
+    """Returns np.fromstring with its binary mode, which NumPy 2.3 removed."""
 
     @functools.wraps(fromstring)
     def replacing(string, dtype=float, count=-1, *, sep="", **options):
@@ -123,34 +140,24 @@ def _with_binary_mode(fromstring):
 
 
 def _standard_library() -> None:
-    if not hasattr(builtins, "xrange"):
-        # The one name of Python 2 that stands in programs which run on both.
-        builtins.xrange = range
-    for name in _COLLECTIONS:
-        if not hasattr(collections, name):
-            setattr(collections, name, getattr(collections.abc, name))
-    if not hasattr(inspect, "getargspec"):
-        fields = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
-        inspect.getargspec = lambda function: fields(*inspect.getfullargspec(function)[:4])
-    if not hasattr(time, "clock"):
-        time.clock = time.perf_counter
-    if not hasattr(fractions, "gcd"):
-        fractions.gcd = math.gcd
+    _set_missing(_PYTHON)
+    _set_missing([(collections, name, getattr(collections.abc, name)) for name in _COLLECTIONS])
     if sys.version_info >= (3, 12) and importlib.util.find_spec("distutils") is None:
-        # setuptools carries the package that Python dropped (LooseVersion, most of all).
+        # setuptools contains the package that Python removed (mostly used for LooseVersion).
         import setuptools  # noqa: F401
-    if not hasattr(configparser, "SafeConfigParser"):
-        configparser.SafeConfigParser = configparser.ConfigParser
-    if not hasattr(configparser.RawConfigParser, "readfp"):
-        configparser.RawConfigParser.readfp = configparser.RawConfigParser.read_file
-    if not hasattr(unittest, "makeSuite"):
-        unittest.makeSuite = unittest.defaultTestLoader.loadTestsFromTestCase
     test_case.restore(unittest.TestCase)
     supplier = ModuleSupplier()
     for name in stdlib.MODULES:
         if importlib.util.find_spec(name) is None:
             supplier.supply(name, f"{stdlib.__name__}.{name}")
     sys.meta_path.append(supplier)
+
+
+def _set_missing(names: Iterable[tuple[Any, str, Any]]) -> None:
+    """Sets each attribute (owner, name, value) that the owner lacks."""
+    for owner, name, value in names:
+        if not hasattr(owner, name):
+            setattr(owner, name, value)
 
 
 @functools.cache

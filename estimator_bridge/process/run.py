@@ -1,8 +1,7 @@
-"""Runs a program, unchanged, in a process in which Estimators are there.
+"""Runs an unchanged program in a process that has Estimators.
 
-The program must not be able to tell the difference: its `__main__`, `sys.argv`, `sys.path[0]`,
-tracebacks, exit status and signals are what `python SCRIPT` and `python -m MODULE` would have
-given it, and the Python processes that it starts have Estimators too.
+The program's `__main__`, `sys.argv`, `sys.path[0]`, tracebacks, exit status and signals are those
+of `python SCRIPT` and `python -m MODULE`. The Python processes that it starts have Estimators too.
 """
 
 import importlib.machinery
@@ -12,7 +11,8 @@ import runpy
 import sys
 import types
 import zipfile
-from typing import NamedTuple, NoReturn, Optional
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn, Optional
 
 from .. import install
 from ..errors import BridgeError
@@ -29,13 +29,13 @@ _USAGE = """usage: python -m estimator_bridge run [--tf1] SCRIPT [args]
 
 
 class Target(NamedTuple):
-    """What to run.
+    """The program to run.
 
     Attributes:
       name: path of a script, folder or archive; or a module's dotted name.
       is_module: whether it is a module's name.
-      args: the program's own arguments, untouched.
-      tf1: whether it is to see TensorFlow 1.x.
+      args: the program's own arguments, unchanged.
+      tf1: whether the program gets TensorFlow 1.x.
     """
 
     name: str
@@ -50,7 +50,14 @@ def _refuse(problem: str) -> NoReturn:
 
 
 def parse(argv: list[str]) -> Target:
-    """Reads our own options up to the program's name; everything after it is the program's."""
+    """Parses the options before the program's name; what follows it belongs to the program.
+
+    Args:
+      argv: the arguments after `run`.
+
+    Returns:
+      The program; exits with status 2 for a wrong option.
+    """
     rest, tf1 = list(argv), False
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
@@ -75,9 +82,9 @@ def parse(argv: list[str]) -> Target:
 
 
 def _new_main() -> types.ModuleType:
-    """Replaces `__main__`, which is ours so far, by an empty one for the program."""
+    """Replaces the bridge's `__main__` by an empty module for the program."""
     module = types.ModuleType("__main__")
-    module.__builtins__ = sys.modules["builtins"]
+    vars(module)["__builtins__"] = sys.modules["builtins"]
     module.__annotations__ = {}
     sys.modules["__main__"] = module
     return module
@@ -94,10 +101,12 @@ def _run_file(path: str) -> None:
     path = os.path.abspath(path)
     module = _new_main()
     module.__file__ = path
-    module.__cached__ = None
+    vars(module)["__cached__"] = None
     if path.endswith(".pyc"):
-        module.__loader__ = importlib.machinery.SourcelessFileLoader("__main__", path)
-        code = module.__loader__.get_code("__main__")
+        loader = importlib.machinery.SourcelessFileLoader("__main__", path)
+        module.__loader__ = loader
+        code = loader.get_code("__main__")
+        assert code is not None
     else:
         module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
         with io.open_code(path) as source:
@@ -106,8 +115,12 @@ def _run_file(path: str) -> None:
 
 
 def _is_container(path: str) -> bool:
-    """Tells whether Python would look for a `__main__.py` in it: a folder or an archive."""
+    """Returns whether Python would run the `__main__.py` inside: of a folder or an archive."""
     return os.path.isdir(path) or (not path.endswith((".py", ".pyc")) and zipfile.is_zipfile(path))
+
+
+# What `python -m` calls itself; its signature has been the same since Python 2.7.
+_run_module: Callable[..., Any] = vars(runpy)["_run_module_as_main"]
 
 
 def _run(target: Target) -> None:
@@ -115,27 +128,34 @@ def _run(target: Target) -> None:
         sys.argv = ["-m", *target.args]
         _set_first_path(os.getcwd())
         _new_main()
-        runpy._run_module_as_main(target.name)
+        _run_module(target.name)
         return
     sys.argv = [target.name, *target.args]
     if _is_container(target.name):
         sys.path.insert(0, os.path.abspath(target.name))
         _new_main()
-        runpy._run_module_as_main("__main__", False)
+        _run_module("__main__", False)
     else:
         _set_first_path(os.path.dirname(os.path.realpath(target.name)))
         _run_file(target.name)
 
 
 def _own_frames_removed(traceback: Optional[types.TracebackType]) -> Optional[types.TracebackType]:
-    """Returns the traceback from the first frame that would be there without us."""
+    """Returns the traceback without the bridge's own first frames."""
     while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
         traceback = traceback.tb_next
     return traceback
 
 
 def main(argv: list[str]) -> int:
-    """Runs the program that the arguments name, and ends as it ends."""
+    """Runs a program; returns or raises as the program ends.
+
+    Args:
+      argv: the arguments after `run`.
+
+    Returns:
+      The exit status, where the program does not set it.
+    """
     target = parse(argv)
     if not target.is_module and not os.path.exists(target.name):
         print(
@@ -154,13 +174,13 @@ def main(argv: list[str]) -> int:
     except SystemExit:
         raise
     except BaseException as error:
-        # Shown here, by the program's own hook if it has set one; then left to Python, whose exit
-        # status, and the signal after a KeyboardInterrupt, are not ours to imitate.
+        # The traceback is printed here, by the program's own hook if it has set one. Raising again
+        # leaves the exit status, and the signal after a KeyboardInterrupt, to Python.
         error.__traceback__ = _own_frames_removed(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
         if isinstance(error, BridgeError):
-            # The program asked for what is not served: said once, with its line.
+            # The program used something that is not supplied; the traceback has named the line.
             return 2
-        sys.excepthook = lambda *shown: None
+        sys.excepthook = lambda *error: None
         raise
     return 0

@@ -1,4 +1,4 @@
-"""The estimator.RunConfig of a process: checkpoints, logs, seed, devices."""
+"""Builds the estimator.RunConfig of a process."""
 
 from typing import Any
 
@@ -8,13 +8,15 @@ from trainer.cluster.strategies import count_cpus, device_filters
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
 
 
-def build_run_config(config: config_lib.Config, cluster: Cluster = ALONE, strategy: Any = None):
-    """The estimator.RunConfig of a process.
+def build_run_config(
+    config: config_lib.Config, cluster: Cluster = ALONE, strategy: Any = None
+) -> Any:
+    """Returns the estimator.RunConfig of a process.
 
     Args:
-        config: checkpoints, logs, seed, devices.
-        cluster: who trains together; ALONE for an Estimator that only evaluates.
-        strategy: the tf.distribute strategy to train under, if any.
+        config: checkpoints, logs, seed and devices.
+        cluster: the processes that train together; ALONE for an Estimator that only evaluates.
+        strategy: the tf.distribute strategy to train under, or None.
     """
     run = config.run
     session_config = tf.compat.v1.ConfigProto(

@@ -1,4 +1,4 @@
-"""Distribution strategies by name, held against the cluster before any graph is built."""
+"""Distribution strategies by name, and which clusters and devices they can use."""
 
 import faulthandler
 from typing import Any
@@ -8,16 +8,20 @@ from trainer import config as config_lib
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
 
-# Every step takes one batch from each replica of each of these, and waits for all of them.
+# With these, every step takes one batch from each replica and waits for all of them.
 SYNCHRONOUS = ("one_device", "mirrored", "central_storage", "multi_worker_mirrored")
 ON_ONE_MACHINE = ("one_device", "mirrored", "central_storage")
 
 
 def check_strategy(config: config_lib.ClusterConfig, cluster: Cluster) -> None:
-    """Refuses a strategy that the cluster cannot run.
+    """Checks that the cluster can run the strategy.
+
+    Args:
+        config: the strategy.
+        cluster: the cluster.
 
     Raises:
-        UserError: says why and which one can.
+        UserError: the cluster cannot run it; the message names a strategy that it can run.
     """
     name = config.strategy
     workers, servers = len(cluster.spec.get("worker", ())), len(cluster.spec.get("ps", ()))
@@ -34,7 +38,7 @@ def check_strategy(config: config_lib.ClusterConfig, cluster: Cluster) -> None:
         )
     if name == "multi_worker_mirrored" and servers:
         raise UserError(
-            f"cluster.strategy {name}: has no use for the {servers} parameter server(s) of the "
+            f"cluster.strategy {name}: does not use the {servers} parameter server(s) of the "
             "cluster; remove them, or choose parameter_server"
         )
     if name in ("none", "parameter_server") and workers and not servers:
@@ -50,37 +54,43 @@ def check_strategy(config: config_lib.ClusterConfig, cluster: Cluster) -> None:
 
 
 def list_devices(config: config_lib.ClusterConfig) -> list[str]:
-    """The devices that cluster.devices means; empty where TensorFlow is to choose.
+    """Returns the devices that cluster.devices names; empty where TensorFlow chooses them.
+
+    Args:
+        config: the devices.
 
     Raises:
-        UserError: more GPUs are asked for than there are.
+        UserError: more GPUs are requested than the machine has.
     """
     wanted = config.devices
     if not wanted or wanted == ("all",):
         return []
     if len(wanted) == 1 and wanted[0].isdigit():
-        there = len(bridge.tf.config.list_physical_devices("GPU"))
-        if int(wanted[0]) > there:
+        available = len(bridge.tf.config.list_physical_devices("GPU"))
+        if int(wanted[0]) > available:
             raise UserError(
-                f"cluster.devices {wanted[0]}: this machine has {there} GPU(s) that TensorFlow can "
-                "use; name fewer, or devices such as cpu:0,cpu:1"
+                f"cluster.devices {wanted[0]}: this machine has {available} GPU(s) that TensorFlow "
+                "can use; name fewer, or devices such as cpu:0,cpu:1"
             )
         return [f"/gpu:{index}" for index in range(int(wanted[0]))]
     return [f"/{device.strip('/').lower()}" for device in wanted]
 
 
 def build_strategy(config: config_lib.ClusterConfig) -> Any:
-    """The tf.distribute strategy of a process that trains; None for the strategy none.
+    """Returns the tf.distribute strategy of a process that trains; None for the strategy none.
+
+    Args:
+        config: strategy, devices and time limits.
 
     Raises:
-        UserError: a device is not there.
+        UserError: a device does not exist.
     """
     devices = list_devices(config)
     distribute = bridge.tf.distribute
     try:
         if config.strategy == "one_device":
-            there = bridge.tf.config.list_physical_devices("GPU")
-            return distribute.OneDeviceStrategy(devices[0] if devices else _default(there))
+            gpus = bridge.tf.config.list_physical_devices("GPU")
+            return distribute.OneDeviceStrategy(devices[0] if devices else _default(gpus))
         if config.strategy == "mirrored":
             on_cpu = all(device.startswith("/cpu") for device in devices) and devices
             how = distribute.ReductionToOneDevice() if on_cpu else None
@@ -89,8 +99,8 @@ def build_strategy(config: config_lib.ClusterConfig) -> Any:
             kind = bridge.tf.compat.v1.distribute.experimental.CentralStorageStrategy
             return kind(devices or None, parameter_device="/cpu:0")
         if config.strategy == "multi_worker_mirrored":
-            # It connects to the other processes, without a limit, and no other thread runs while
-            # it waits: only a watchdog that needs no interpreter can end it.
+            # The constructor connects to the other processes without a time limit, and no other
+            # Python thread runs meanwhile: only a watchdog in C can end it.
             faulthandler.dump_traceback_later(config.watchdog_secs, exit=True)
             try:
                 return bridge.tf.compat.v1.distribute.experimental.MultiWorkerMirroredStrategy()
@@ -103,17 +113,26 @@ def build_strategy(config: config_lib.ClusterConfig) -> Any:
     return None
 
 
-def _default(gpus: list) -> str:
+def _default(gpus: list[Any]) -> str:
     return "/gpu:0" if gpus else "/cpu:0"
 
 
 def count_cpus(config: config_lib.ClusterConfig) -> int:
-    """CPU devices that the session has to make for cluster.devices; at least 1."""
+    """Returns the number of CPU devices that a session needs for cluster.devices; at least 1.
+
+    Args:
+        config: the devices.
+    """
     return max(1, sum(device.startswith("/cpu") for device in list_devices(config)))
 
 
 def count_batches(config: config_lib.ClusterConfig, cluster: Cluster) -> int:
-    """Batches in a global step: replicas x processes of a synchronous strategy, else 1."""
+    """Returns the batches in a global step: replicas x processes if synchronous, else 1.
+
+    Args:
+        config: strategy and devices.
+        cluster: the cluster.
+    """
     if config.strategy not in SYNCHRONOUS:
         return 1
     if config.strategy == "one_device":
@@ -123,7 +142,13 @@ def count_batches(config: config_lib.ClusterConfig, cluster: Cluster) -> int:
 
 
 def device_filters(cluster: Cluster) -> list[str]:
-    """What a session of this process may talk to, so that workers do not wait for each other."""
+    """Returns the jobs that a session of this process may connect to.
+
+    Without the filters, workers would wait for each other.
+
+    Args:
+        cluster: the cluster, and which process of it this is.
+    """
     if cluster.role == "chief":
         return ["/job:ps", "/job:chief"]
     if cluster.role == "worker":

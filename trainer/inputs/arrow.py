@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from estimator_bridge.process.fast_import import hidden
+from estimator_bridge.process.fast_import import block_import
 from estimator_bridge.process.importing import around_import
 
 
@@ -20,11 +20,11 @@ def defer_pandas() -> None:
     """
     # Private: a pyarrow without this attribute looks for pandas as it always does.
     api = getattr(pa.lib, "_pandas_api", None)
-    with hidden("pandas") as is_hidden:
+    with block_import("pandas") as is_blocked:
         # The first scalar makes pyarrow look for pandas; what it does not find it does not look
         # for again ...
         pa.scalar(0)
-    if api is None or not is_hidden:
+    if api is None or not is_blocked:
         return
 
     @contextlib.contextmanager

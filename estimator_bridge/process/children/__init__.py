@@ -1,7 +1,7 @@
-"""Lets the Python processes that a program starts have Estimators too.
+"""Installs the bridge in the Python processes that a program starts.
 
-The folder of this package has a sitecustomize.py, which Python imports when it starts. It reaches
-the children through PYTHONPATH, and the two variables below tell it what to do there.
+This package's folder contains a sitecustomize.py, which Python imports when it starts. Children
+find it through PYTHONPATH; the two variables below configure it.
 """
 
 import os
@@ -10,17 +10,21 @@ import sys
 __all__ = ["FOLDER", "MODE_VARIABLE", "PREFIX_VARIABLE", "enter", "inherit"]
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-# sys.prefix of the interpreter that the bridge is installed for: another Python leaves it alone.
+# sys.prefix of the interpreter that the bridge is installed for; another Python does nothing.
 PREFIX_VARIABLE = "ESTIMATOR_BRIDGE_PREFIX"
-# "tf2" or "tf1": the view of TensorFlow that the program has.
+# "tf2" or "tf1": the version of TensorFlow that the program sees.
 MODE_VARIABLE = "ESTIMATOR_BRIDGE_MODE"
 
-# What the bridge is published with: a program's package of that name comes first, always.
+# Packages published with the bridge; a program's own package of that name takes precedence.
 OWN_PACKAGES = ("trainer",)
 
 
 def inherit(tf1: bool) -> None:
-    """Makes the Python processes started from now on install the bridge as this one has."""
+    """Makes the Python processes started from now on install the bridge.
+
+    Args:
+      tf1: whether they get TensorFlow 1.x.
+    """
     os.environ[PREFIX_VARIABLE] = sys.prefix
     os.environ[MODE_VARIABLE] = "tf1" if tf1 else "tf2"
     entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
@@ -29,7 +33,7 @@ def inherit(tf1: bool) -> None:
 
 
 def enter() -> None:
-    """Installs the bridge in a child, before any of the child's own code runs."""
+    """Installs the bridge in a child process, before the child's own code runs."""
     from estimator_bridge import install
 
     from ..importing import prefer_folders

@@ -1,4 +1,4 @@
-"""Imported by every Python that a bridged program starts, of whichever version."""
+"""Python of any version imports this when a bridged program starts it."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ import sys
 
 def _enter():
     folder = os.path.dirname(os.path.abspath(__file__))
-    # The program's path has not this folder, and another sitecustomize may stand behind it.
+    # Without the bridge this folder is not on the path; another sitecustomize may follow it.
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != folder]
     if os.environ.get("ESTIMATOR_BRIDGE_PREFIX") == sys.prefix:
         package = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
@@ -21,7 +21,7 @@ def _enter():
     try:
         __import__(__name__)
     except ImportError:
-        # There is no other. Python's import of this one wants to find it where it was.
+        # There is no other. Python's import system expects this module where it was.
         sys.modules[__name__] = own
 
 

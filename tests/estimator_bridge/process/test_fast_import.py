@@ -63,8 +63,8 @@ def test_a_package_that_is_there_already_is_left_alone():
     program = """
 import pandas, scipy.sparse
 before = pandas, scipy, scipy.sparse
-from estimator_bridge.process.fast_import import quickly
-with quickly(), quickly():
+from estimator_bridge.process.fast_import import fast_imports
+with fast_imports(), fast_imports():
     import pandas, scipy.sparse
     assert before == (pandas, scipy, scipy.sparse)
     from scipy import optimize
@@ -76,14 +76,14 @@ assert before == (pandas, scipy, scipy.sparse)
 def test_the_collector_stays_off_if_it_was_off_and_on_after_an_error():
     program = """
 import gc
-from estimator_bridge.process.fast_import import quickly
+from estimator_bridge.process.fast_import import fast_imports
 try:
-    with quickly():
+    with fast_imports():
         raise ValueError
 except ValueError:
     assert gc.isenabled()
 gc.disable()
-with quickly():
+with fast_imports():
     pass
 assert not gc.isenabled()
 """
@@ -96,8 +96,8 @@ def test_a_package_of_that_name_without_the_parts_meant_is_left_alone(tmp_path):
     program = f"""
 import sys
 sys.path.insert(0, {str(tmp_path)!r})
-from estimator_bridge.process.fast_import import quickly
-with quickly():
+from estimator_bridge.process.fast_import import fast_imports
+with fast_imports():
     import scipy
     assert scipy.linalg == 1 and scipy.__file__.startswith({str(tmp_path)!r})
 """

@@ -5,8 +5,8 @@ import sys
 
 PROGRAM = """
 import sys
-from estimator_bridge.process.fast_import import quickly
-with quickly():
+from estimator_bridge.process.fast_import import fast_imports
+with fast_imports():
     import trainer.inputs
 import pyarrow as pa
 

@@ -157,7 +157,7 @@ def test_a_search_over_a_shipped_space(tmp_path, aiplatform, name):
         (["--nfs=10.0.0.2:/x:/mnt/nfs/x"], [], "set --network too"),
         (["--workers=2"], [], "2 worker(s) and no parameter server"),
         (["--workers=2"], ["--strategy=mirrored"], "runs on one machine and the cluster has 2"),
-        (["--workers=1", "--ps=1"], ["--strategy=multi_worker_mirrored"], "has no use for the 1"),
+        (["--workers=1", "--ps=1"], ["--strategy=multi_worker_mirrored"], "does not use the 1"),
         ([], ["--strategy=parameter_server"], "this job is one process"),
         ([], ["--strategy=tpu"], "TPU runtime"),
         (["--workers=1", "--ps=1"], [], "--ps=1: parameter servers write their parts"),
