@@ -165,7 +165,7 @@ DAMAGE = {
     "schema with a tag": ({"data.schema_file": "tagged_schema.yaml"}, ["tagged_schema.yaml"]),
     "schema of text": ({"data.schema_file": "bare_schema.yaml"}, ["columns", "'age'"]),
     "no such type": ({"data.schema_file": "bad_type.yaml"}, ["columns.city.type", "'double'"]),
-    "word twice": ({"data.schema_file": "bad_vocabulary.yaml"}, ["city", "'a' stands there twice"]),
+    "word twice": ({"data.schema_file": "bad_vocabulary.yaml"}, ["city", "'a' appears twice"]),
     "unquoted no": ({"data.schema_file": "bad_norway.yaml"}, ["city", "False", "quotes"]),
     "no such field": ({"data.schema_file": "bad_field.yaml"}, ["bucket", "did you mean buckets?"]),
     "no such weights": ({"data.schema_file": "bad_weights.yaml"}, ["'agee'", "did you mean age?"]),

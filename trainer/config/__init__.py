@@ -1,7 +1,7 @@
-"""The configuration: the only place where an option and its default live.
+"""The configuration: the only place where an option and its default are defined.
 
-`sections` and `training` hold the options, `values` the kinds of value that they take, `loading`
-what turns a file and flags into them.
+`sections` and `training` contain the options and `values` their types. `loading` reads a file and
+flags into them.
 """
 
 from trainer.config.loading import (

@@ -1,8 +1,8 @@
-"""From a file and flags to a frozen Config: default < file < flag, and every error in one line."""
+"""Builds a frozen Config from defaults, a file and flags; every error is one line."""
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
@@ -15,30 +15,42 @@ from trainer.errors import UserError, nearest
 
 
 class Option(NamedTuple):
-    """One leaf of the configuration."""
+    """One option.
 
-    name: str  # dotted: "train.max_steps"
-    section: str  # "train", or "" at the top
+    Attributes:
+        name: dotted: "train.max_steps".
+        section: "train"; "" for an option outside sections.
+        default: its value where neither file nor flag gives one.
+        annotation: its type.
+        description: for --help.
+    """
+
+    name: str
+    section: str
     default: Any
     annotation: Any
     description: str
 
 
 def list_options() -> Iterator[Option]:
-    """Every option, in the order in which it is defined."""
+    """Yields every option, in the order of definition."""
     for name, field in Config.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
             for leaf, sub in field.annotation.model_fields.items():
-                yield Option(f"{name}.{leaf}", name, sub.default, sub.annotation, sub.description)
+                description = sub.description or ""
+                yield Option(f"{name}.{leaf}", name, sub.default, sub.annotation, description)
         elif name != USER:
-            yield Option(name, "", field.default, field.annotation, field.description)
+            yield Option(name, "", field.default, field.annotation, field.description or "")
 
 
 def find_preset(name: str) -> Path:
-    """The hparams file called `name`: a path, or a preset's bare name.
+    """Returns the path of an hparams file.
+
+    Args:
+        name: its path, or the name of a preset.
 
     Raises:
-        UserError: there is no such file; lists the presets there are.
+        UserError: there is no such file; the message lists the presets.
     """
     if Path(name).is_file():
         return Path(name)
@@ -52,43 +64,50 @@ def find_preset(name: str) -> Path:
     raise UserError(f"hparams: no file {name!r}{nearest(name, presets)} (presets: {known})")
 
 
-# YAML can escape them: the end of a C string, and halves of characters, which UTF-8 cannot hold.
+# Characters that YAML can escape but UTF-8 text cannot contain: NUL and surrogates.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 class _Loader(yaml.SafeLoader):
-    """Builds plain values only, and refuses a key that stands twice in one mapping."""
+    """Builds plain values only; raises an error for a key that a mapping has twice."""
 
-    def construct_mapping(self, node, deep=False):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key_node, _ in node.value:
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
             if key in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"{key!r} stands there twice", key_node.start_mark
+                    None, None, f"{key!r} appears twice", key_node.start_mark
                 )
             if key is not None:
                 seen.add(key)
         return super().construct_mapping(node, deep)
 
-    def construct_object(self, node, deep=False):
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
             value = super().construct_object(node, deep)
         except ValueError as error:
-            # What looks like a date or a number to YAML need not be one: 2020-99-99, 0x_.
-            problem = f"{node.value!r:.40} is no value ({error}); if it is text, put it in quotes"
+            # YAML takes 2020-99-99 for a date and 0x_ for a number.
+            problem = f"{node.value!r:.40} is invalid ({error}); put text in quotes"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from error
         if isinstance(value, str) and _NO_TEXT.search(value):
-            problem = f"{value!r:.40} has a character that no text has"
+            problem = f"{value!r:.40} contains a character that is not text"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
         return value
 
 
 def read_yaml(path: Path, what: str) -> dict[str, Any]:
-    """A YAML mapping, read without executing anything.
+    """Reads a YAML mapping, without executing anything.
+
+    Args:
+        path: the file.
+        what: what the file is, for messages: hparams, schema, ...
+
+    Returns:
+        The mapping; empty for an empty file.
 
     Raises:
-        UserError: not readable, not YAML, or not a mapping.
+        UserError: the file cannot be read, is not YAML or not a mapping.
     """
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
@@ -97,28 +116,28 @@ def read_yaml(path: Path, what: str) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise UserError(f"{what} {path}: not UTF-8 text ({error}); save it as UTF-8") from error
     except RecursionError as error:
-        raise UserError(f"{what} {path}: nested too deeply; mend the YAML") from error
+        raise UserError(f"{what} {path}: nested too deeply; correct the YAML") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "not valid YAML"
-        raise UserError(f"{what} {path}:{where} {problem}; mend the YAML") from error
+        raise UserError(f"{what} {path}:{where} {problem}; correct the YAML") from error
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise UserError(f"{what} {path}: expected 'name: value' lines, found {content!r:.60}")
+        raise UserError(f"{what} {path}: expected 'name: value' lines, received {content!r:.60}")
     return content
 
 
-def load_config(hparams: Optional[str], overrides: dict[str, str]) -> Config:
-    """Resolves default < file < flag into a frozen Config.
+def load_config(hparams: Optional[str], overrides: Mapping[str, Any]) -> Config:
+    """Returns the configuration: a flag overrides the file, which overrides the default.
 
     Args:
-        hparams: an hparams file or the name of a preset; None for defaults alone.
-        overrides: dotted option name → value, as flags gave it.
+        hparams: an hparams file or the name of a preset; None: defaults only.
+        overrides: dotted option name → value of a flag.
 
     Raises:
-        UserError: an unknown key, or a value that is not what the option takes.
+        UserError: an unknown option, or a value that the option does not accept.
     """
     values: dict[str, Any] = {}
     source = {}
@@ -128,7 +147,7 @@ def load_config(hparams: Optional[str], overrides: dict[str, str]) -> Config:
         data = values.get("data")
         if isinstance(data, dict) and isinstance(data.get("schema_file"), str):
             data["schema_file"] = _find_from(str(path.parent), data["schema_file"])
-        # A section whose lines have all been commented out is an empty one.
+        # A section whose lines are all comments is None to YAML.
         sections = {option.section for option in list_options()}
         for name in sections & values.keys():
             values[name] = {} if values[name] is None else values[name]
@@ -138,41 +157,45 @@ def load_config(hparams: Optional[str], overrides: dict[str, str]) -> Config:
         target = values.setdefault(section, {}) if section else values
         if not isinstance(target, dict):
             raise UserError(f"hparams {hparams}: {section}: expected 'name: value' lines")
-        # The copy in job_dir must mean the same file wherever it is read.
+        # An absolute path: the copy of the configuration in job_dir names the same file.
         target[leaf] = _find_from("", value) if name == "data.schema_file" else value
         if section == USER:
             target[leaf] = _parse_value(name, value)
         source[name] = f"--{name}"
-    _let_flag_choose(values, overrides, "train", ("max_steps", "epochs"))
-    _let_flag_choose(values, overrides, "run", ("save_checkpoints_steps", "save_checkpoints_secs"))
+    _drop_replaced(values, overrides, "train", ("max_steps", "epochs"))
+    _drop_replaced(values, overrides, "run", ("save_checkpoints_steps", "save_checkpoints_secs"))
     try:
         return Config.model_validate(values)
     except pydantic.ValidationError as error:
-        raise UserError(_explain(error, source, hparams)) from error
+        raise UserError(_describe_error(error, source, hparams)) from error
 
 
 def _find_from(folder: str, path: str) -> str:
-    """A path from a folder as one that means the same from everywhere, as gs:// addresses do."""
+    """Returns an absolute path; a gs:// address as given."""
     return path if path.startswith("gs:/") else os.path.abspath(os.path.join(folder, path))
 
 
 def _parse_value(name: str, text: str) -> Any:
-    """A flag's text as YAML would type it."""
+    """Converts the text of a --user flag as YAML does."""
     try:
         return yaml.load(text, _Loader)
     except yaml.YAMLError as error:
         raise UserError(f"--{name}={text}: not a YAML value; put it in quotes") from error
 
 
-def _let_flag_choose(values, overrides, section, pair):
-    """A flag for one of two exclusive options replaces the file's choice of the other."""
+def _drop_replaced(
+    values: dict[str, Any], overrides: Mapping[str, Any], section: str, pair: tuple[str, str]
+) -> None:
+    """Removes one of two exclusive options from the file's values if a flag sets the other."""
     given = [name for name in pair if f"{section}.{name}" in overrides]
     if len(given) == 1 and isinstance(values.get(section), dict):
         values[section].pop(pair[1 - pair.index(given[0])], None)
 
 
-def _explain(error: pydantic.ValidationError, source, hparams) -> str:
-    """The first problem as one line: where, the value received, what to do."""
+def _describe_error(
+    error: pydantic.ValidationError, source: dict[str, str], hparams: Optional[str]
+) -> str:
+    """Returns the first problem as one line: where, the value received, what to do."""
     problem = error.errors(include_url=False)[0]
     parts = [str(part) for part in problem["loc"] if not isinstance(part, int)]
     name = ".".join(parts[:2])
@@ -183,12 +206,16 @@ def _explain(error: pydantic.ValidationError, source, hparams) -> str:
         return f"{where}: no such option{nearest(name, known + sorted(siblings))}"
     message = problem["msg"]
     if problem["type"] == "value_error":
-        # Of a whole section: the validator's own words say everything.
-        told = message.replace("Value error, ", "")
-        return f"{where}: {told}" if where else told
+        # The message of a validator of a whole section is complete.
+        message = message.replace("Value error, ", "")
+        return f"{where}: {message}" if where else message
     return f"{where}: got {problem['input']!r:.80}: {message[:1].lower()}{message[1:]}"
 
 
 def to_yaml(config: Config) -> str:
-    """The resolved configuration as text that load_config reads back."""
+    """Returns a configuration as YAML text, which load_config reads.
+
+    Args:
+        config: the configuration.
+    """
     return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)

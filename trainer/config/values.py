@@ -1,7 +1,6 @@
-"""The kinds of value that an option can have, and what text is accepted for each.
+"""The types of options, and the text that each accepts.
 
-Text is accepted wherever a flag or a tuning service would give text ("64,32" for a list, "none" for
-no value).
+A flag and a tuning service give text: "64,32" for a list, "none" for no value.
 """
 
 import re
@@ -12,19 +11,33 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 
 def split(value: Any) -> Any:
-    """Turns "a,b" (a flag's form of a list) into ["a", "b"]; one scalar into a list of one."""
+    """Converts "a,b" to ["a", "b"], and a number to a list of one; returns other values as given.
+
+    Args:
+        value: what a flag or a file gave.
+    """
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [value] if isinstance(value, (int, float)) else value
 
 
 def none(value: Any) -> Any:
-    return (
-        None if isinstance(value, str) and value.strip().lower() in ("", "none", "null") else value
-    )
+    """Converts "", "none" and "null" to None; returns other values as given.
+
+    Args:
+        value: what a flag or a file gave.
+    """
+    if isinstance(value, str) and value.strip().lower() in ("", "none", "null"):
+        return None
+    return value
 
 
 def yes_or_no(value: Any) -> Any:
+    """Converts a boolean to "yes" or "no"; returns other values as given.
+
+    Args:
+        value: what a flag or a file gave.
+    """
     # YAML reads an unquoted yes or no as a boolean.
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
@@ -36,7 +49,11 @@ _SWITCHES = {
 
 
 def auto_or_off(value: Any) -> Any:
-    """The path that a switch may also be; a folder of such a name is ./false."""
+    """Converts a switch to "auto" or "off"; returns a path as given.
+
+    Args:
+        value: what a flag or a file gave. A folder called `false` is written ./false.
+    """
     # YAML reads an unquoted on or off as a boolean.
     if isinstance(value, (bool, str)):
         return _SWITCHES.get(str(value).strip().lower(), value)
@@ -44,11 +61,18 @@ def auto_or_off(value: Any) -> Any:
 
 
 def check_delimiter(value: Any) -> Any:
+    """Converts "tab" and a backslash with t to a tab, which is hard to type in a shell.
+
+    Args:
+        value: what a flag or a file gave.
+
+    Raises:
+        ValueError: the value cannot delimit CSV fields.
+    """
     if value in ("\\t", "tab"):
-        # A tab is hard to type in a shell.
         return "\t"
     if isinstance(value, str) and len(value) == 1 and (value in '"\r\n\0' or not value.isascii()):
-        raise ValueError(f"got {value!r}: it is one ASCII character, no quote and no line end")
+        raise ValueError(f"got {value!r}: use one ASCII character other than a quote or a line end")
     return value
 
 
@@ -59,16 +83,19 @@ def _check_code(value: str) -> str:
 
 
 def parse_steps(text: str) -> tuple[int, int]:
-    """The first and the last of the steps A:B.
+    """Returns the first and the last step of "FIRST:LAST".
+
+    Args:
+        text: two global steps, both included.
 
     Raises:
-        ValueError: that is not what it is.
+        ValueError: the text has another form, or the last step comes before the first.
     """
     match = re.fullmatch(r"(\d+):(\d+)", text.strip())
     first, last = map(int, match.groups()) if match else (0, 0)
     if not 1 <= first <= last:
         raise ValueError(
-            f"got {text!r}: write FIRST:LAST, two global steps from 1 on, as in 200:210"
+            f"got {text!r}: write FIRST:LAST, two global steps from 1, such as 200:210"
         )
     return first, last
 
@@ -80,8 +107,8 @@ def _check_steps(value: str) -> str:
 
 def _refuse_yaml_time(value: Any) -> Any:
     if isinstance(value, int):
-        # Unquoted in YAML, 10:20 is the number of seconds of that time.
-        raise ValueError(f"got {value!r}: write FIRST:LAST, in quotes where it is YAML")
+        # YAML 1.1 reads an unquoted 10:20 as a time, in seconds.
+        raise ValueError(f"got {value!r}: write FIRST:LAST, in quotes in YAML")
     return value
 
 
@@ -92,13 +119,13 @@ Floats = Annotated[tuple[Annotated[float, Field(gt=0)], ...], BeforeValidator(sp
 OptionalInt = Annotated[Optional[Annotated[int, Field(gt=0)]], BeforeValidator(none)]
 OptionalFloat = Annotated[Optional[Annotated[float, Field(gt=0)]], BeforeValidator(none)]
 OptionalStr = Annotated[Optional[str], BeforeValidator(none)]
-# Global steps A:B, both included.
+# Global steps FIRST:LAST, both included.
 OptionalSteps = Annotated[
     Optional[Annotated[str, AfterValidator(_check_steps)]],
     BeforeValidator(none),
     BeforeValidator(_refuse_yaml_time),
 ]
-# package.module:name, an object in code that is not ours.
+# package.module:name, an object in the user's code.
 CODE_REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 CodeName = Annotated[str, AfterValidator(_check_code)]
 OptionalCode = Annotated[Optional[CodeName], BeforeValidator(none)]

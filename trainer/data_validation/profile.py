@@ -275,7 +275,7 @@ def _name_csv(file, delimiter, header, columns, label) -> tuple[list[str], int]:
     twice = [name for name in names if names.count(name) > 1 or not name]
     if twice:
         raise UserError(
-            f"{file.path}: column name {twice[0]!r} is empty or stands there twice; "
+            f"{file.path}: column name {twice[0]!r} is empty or appears twice; "
             "name the columns with --columns"
         )
     return names, lines if has_header else 0

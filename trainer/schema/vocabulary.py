@@ -75,4 +75,4 @@ def check_vocabulary(vocabulary: Sequence[Any], kind: str) -> None:
             raise ValueError(f"vocabulary: {problem}")
     if len(set(vocabulary)) != len(vocabulary):
         twice = next(value for value in vocabulary if list(vocabulary).count(value) > 1)
-        raise ValueError(f"vocabulary: {twice!r} stands there twice")
+        raise ValueError(f"vocabulary: {twice!r} appears twice")

@@ -100,8 +100,8 @@ def test_impossible_delimiters(delimiter):
         ("model: {hidden_units: []}", ["model.hidden_units", "at least 1"]),
         ("train: [1, 2]", ["train", "[1, 2]"]),
         ("[1, 2]", ["expected 'name: value' lines"]),
-        ("train: {batch_size: 3, batch_size: 4}", ["line 1", "'batch_size' stands there twice"]),
-        ("train: {a: b: c}", ["line 1", "mend the YAML"]),
+        ("train: {batch_size: 3, batch_size: 4}", ["line 1", "'batch_size' appears twice"]),
+        ("train: {a: b: c}", ["line 1", "correct the YAML"]),
         ("train: {max_steps: 3, epochs: 2}", ["max_steps and epochs are both given"]),
         (
             "run: {save_checkpoints_steps: 3, save_checkpoints_secs: 3}",
@@ -149,7 +149,7 @@ def test_both_flags_of_an_exclusive_pair_are_refused():
 def test_yaml_executes_nothing(tmp_path, text):
     trap = tmp_path / "trap"
     message = _refuse(_file(tmp_path, text.format(trap)))
-    assert "mend the YAML" in message
+    assert "correct the YAML" in message
     assert not trap.exists()
 
 

@@ -79,7 +79,7 @@ CONTRADICTIONS = {
     "embedded number": ({"x": {"type": "float", "embedding": 4}}, "embedding needs a vocabulary"),
     "oov alone": ({"c": {"type": "string", "hash_buckets": 3, "oov_buckets": 1}}, "oov_buckets"),
     "empty vocabulary": ({"c": {"type": "string", "vocabulary": []}}, "vocabulary is empty"),
-    "word twice": ({"c": {"type": "string", "vocabulary": ["a", "a"]}}, "'a' stands there twice"),
+    "word twice": ({"c": {"type": "string", "vocabulary": ["a", "a"]}}, "'a' appears twice"),
     "yes unquoted": ({"c": {"type": "string", "vocabulary": [True]}}, "put it in quotes"),
     "number as word": ({"c": {"type": "string", "vocabulary": [2013]}}, "2013 is not a string"),
     "word as number": ({"c": {"type": "int", "vocabulary": ["1"]}}, "'1' is not an int"),
@@ -203,7 +203,7 @@ def test_a_column_given_twice_is_refused(tmp_path):
     text = (
         "columns:\n  x: {type: float}\n  y: {type: float}\n  x: {type: int}\nlabel: {column: y}\n"
     )
-    with pytest.raises(UserError, match="line 4 'x' stands there twice"):
+    with pytest.raises(UserError, match="line 4 'x' appears twice"):
         load_schema(_write(tmp_path, text))
 
 
@@ -248,7 +248,7 @@ def test_vocabulary_file_is_read_beside_the_schema(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"a\nb\na\n", "'a' stands there twice"),
+        (b"a\nb\na\n", "'a' appears twice"),
         (b"", "vocabulary is empty"),
         (b"a\n\nb\n", "'' means no value"),
         (b"\xff\xfe\n", "words.txt"),
