@@ -12,9 +12,7 @@ _scope = tf.xla.experimental.jit_scope
 
 
 def _estimator_model_fn(target_model_fn=None):
-    """Returns a model_fn whose operations XLA compiles in clusters; also used as a decorator, with
-    or without parentheses.
-    """
+    """Returns a model_fn compiled by XLA; also a decorator, with or without parentheses."""
     if target_model_fn is None:
         return _estimator_model_fn
 
@@ -22,7 +20,7 @@ def _estimator_model_fn(target_model_fn=None):
         with _scope():
             return target_model_fn(*args, **kwargs)
 
-    # The Estimator looks at the names of the parameters, and follows TensorFlow's decorators only.
+    # The Estimator inspects parameter names, through TensorFlow's own decorators only.
     return tf_decorator.make_decorator(target_model_fn, model_fn)
 
 

@@ -1,8 +1,6 @@
-"""`tf.contrib.crf`: linear-chain conditional random fields (Lafferty, McCallum and Pereira, 2001).
+"""`tf.contrib.crf`: linear-chain conditional random fields.
 
-Shapes throughout: inputs (unary scores) [batch, length, tags], float32; tag_indices [batch,
-length], integers; sequence_lengths [batch], integers; transition_params [tags, tags], from the tag
-of a row to the tag of a column.
+The source is Lafferty, McCallum and Pereira (2001).
 """
 
 import numpy as np
@@ -23,7 +21,16 @@ def _mask(sequence_lengths, length, dtype):
 
 
 def crf_unary_score(tag_indices, sequence_lengths, inputs):
-    """Returns the sum of the unary scores along tag sequences, [batch]."""
+    """Returns the sum of the unary scores of tag sequences.
+
+    Args:
+      tag_indices: integer tensor [batch, length].
+      sequence_lengths: integer tensor [batch].
+      inputs: float32 tensor [batch, length, tags], the unary scores.
+
+    Returns:
+      float32 tensor [batch].
+    """
     picked = tf.reduce_sum(
         inputs * tf.one_hot(tag_indices, tf.shape(inputs)[2], dtype=inputs.dtype), axis=2
     )
@@ -33,7 +40,16 @@ def crf_unary_score(tag_indices, sequence_lengths, inputs):
 
 
 def crf_binary_score(tag_indices, sequence_lengths, transition_params):
-    """Returns the sum of the transition scores along tag sequences, [batch]."""
+    """Returns the sum of the transition scores of tag sequences.
+
+    Args:
+      tag_indices: integer tensor [batch, length].
+      sequence_lengths: integer tensor [batch].
+      transition_params: float32 tensor [tags, tags], from the tag of a row to the tag of a column.
+
+    Returns:
+      float32 tensor [batch].
+    """
     tag_indices = tf.cast(tag_indices, tf.int32)
     pairs = tf.stack([tag_indices[:, :-1], tag_indices[:, 1:]], axis=-1)
     scores = tf.gather_nd(transition_params, pairs)
@@ -43,15 +59,33 @@ def crf_binary_score(tag_indices, sequence_lengths, transition_params):
 
 
 def crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params):
-    """Returns the unnormalized score of tag sequences, [batch]; zero for those of length zero."""
+    """Returns the unnormalized score of tag sequences; zero for empty sequences.
+
+    Args:
+      inputs: float32 tensor [batch, length, tags], the unary scores.
+      tag_indices: integer tensor [batch, length].
+      sequence_lengths: integer tensor [batch].
+      transition_params: float32 tensor [tags, tags], from the tag of a row to the tag of a column.
+
+    Returns:
+      float32 tensor [batch].
+    """
     return crf_unary_score(tag_indices, sequence_lengths, inputs) + crf_binary_score(
         tag_indices, sequence_lengths, transition_params
     )
 
 
 def crf_multitag_sequence_score(inputs, tag_bitmap, sequence_lengths, transition_params):
-    """Returns the log of the summed scores of all sequences that a bitmap [batch, length, tags]
-    allows, [batch].
+    """Returns the log of the summed scores of all sequences allowed by a bitmap.
+
+    Args:
+      inputs: float32 tensor [batch, length, tags], the unary scores.
+      tag_bitmap: bool tensor [batch, length, tags].
+      sequence_lengths: integer tensor [batch].
+      transition_params: float32 tensor [tags, tags], from the tag of a row to the tag of a column.
+
+    Returns:
+      float32 tensor [batch].
     """
     allowed = tf.where(
         tag_bitmap, inputs, tf.fill(tf.shape(inputs), inputs.dtype.as_numpy_dtype(-np.inf))
@@ -64,8 +98,15 @@ def _time_major(inputs):
 
 
 def crf_log_norm(inputs, sequence_lengths, transition_params):
-    """Returns the log of the summed scores of all tag sequences, [batch]; zero for those of length
-    zero.
+    """Returns the log of the summed scores of all tag sequences; zero for empty sequences.
+
+    Args:
+      inputs: float32 tensor [batch, length, tags], the unary scores.
+      sequence_lengths: integer tensor [batch].
+      transition_params: float32 tensor [tags, tags], from the tag of a row to the tag of a column.
+
+    Returns:
+      float32 tensor [batch].
     """
     lengths = _lengths(sequence_lengths)
     steps = _time_major(inputs)
@@ -84,9 +125,18 @@ def crf_log_norm(inputs, sequence_lengths, transition_params):
 
 
 def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params=None):
-    """Returns the log-likelihood of tag sequences, [batch], and the transitions used.
+    """Returns the log-likelihood of tag sequences.
 
-    Variable (if no transition_params are given): `transitions` [tags, tags].
+    Creates the variable `transitions` [tags, tags] without `transition_params`.
+
+    Args:
+      inputs: float32 tensor [batch, length, tags], the unary scores.
+      tag_indices: integer tensor [batch, length].
+      sequence_lengths: integer tensor [batch].
+      transition_params: float32 tensor [tags, tags], or None.
+
+    Returns:
+      float32 tensor [batch], and the transitions.
     """
     num_tags = tf.compat.dimension_value(inputs.shape[2])
     if transition_params is None:
@@ -97,10 +147,15 @@ def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params=
 
 
 def crf_decode(potentials, transition_params, sequence_length):
-    """Returns the best tag sequences [batch, length], int32 (0 beyond a sequence's length), and
-    their scores [batch].
+    """Returns the best tag sequences, by the Viterbi algorithm.
 
-    The algorithm is Viterbi's.
+    Args:
+      potentials: float32 tensor [batch, length, tags], the unary scores.
+      transition_params: float32 tensor [tags, tags], from the tag of a row to the tag of a column.
+      sequence_length: integer tensor [batch].
+
+    Returns:
+      int32 tensor [batch, length], 0 beyond a sequence's length, and the scores, float32 [batch].
     """
     lengths = _lengths(sequence_length)
     steps = _time_major(potentials)
@@ -112,7 +167,7 @@ def crf_decode(potentials, transition_params, sequence_length):
         alive = time < lengths
         best = tf.cast(tf.argmax(candidates, axis=1), tf.int32)
         scores = tf.where(alive, steps[time] + tf.reduce_max(candidates, axis=1), scores)
-        # Beyond its end a sequence keeps its tag, so that the way back starts there.
+        # Beyond its end a sequence keeps its tag, where the backtracking starts.
         return time + 1, scores, pointers.write(time, tf.where(alive, best, identity))
 
     pointers = tf.TensorArray(
@@ -141,11 +196,14 @@ def crf_decode(potentials, transition_params, sequence_length):
 
 
 def viterbi_decode(score, transition_params):
-    """Returns the best tag sequence of one sentence, a list, and its score; NumPy, outside of the
-    graph.
+    """Returns the best tag sequence of one sentence, computed with NumPy.
 
     Args:
-      score: [length, tags].
+      score: array [length, tags].
+      transition_params: array [tags, tags].
+
+    Returns:
+      List of tags, and the score.
     """
     best = np.array(score[0], dtype=np.float64)
     pointers = []
@@ -160,9 +218,10 @@ def viterbi_decode(score, transition_params):
 
 
 class CrfForwardRnnCell(tf.nn.rnn_cell.RNNCell):
-    """The forward recursion as a cell.
+    """The forward recursion as a cell, with the log of the summed scores as state [batch, tags].
 
-    Its state [batch, tags] holds the log of the summed scores so far.
+    Args:
+      transition_params: float32 tensor [tags, tags], from the tag of a row to the tag of a column.
     """
 
     def __init__(self, transition_params):

@@ -40,7 +40,19 @@ def MirroredStrategy(
     auto_shard_dataset=False,
     cross_tower_ops=None,
 ):
-    """tf.distribute.MirroredStrategy by the old arguments. Zero GPUs mean the CPU."""
+    """Returns tf.distribute.MirroredStrategy for the old arguments; zero GPUs mean the CPU.
+
+    Args:
+      devices: list of devices, or None for all GPUs.
+      num_gpus: int, number of GPUs, or None.
+      num_gpus_per_worker: int, number of GPUs, or None.
+      cross_device_ops: tf.distribute.CrossDeviceOps, or None.
+      auto_shard_dataset: ignored; tf.distribute shards datasets.
+      cross_tower_ops: old name of `cross_device_ops`.
+
+    Returns:
+      tf.distribute.MirroredStrategy.
+    """
     del auto_shard_dataset  # What tf.distribute does by itself.
     if num_gpus_per_worker is not None:
         num_gpus = num_gpus_per_worker
@@ -50,13 +62,27 @@ def MirroredStrategy(
 
 
 def ParameterServerStrategy(num_gpus_per_worker=0):
-    """tf.distribute.experimental.ParameterServerStrategy; it finds the GPUs itself."""
+    """Returns tf.distribute.experimental.ParameterServerStrategy.
+
+    Args:
+      num_gpus_per_worker: ignored; the strategy finds the GPUs.
+
+    Returns:
+      The strategy.
+    """
     del num_gpus_per_worker
     return tf.distribute.experimental.ParameterServerStrategy()
 
 
 def CollectiveAllReduceStrategy(num_gpus_per_worker=0):
-    """tf.distribute.experimental.MultiWorkerMirroredStrategy; it finds the GPUs itself."""
+    """Returns tf.distribute.experimental.MultiWorkerMirroredStrategy.
+
+    Args:
+      num_gpus_per_worker: ignored; the strategy finds the GPUs.
+
+    Returns:
+      The strategy.
+    """
     del num_gpus_per_worker
     return tf.distribute.experimental.MultiWorkerMirroredStrategy()
 
@@ -64,7 +90,20 @@ def CollectiveAllReduceStrategy(num_gpus_per_worker=0):
 def AllReduceCrossDeviceOps(
     all_reduce_alg="nccl", num_packs=1, agg_small_grads_max_bytes=0, agg_small_grads_max_group=10
 ):
-    """The all-reduce by its old name: `nccl` or `hierarchical_copy`. ValueError for another one."""
+    """Returns the all-reduce of an old name.
+
+    Args:
+      all_reduce_alg: `nccl` or `hierarchical_copy`.
+      num_packs: int, number of packs of gradients.
+      agg_small_grads_max_bytes: ignored.
+      agg_small_grads_max_group: ignored.
+
+    Returns:
+      tf.distribute.CrossDeviceOps.
+
+    Raises:
+      ValueError: the name is unknown.
+    """
     del agg_small_grads_max_bytes, agg_small_grads_max_group
     known = {"nccl": NcclAllReduce, "hierarchical_copy": HierarchicalCopyAllReduce}
     if all_reduce_alg not in known:

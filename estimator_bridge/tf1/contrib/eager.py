@@ -1,4 +1,4 @@
-"""`tf.contrib.eager`: what programs in graph mode asked it for."""
+"""`tf.contrib.eager`: the functions that programs in graph mode used."""
 
 import functools
 
@@ -40,22 +40,31 @@ custom_gradient = tf.custom_gradient
 
 
 def in_graph_mode():
-    """Tells whether operations build a graph."""
+    """Returns whether operations build a graph."""
     return not tf.executing_eagerly()
 
 
 def num_gpus():
-    """The number of GPUs."""
+    """Returns the number of GPUs."""
     return sum(device.device_type == "GPU" for device in _devices.list_local_devices())
 
 
 def list_devices():
-    """The names of the devices."""
+    """Returns the names of the devices."""
     return [device.name for device in _devices.list_local_devices()]
 
 
 def run_test_in_graph_and_eager_modes(func=None, config=None, use_gpu=True):
-    """Decorates a test method: it runs in a session of a graph of its own."""
+    """Decorates a test method so that it runs in a session with a new graph.
+
+    Args:
+      func: test method, or None when used with arguments.
+      config: tf.ConfigProto of the session, or None.
+      use_gpu: whether operations may run on GPUs.
+
+    Returns:
+      The decorated method, or the decorator.
+    """
 
     def decorated(method):
         @functools.wraps(method)

@@ -20,12 +20,20 @@ sequence_numeric_column = _columns.sequence_numeric_column
 
 
 def sequence_input_layer(features, feature_columns, weight_collections=None, trainable=True):
-    """Returns the dense sequence columns side by side, [batch, length, size], and the lengths
-    [batch], int64.
+    """Returns the concatenated values of dense sequence columns.
 
-    Variables: `sequence_input_layer/<column>/embedding_weights`.
+    Creates the variables `sequence_input_layer/<column>/embedding_weights`.
+
+    Args:
+      features: {feature: tensor}.
+      feature_columns: dense columns over sequence columns.
+      weight_collections: ignored.
+      trainable: whether the variables are trainable.
+
+    Returns:
+      Tensor [batch, length, size], and the lengths, int64 [batch].
     """
-    del weight_collections  # The variables are in the global ones.
+    del weight_collections  # The variables are always in the global collection.
     with tf.variable_scope(None, "sequence_input_layer", list(features.values())):
         layer = tf.keras.experimental.SequenceFeatures(
             list(feature_columns), trainable=trainable, name="columns"
@@ -34,7 +42,15 @@ def sequence_input_layer(features, feature_columns, weight_collections=None, tra
 
 
 def concatenate_context_input(context_input, sequence_input):
-    """Returns [batch, length, both sizes]: the context [batch, size] repeated at each step."""
+    """Appends the context to each step of a sequence.
+
+    Args:
+      context_input: tensor [batch, context size].
+      sequence_input: tensor [batch, length, sequence size].
+
+    Returns:
+      Tensor [batch, length, sequence size + context size].
+    """
     length = tf.shape(sequence_input)[1]
     repeated = tf.tile(tf.expand_dims(context_input, 1), [1, length, 1])
     return tf.concat([sequence_input, repeated], 2)

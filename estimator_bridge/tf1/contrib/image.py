@@ -1,4 +1,4 @@
-"""`tf.contrib.image`: its transformations by projective transforms."""
+"""`tf.contrib.image`: projective transforms of images."""
 
 import tensorflow.compat.v1 as tf
 
@@ -17,9 +17,18 @@ def transform(images, transforms, interpolation="NEAREST", output_shape=None, na
     """Applies projective transforms.
 
     Args:
-      images: [batch, rows, columns, channels], [rows, columns, channels] or [rows, columns].
-      transforms: [8] or [batch, 8], from the output's points to the input's.
-      interpolation: NEAREST or BILINEAR. Points outside of the image are 0.
+      images: tensor [batch, rows, columns, channels], [rows, columns, channels] or [rows, columns].
+      transforms: float32 tensor [8] or [batch, 8], from points of the output to points of the
+        input.
+      interpolation: `NEAREST` or `BILINEAR`; points outside of the image are 0.
+      output_shape: int32 [rows, columns]; None for that of the images.
+      name: name of the name scope.
+
+    Returns:
+      Tensor of the rank of `images`.
+
+    Raises:
+      TypeError: the rank of the images is not 2, 3 or 4.
     """
     with tf.name_scope(name, "transform"):
         images = tf.convert_to_tensor(images, name="images")
@@ -47,7 +56,17 @@ def transform(images, transforms, interpolation="NEAREST", output_shape=None, na
 
 
 def angles_to_projective_transforms(angles, image_height, image_width, name=None):
-    """Rotations counter-clockwise around the centre, in radians, as transforms [angles, 8]."""
+    """Returns the transforms of rotations around the centre.
+
+    Args:
+      angles: radians, counter-clockwise, a scalar or tensor [batch].
+      image_height: number of rows.
+      image_width: number of columns.
+      name: name of the name scope.
+
+    Returns:
+      float32 tensor [batch, 8].
+    """
     with tf.name_scope(name, "angles_to_projective_transforms"):
         angles = tf.convert_to_tensor(angles, tf.float32)
         angles = angles[None] if angles.shape.ndims == 0 else angles
@@ -59,7 +78,17 @@ def angles_to_projective_transforms(angles, image_height, image_width, name=None
 
 
 def rotate(images, angles, interpolation="NEAREST", name=None):
-    """Rotates images counter-clockwise around their centre by angles in radians."""
+    """Rotates images around their centre.
+
+    Args:
+      images: tensor [batch, rows, columns, channels], [rows, columns, channels] or [rows, columns].
+      angles: radians, counter-clockwise, a scalar or tensor [batch].
+      interpolation: `NEAREST` or `BILINEAR`; points outside of the image are 0.
+      name: name of the name scope.
+
+    Returns:
+      Tensor of the shape of `images`.
+    """
     with tf.name_scope(name, "rotate"):
         images = tf.convert_to_tensor(images)
         first = 1 if images.shape.ndims == 4 else 0
@@ -69,7 +98,17 @@ def rotate(images, angles, interpolation="NEAREST", name=None):
 
 
 def translate(images, translations, interpolation="NEAREST", name=None):
-    """Moves images by [dx, dy], [2] or [batch, 2]."""
+    """Shifts images.
+
+    Args:
+      images: tensor [batch, rows, columns, channels], [rows, columns, channels] or [rows, columns].
+      translations: pixels [dx, dy] or [batch, 2].
+      interpolation: `NEAREST` or `BILINEAR`; points outside of the image are 0.
+      name: name of the name scope.
+
+    Returns:
+      Tensor of the shape of `images`.
+    """
     with tf.name_scope(name, "translate"):
         moves = tf.convert_to_tensor(translations, tf.float32)
         moves = moves[None] if moves.shape.ndims == 1 else moves

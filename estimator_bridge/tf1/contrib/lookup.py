@@ -7,8 +7,7 @@ from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupport
 
 __getattr__, _advice_for = _unsupported_names(globals())
 
-# The same classes and functions as in 1.x, which live on in the library for tf.lookup and the
-# feature columns.
+# The classes and functions of 1.x, which TensorFlow keeps for tf.lookup and feature columns.
 HashTable = _ops.StaticHashTableV1
 IdTableWithHashBuckets = _ops.IdTableWithHashBuckets
 KeyValueTensorInitializer = _ops.KeyValueTensorInitializer
@@ -35,7 +34,19 @@ def index_table_from_tensor(
     dtype=tf.string,
     name=None,
 ):
-    """Returns a table from the strings (or integers) of `mapping` to their positions, int64."""
+    """Returns a table from values to their positions.
+
+    Args:
+      mapping: string or integer tensor [size].
+      num_oov_buckets: int, number of out-of-vocabulary buckets.
+      default_value: value of unknown keys.
+      hasher_spec: hash function of the out-of-vocabulary buckets.
+      dtype: dtype of the keys.
+      name: name of the operations.
+
+    Returns:
+      Lookup table with int64 values.
+    """
     return _ops.index_table_from_tensor(
         vocabulary_list=mapping,
         num_oov_buckets=num_oov_buckets,
@@ -47,7 +58,16 @@ def index_table_from_tensor(
 
 
 def index_to_string_table_from_tensor(mapping, default_value="UNK", name=None):
-    """Returns a table from positions, int64, to the strings of `mapping`."""
+    """Returns a table from positions to strings.
+
+    Args:
+      mapping: string tensor [size].
+      default_value: value of unknown keys.
+      name: name of the operations.
+
+    Returns:
+      Lookup table with int64 keys.
+    """
     return _ops.index_to_string_table_from_tensor(
         vocabulary_list=mapping, default_value=default_value, name=name
     )
@@ -56,7 +76,19 @@ def index_to_string_table_from_tensor(mapping, default_value="UNK", name=None):
 def string_to_index_table_from_file(
     vocabulary_file=None, num_oov_buckets=0, vocab_size=None, default_value=-1, name=None, **kwargs
 ):
-    """The name that `index_table_from_file` had first."""
+    """Returns a table from the lines of a file to their positions; old name.
+
+    Args:
+      vocabulary_file: path of a text file with one value per line.
+      num_oov_buckets: int, number of out-of-vocabulary buckets.
+      vocab_size: int, number of lines that count; None for all.
+      default_value: value of unknown keys.
+      name: name of the operations.
+      **kwargs: further arguments of `index_table_from_file`.
+
+    Returns:
+      Lookup table with int64 values.
+    """
     return index_table_from_file(
         vocabulary_file, num_oov_buckets, vocab_size, default_value, name=name, **kwargs
     )
@@ -65,17 +97,48 @@ def string_to_index_table_from_file(
 def string_to_index_table_from_tensor(
     mapping, num_oov_buckets=0, default_value=-1, hasher_spec=FastHashSpec, name=None
 ):
-    """The name that `index_table_from_tensor` had first."""
+    """Returns a table from strings to their positions; old name of `index_table_from_tensor`.
+
+    Args:
+      mapping: string tensor [size].
+      num_oov_buckets: int, number of out-of-vocabulary buckets.
+      default_value: value of unknown keys.
+      hasher_spec: hash function of the out-of-vocabulary buckets.
+      name: name of the operations.
+
+    Returns:
+      Lookup table with int64 values.
+    """
     return index_table_from_tensor(mapping, num_oov_buckets, default_value, hasher_spec, name=name)
 
 
 def index_to_string(tensor, mapping, default_value="UNK", name=None):
-    """Maps int64 positions to the strings of `mapping`, through a table of its own."""
+    """Maps positions to strings, through a new table.
+
+    Args:
+      tensor: int64 tensor.
+      mapping: string tensor [size].
+      default_value: value of unknown keys.
+      name: name of the operations.
+
+    Returns:
+      String tensor of the shape of `tensor`.
+    """
     table = index_to_string_table_from_tensor(mapping, default_value)
     return table.lookup(tensor, name=name)
 
 
 def string_to_index(tensor, mapping, default_value=-1, name=None):
-    """Maps strings to their positions in `mapping`, int64, through a table of its own."""
+    """Maps strings to positions, through a new table.
+
+    Args:
+      tensor: string tensor.
+      mapping: string tensor [size].
+      default_value: value of unknown keys.
+      name: name of the operations.
+
+    Returns:
+      int64 tensor of the shape of `tensor`.
+    """
     table = index_table_from_tensor(mapping, default_value=default_value)
     return table.lookup(tensor, name=name)

@@ -1,6 +1,4 @@
-"""`tf.contrib.mixed_precision`: the loss is scaled up so that half-precision gradients do not
-vanish.
-"""
+"""`tf.contrib.mixed_precision`: loss scaling against vanishing half-precision gradients."""
 
 import abc
 
@@ -19,19 +17,33 @@ __getattr__, _advice_for = _unsupported_names(globals())
 
 
 class LossScaleManager(abc.ABC):
-    """Decides the factor of the loss."""
+    """Interface of the strategies for the loss scale."""
 
     @abc.abstractmethod
     def get_loss_scale(self):
-        """Returns the factor, a float32 scalar tensor."""
+        """Returns the loss scale, a float32 scalar tensor."""
 
     @abc.abstractmethod
     def update_loss_scale(self, finite_grads):
-        """Returns the operation that follows a step; `finite_grads`: a bool tensor, []."""
+        """Returns the operation that updates the loss scale after a step.
+
+        Args:
+          finite_grads: scalar bool tensor, whether all gradients are finite.
+
+        Returns:
+          Operation.
+        """
 
 
 class FixedLossScaleManager(LossScaleManager):
-    """The same factor always. ValueError: it is below 1."""
+    """A constant loss scale.
+
+    Args:
+      loss_scale: number, at least 1.
+
+    Raises:
+      ValueError: the loss scale is below 1.
+    """
 
     def __init__(self, loss_scale):
         if loss_scale < 1:
@@ -46,15 +58,17 @@ class FixedLossScaleManager(LossScaleManager):
 
 
 class ExponentialUpdateLossScaleManager(LossScaleManager):
-    """Raises the factor after a run of finite steps, lowers it when gradients overflow.
+    """A loss scale that rises after finite steps and falls when gradients overflow.
 
-    Variables: `loss_scale`, `good_steps`, `bad_steps`, none trainable.
+    Variables: `loss_scale`, `good_steps` and `bad_steps`, not trainable.
 
     Args:
-      init_loss_scale: the first factor.
-      incr_every_n_steps: finite steps in a row after which it is multiplied by `incr_ratio`.
-      decr_every_n_nan_or_inf: steps that were not finite, in all since the last change, after which
-        it is multiplied by `decr_ratio`; it does not go below 1.
+      init_loss_scale: initial loss scale.
+      incr_every_n_steps: int, consecutive finite steps before an increase.
+      decr_every_n_nan_or_inf: int, steps that are not finite, since the last change, before a
+        decrease.
+      incr_ratio: factor of an increase.
+      decr_ratio: factor of a decrease; the loss scale stays at 1 or above.
     """
 
     def __init__(
@@ -80,7 +94,7 @@ class ExponentialUpdateLossScaleManager(LossScaleManager):
         return tf.identity(self._loss_scale)
 
     def update_loss_scale(self, finite_grads):
-        # All is computed from what the variables hold before the first of them is set.
+        # Read all variables before the first update.
         scale, good, bad = map(
             tf.identity, (self._loss_scale, self._num_good_steps, self._num_bad_steps)
         )
@@ -103,8 +117,11 @@ class ExponentialUpdateLossScaleManager(LossScaleManager):
 
 
 class LossScaleOptimizer(tf.train.Optimizer):
-    """Scales the loss, and the gradients back; a step whose gradients are not finite is left out
-    (the global step too).
+    """Scales the loss up and the gradients down; skips steps with gradients that are not finite.
+
+    Args:
+      opt: tf.train.Optimizer.
+      loss_scale_manager: LossScaleManager.
     """
 
     def __init__(self, opt, loss_scale_manager):
@@ -113,7 +130,17 @@ class LossScaleOptimizer(tf.train.Optimizer):
         self._loss_scale_manager = loss_scale_manager
 
     def compute_gradients(self, loss, var_list=None, *args, **kwargs):
-        """As any optimizer's; the gradients are those of the loss without the factor."""
+        """Returns the gradients of the unscaled loss.
+
+        Args:
+          loss: scalar tensor.
+          var_list: variables; None for all trainable variables.
+          *args: further arguments of the optimizer.
+          **kwargs: further arguments of the optimizer.
+
+        Returns:
+          List of (gradient, variable).
+        """
         scale = self._loss_scale_manager.get_loss_scale()
         gradients = self._opt.compute_gradients(
             loss * tf.cast(scale, loss.dtype.base_dtype), var_list, *args, **kwargs

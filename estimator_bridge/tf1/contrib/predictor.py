@@ -10,10 +10,19 @@ _DEFAULT = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 
 class Predictor:
-    """A function of {input: array} that returns {output: array}.
+    """A function from {input: array} to {output: array}.
 
     Attributes:
-      graph, session: what it runs in. feed_tensors, fetch_tensors: {name: tensor}.
+      graph: tf.Graph.
+      session: tf.Session.
+      feed_tensors: {input: tensor}.
+      fetch_tensors: {output: tensor}.
+
+    Args:
+      graph: tf.Graph.
+      session: tf.Session.
+      feed_tensors: {input: tensor}.
+      fetch_tensors: {output: tensor}.
     """
 
     def __init__(self, graph, session, feed_tensors, fetch_tensors):
@@ -26,7 +35,7 @@ class Predictor:
         unknown = set(input_dict) - set(self.feed_tensors)
         if unknown:
             raise ValueError(
-                f"Got unexpected keys in input_dict: {sorted(unknown)}\nexpected: "
+                f"input_dict: unexpected keys {sorted(unknown)}; the inputs are "
                 f"{sorted(self.feed_tensors)}"
             )
         feed = {self.feed_tensors[name]: value for name, value in input_dict.items()}
@@ -52,12 +61,20 @@ def from_saved_model(
     """Returns a Predictor of a SavedModel.
 
     Args:
-      signature_def_key: default `serving_default`; or give `signature_def` itself, or `input_names`
-        and `output_names`, {name: name of a tensor}.
-      tags: comma-separated; default `serve`.
+      export_dir: directory of the SavedModel.
+      signature_def_key: name of the signature; None for `serving_default`.
+      signature_def: SignatureDef in place of its name, or None.
+      input_names: {input: tensor name} in place of a signature, or None.
+      output_names: {output: tensor name} in place of a signature, or None.
+      tags: comma-separated tags; None for `serve`.
+      graph: tf.Graph to load into; None for a new one.
+      config: tf.ConfigProto of the session, or None.
+
+    Returns:
+      Predictor.
 
     Raises:
-      ValueError: no such signature; the message lists those that are there.
+      ValueError: the signature does not exist; the message lists the available ones.
     """
     graph = graph or tf.Graph()
     with graph.as_default():
@@ -85,13 +102,20 @@ def from_saved_model(
 
 
 def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=None, config=None):
-    """Returns a Predictor of an Estimator's latest checkpoint.
+    """Returns a Predictor of the latest checkpoint of an Estimator.
 
     Args:
-      output_key: one of the export outputs; default the default serving signature.
+      estimator: tf.estimator.Estimator.
+      serving_input_receiver_fn: function that returns a ServingInputReceiver.
+      output_key: name of an export output; None for the default signature.
+      graph: tf.Graph to load into; None for a new one.
+      config: tf.ConfigProto of the session, or None.
+
+    Returns:
+      Predictor.
 
     Raises:
-      ValueError: no checkpoint, or no such output.
+      ValueError: there is no checkpoint, or the output does not exist.
     """
     checkpoint = estimator.latest_checkpoint()
     if checkpoint is None:

@@ -1,4 +1,4 @@
-"""`tf.contrib.stateless`, which is tf.random.stateless_* now."""
+"""`tf.contrib.stateless`, which moved to tf.random.stateless_*."""
 
 import tensorflow.compat.v1 as tf
 

@@ -1,4 +1,4 @@
-"""`tf.contrib.summary`: summaries as operations that write by themselves, in graph mode."""
+"""`tf.contrib.summary`: summaries that write themselves when they run, in graph mode."""
 
 from estimator_bridge.private_tf import summary_ops_v2 as _ops
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names

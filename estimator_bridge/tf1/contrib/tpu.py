@@ -1,14 +1,14 @@
-"""`tf.contrib.tpu`, on machines that have no TPU.
+"""`tf.contrib.tpu`, for machines without TPUs.
 
-`TPUEstimator(use_tpu=False)` runs on CPU and GPU as it did; everything that needs the device says
-so when it is used.
+`TPUEstimator(use_tpu=False)` runs on CPU and GPU. Everything that needs a TPU raises an error when
+it is used.
 """
 
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-_TRAIN_ELSEWHERE = "there is no TPU behind it; use the Estimator with use_tpu=False"
+_TRAIN_ELSEWHERE = "TPUs are not supported; use the Estimator with use_tpu=False"
 
 __getattr__, _advice_for = _unsupported_names(
     globals(),
@@ -38,10 +38,9 @@ shutdown_system = tf.tpu.shutdown_system
 
 
 class CrossShardOptimizer(tf.tpu.CrossShardOptimizer):
-    """An optimizer that averages gradients over a TPU's shards: without a TPU there is one shard.
+    """An optimizer that would average gradients over TPU shards, of which there is one here.
 
-    So the gradients are applied as they are; the operation that would add them up exists only on
-    TPUs.
+    It applies the gradients as they are: the operation that adds them up exists only on TPUs.
     """
 
     def compute_gradients(self, loss, var_list=None, **kwargs):

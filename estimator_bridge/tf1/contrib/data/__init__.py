@@ -1,4 +1,4 @@
-"""`tf.contrib.data`: the first home of tf.data, and of what is in tf.data.experimental now."""
+"""`tf.contrib.data`, which moved to tf.data and tf.data.experimental."""
 
 import tensorflow.compat.v1 as tf
 

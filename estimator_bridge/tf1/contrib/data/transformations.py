@@ -1,4 +1,4 @@
-"""The transformations of `tf.contrib.data` that tf.data has in another form."""
+"""Transformations of `tf.contrib.data` that tf.data provides in another form."""
 
 import tensorflow.compat.v1 as tf
 
@@ -13,25 +13,46 @@ __all__ = [
     "reduce_dataset",
 ]
 
-# The class was contrib's until 1.3.
+# Until 1.3 this class was in tf.contrib.data.
 Dataset = tf.data.Dataset
 
 
 def batch_and_drop_remainder(batch_size):
-    """Returns a transformation for Dataset.apply: batches of exactly `batch_size`."""
+    """Returns a transformation into batches of exactly `batch_size`.
+
+    Args:
+      batch_size: int.
+
+    Returns:
+      Function for Dataset.apply.
+    """
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
 def padded_batch_and_drop_remainder(batch_size, padded_shapes, padding_values=None):
-    """Returns a transformation for Dataset.apply: padded batches of exactly `batch_size`."""
+    """Returns a transformation into padded batches of exactly `batch_size`.
+
+    Args:
+      batch_size: int.
+      padded_shapes: structure of the padded shapes.
+      padding_values: structure of the padding values; None for 0 and "".
+
+    Returns:
+      Function for Dataset.apply.
+    """
     return lambda dataset: dataset.padded_batch(
         batch_size, padded_shapes, padding_values, drop_remainder=True
     )
 
 
 def assert_element_shape(expected_shapes):
-    """Returns a transformation for Dataset.apply that gives elements these static shapes, and
-    checks them as they run.
+    """Returns a transformation that checks and sets the shapes of elements.
+
+    Args:
+      expected_shapes: structure of shapes.
+
+    Returns:
+      Function for Dataset.apply.
     """
 
     def check(*elements):
@@ -42,7 +63,15 @@ def assert_element_shape(expected_shapes):
 
 
 def reduce_dataset(dataset, reducer):
-    """Returns the single result of a tf.contrib.data.Reducer over a dataset, as a tensor."""
+    """Reduces a dataset to a single result.
+
+    Args:
+      dataset: tf.data.Dataset.
+      reducer: tf.contrib.data.Reducer.
+
+    Returns:
+      Structure of tensors.
+    """
     grouped = dataset.apply(
         tf.data.experimental.group_by_reducer(lambda *_: tf.constant(0, tf.int64), reducer)
     )
@@ -59,7 +88,21 @@ def read_batch_features(
     num_epochs=None,
     capacity=10000,
 ):
-    """Returns {feature: tensor} of the next batch of tf.Example from files."""
+    """Returns the next batch of parsed tf.Example protocol buffers.
+
+    Args:
+      file_pattern: glob pattern, or list of them.
+      batch_size: int, examples per batch.
+      features: {feature: FixedLenFeature or VarLenFeature}.
+      reader: dataset class that reads the files.
+      reader_args: positional arguments of `reader`, or None.
+      randomize_input: whether to shuffle.
+      num_epochs: int, number of passes over the files; None repeats forever.
+      capacity: int, size of the shuffle buffer.
+
+    Returns:
+      {feature: tensor}.
+    """
     dataset = tf.data.experimental.make_batched_features_dataset(
         file_pattern,
         batch_size,

@@ -1,4 +1,4 @@
-"""`tf.contrib.distributions`: tf.distributions, and what trainers used of the rest."""
+"""`tf.contrib.distributions`: tf.distributions and the most used other distributions."""
 
 import tensorflow.compat.v1 as tf
 
@@ -22,7 +22,15 @@ for _module in (_mixtures, _multivariate, _univariate):
 
 
 def softplus_inverse(x, name=None):
-    """Returns log(exp(x) - 1), whose softplus is x; x > 0."""
+    """Returns log(exp(x) - 1), the inverse of softplus.
+
+    Args:
+      x: floating tensor of positive numbers.
+      name: name of the operations.
+
+    Returns:
+      Tensor of the shape of `x`.
+    """
     with tf.name_scope(name, "softplus_inverse", [x]):
         x = tf.convert_to_tensor(x)
         return x + tf.log(-tf.math.expm1(-x))
@@ -38,17 +46,23 @@ def percentile(
     preserve_gradients=True,
     name=None,
 ):
-    """Returns the value that q % of the values are below, along `axis` (an int, or several; None:
-    all), a value of `x`.
+    """Returns the value of `x` at or near a percentile.
 
     Args:
-      q: a number in [0, 100].
-      interpolation: "lower", "higher" or "nearest" (the default), for a q between two values.
-      keep_dims: whether the axes stay, with the length 1.
-      validate_args, preserve_gradients: without effect; the gradient goes to the value.
+      x: numeric tensor of known rank.
+      q: scalar in [0, 100].
+      axis: int or list of ints, the axes to reduce; None for all.
+      interpolation: `lower`, `higher` or `nearest` (also None), for a `q` between two values.
+      keep_dims: whether to keep the reduced axes with size 1.
+      validate_args: ignored.
+      preserve_gradients: ignored; the gradient goes to the selected value.
+      name: name of the operations.
+
+    Returns:
+      Tensor without the axes, of the dtype of `x`.
 
     Raises:
-      ValueError: another `interpolation`.
+      ValueError: `interpolation` is unknown.
     """
     roundings = {None: tf.round, "nearest": tf.round, "lower": tf.floor, "higher": tf.ceil}
     if interpolation not in roundings:

@@ -6,7 +6,7 @@ __all__ = ["Mixture", "MixtureSameFamily"]
 
 
 class _Mixed(tf.distributions.Distribution):
-    """What both mixtures share: components [batch, component, event], chosen by a Categorical."""
+    """Base of the mixtures: components [batch, component, event], selected by a Categorical."""
 
     def __init__(self, categorical, parameters, dtype, validate_args, allow_nan_stats, name):
         self._categorical = categorical
@@ -20,11 +20,11 @@ class _Mixed(tf.distributions.Distribution):
         )
 
     def _of_each(self, function):
-        """Returns function(component) of all, the components last: [..., component]."""
+        """Returns function(component) of all components, stacked last: [..., component]."""
         raise NotImplementedError
 
     def _weigh(self, values):
-        """Returns the mean over the components of [batch, event, component]."""
+        """Returns the weighted mean of the components of [batch, event, component]."""
         probs = self._categorical.probs
         for _ in range(self.event_shape.ndims):
             probs = tf.expand_dims(probs, -2)
@@ -43,7 +43,7 @@ class _Mixed(tf.distributions.Distribution):
         for _ in range(self.event_shape.ndims):
             mask = tf.expand_dims(mask, -2)
         mask = tf.broadcast_to(mask, tf.shape(samples))
-        # Only one is taken of each: infinite values of the others do no harm.
+        # Selects one component per sample, so that infinite values of others do not matter.
         return tf.reduce_sum(tf.where(mask, samples, tf.zeros_like(samples)), -1)
 
     def _log_prob(self, x):
@@ -51,7 +51,7 @@ class _Mixed(tf.distributions.Distribution):
         return tf.reduce_logsumexp(weights + self._log_probs(x), -1)
 
     def _log_probs(self, x):
-        """Returns each component's log_prob, [..., component]."""
+        """Returns the log_prob of each component, [..., component]."""
         raise NotImplementedError
 
     def _mean(self):
@@ -66,21 +66,25 @@ class _Mixed(tf.distributions.Distribution):
 
 
 class Mixture(_Mixed):
-    """A mixture of distributions of any kinds.
+    """A mixture of arbitrary distributions.
 
     Args:
-      cat: a Categorical of as many classes as there are components.
-      components: distributions of one dtype, batch shape and event shape.
+      cat: Categorical with one class per component.
+      components: list of distributions of one dtype, batch shape and event shape.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
+      **kwargs: ignored.
 
     Raises:
-      TypeError: `cat` is no Categorical.
+      TypeError: `cat` is not a Categorical.
       ValueError: there are no components, or their dtypes differ.
     """
 
     def __init__(
         self, cat, components, validate_args=False, allow_nan_stats=True, name="Mixture", **kwargs
     ):
-        del kwargs  # use_static_graph: the result is the same.
+        del kwargs  # use_static_graph does not change the result.
         if not isinstance(cat, tf.distributions.Categorical):
             raise TypeError(f"cat must be a Categorical distribution, but saw: {cat}")
         if not components:
@@ -109,18 +113,28 @@ class Mixture(_Mixed):
         return self._components[0].event_shape
 
     def entropy_lower_bound(self, name="entropy_lower_bound"):
-        """Returns the mean of the components' entropies, which the mixture's is not below."""
+        """Returns the mean entropy of the components, a lower bound of the mixture's entropy.
+
+        Args:
+          name: name of the name scope.
+
+        Returns:
+          Tensor [batch].
+        """
         with tf.name_scope(name):
             entropies = self._of_each(lambda one: one.entropy())
             return tf.reduce_sum(self._categorical.probs * entropies, -1)
 
 
 class MixtureSameFamily(_Mixed):
-    """A mixture whose components are the last batch dimension of one distribution.
+    """A mixture whose components are the last batch axis of one distribution.
 
     Args:
-      mixture_distribution: a Categorical, [...] of as many classes as there are components.
-      components_distribution: a distribution of batch shape [..., component].
+      mixture_distribution: Categorical with one class per component.
+      components_distribution: distribution of batch shape [..., component].
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Normal distributions of vectors, and independent dimensions as one event."""
+"""Multivariate normal distributions, and batches of distributions as one event."""
 
 import math
 
@@ -14,12 +14,14 @@ __all__ = [
 
 
 class MultivariateNormalTriL(tf.distributions.Distribution):
-    """A normal distribution of vectors [..., k], given by its mean and the Cholesky factor of its
-    covariance.
+    """A normal distribution of vectors, defined by the Cholesky factor of its covariance.
 
     Args:
-      loc: [..., k]; None: 0.
-      scale_tril: [..., k, k], lower triangular; None: the unit matrix.
+      loc: tensor [..., k], the mean; None for 0.
+      scale_tril: tensor [..., k, k], lower triangular; None for the identity.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class MultivariateNormalTriL(tf.distributions.Distribution):
         return -0.5 * (square + size * math.log(2 * math.pi)) - self._log_determinant()
 
     def _solve(self, right):
-        """Returns the factor's inverse times a matrix, for any batch of either."""
+        """Returns the factor's inverse times a matrix, with broadcasting of the batches."""
         batch = tf.broadcast_dynamic_shape(tf.shape(self._tril)[:-2], tf.shape(right)[:-2])
         tril = tf.broadcast_to(self._tril, tf.concat([batch, tf.shape(self._tril)[-2:]], 0))
         right = tf.broadcast_to(right, tf.concat([batch, tf.shape(right)[-2:]], 0))
@@ -109,12 +111,15 @@ class MultivariateNormalTriL(tf.distributions.Distribution):
 
 
 class MultivariateNormalDiag(MultivariateNormalTriL):
-    """A normal distribution of vectors [..., k] whose dimensions are independent.
+    """A normal distribution of vectors with independent components.
 
     Args:
-      loc: [..., k]; None: 0.
-      scale_diag: [..., k]; None: 1.
-      scale_identity_multiplier: [...], added to the scale; in place of it, where that is None.
+      loc: tensor [..., k], the mean; None for 0.
+      scale_diag: tensor [..., k], standard deviations; None for 1, or for the multiplier.
+      scale_identity_multiplier: tensor [...] that is added to `scale_diag`, or None.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
     """
 
     def __init__(
@@ -136,7 +141,7 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
             self._scale_diag = scale
             self._make(loc, tf.matrix_diag(scale), validate_args, allow_nan_stats, scope)
 
-    # The same without matrices.
+    # The same computations without matrices.
     def _sample_n(self, n, seed=None):
         shape = tf.concat([[n], tf.shape(self._loc)], 0)
         noise = tf.random_normal(shape, dtype=self.dtype, seed=seed)
@@ -150,7 +155,15 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
 
 
 class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
-    """MultivariateNormalDiag whose scale is softplus(scale_diag)."""
+    """MultivariateNormalDiag with the standard deviations softplus(scale_diag).
+
+    Args:
+      loc: tensor [..., k], the mean; None for 0.
+      scale_diag: tensor [..., k].
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
+    """
 
     def __init__(
         self,
@@ -165,7 +178,15 @@ class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
 
 
 class MultivariateNormalFullCovariance(MultivariateNormalTriL):
-    """A normal distribution of vectors, given by its covariance [..., k, k]."""
+    """A normal distribution of vectors, defined by its covariance.
+
+    Args:
+      loc: tensor [..., k], the mean; None for 0.
+      covariance_matrix: tensor [..., k, k]; None for the identity.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
+    """
 
     def __init__(
         self,
@@ -189,11 +210,13 @@ def _divergence(a, b, name=None):
 
 
 class Independent(tf.distributions.Distribution):
-    """The last dimensions of a batch of distributions as those of one event.
+    """A distribution that treats the last batch axes as part of the event.
 
     Args:
-      distribution: the batch.
-      reinterpreted_batch_ndims: how many dimensions; None: all but the first.
+      distribution: distribution with a batch.
+      reinterpreted_batch_ndims: int, number of axes; None for all but the first.
+      validate_args: whether to check arguments when the graph runs.
+      name: name of the distribution.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Distributions of numbers and of classes that tf.distributions has not."""
+"""Univariate and categorical distributions that tf.distributions does not have."""
 
 import tensorflow.compat.v1 as tf
 
@@ -14,21 +14,35 @@ __all__ = [
 
 
 class NormalWithSoftplusScale(tf.distributions.Normal):
-    """Normal whose scale is softplus(scale)."""
+    """A normal distribution with the standard deviation softplus(scale).
+
+    Args:
+      loc: floating tensor, the mean.
+      scale: floating tensor.
+      *args: further arguments of Normal.
+      **kwargs: further arguments of Normal.
+    """
 
     def __init__(self, loc, scale, *args, **kwargs):
         super().__init__(loc, tf.nn.softplus(scale), *args, **kwargs)
 
 
 class BernoulliWithSigmoidProbs(tf.distributions.Bernoulli):
-    """Bernoulli whose probability is sigmoid(p)."""
+    """A Bernoulli distribution with the probability sigmoid(p).
+
+    Args:
+      p: floating tensor.
+      dtype: dtype of samples.
+      *args: further arguments of Bernoulli.
+      **kwargs: further arguments of Bernoulli.
+    """
 
     def __init__(self, p=None, dtype=tf.int32, *args, **kwargs):
         super().__init__(None, tf.nn.sigmoid(p), dtype, *args, **kwargs)
 
 
 class _Scalar(tf.distributions.Distribution):
-    """A distribution of numbers, its batch shaped as one of its tensors."""
+    """Base of distributions of numbers whose batch shape is that of one of their tensors."""
 
     def __init__(self, of, dtype, reparameterized, parameters, validate_args, allow_nan, name):
         self._of = of
@@ -59,7 +73,19 @@ class _Scalar(tf.distributions.Distribution):
 
 
 class Poisson(_Scalar):
-    """Counts of events; `rate`, or its logarithm `log_rate`, is their mean."""
+    """The Poisson distribution.
+
+    Args:
+      rate: floating tensor, the mean; this or `log_rate` is required.
+      log_rate: floating tensor, the logarithm of the mean.
+      interpolate_nondiscrete: ignored; matters for values that are not counts only.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
+
+    Raises:
+      ValueError: both or neither of rate and log_rate are given.
+    """
 
     def __init__(
         self,
@@ -70,7 +96,7 @@ class Poisson(_Scalar):
         allow_nan_stats=True,
         name="Poisson",
     ):
-        del interpolate_nondiscrete  # Only for values that are no counts.
+        del interpolate_nondiscrete  # Matters for values that are not counts only.
         if (rate is None) == (log_rate is None):
             raise ValueError("Must specify exactly one of `rate` and `log_rate`.")
         rate = tf.exp(log_rate) if rate is None else tf.convert_to_tensor(rate)
@@ -97,7 +123,16 @@ class Poisson(_Scalar):
 
 
 class Deterministic(_Scalar):
-    """One value, with the probability 1 (within `atol` and `rtol` of it)."""
+    """A distribution with probability 1 at one value.
+
+    Args:
+      loc: floating tensor, the value.
+      atol: absolute tolerance around the value, or None.
+      rtol: tolerance relative to the value, or None.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
+    """
 
     def __init__(
         self,
@@ -135,7 +170,15 @@ class Deterministic(_Scalar):
 
 
 class Logistic(_Scalar):
-    """A density like the normal one's with longer tails; its distribution function is a sigmoid."""
+    """The logistic distribution, whose cumulative distribution function is a sigmoid.
+
+    Args:
+      loc: floating tensor, the mean.
+      scale: floating tensor, positive.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
+    """
 
     def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Logistic"):
         self.scale = tf.convert_to_tensor(scale)
@@ -146,7 +189,7 @@ class Logistic(_Scalar):
 
     def _sample_n(self, n, seed=None):
         shape = tf.concat([[n], tf.shape(self._of)], 0)
-        # 0 itself has no logarithm.
+        # The logarithm of 0 is not finite.
         tiny = self.dtype.as_numpy_dtype(1e-7)
         uniform = tf.random_uniform(shape, tiny, 1 - tiny, self.dtype, seed=seed)
         return self.loc + self.scale * (tf.log(uniform) - tf.math.log1p(-uniform))
@@ -183,7 +226,7 @@ class Logistic(_Scalar):
 
 
 class _Classes(tf.distributions.Distribution):
-    """Vectors over classes, given by logits or probs, [..., classes]."""
+    """Base of distributions of vectors [..., classes], defined by logits or probabilities."""
 
     def __init__(self, logits, probs, dtype, reparameterized, validate_args, allow_nan_stats, name):
         if (logits is None) == (probs is None):
@@ -222,7 +265,19 @@ class _Classes(tf.distributions.Distribution):
 
 
 class OneHotCategorical(_Classes):
-    """A class as a one-hot vector [..., classes]."""
+    """A distribution of one-hot vectors [..., classes].
+
+    Args:
+      logits: tensor [..., classes] of log-probabilities; this or `probs` is required.
+      probs: tensor [..., classes] of probabilities; this or `logits` is required.
+      dtype: dtype of samples.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
+
+    Raises:
+      ValueError: both or neither of probs and logits are given.
+    """
 
     def __init__(
         self,
@@ -243,7 +298,7 @@ class OneHotCategorical(_Classes):
 
     def _log_prob(self, x):
         log_probs = tf.nn.log_softmax(self.logits)
-        # A class of no probability must not turn the others' zeros into NaN.
+        # A class with probability 0 must not result in NaN for the zeros of other classes.
         return tf.reduce_sum(tf.math.multiply_no_nan(log_probs, tf.cast(x, log_probs.dtype)), -1)
 
     def _entropy(self):
@@ -266,8 +321,19 @@ def _divergence(a, b, name=None):
 
 
 class RelaxedOneHotCategorical(_Classes):
-    """A soft one-hot vector [..., classes], the harder the lower `temperature` is (Jang et al.,
-    2016; Maddison et al., 2016).
+    """A distribution of soft one-hot vectors (Jang et al., 2016; Maddison et al., 2016).
+
+    Args:
+      temperature: positive tensor [...]; lower values give harder vectors.
+      logits: tensor [..., classes] of log-probabilities; this or `probs` is required.
+      probs: tensor [..., classes] of probabilities; this or `logits` is required.
+      dtype: dtype of samples; None for that of the logits.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
+
+    Raises:
+      ValueError: both or neither of probs and logits are given.
     """
 
     def __init__(
@@ -292,7 +358,7 @@ class RelaxedOneHotCategorical(_Classes):
 
     @property
     def _slope(self):
-        """The temperature, beside the classes."""
+        """The temperature with an axis for the classes."""
         return self.temperature[..., None]
 
     def _log_prob(self, x):

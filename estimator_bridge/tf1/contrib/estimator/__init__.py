@@ -1,7 +1,4 @@
-"""`tf.contrib.estimator`.
-
-Most of it went to tf.estimator and tf.estimator.experimental.
-"""
+"""`tf.contrib.estimator`, most of which moved to tf.estimator and tf.estimator.experimental."""
 
 import tensorflow.compat.v1 as tf
 
@@ -70,7 +67,20 @@ def export_saved_model_for_mode(
     checkpoint_path=None,
     mode=tf.estimator.ModeKeys.PREDICT,
 ):
-    """Exports one mode's graph; `Estimator.export_saved_model` calls it `experimental_mode`."""
+    """Exports the graph of one mode as a SavedModel.
+
+    Args:
+      estimator: tf.estimator.Estimator.
+      export_dir_base: base directory of the exports.
+      input_receiver_fn: function that returns the receiver of the mode.
+      assets_extra: {destination path: source path} of extra assets, or None.
+      as_text: whether to write the SavedModel as text.
+      checkpoint_path: prefix of the checkpoint, or None for the latest.
+      mode: one of tf.estimator.ModeKeys.
+
+    Returns:
+      Directory of the export.
+    """
     return estimator.export_saved_model(
         export_dir_base,
         input_receiver_fn,
@@ -89,9 +99,18 @@ def export_all_saved_models(
     as_text=False,
     checkpoint_path=None,
 ):
-    """Exports the graphs of several modes into one SavedModel.
+    """Exports the graphs of several modes as one SavedModel.
 
-    Args: input_receiver_fn_map, {mode: receiver_fn}.
+    Args:
+      estimator: tf.estimator.Estimator.
+      export_dir_base: base directory of the exports.
+      input_receiver_fn_map: {mode: function that returns its receiver}.
+      assets_extra: {destination path: source path} of extra assets, or None.
+      as_text: whether to write the SavedModel as text.
+      checkpoint_path: prefix of the checkpoint, or None for the latest.
+
+    Returns:
+      Directory of the export.
     """
     return estimator.experimental_export_all_saved_models(
         export_dir_base,

@@ -8,9 +8,7 @@ _DEFAULT_SIGNATURE = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATUR
 
 
 class _TransformedGradients(tf.train.Optimizer):
-    """Another optimizer whose gradients go through a function before they are applied; its slots
-    keep their names.
-    """
+    """An optimizer whose gradients pass through a function first; slot names do not change."""
 
     def __init__(self, optimizer, transform, name):
         super().__init__(use_locking=False, name=name)
@@ -36,12 +34,14 @@ class _TransformedGradients(tf.train.Optimizer):
 
 
 def clip_gradients_by_norm(optimizer, clip_norm):
-    """Returns an optimizer that scales all gradients together to a global norm of at most
-    `clip_norm`, then applies them.
+    """Returns an optimizer that clips the gradients to a global norm.
 
     Args:
       optimizer: a tf.train.Optimizer.
-      clip_norm: scalar, float.
+      clip_norm: scalar float, maximum global norm.
+
+    Returns:
+      tf.train.Optimizer.
     """
 
     def clip(grads_and_vars):
@@ -53,18 +53,19 @@ def clip_gradients_by_norm(optimizer, clip_norm):
 
 
 def forward_features(estimator, keys=None, sparse_default_values=None):
-    """Returns an Estimator that adds input features to its predictions and to its exported predict
-    signature.
+    """Returns an Estimator that adds input features to its predictions and its predict signature.
 
     Args:
-      estimator: any tf.estimator.Estimator whose predictions are a dict.
-      keys: a feature's name, a list of them, or None for all features.
-      sparse_default_values: {name: value} for the sparse features that may be made dense, with what
-        fills the gaps.
+      estimator: tf.estimator.Estimator whose predictions are a dict.
+      keys: name of a feature, list of names, or None for all features.
+      sparse_default_values: {name: fill value} for sparse features, which become dense, or None.
+
+    Returns:
+      tf.estimator.Estimator.
 
     Raises:
-      ValueError: (in predict and export) a key that is no feature, that the predictions already
-        have, or whose feature is sparse and has no default.
+      ValueError: a key is not a string; or, in predict and export, a key is not a feature, is in
+        the predictions already, or is sparse without a fill value.
     """
     if isinstance(keys, str):
         keys = [keys]

@@ -1,7 +1,7 @@
 """The heads of `tf.contrib.estimator`.
 
-The three that 1.x's canned estimators share are that package's own v1 heads; the others exist only
-as the newer Head classes, whose `create_estimator_spec` takes the same `train_op_fn`.
+The three heads of 1.x's canned estimators are the v1 heads of tf.estimator. The others are Head
+classes of tf.estimator, whose `create_estimator_spec` takes the same `train_op_fn`.
 """
 
 import tensorflow.compat.v1 as tf
@@ -22,21 +22,21 @@ _MEAN = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
 
 
 def _v2_reduction(reduction):
-    """Returns the word of the Head classes for a reduction of tf.losses."""
+    """Returns the Head classes' name of a reduction of tf.losses."""
     if reduction == tf.losses.Reduction.SUM:
         return "sum"
     return "sum_over_batch_size"
 
 
 class _V1Head(_v1._Head):
-    """A Head of the newer kind, in the place of one that 1.x's estimators and optimizers take."""
+    """A v2 Head with the interface of the v1 heads."""
 
     def __init__(self, head):
         self._head = head
 
     @property
     def head(self):
-        """The Head of the newer kind."""
+        """The v2 Head."""
         return self._head
 
     @property
@@ -89,7 +89,22 @@ def multi_class_head(
     loss_fn=None,
     name=None,
 ):
-    """Softmax over `n_classes`, at least 3 (ValueError)."""
+    """Returns a head for softmax classification.
+
+    Args:
+      n_classes: int, number of classes, at least 3.
+      weight_column: name of the feature with the examples' weights, or None.
+      label_vocabulary: list of the label strings, or None for integer labels.
+      loss_reduction: one of tf.losses.Reduction.
+      loss_fn: function of (labels, logits) that returns the unreduced loss, or None.
+      name: name of the head, the suffix of its metrics, or None.
+
+    Returns:
+      Head.
+
+    Raises:
+      ValueError: there are fewer than three classes.
+    """
     return _v1._multi_class_head_with_softmax_cross_entropy_loss(
         n_classes, weight_column, label_vocabulary, loss_reduction, loss_fn, name
     )
@@ -103,7 +118,19 @@ def binary_classification_head(
     loss_fn=None,
     name=None,
 ):
-    """One logit, sigmoid cross-entropy."""
+    """Returns a head for binary classification with sigmoid cross-entropy of one logit.
+
+    Args:
+      weight_column: name of the feature with the examples' weights, or None.
+      thresholds: list of numbers in (0, 1) at which accuracy, precision and recall are computed.
+      label_vocabulary: list of the label strings, or None for integer labels.
+      loss_reduction: one of tf.losses.Reduction.
+      loss_fn: function of (labels, logits) that returns the unreduced loss, or None.
+      name: name of the head, the suffix of its metrics, or None.
+
+    Returns:
+      Head.
+    """
     return _v1._binary_logistic_head_with_sigmoid_cross_entropy_loss(
         weight_column, thresholds, label_vocabulary, loss_reduction, loss_fn, name
     )
@@ -117,7 +144,19 @@ def regression_head(
     inverse_link_fn=None,
     name=None,
 ):
-    """`label_dimension` logits, squared error unless `loss_fn` is given."""
+    """Returns a head for regression, with squared error unless `loss_fn` is given.
+
+    Args:
+      weight_column: name of the feature with the examples' weights, or None.
+      label_dimension: int, number of values per label.
+      loss_reduction: one of tf.losses.Reduction.
+      loss_fn: function of (labels, logits) that returns the unreduced loss, or None.
+      inverse_link_fn: function from logits to predictions; None for the identity.
+      name: name of the head, the suffix of its metrics, or None.
+
+    Returns:
+      Head.
+    """
     return _v1._regression_head(
         weight_column, label_dimension, loss_reduction, loss_fn, inverse_link_fn, name
     )
@@ -130,7 +169,19 @@ def poisson_regression_head(
     compute_full_loss=True,
     name=None,
 ):
-    """Logits are the logarithm of the mean of a Poisson distribution."""
+    """Returns a head for Poisson regression; the logits are the logarithm of the mean.
+
+    Args:
+      weight_column: name of the feature with the examples' weights, or None.
+      label_dimension: int, number of values per label.
+      loss_reduction: one of tf.losses.Reduction.
+      compute_full_loss: whether the loss includes the log-factorial term (Stirling's
+        approximation).
+      name: name of the head, the suffix of its metrics, or None.
+
+    Returns:
+      Head.
+    """
 
     def loss_fn(labels, logits):
         return tf.nn.log_poisson_loss(labels, logits, compute_full_loss=compute_full_loss)
@@ -139,7 +190,16 @@ def poisson_regression_head(
 
 
 def logistic_regression_head(weight_column=None, loss_reduction=_MEAN, name=None):
-    """One logit; labels are probabilities in [0, 1]."""
+    """Returns a head for logistic regression; labels are probabilities in [0, 1].
+
+    Args:
+      weight_column: name of the feature with the examples' weights, or None.
+      loss_reduction: one of tf.losses.Reduction.
+      name: name of the head, the suffix of its metrics, or None.
+
+    Returns:
+      Head.
+    """
 
     def loss_fn(labels, logits):
         return tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
@@ -157,7 +217,21 @@ def multi_label_head(
     classes_for_class_based_metrics=None,
     name=None,
 ):
-    """A sigmoid for each of `n_classes`; labels are multi-hot, or a sparse tensor of class ids."""
+    """Returns a head with a sigmoid per class; labels are multi-hot or sparse class ids.
+
+    Args:
+      n_classes: int, number of classes, at least 2.
+      weight_column: name of the feature with the examples' weights, or None.
+      thresholds: list of numbers in (0, 1) at which accuracy, precision and recall are computed.
+      label_vocabulary: list of the label strings, or None for integer labels.
+      loss_reduction: one of tf.losses.Reduction.
+      loss_fn: function of (labels, logits) that returns the unreduced loss, or None.
+      classes_for_class_based_metrics: list of classes with metrics of their own, or None.
+      name: name of the head, the suffix of its metrics, or None.
+
+    Returns:
+      Head.
+    """
     head = tf.estimator.MultiLabelHead(
         n_classes,
         weight_column=weight_column,
@@ -172,12 +246,23 @@ def multi_label_head(
 
 
 def multi_head(heads, head_weights=None):
-    """Several heads on one model: multi_label_head, or tf.estimator.*Head (else TypeError)."""
+    """Returns a head that combines several heads.
+
+    Args:
+      heads: list of multi_label_head or of tf.estimator.*Head objects.
+      head_weights: list of the weights of the losses, or None.
+
+    Returns:
+      Head.
+
+    Raises:
+      TypeError: a head has another type.
+    """
     found = [head.head if isinstance(head, _V1Head) else head for head in heads]
     for head in found:
         if isinstance(head, _v1._Head):
             raise TypeError(
-                f"multi_head: {type(head).__name__} is not taken; use "
+                f"multi_head: {type(head).__name__} is not supported; use "
                 "tf.estimator.BinaryClassHead, MultiClassHead or RegressionHead"
             )
     return _V1Head(tf.estimator.MultiHead(found, head_weights))

@@ -31,7 +31,7 @@ def _make_cell_fn(num_units, cell_type):
 
 
 def _sequence_inputs(features, sequence_columns, context_columns):
-    """Returns [batch, length, size], the context at every step, and the lengths [batch]."""
+    """Returns [batch, length, size], with the context at every step, and the lengths [batch]."""
     inputs, lengths = _columns.sequence_input_layer(features, sequence_columns)
     if context_columns:
         context = tf.feature_column.input_layer(features, context_columns)
@@ -40,7 +40,23 @@ def _sequence_inputs(features, sequence_columns, context_columns):
 
 
 class RNNEstimator(tf.estimator.Estimator):
-    """A recurrent network over sequence columns, with a head on its last output."""
+    """A recurrent network over sequence columns, with a head on its last output.
+
+    Args:
+      head: head of tf.contrib.estimator.
+      sequence_feature_columns: dense columns over sequence columns.
+      context_feature_columns: dense columns whose values are added to every step, or None.
+      num_units: int or list of ints, sizes of the layers.
+      cell_type: `basic_rnn`, `lstm` or `gru`.
+      rnn_cell_fn: function of the mode that returns a cell, in place of num_units and cell_type.
+      model_dir: directory for checkpoints and summaries, or None.
+      optimizer: tf.train.Optimizer, or its name.
+      input_layer_partitioner: partitioner of the input layer's variables, or None.
+      config: RunConfig, or None.
+
+    Raises:
+      ValueError: both or neither of num_units and rnn_cell_fn are given.
+    """
 
     def __init__(
         self,
@@ -55,18 +71,6 @@ class RNNEstimator(tf.estimator.Estimator):
         input_layer_partitioner=None,
         config=None,
     ):
-        """Args:
-          head: of tf.contrib.estimator.
-          sequence_feature_columns: dense columns over sequence columns.
-          context_feature_columns: dense columns; their values join every step.
-          num_units: the width of the layers, an int or a list.
-          cell_type: "basic_rnn", "lstm" or "gru".
-          rnn_cell_fn: mode -> the cell, instead of num_units and cell_type.
-          optimizer: a tf.train.Optimizer, or its name.
-
-        Raises:
-          ValueError: neither or both of num_units and rnn_cell_fn are given.
-        """
         if (num_units is None) == (rnn_cell_fn is None):
             raise ValueError("Exactly one of num_units and rnn_cell_fn must be given.")
         cell_fn = rnn_cell_fn or _make_cell_fn(num_units, cell_type)
@@ -96,7 +100,26 @@ class RNNEstimator(tf.estimator.Estimator):
 
 
 class RNNClassifier(RNNEstimator):
-    """RNNEstimator with a head for two or more classes."""
+    """RNNEstimator for classification into two or more classes.
+
+    Args:
+      sequence_feature_columns: dense columns over sequence columns.
+      context_feature_columns: dense columns whose values are added to every step, or None.
+      num_units: int or list of ints, sizes of the layers.
+      cell_type: `basic_rnn`, `lstm` or `gru`.
+      rnn_cell_fn: function of the mode that returns a cell, in place of num_units and cell_type.
+      model_dir: directory for checkpoints and summaries, or None.
+      n_classes: int, number of classes.
+      weight_column: name of the feature with the examples' weights, or None.
+      label_vocabulary: list of the label strings, or None for integer labels.
+      optimizer: tf.train.Optimizer, or its name.
+      loss_reduction: one of tf.losses.Reduction.
+      input_layer_partitioner: partitioner of the input layer's variables, or None.
+      config: RunConfig, or None.
+
+    Raises:
+      ValueError: both or neither of num_units and rnn_cell_fn are given.
+    """
 
     def __init__(
         self,

@@ -16,12 +16,20 @@ _STRATEGY = (
 def replicate_model_fn(
     model_fn, loss_reduction=tf.losses.Reduction.SUM_BY_NONZERO_WEIGHTS, devices=None
 ):
-    """Returns model_fn itself, which is what one tower comes to.
+    """Returns the model_fn itself, which is correct for a single tower.
+
+    Args:
+      model_fn: model_fn of an Estimator.
+      loss_reduction: ignored; a single tower needs no reduction.
+      devices: list of devices, or None for all GPUs.
+
+    Returns:
+      `model_fn`.
 
     Raises:
-      NotSuppliedError: there are several GPUs, or several devices are named.
+      NotSuppliedError: there is more than one GPU or device.
     """
-    del loss_reduction  # One tower has nothing to reduce.
+    del loss_reduction  # A single tower needs no reduction.
     if devices is None:
         devices = [d.name for d in _devices.list_local_devices() if d.device_type == "GPU"]
     if len(devices) > 1:
@@ -31,7 +39,11 @@ def replicate_model_fn(
 
 
 class TowerOptimizer(tf.train.Optimizer):
-    """The optimizer that it is given: with one tower its gradients are applied as they are."""
+    """A wrapper that applies gradients as they are, which is correct for a single tower.
+
+    Args:
+      optimizer_or_optimizer_fn: tf.train.Optimizer, or a function that returns one.
+    """
 
     def __init__(self, optimizer_or_optimizer_fn):
         given = optimizer_or_optimizer_fn

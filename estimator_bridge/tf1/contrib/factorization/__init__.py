@@ -24,7 +24,21 @@ KMEANS_PLUS_PLUS_INIT = _KMeans.KMEANS_PLUS_PLUS_INIT
 
 
 class KMeansClustering(tf.estimator.experimental.KMeans):
-    """k-means as an Estimator; tf.estimator.experimental.KMeans, whose `seed` was `random_seed`."""
+    """k-means clustering as an Estimator.
+
+    Args:
+      num_clusters: int, number of clusters.
+      model_dir: directory for checkpoints and summaries, or None.
+      initial_clusters: RANDOM_INIT, KMEANS_PLUS_PLUS_INIT, a tensor or a function.
+      distance_metric: SQUARED_EUCLIDEAN_DISTANCE or COSINE_DISTANCE.
+      random_seed: int, seed of the initialization.
+      use_mini_batch: whether to update from batches; else from the whole input.
+      mini_batch_steps_per_iteration: int, steps between synchronizations of the clusters.
+      kmeans_plus_plus_num_retries: int, points tried per cluster by KMEANS_PLUS_PLUS_INIT.
+      relative_tolerance: relative change of the loss below which training stops, or None.
+      config: RunConfig, or None.
+      feature_columns: columns to cluster by; None for all features.
+    """
 
     def __init__(
         self,

@@ -1,8 +1,9 @@
 """`tf.contrib.factorization.WALSMatrixFactorization`: weighted alternating least squares.
 
-A matrix A [rows, columns] is taken for U V^T. An observed entry weighs
-`unobserved_weight + row_weight * column_weight`, any other `unobserved_weight`, with the value 0.
-For given V the best row of U solves a small linear system, and the other way round.
+The method is that of Hu, Koren and Volinsky (2008). A matrix A [rows, columns] is approximated by U
+V^T. An observed entry has the weight `unobserved_weight + row_weight * column_weight`. All other
+entries have the value 0 and the weight `unobserved_weight`. For fixed V each row of U solves a
+small linear system, and vice versa.
 """
 
 import numpy as np
@@ -16,29 +17,35 @@ __all__ = ["WALSMatrixFactorization"]
 class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
     """An Estimator that factorizes a sparse matrix.
 
-    Its features are INPUT_ROWS, a SparseTensor [any, columns] whose first index is the number of
-    the row in the whole matrix; INPUT_COLS, the same of the transposed matrix; and for predictions
-    PROJECT_ROW, a bool tensor [] that says which of the two is projected, and PROJECTION_WEIGHTS,
-    [] or [projected]. There are no labels. Training sweeps over all rows, then over all columns,
-    and so on; the predictions are PROJECTION_RESULT, [projected, embedding_dimension], a row for
-    each row that the input has entries of, in the order of their first ones.
+    The features are INPUT_ROWS, a SparseTensor [any, columns] whose first index is the row in the
+    whole matrix, and INPUT_COLS, the same for the transposed matrix. Prediction also uses
+    PROJECT_ROW, a scalar bool tensor that selects one of the two, and PROJECTION_WEIGHTS, a scalar
+    or tensor [projected]. There are no labels. Training alternates between sweeps over all rows and
+    over all columns. The predictions are PROJECTION_RESULT [projected, embedding_dimension], one
+    row for each row with entries, in the order of their first entries.
 
-    Variables: `row_factors_shard_<i>`, `col_factors_shard_<i>`, [part, embedding_dimension].
+    Variables: `row_factors_shard_<i>` and `col_factors_shard_<i>` [part, embedding_dimension].
 
     Args:
-      num_rows, num_cols: of the matrix.
-      embedding_dimension: columns of U and V.
-      unobserved_weight, row_weights, col_weights: see above; the latter two are numbers, or a list
-        of a list of numbers for each shard; both None: all entries weigh `unobserved_weight`.
-      regularization_coeff: of the squares of all factors; None: 0.
-      row_init, col_init: "random", or an array or tensor [number, embedding_dimension].
-      num_row_shards, num_col_shards: parts of U and V.
-      use_factors_weights_cache_for_training, use_gramian_cache_for_training: without effect; the
-        result is the same.
-      max_sweeps: ends training after so many sweeps (over rows, or over columns); None: no limit.
+      num_rows: int, rows of the matrix.
+      num_cols: int, columns of the matrix.
+      embedding_dimension: int, columns of U and V.
+      unobserved_weight: weight of unobserved entries.
+      regularization_coeff: weight of the squares of all factors; None for 0.
+      row_init: `random`, or an array or tensor [num_rows, embedding_dimension].
+      col_init: `random`, or an array or tensor [num_cols, embedding_dimension].
+      num_row_shards: int, number of parts of U.
+      num_col_shards: int, number of parts of V.
+      row_weights: number, or one list of numbers per shard; None for `unobserved_weight` only.
+      col_weights: number, or one list of numbers per shard; None for `unobserved_weight` only.
+      use_factors_weights_cache_for_training: ignored.
+      use_gramian_cache_for_training: ignored.
+      max_sweeps: number of sweeps after which training ends; None for no limit.
+      model_dir: directory for checkpoints and summaries, or None.
+      config: RunConfig, or None.
 
     Raises:
-      ValueError: one of the weights is None and the other is not.
+      ValueError: only one of row_weights and col_weights is None.
     """
 
     INPUT_ROWS = "input_rows"
@@ -102,8 +109,8 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
 
     def _training(self, solver, inputs, max_sweeps):
         def state(name, shape, dtype, start):
-            # A resource: a branch changes `on_rows` while others may still look at which one to
-            # take, and 1.x's plain variables have no values but the one that is changed.
+            # Resource variables: a branch changes `on_rows` while other branches still read it,
+            # and reads of 1.x's reference variables would see the change.
             return tf.get_variable(name, shape, dtype, start, trainable=False, use_resource=True)
 
         on_rows = state("on_rows", [], tf.bool, tf.ones_initializer())
@@ -143,27 +150,42 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
         )
 
     def get_row_factors(self):
-        """Returns U of the last checkpoint, a list of an array for each shard."""
+        """Returns U of the latest checkpoint.
+
+        Returns:
+          List of arrays, one per shard.
+        """
         return self._factors("row", self._shards[0])
 
     def get_col_factors(self):
-        """Returns V of the last checkpoint, a list of an array for each shard."""
+        """Returns V of the latest checkpoint.
+
+        Returns:
+          List of arrays, one per shard.
+        """
         return self._factors("col", self._shards[1])
 
     def _factors(self, name, shards):
         return [self.get_variable_value(f"{name}_factors_shard_{i}") for i in range(shards)]
 
     def get_projections(self, input_fn):
-        """Yields the projection of each row (or column) of the input, [embedding_dimension]."""
+        """Projects the rows (or columns) of an input.
+
+        Args:
+          input_fn: input_fn that returns the features of prediction.
+
+        Yields:
+          Arrays [embedding_dimension].
+        """
         return (found[self.PROJECTION_RESULT] for found in self.predict(input_fn=input_fn))
 
 
 class _Side:
-    """The factors of the rows, or of the columns."""
+    """The factors of the rows or of the columns."""
 
     def __init__(self, name, size, num_shards, init, weights, dimension):
         self.name, self.size, self.dimension = name, size, dimension
-        # The first shards are one longer where the number cannot be divided.
+        # If the size is not a multiple, the first shards have one row more.
         sizes = [len(part) for part in np.array_split(np.arange(size), num_shards)]
         self._ends = np.cumsum(sizes)
         self._starts = self._ends - sizes
@@ -178,11 +200,11 @@ class _Side:
         self._weights = weights
 
     def factors(self):
-        """Returns all of them, [size, dimension]."""
+        """Returns all factors, [size, dimension]."""
         return tf.concat([shard.read_value() for shard in self._shards], 0)
 
     def weights(self):
-        """Returns the weights of all, [size]; None where there are none."""
+        """Returns all weights, [size], or None."""
         if self._weights is None:
             return None
         if np.ndim(self._weights) == 0 and not isinstance(self._weights, (list, tuple)):
@@ -190,7 +212,7 @@ class _Side:
         return tf.constant(np.concatenate([np.ravel(part) for part in self._weights]), tf.float32)
 
     def assign(self, numbers, factors):
-        """Returns the operations that set the factors of `numbers`, [n], to `factors`."""
+        """Returns the operations that set the factors of `numbers` [n]."""
         updates = []
         for shard, start, end in zip(self._shards, self._starts, self._ends):
             here = tf.logical_and(numbers >= start, numbers < end)
@@ -200,16 +222,17 @@ class _Side:
 
 
 class _Solver:
-    """The equations; a side is 0, the rows, or 1, the columns."""
+    """The least-squares equations; side 0 are the rows, side 1 the columns."""
 
     def __init__(self, sides, unobserved_weight, regularization):
         self.sides = sides
         self._unobserved, self._regularization = unobserved_weight, regularization
 
     def _entries(self, side, matrix, own_weights=None):
-        """Returns the rows that have entries, [n]; and of each entry [e] the place of its row
-        among them, the other side's factors [e, dimension], its value, and its weight beyond the
-        unobserved one.
+        """Returns the rows with entries, and what their equations need.
+
+        The results are: the numbers of the rows [n]; for each entry its row among them, the other
+        side's factors [dimension], its value, and its weight beyond the unobserved weight.
         """
         numbers, other = tf.unstack(matrix.indices, axis=1)
         rows, places = tf.unique(numbers)
@@ -225,9 +248,7 @@ class _Solver:
         return rows, places, factors, values, own * tf.gather(weights, other)
 
     def project(self, side, matrix, own_weights=None):
-        """Returns the rows that `matrix` has entries of, [n], and their best factors for the other
-        side's present ones, [n, dimension].
-        """
+        """Returns the rows with entries [n] and their best factors [n, dimension]."""
         rows, places, factors, values, extra = self._entries(side, matrix, own_weights)
         other, count = self.sides[1 - side].factors(), tf.size(rows)
         common = self._unobserved * tf.matmul(other, other, transpose_a=True)
@@ -239,16 +260,14 @@ class _Solver:
         return rows, tf.matrix_solve(left, right[:, :, None])[:, :, 0]
 
     def loss(self, side, matrix):
-        """Returns the loss of the whole matrix, and the root of the weighted squared error, both
-        estimated from the rows that `matrix` has entries of; scalars.
-        """
+        """Returns the loss and the weighted RMSE of the whole matrix, estimated from some rows."""
         rows, places, factors, values, extra = self._entries(side, matrix)
         own = tf.gather(self.sides[side].factors(), rows)
         other = self.sides[1 - side].factors()
         guesses = tf.reduce_sum(tf.gather(own, places) * factors, 1)
         everywhere = tf.reduce_sum(tf.matmul(own, other, transpose_b=True) ** 2)
         observed = (self._unobserved + extra) * (values - guesses) ** 2
-        # Where every entry is there nothing is left, and rounding may make it less than nothing.
+        # If all entries are observed, the rest is 0, and rounding may make it negative.
         rest = tf.maximum(everywhere - tf.reduce_sum(guesses**2), 0.0)
         error = self._unobserved * rest + tf.reduce_sum(observed)
         size = tf.to_float(tf.size(rows)) * self.sides[1 - side].size
@@ -259,7 +278,7 @@ class _Solver:
 
 
 def _either(on_rows, inputs, function):
-    """Returns function(0) where `on_rows`, else function(1); the one whose input is not None."""
+    """Returns function(0) if `on_rows`, else function(1), or the one with an input."""
     for number in (0, 1):
         if inputs[1 - number] is None:
             return function(number)

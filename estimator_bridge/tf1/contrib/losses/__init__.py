@@ -1,4 +1,4 @@
-"""`tf.contrib.losses`, the forerunner of tf.losses: predictions come before labels."""
+"""`tf.contrib.losses`, the predecessor of tf.losses: predictions come before labels."""
 
 import tensorflow.compat.v1 as tf
 
@@ -9,7 +9,7 @@ __getattr__, _advice_for = _unsupported_names(globals())
 
 metric_learning = _metric_learning
 
-# 1.x weighted by this: the mean over the losses whose weight is not zero.
+# tf.contrib.losses averaged over the losses with a nonzero weight.
 _MEAN = tf.losses.Reduction.SUM_BY_NONZERO_WEIGHTS
 
 add_loss = tf.losses.add_loss
@@ -20,12 +20,34 @@ get_total_loss = tf.losses.get_total_loss
 
 
 def absolute_difference(predictions, labels=None, weights=1.0, scope=None):
-    """tf.losses.absolute_difference."""
+    """Returns the mean absolute error and adds it to the losses.
+
+    Args:
+      predictions: floating tensor.
+      labels: tensor of the shape of `predictions`.
+      weights: scalar or tensor broadcastable to the losses.
+      scope: name of the name scope.
+
+    Returns:
+      Scalar tensor.
+    """
     return tf.losses.absolute_difference(labels, predictions, weights, scope, reduction=_MEAN)
 
 
 def cosine_distance(predictions, labels=None, axis=None, weights=1.0, scope=None, dim=None):
-    """tf.losses.cosine_distance."""
+    """Returns one minus the cosine of unit vectors and adds it to the losses.
+
+    Args:
+      predictions: floating tensor.
+      labels: tensor of the shape of `predictions`.
+      axis: int, axis of the vectors.
+      weights: scalar or tensor broadcastable to the losses.
+      scope: name of the name scope.
+      dim: old name of `axis`.
+
+    Returns:
+      Scalar tensor.
+    """
     axis = dim if axis is None else axis
     return tf.losses.cosine_distance(
         labels, predictions, axis=axis, weights=weights, scope=scope, reduction=_MEAN
@@ -33,43 +55,115 @@ def cosine_distance(predictions, labels=None, axis=None, weights=1.0, scope=None
 
 
 def hinge_loss(logits, labels=None, scope=None):
-    """The hinge of each logit, not reduced. Labels are 0 or 1."""
+    """Returns the hinge loss of each logit, without reduction.
+
+    Args:
+      logits: floating tensor.
+      labels: tensor of 0 and 1, of the shape of `logits`.
+      scope: name of the name scope.
+
+    Returns:
+      Tensor of the shape of `logits`.
+    """
     with tf.name_scope(scope, "hinge_loss", [logits, labels]):
         labels = 2 * tf.to_float(labels) - 1
         return tf.nn.relu(1 - labels * logits)
 
 
 def log_loss(predictions, labels=None, weights=1.0, epsilon=1e-7, scope=None):
-    """tf.losses.log_loss."""
+    """Returns the mean log loss and adds it to the losses.
+
+    Args:
+      predictions: floating tensor in [0, 1].
+      labels: tensor of the shape of `predictions`.
+      weights: scalar or tensor broadcastable to the losses.
+      epsilon: number that avoids the logarithm of 0.
+      scope: name of the name scope.
+
+    Returns:
+      Scalar tensor.
+    """
     return tf.losses.log_loss(labels, predictions, weights, epsilon, scope, reduction=_MEAN)
 
 
 def mean_squared_error(predictions, labels=None, weights=1.0, scope=None):
-    """tf.losses.mean_squared_error."""
+    """Returns the mean squared error and adds it to the losses.
+
+    Args:
+      predictions: floating tensor.
+      labels: tensor of the shape of `predictions`.
+      weights: scalar or tensor broadcastable to the losses.
+      scope: name of the name scope.
+
+    Returns:
+      Scalar tensor.
+    """
     return tf.losses.mean_squared_error(labels, predictions, weights, scope, reduction=_MEAN)
 
 
 def mean_pairwise_squared_error(predictions, labels=None, weights=1.0, scope=None):
-    """tf.losses.mean_pairwise_squared_error."""
+    """Returns the mean squared error of pairwise differences and adds it to the losses.
+
+    Args:
+      predictions: floating tensor.
+      labels: tensor of the shape of `predictions`.
+      weights: scalar or tensor broadcastable to the losses.
+      scope: name of the name scope.
+
+    Returns:
+      Scalar tensor.
+    """
     return tf.losses.mean_pairwise_squared_error(labels, predictions, weights, scope)
 
 
 def sigmoid_cross_entropy(logits, multi_class_labels, weights=1.0, label_smoothing=0, scope=None):
-    """tf.losses.sigmoid_cross_entropy."""
+    """Returns the mean sigmoid cross-entropy and adds it to the losses.
+
+    Args:
+      logits: floating tensor [batch, classes].
+      multi_class_labels: tensor [batch, classes] in [0, 1].
+      weights: scalar or tensor broadcastable to the losses.
+      label_smoothing: number in [0, 1]; above 0 the labels move towards their mean.
+      scope: name of the name scope.
+
+    Returns:
+      Scalar tensor.
+    """
     return tf.losses.sigmoid_cross_entropy(
         multi_class_labels, logits, weights, label_smoothing, scope, reduction=_MEAN
     )
 
 
 def softmax_cross_entropy(logits, onehot_labels, weights=1.0, label_smoothing=0, scope=None):
-    """tf.losses.softmax_cross_entropy."""
+    """Returns the mean softmax cross-entropy and adds it to the losses.
+
+    Args:
+      logits: floating tensor [batch, classes].
+      onehot_labels: tensor [batch, classes].
+      weights: scalar or tensor broadcastable to the losses.
+      label_smoothing: number in [0, 1]; above 0 the labels move towards their mean.
+      scope: name of the name scope.
+
+    Returns:
+      Scalar tensor.
+    """
     return tf.losses.softmax_cross_entropy(
         onehot_labels, logits, weights, label_smoothing, scope, reduction=_MEAN
     )
 
 
 def sparse_softmax_cross_entropy(logits, labels, weights=1.0, scope=None):
-    """tf.losses.sparse_softmax_cross_entropy; labels may be [batch, 1]."""
+    """Returns the mean softmax cross-entropy of class ids and adds it to the losses.
+
+    Args:
+      logits: floating tensor [batch, classes].
+      labels: integer tensor [batch] or [batch, 1].
+      weights: scalar or tensor broadcastable to the losses.
+      scope: name of the name scope.
+
+    Returns:
+      Scalar tensor.
+    """
     if labels.shape.ndims == 2 and logits.shape.ndims == 2:
         labels = tf.squeeze(labels, [1])
     return tf.losses.sparse_softmax_cross_entropy(labels, logits, weights, scope, reduction=_MEAN)

@@ -1,4 +1,4 @@
-"""`tf.contrib.losses.metric_learning`: losses over the distances of a batch's embeddings."""
+"""`tf.contrib.losses.metric_learning`: losses of distances between embeddings of a batch."""
 
 import tensorflow.compat.v1 as tf
 
@@ -12,7 +12,7 @@ __getattr__, _advice_for = _unsupported_names(
 
 
 def _square_distances(embeddings):
-    """[batch, batch]; never negative, 0 on the diagonal."""
+    """Returns the squared distances [batch, batch]; never negative, 0 on the diagonal."""
     squares = tf.reduce_sum(tf.square(embeddings), axis=1, keepdims=True)
     products = tf.matmul(embeddings, embeddings, transpose_b=True)
     found = tf.maximum(squares + tf.transpose(squares) - 2 * products, 0.0)
@@ -21,7 +21,7 @@ def _square_distances(embeddings):
 
 def _distances(embeddings):
     squares = _square_distances(embeddings)
-    # The root has no gradient at 0.
+    # The square root has no gradient at 0.
     zero = squares <= 0.0
     roots = tf.sqrt(tf.where(zero, tf.fill(tf.shape(squares), 1e-16), squares))
     return tf.where(zero, tf.zeros_like(roots), roots)
@@ -33,15 +33,18 @@ def _same_label(labels):
 
 
 def triplet_semihard_loss(labels, embeddings, margin=1.0):
-    """The triplet loss with semi-hard negatives (Schroff et al., 2015), a scalar.
+    """Returns the triplet loss with semi-hard negatives (Schroff et al., 2015).
 
-    For each pair of one label, the negative is the nearest of those that are farther than the
-    pair; if there is none, the farthest.
+    For each pair of one label, the negative is the nearest one that is farther than the pair; if
+    there is none, the farthest one.
 
     Args:
-      labels: [batch], int32.
-      embeddings: [batch, size], float32, of length 1.
-      margin: how much farther the negative should be, in squared distance.
+      labels: int32 tensor [batch].
+      embeddings: float32 tensor [batch, size] of unit vectors.
+      margin: number, minimum difference of the squared distances.
+
+    Returns:
+      Scalar tensor.
     """
     distances = _square_distances(tf.convert_to_tensor(embeddings))
     same = _same_label(labels)
@@ -62,9 +65,16 @@ def triplet_semihard_loss(labels, embeddings, margin=1.0):
 
 
 def contrastive_loss(labels, embeddings_anchor, embeddings_positive, margin=1.0):
-    """Hadsell et al. (2006): pairs of label 1 are drawn together, others at least `margin` apart.
+    """Returns the contrastive loss of pairs (Hadsell et al., 2006).
 
-    Args: labels [batch], 0 or 1; the embeddings [batch, size].
+    Args:
+      labels: tensor [batch]; 1 for similar pairs, 0 for others.
+      embeddings_anchor: float32 tensor [batch, size].
+      embeddings_positive: float32 tensor [batch, size].
+      margin: number, minimum distance of dissimilar pairs.
+
+    Returns:
+      Scalar tensor.
     """
     apart = tf.reduce_sum(tf.squared_difference(embeddings_anchor, embeddings_positive), 1)
     distances = tf.sqrt(tf.maximum(apart, 1e-16))
@@ -76,9 +86,17 @@ def contrastive_loss(labels, embeddings_anchor, embeddings_positive, margin=1.0)
 def npairs_loss(
     labels, embeddings_anchor, embeddings_positive, reg_lambda=0.002, print_losses=False
 ):
-    """Sohn (2016): softmax over the products of each anchor with all positives, and a weight decay.
+    """Returns the n-pairs loss (Sohn, 2016): softmax over all positives, plus weight decay.
 
-    Args: labels [batch]; the embeddings [batch, size].
+    Args:
+      labels: int32 tensor [batch].
+      embeddings_anchor: float32 tensor [batch, size].
+      embeddings_positive: float32 tensor [batch, size].
+      reg_lambda: strength of the L2 regularization of the embeddings.
+      print_losses: ignored.
+
+    Returns:
+      Scalar tensor.
     """
     del print_losses
     norms = [

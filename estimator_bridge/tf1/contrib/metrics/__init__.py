@@ -1,4 +1,4 @@
-"""`tf.contrib.metrics`: the streaming metrics, whose predictions come before the labels."""
+"""`tf.contrib.metrics`: streaming metrics with the predictions before the labels."""
 
 import functools
 
@@ -23,7 +23,7 @@ _Metric = tf.metrics
 
 
 def _predictions_first(metric, name):
-    """The same metric with its first two arguments the other way round."""
+    """Returns a metric of tf.metrics with its first two arguments swapped."""
 
     @functools.wraps(metric)
     def streaming(predictions, labels, *args, **kwargs):
@@ -73,7 +73,20 @@ streaming_percentage_less = _Metric.percentage_below
 
 
 def accuracy(predictions, labels, weights=None, name=None):
-    """The share of equal values in this batch, a scalar."""
+    """Returns the share of correct predictions in a batch.
+
+    Args:
+      predictions: tensor.
+      labels: tensor of the shape of `predictions`.
+      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      name: name of the variable scope.
+
+    Returns:
+      Scalar float32 tensor.
+
+    Raises:
+      ValueError: the dtypes of predictions and labels differ.
+    """
     with tf.name_scope(name, "accuracy", [predictions, labels]):
         if labels.dtype != predictions.dtype:
             raise ValueError(
@@ -90,14 +103,37 @@ def accuracy(predictions, labels, weights=None, name=None):
 def confusion_matrix(
     labels, predictions, num_classes=None, dtype=tf.int32, name=None, weights=None
 ):
-    """tf.confusion_matrix."""
+    """Returns the confusion matrix of class ids.
+
+    Args:
+      labels: integer tensor [batch].
+      predictions: integer tensor [batch].
+      num_classes: int, number of classes; None for the largest id plus one.
+      dtype: dtype of the matrix.
+      name: name of the name scope.
+      weights: weights of the examples, broadcastable to them; None weighs all equally.
+
+    Returns:
+      Tensor [num_classes, num_classes], labels by predictions.
+    """
     return tf.confusion_matrix(
         labels, predictions, num_classes, dtype=dtype, name=name, weights=weights
     )
 
 
 def count(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
-    """The number of values (or the sum of their weights) so far: (value, update)."""
+    """Counts the values, or sums their weights.
+
+    Args:
+      values: tensor.
+      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      metrics_collections: collections that receive the value.
+      updates_collections: collections that receive the update operation.
+      name: name of the variable scope.
+
+    Returns:
+      (value, update operation).
+    """
     with tf.variable_scope(name, "count", [values, weights]):
         total = tf.get_variable(
             "count",
@@ -131,7 +167,20 @@ def f1_score(
     updates_collections=None,
     name=None,
 ):
-    """The highest F1 over evenly spaced thresholds of predictions in [0, 1]: (value, update)."""
+    """Returns the largest F1 score over evenly spaced thresholds.
+
+    Args:
+      labels: bool tensor, or 0 and 1.
+      predictions: floating tensor in [0, 1].
+      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      num_thresholds: int, number of thresholds.
+      metrics_collections: collections that receive the value.
+      updates_collections: collections that receive the update operation.
+      name: name of the variable scope.
+
+    Returns:
+      (value, update operation).
+    """
     with tf.variable_scope(name, "f1", [labels, predictions, weights]):
         epsilon = 1e-7
         inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
@@ -161,11 +210,21 @@ def f1_score(
 def streaming_concat(
     values, axis=0, max_size=None, metrics_collections=None, updates_collections=None, name=None
 ):
-    """All values so far along the first axis: (value, update).
+    """Concatenates all values along the first axis.
 
     Args:
-      axis: only 0.
-      max_size: keep at most as many.
+      values: tensor.
+      axis: must be 0.
+      max_size: int, maximum number of rows to keep, or None.
+      metrics_collections: collections that receive the value.
+      updates_collections: collections that receive the update operation.
+      name: name of the variable scope.
+
+    Returns:
+      (value, update operation).
+
+    Raises:
+      ValueError: `axis` is not 0.
     """
     if axis != 0:
         raise ValueError(f"streaming_concat: axis 0 is the only one supplied, got {axis}")
@@ -191,7 +250,17 @@ def streaming_concat(
 
 
 def aggregate_metrics(*value_update_tuples):
-    """[(value, update)] to ([values], [updates])."""
+    """Separates the values and updates of metrics.
+
+    Args:
+      *value_update_tuples: (value, update operation) pairs.
+
+    Returns:
+      List of values and list of update operations.
+
+    Raises:
+      ValueError: there are no metrics.
+    """
     if not value_update_tuples:
         raise ValueError("Expected at least one value_tensor/update_op pair")
     values, updates = zip(*value_update_tuples)
@@ -199,6 +268,13 @@ def aggregate_metrics(*value_update_tuples):
 
 
 def aggregate_metric_map(names_to_tuples):
-    """{name: (value, update)} to ({name: value}, {name: update})."""
+    """Separates the values and updates of named metrics.
+
+    Args:
+      names_to_tuples: {name: (value, update operation)}.
+
+    Returns:
+      {name: value} and {name: update operation}.
+    """
     values = {name: pair[0] for name, pair in names_to_tuples.items()}
     return values, {name: pair[1] for name, pair in names_to_tuples.items()}

@@ -1,4 +1,4 @@
-"""Streaming correlation and agreement, for `tf.contrib.metrics`."""
+"""Streaming correlation and agreement metrics of `tf.contrib.metrics`."""
 
 import tensorflow.compat.v1 as tf
 
@@ -17,7 +17,7 @@ def _variable(shape, dtype, name):
 
 
 def _scope(name, default):
-    # A scope of its own for each call, as tf.metrics has it.
+    # Like in tf.metrics, each call has its own scope.
     return tf.variable_scope(name, default)
 
 
@@ -37,11 +37,20 @@ def streaming_covariance(
     updates_collections=None,
     name=None,
 ):
-    """The unbiased sample covariance of all values seen, scalar; NaN for fewer than two.
+    """Computes the unbiased sample covariance of all values; NaN for fewer than two.
 
     Batches are merged by the pairwise formula of Chan, Golub and LeVeque (1983).
 
-    Returns: (value, update).
+    Args:
+      predictions: floating tensor.
+      labels: floating tensor of the shape of `predictions`.
+      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      metrics_collections: collections that receive the value.
+      updates_collections: collections that receive the update operation.
+      name: name of the variable scope.
+
+    Returns:
+      (value, update operation); the value is a scalar.
     """
     with _scope(name, "covariance"):
         predictions = tf.to_float(predictions)
@@ -63,7 +72,7 @@ def streaming_covariance(
         share = tf.div_no_nan(batch, total)
         step_p, step_l = batch_p - before_p, batch_l - before_l
         added = batch_moment + step_p * step_l * before * share
-        # All is read before anything is written.
+        # Read all variables before the first update.
         with tf.control_dependencies([total, share, step_p, step_l, added]):
             writes = [
                 tf.assign(count, total),
@@ -91,7 +100,19 @@ def streaming_pearson_correlation(
     updates_collections=None,
     name=None,
 ):
-    """Pearson's correlation of all values seen, scalar. Returns (value, update)."""
+    """Computes Pearson's correlation of all values.
+
+    Args:
+      predictions: floating tensor.
+      labels: floating tensor of the shape of `predictions`.
+      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      metrics_collections: collections that receive the value.
+      updates_collections: collections that receive the update operation.
+      name: name of the variable scope.
+
+    Returns:
+      (value, update operation); the value is a scalar.
+    """
     with _scope(name, "pearson_r"):
         pairs = [
             streaming_covariance(one, other, weights, name=scope)
@@ -119,13 +140,19 @@ def cohen_kappa(
     updates_collections=None,
     name=None,
 ):
-    """Cohen's kappa: the agreement of two raters beyond chance, scalar.
+    """Computes Cohen's kappa, the agreement of two raters beyond chance (Cohen, 1960).
 
     Args:
-      labels, predictions_idx: [batch] (or [batch, 1]), classes from 0 to num_classes - 1.
+      labels: integer tensor [batch] or [batch, 1], classes below `num_classes`.
+      predictions_idx: integer tensor of the shape of `labels`.
+      num_classes: int, number of classes.
+      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      metrics_collections: collections that receive the value.
+      updates_collections: collections that receive the update operation.
+      name: name of the variable scope.
 
     Returns:
-      (value, update).
+      (value, update operation); the value is a scalar.
     """
     with _scope(name, "cohen_kappa"):
         confusion = _variable([num_classes, num_classes], tf.float64, "confusion")

@@ -1,4 +1,4 @@
-"""Variants of Adam."""
+"""Variants of Adam (Kingma and Ba, 2014)."""
 
 import tensorflow.compat.v1 as tf
 
@@ -8,9 +8,7 @@ __all__ = ["AdaMaxOptimizer", "LazyAdamOptimizer", "NadamOptimizer"]
 
 
 class LazyAdamOptimizer(tf.train.AdamOptimizer):
-    """Adam that, of a sparse gradient, moves only the rows it names: their moments too are left as
-    they are elsewhere.
-    """
+    """Adam that updates only the rows of a sparse gradient, moments included."""
 
     def _rows(self, grad, var, indices):
         beta1_power, beta2_power = (
@@ -46,7 +44,7 @@ class LazyAdamOptimizer(tf.train.AdamOptimizer):
 
 
 class NadamOptimizer(tf.train.AdamOptimizer):
-    """Adam with Nesterov's momentum (Dozat, 2015)."""
+    """Adam with Nesterov momentum (Dozat, 2015)."""
 
     def _scalars(self, var):
         powers = self._get_beta_accumulators()
@@ -88,7 +86,16 @@ class NadamOptimizer(tf.train.AdamOptimizer):
 
 
 class AdaMaxOptimizer(tf.train.AdamOptimizer):
-    """Adam with the infinity norm (section 7.1 of Kingma and Ba, 2014)."""
+    """Adam with the infinity norm (Kingma and Ba, 2014, section 7.1).
+
+    Args:
+      learning_rate: number or scalar tensor.
+      beta1: decay of the first moment.
+      beta2: decay of the infinity norm.
+      epsilon: number added to the denominator.
+      use_locking: whether to lock variables during updates.
+      name: prefix of the slots.
+    """
 
     def __init__(
         self,

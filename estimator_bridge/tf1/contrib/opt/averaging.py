@@ -1,4 +1,4 @@
-"""An optimizer that keeps moving averages of what it trains."""
+"""An optimizer that keeps moving averages of the trained variables."""
 
 import tensorflow.compat.v1 as tf
 
@@ -6,10 +6,16 @@ __all__ = ["MovingAverageOptimizer"]
 
 
 class MovingAverageOptimizer(tf.train.Optimizer):
-    """Wraps an optimizer; after each step the moving averages of the variables follow.
+    """Wraps an optimizer and updates moving averages of the variables after each step.
 
-    `swapping_saver()` saves the averages under the variables' names (and the variables under the
-    averages'), so that an evaluation restores the averages without knowing of them.
+    `swapping_saver()` saves the averages under the variables' names, and the variables under the
+    averages' names. An evaluation then restores the averages without any change.
+
+    Args:
+      opt: tf.train.Optimizer.
+      average_decay: decay of the moving averages.
+      num_updates: scalar, number of updates, which lowers the decay at first, or None.
+      sequential_update: whether the averages wait for the step of the variables.
     """
 
     def __init__(self, opt, average_decay=0.9999, num_updates=None, sequential_update=True):
@@ -31,7 +37,19 @@ class MovingAverageOptimizer(tf.train.Optimizer):
         return tf.group(step, average, name="update_moving_average")
 
     def swapping_saver(self, var_list=None, name="swapping_saver", **kwargs):
-        """Returns the Saver described above. RuntimeError: apply_gradients has not been called."""
+        """Returns a Saver that swaps the averages and the variables.
+
+        Args:
+          var_list: variables to save, or {name: variable}; None for all.
+          name: name of the operations.
+          **kwargs: further arguments of tf.train.Saver.
+
+        Returns:
+          tf.train.Saver.
+
+        Raises:
+          RuntimeError: apply_gradients has not been called.
+        """
         if self._variables is None:
             raise RuntimeError(
                 "Must call apply_gradients or minimize before creating the swapping_saver"

@@ -6,24 +6,24 @@ __all__ = ["LARSOptimizer"]
 
 
 class LARSOptimizer(tf.train.Optimizer):
-    """Momentum with a learning rate for each variable, after its norm and its gradient's (You et
-    al., 2017, "Large Batch Training of Convolutional Networks"). Dense gradients only.
+    """Momentum with a learning rate per variable, for dense gradients only.
 
-    The rate is learning_rate x eeta x |w| / (|g| + weight_decay x |w| + epsilon), and the gradient
-    becomes g + weight_decay x w.
+    The source is You et al. (2017), "Large Batch Training of Convolutional Networks". The rate is
+    learning_rate x eeta x |w| / (|g| + weight_decay x |w| + epsilon). The gradient becomes g +
+    weight_decay x w. Slots: `momentum`.
 
-    Slots: `momentum`.
-
-    Args of the constructor:
+    Args:
       learning_rate: number or scalar tensor.
-      momentum: not negative (ValueError).
-      weight_decay: share of the weights added to the gradient.
+      momentum: number, not negative.
+      weight_decay: share of the weights that is added to the gradient.
       eeta: the trust coefficient.
-      epsilon: added to the divisor.
-      name: of the slots.
-      skip_list: parts of names; variables with one of them (`batch_normalization`, `bias`) are
-        trained with plain momentum.
-      use_nesterov: whether the momentum is Nesterov's.
+      epsilon: number added to the denominator.
+      name: prefix of the slots.
+      skip_list: parts of names, such as `bias`; variables with one of them use plain momentum.
+      use_nesterov: whether to use Nesterov momentum.
+
+    Raises:
+      ValueError: the momentum is negative.
     """
 
     def __init__(
@@ -57,7 +57,15 @@ class LARSOptimizer(tf.train.Optimizer):
         self._rate = tf.convert_to_tensor(rate, name="learning_rate")
 
     def compute_lr(self, grad, var):
-        """Returns the variable's own rate (scalar) and its gradient with the decay."""
+        """Returns the learning rate of a variable, and its gradient with the weight decay.
+
+        Args:
+          grad: tensor of the shape of `var`.
+          var: variable.
+
+        Returns:
+          Scalar tensor, and a tensor of the shape of `var`.
+        """
         dtype = var.dtype.base_dtype
         rate = tf.cast(self._rate, dtype)
         if any(part in var.name for part in self._skip_list):
@@ -73,7 +81,7 @@ class LARSOptimizer(tf.train.Optimizer):
         rate, grad = self.compute_lr(grad, var)
         slot = self.get_slot(var, "momentum")
         momentum = tf.cast(self._momentum, var.dtype.base_dtype)
-        # The rate is inside of the sum, so that a falling rate does not rescale the past.
+        # The sum contains the rate, so that a lower rate does not rescale past gradients.
         step = momentum * slot + rate * grad
         taken = momentum * step + rate * grad if self._use_nesterov else step
         with tf.control_dependencies([step, taken]):

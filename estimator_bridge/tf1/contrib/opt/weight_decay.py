@@ -11,12 +11,13 @@ __all__ = [
 
 
 class DecoupledWeightDecayExtension:
-    """Makes a tf.train.Optimizer, mixed in before it, take weight_decay x variable off each
-    variable at each step.
+    """Mixin that subtracts weight_decay x variable from each variable at each step.
 
-    Args of the constructor: weight_decay (number or scalar tensor; like the learning rate it may
-      need a schedule), then
-    those of the optimizer.
+    Place it before a tf.train.Optimizer in the list of base classes.
+
+    Args:
+      weight_decay: number or scalar tensor; like the learning rate it may need a schedule.
+      **kwargs: arguments of the optimizer.
     """
 
     def __init__(self, weight_decay, **kwargs):
@@ -25,15 +26,31 @@ class DecoupledWeightDecayExtension:
         super().__init__(**kwargs)
 
     def minimize(self, loss, *args, decay_var_list=None, **kwargs):
-        """As Optimizer.minimize; only the variables of decay_var_list decay (None: all that are
-        trained).
+        """Minimizes a loss, like Optimizer.minimize.
+
+        Args:
+          loss: scalar tensor.
+          *args: positional arguments of Optimizer.minimize.
+          decay_var_list: variables that decay; None for all trained variables.
+          **kwargs: keyword arguments of Optimizer.minimize.
+
+        Returns:
+          Operation of a step.
         """
         self._choose(decay_var_list)
         return super().minimize(loss, *args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None, decay_var_list=None):
-        """As Optimizer.apply_gradients; only the variables of decay_var_list decay (None: all that
-        are trained).
+        """Applies gradients, like Optimizer.apply_gradients.
+
+        Args:
+          grads_and_vars: list of (gradient, variable).
+          global_step: variable to increment, or None.
+          name: name of the operation.
+          decay_var_list: variables that decay; None for all trained variables.
+
+        Returns:
+          Operation of a step.
         """
         if decay_var_list is not None:
             self._choose(decay_var_list)
@@ -56,7 +73,7 @@ class DecoupledWeightDecayExtension:
             tf.cast(self._decay_tensor, var.dtype.base_dtype) * var, self._use_locking
         )
 
-    # The decay comes before the step, in whichever form the gradient has.
+    # The decay precedes the step, for dense and sparse gradients.
     def _apply_dense(self, grad, var):
         with tf.control_dependencies([self._decayed(var)]):
             return super()._apply_dense(grad, var)
@@ -75,7 +92,14 @@ class DecoupledWeightDecayExtension:
 
 
 def extend_with_decoupled_weight_decay(base_optimizer):
-    """Returns a class: the optimizer class `base_optimizer` with decoupled weight decay."""
+    """Returns a subclass of an optimizer with decoupled weight decay.
+
+    Args:
+      base_optimizer: class of a tf.train.Optimizer.
+
+    Returns:
+      Class whose first argument is `weight_decay`.
+    """
 
     class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecayExtension, base_optimizer):
         def __init__(self, weight_decay, *args, **kwargs):
@@ -87,7 +111,17 @@ def extend_with_decoupled_weight_decay(base_optimizer):
 
 
 class AdamWOptimizer(DecoupledWeightDecayExtension, tf.train.AdamOptimizer):
-    """Adam with decoupled weight decay."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2017).
+
+    Args:
+      weight_decay: number or scalar tensor; like the learning rate it may need a schedule.
+      learning_rate: number or scalar tensor.
+      beta1: decay of the first moment.
+      beta2: decay of the second moment.
+      epsilon: number added to the denominator.
+      use_locking: whether to lock variables during updates.
+      name: prefix of the slots.
+    """
 
     def __init__(
         self,
@@ -111,7 +145,16 @@ class AdamWOptimizer(DecoupledWeightDecayExtension, tf.train.AdamOptimizer):
 
 
 class MomentumWOptimizer(DecoupledWeightDecayExtension, tf.train.MomentumOptimizer):
-    """Momentum with decoupled weight decay."""
+    """Momentum with decoupled weight decay (Loshchilov and Hutter, 2017).
+
+    Args:
+      weight_decay: number or scalar tensor; like the learning rate it may need a schedule.
+      learning_rate: number or scalar tensor.
+      momentum: number or scalar tensor.
+      use_locking: whether to lock variables during updates.
+      name: prefix of the slots.
+      use_nesterov: whether to use Nesterov momentum.
+    """
 
     def __init__(
         self,

@@ -9,9 +9,9 @@ from estimator_bridge.tf1.contrib.rnn import block_cells as _block
 from estimator_bridge.tf1.contrib.rnn import cells as _cells
 from estimator_bridge.tf1.contrib.rnn import conv_cells as _conv_cells
 from estimator_bridge.tf1.contrib.rnn import linear as _linear_module
-from estimator_bridge.tf1.contrib.rnn import searched_cells as _found_cells
+from estimator_bridge.tf1.contrib.rnn import searched_cells as _searched_cells
 
-_WRITE = "nothing took its place; write the cell as a tf.nn.rnn_cell.RNNCell"
+_WRITE = "it has no successor; write the cell as a tf.nn.rnn_cell.RNNCell"
 _WITHOUT_SUCCESSOR = (
     "BidirectionalGridLSTMCell",
     "CFNCell",
@@ -72,8 +72,8 @@ Conv2DLSTMCell = _conv_cells.Conv2DLSTMCell
 Conv3DLSTMCell = _conv_cells.Conv3DLSTMCell
 ConvLSTMCell = _conv_cells.ConvLSTMCell
 
-NASCell = _found_cells.NASCell
-UGRNNCell = _found_cells.UGRNNCell
+NASCell = _searched_cells.NASCell
+UGRNNCell = _searched_cells.UGRNNCell
 
 CoupledInputForgetGateLSTMCell = _cells.CoupledInputForgetGateLSTMCell
 EmbeddingWrapper = _cells.EmbeddingWrapper

@@ -1,6 +1,4 @@
-"""`tf.contrib.slim`: the layers of tf.contrib.layers under other names, their training loop, and
-the networks most used.
-"""
+"""`tf.contrib.slim`: tf.contrib.layers under other names, a training loop, and networks."""
 
 import tensorflow.compat.v1 as _tf
 

@@ -4,18 +4,28 @@ __all__ = ["DataProvider"]
 
 
 class DataProvider:
-    """Named tensors of one example, and how many examples there are.
+    """The named tensors of one example, and the number of examples.
 
     Args:
       items_to_tensors: {item: tensor}.
-      num_samples: an int, or None where it is not known.
+      num_samples: int, or None if unknown.
     """
 
     def __init__(self, items_to_tensors, num_samples):
         self._items_to_tensors, self._num_samples = items_to_tensors, num_samples
 
     def get(self, items):
-        """Returns the tensors of the named items. ValueError: there is no such item."""
+        """Returns the tensors of items.
+
+        Args:
+          items: list of item names.
+
+        Returns:
+          List of tensors.
+
+        Raises:
+          ValueError: an item does not exist.
+        """
         unknown = [item for item in items if item not in self._items_to_tensors]
         if unknown:
             raise ValueError(f"Items {unknown} are not among {self.list_items()}")

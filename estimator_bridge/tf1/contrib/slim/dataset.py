@@ -4,15 +4,15 @@ __all__ = ["Dataset"]
 
 
 class Dataset:
-    """Where records are and how to decode them.
+    """The location of records and their decoder.
 
     Args:
-      data_sources: files, or patterns.
-      reader: makes a reader of the files; tf.TFRecordReader and such.
-      decoder: a `tfexample_decoder.DataDecoder`.
-      num_samples: an int, or None.
+      data_sources: paths, or glob patterns.
+      reader: class that reads the files, such as tf.TFRecordReader.
+      decoder: tfexample_decoder.DataDecoder.
+      num_samples: int, or None if unknown.
       items_to_descriptions: {item: text}.
-      **kwargs: become attributes (`num_classes`, `labels_to_names`, ...).
+      **kwargs: further attributes, such as `num_classes` and `labels_to_names`.
     """
 
     def __init__(self, data_sources, reader, decoder, num_samples, items_to_descriptions, **kwargs):

@@ -7,17 +7,22 @@ __all__ = ["DatasetDataProvider"]
 
 
 class DatasetDataProvider(DataProvider):
-    """Decoded examples of a `dataset.Dataset`, one after the other.
+    """The decoded examples of a `dataset.Dataset`, one at a time.
 
     Args:
-      dataset: the Dataset.
-      num_readers, reader_kwargs, shuffle, num_epochs, seed, scope: as for
-        `parallel_reader.parallel_read`.
-      common_queue_capacity, common_queue_min: its `capacity` and `min_after_dequeue`.
-      record_key: the item under which a record's key is.
+      dataset: dataset.Dataset.
+      num_readers: int, number of parallel readers.
+      reader_kwargs: keyword arguments of the readers, or None.
+      shuffle: whether to shuffle files and records.
+      num_epochs: int, number of passes over the files; None repeats forever.
+      common_queue_capacity: int, capacity of the queue.
+      common_queue_min: int, records that stay in the queue for shuffling.
+      record_key: item name of a record's key.
+      seed: seed of the shuffling.
+      scope: name of the name scope.
 
     Raises:
-      ValueError: the data set has an item of the name `record_key`.
+      ValueError: the data set already has an item `record_key`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""`tf.contrib.slim.evaluation`: checkpoints evaluated one after the other."""
+"""`tf.contrib.slim.evaluation`: evaluation of checkpoints."""
 
 import tensorflow.compat.v1 as tf
 
@@ -10,7 +10,7 @@ __all__ = ["checkpoints_iterator", "evaluate_once", "evaluation_loop", "wait_for
 checkpoints_iterator = evaluation.checkpoints_iterator
 wait_for_new_checkpoint = evaluation.wait_for_new_checkpoint
 
-# Not None, which means that there are to be no summaries.
+# Marks the default; None means no summaries.
 _GRAPHS_SUMMARIES = object()
 
 
@@ -31,15 +31,27 @@ def evaluate_once(
     session_config=None,
     hooks=None,
 ):
-    """Evaluates a checkpoint; returns the value of `final_op`.
+    """Evaluates one checkpoint.
 
     Args:
-      checkpoint_path: the checkpoint's prefix.
-      logdir: for the summaries; None: there are none.
-      num_evals: how often `eval_op` is run.
-      initial_op: is run before; the default initializes local variables and tables.
-      summary_op: by default all of the graph's summaries; None: none.
-      variables_to_restore: by default all.
+      master: address of the session's target.
+      checkpoint_path: prefix of the checkpoint.
+      logdir: directory for the summaries; None for no summaries.
+      num_evals: int, number of runs of `eval_op`.
+      initial_op: operation that runs first; None initializes local variables and tables.
+      initial_op_feed_dict: feed_dict of `initial_op`, or None.
+      eval_op: operation of one evaluation step, or None.
+      eval_op_feed_dict: feed_dict of `eval_op`, or None.
+      final_op: tensors to read at the end, or None.
+      final_op_feed_dict: feed_dict of `final_op`, or None.
+      summary_op: scalar string tensor; by default all summaries of the graph; None for none.
+      summary_op_feed_dict: feed_dict of `summary_op`, or None.
+      variables_to_restore: variables in the checkpoint; None for all.
+      session_config: tf.ConfigProto of the session.
+      hooks: list of tf.train.SessionRunHook, or None.
+
+    Returns:
+      The value of `final_op`.
     """
     return evaluation.evaluate_once(
         checkpoint_path,
@@ -76,12 +88,32 @@ def evaluation_loop(
     timeout_fn=None,
     hooks=None,
 ):
-    """As evaluate_once, for each checkpoint that appears in `checkpoint_dir`; returns the last
-    value of `final_op`.
+    """Evaluates each checkpoint that appears in a directory.
 
     Args:
-      eval_interval_secs: seconds from the beginning of one evaluation to that of the next.
-      max_number_of_evaluations: None: until `timeout` (seconds without a new checkpoint).
+      master: address of the session's target.
+      checkpoint_dir: directory of the checkpoints.
+      logdir: directory for the summaries; None for no summaries.
+      num_evals: int, number of runs of `eval_op`.
+      initial_op: operation that runs first; None initializes local variables and tables.
+      initial_op_feed_dict: feed_dict of `initial_op`, or None.
+      init_fn: function of the session that runs after the restoring, or None.
+      eval_op: operation of one evaluation step, or None.
+      eval_op_feed_dict: feed_dict of `eval_op`, or None.
+      final_op: tensors to read at the end, or None.
+      final_op_feed_dict: feed_dict of `final_op`, or None.
+      summary_op: scalar string tensor; by default all summaries of the graph; None for none.
+      summary_op_feed_dict: feed_dict of `summary_op`, or None.
+      variables_to_restore: variables in the checkpoint; None for all.
+      eval_interval_secs: seconds between the starts of two evaluations.
+      max_number_of_evaluations: number of evaluations; None continues until the timeout.
+      session_config: tf.ConfigProto of the session.
+      timeout: seconds to wait for a new checkpoint; None waits forever.
+      timeout_fn: function called at the timeout; the loop ends when it returns True.
+      hooks: list of tf.train.SessionRunHook, or None.
+
+    Returns:
+      The last value of `final_op`.
     """
     return evaluation.evaluate_repeatedly(
         checkpoint_dir,
@@ -112,7 +144,7 @@ def _scaffold(initial_op, feed_dict, variables, init_fn=None):
 def _hooks(logdir, num_evals, summary_op, feed_dict, more):
     hooks = [evaluation.StopAfterNEvalsHook(num_evals)]
     if logdir is not None and summary_op is not None:
-        # The hook itself takes the graph's summaries where it is given none.
+        # Without summaries the hook would use those of the graph.
         summary_op = None if summary_op is _GRAPHS_SUMMARIES else summary_op
         hooks.append(
             evaluation.SummaryAtEndHook(logdir, summary_op=summary_op, feed_dict=feed_dict)

@@ -1,4 +1,4 @@
-"""`slim.learning`."""
+"""`tf.contrib.slim.learning`: the training loop."""
 
 import tensorflow.compat.v1 as tf
 
@@ -19,8 +19,18 @@ def create_train_op(
     gradient_multipliers=None,
     **kwargs,
 ):
-    """tf.contrib.training.create_train_op, with gradients scaled by variable and clipped by their
-    norm.
+    """Returns the total loss as a tensor that applies one step when it is evaluated.
+
+    Args:
+      total_loss: scalar tensor.
+      optimizer: a tf.train.Optimizer.
+      global_step: variable to increment; None for none. The default is the graph's global step.
+      clip_gradient_norm: maximum norm of each gradient; 0 for no clipping.
+      gradient_multipliers: {variable or its name: factor}, or None.
+      **kwargs: further arguments of tf.contrib.training.create_train_op.
+
+    Returns:
+      Scalar tensor.
     """
 
     def transform(gradients):
@@ -55,14 +65,33 @@ def train(
     session_config=None,
     **kwargs,
 ):
-    """Runs `train_op` until the global step reaches `number_of_steps` (None: until the input ends);
-    returns the last loss.
+    """Runs `train_op` until a global step.
 
     Args:
-      init_fn: a function of the session, run after the variables have been initialised.
+      train_op: tensor that applies one step and returns the loss.
+      logdir: directory for checkpoints and summaries, or None.
+      master: address of the session's target.
+      is_chief: whether this process initializes variables and writes checkpoints.
+      global_step: variable of the global step; None for the graph's.
+      number_of_steps: global step at which training ends; None for the end of the input.
+      init_op: operation that initializes variables; None for the default.
+      init_feed_dict: feed_dict of `init_op`, or None.
+      local_init_op: operation that initializes local variables; None for the default.
+      init_fn: function of the session that runs after the initialization, or None.
+      ready_op: tensor that is empty once the model is ready; None for the default.
+      summary_op: scalar string tensor; None for all summaries of the graph.
+      save_summaries_secs: seconds between summaries.
+      saver: tf.train.Saver, or None for the default.
+      save_interval_secs: seconds between checkpoints.
+      log_every_n_steps: int, steps between lines of the log.
+      session_config: tf.ConfigProto of the session.
+      **kwargs: arguments that are not supplied.
+
+    Returns:
+      The last loss.
 
     Raises:
-      TypeError: an argument that is not supplied.
+      TypeError: an argument is not supplied.
     """
     if kwargs:
         raise TypeError(f"slim.learning.train: not supplied to 1.x programs: {sorted(kwargs)}")

@@ -1,4 +1,4 @@
-"""`slim.model_analyzer`."""
+"""`tf.contrib.slim.model_analyzer`."""
 
 import tensorflow.compat.v1 as tf
 
@@ -6,8 +6,14 @@ __all__ = ["analyze_vars"]
 
 
 def analyze_vars(variables, print_info=False):
-    """Returns the number of values of variables, and of their bytes; prints a line for each if
-    asked to.
+    """Returns the total size of variables.
+
+    Args:
+      variables: list of variables.
+      print_info: whether to print a line per variable.
+
+    Returns:
+      Number of elements and number of bytes.
     """
     total, total_bytes = 0, 0
     for var in variables:

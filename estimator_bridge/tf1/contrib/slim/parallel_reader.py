@@ -1,4 +1,4 @@
-"""`tf.contrib.slim.parallel_reader`: records of files, read by several readers into a queue."""
+"""`tf.contrib.slim.parallel_reader`: several readers that fill one queue with records."""
 
 import tensorflow.compat.v1 as tf
 
@@ -6,13 +6,13 @@ __all__ = ["ParallelReader", "get_data_files", "parallel_read", "single_pass_rea
 
 
 class ParallelReader(tf.ReaderBase):
-    """Readers side by side that fill one queue.
+    """Parallel readers that fill one queue.
 
     Args:
-      reader_class: makes a reader; tf.TFRecordReader and such.
-      common_queue: of (key, record).
-      num_readers: how many.
-      reader_kwargs: for each.
+      reader_class: class that reads the files, such as tf.TFRecordReader.
+      common_queue: queue of (key, record).
+      num_readers: int, number of parallel readers.
+      reader_kwargs: keyword arguments of the readers, or None.
     """
 
     def __init__(self, reader_class, common_queue, num_readers=4, reader_kwargs=None):
@@ -24,13 +24,30 @@ class ParallelReader(tf.ReaderBase):
         return self._common_queue
 
     def read(self, queue, name=None):
-        """Returns (key, record) of one record of the files whose names are in `queue`."""
+        """Returns the next record.
+
+        Args:
+          queue: queue of file names.
+          name: name of the operations.
+
+        Returns:
+          (key, record), scalar string tensors.
+        """
         reads = [reader.read(queue) for reader in self._readers]
         self._fill(self._common_queue.enqueue(read) for read in reads)
         return self._common_queue.dequeue(name=name)
 
     def read_up_to(self, queue, num_records, name=None):
-        """Returns (keys, records), [num_records] each."""
+        """Returns the next records.
+
+        Args:
+          queue: queue of file names.
+          num_records: int, number of records.
+          name: name of the operations.
+
+        Returns:
+          (keys, records), string tensors [num_records].
+        """
         reads = [reader.read_up_to(queue, num_records) for reader in self._readers]
         self._fill(self._common_queue.enqueue_many(read) for read in reads)
         return self._common_queue.dequeue_up_to(num_records, name=name)
@@ -58,14 +75,23 @@ def parallel_read(
     seed=None,
     scope=None,
 ):
-    """Returns [key, record], scalars, of one record after the other; queue runners read them.
+    """Returns one record at a time, read by queue runners.
 
     Args:
-      data_sources: files, or patterns.
-      reader_class: makes a reader.
-      num_epochs: None: for ever.
-      dtypes: of key and record; strings if None.
-      capacity, min_after_dequeue: of the queue in between; the second only with `shuffle`.
+      data_sources: paths, or glob patterns.
+      reader_class: class that reads the files, such as tf.TFRecordReader.
+      num_epochs: int, number of passes over the files; None repeats forever.
+      num_readers: int, number of parallel readers.
+      reader_kwargs: keyword arguments of the readers, or None.
+      shuffle: whether to shuffle files and records.
+      dtypes: dtypes of key and record; None for strings.
+      capacity: int, capacity of the queue.
+      min_after_dequeue: int, records that stay in the queue for shuffling.
+      seed: seed of the shuffling.
+      scope: name of the name scope.
+
+    Returns:
+      [key, record], scalar tensors.
     """
     files = get_data_files(data_sources)
     with tf.name_scope(scope, "parallel_read"):
@@ -86,7 +112,17 @@ def parallel_read(
 
 
 def single_pass_read(data_sources, reader_class, reader_kwargs=None, scope=None):
-    """Returns [key, record] of each record once, in the files' order."""
+    """Returns each record once, in the order of the files.
+
+    Args:
+      data_sources: paths, or glob patterns.
+      reader_class: class that reads the files, such as tf.TFRecordReader.
+      reader_kwargs: keyword arguments of the readers, or None.
+      scope: name of the name scope.
+
+    Returns:
+      [key, record], scalar tensors.
+    """
     with tf.name_scope(scope, "single_pass_read"):
         names = tf.train.string_input_producer(
             get_data_files(data_sources), num_epochs=1, shuffle=False, capacity=1, name="filenames"
@@ -95,9 +131,16 @@ def single_pass_read(data_sources, reader_class, reader_kwargs=None, scope=None)
 
 
 def get_data_files(data_sources):
-    """Returns the files of a pattern, or of a list of patterns.
+    """Returns the files that match patterns.
 
-    Raises: ValueError: there are none.
+    Args:
+      data_sources: paths, or glob patterns.
+
+    Returns:
+      List of paths.
+
+    Raises:
+      ValueError: no file matches.
     """
     if isinstance(data_sources, (list, tuple)):
         files = [name for source in data_sources for name in get_data_files(source)]

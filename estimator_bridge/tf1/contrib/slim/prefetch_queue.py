@@ -8,12 +8,20 @@ __all__ = ["prefetch_queue"]
 def prefetch_queue(
     tensors, capacity=8, num_threads=1, dynamic_pad=False, shared_name=None, name=None
 ):
-    """Returns a queue of `tensors` (a list or a dict), filled ahead by `num_threads` threads.
+    """Returns a queue that background threads fill with tensors.
 
-    `dequeue()` gives a list of tensors, or a dict.
+    `dequeue()` returns a list of tensors, or a dict.
 
     Args:
-      dynamic_pad: shapes may differ; only `dequeue_many` then pads them.
+      tensors: list or dict of tensors.
+      capacity: int, capacity of the queue.
+      num_threads: int, number of threads.
+      dynamic_pad: whether shapes may differ; `dequeue_many` then pads them.
+      shared_name: name under which sessions share the queue.
+      name: name of the name scope.
+
+    Returns:
+      tf.QueueBase.
     """
     names = list(tensors) if isinstance(tensors, dict) else None
     listed = list(tensors.values()) if names else list(tensors)

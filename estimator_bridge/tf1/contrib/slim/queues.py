@@ -11,15 +11,21 @@ _running: set[Any] = set()
 
 
 class NestedQueueRunnerError(Exception):
-    """A session's queue runners run already."""
+    """Raised if the queue runners of a session already run."""
 
 
 @contextlib.contextmanager
 def QueueRunners(session):
-    """Runs the graph's queue runners while the body of the `with` runs, and ends them after it.
+    """Runs the queue runners of the graph within a `with` block.
+
+    Args:
+      session: tf.Session.
+
+    Yields:
+      None.
 
     Raises:
-      NestedQueueRunnerError: they run already.
+      NestedQueueRunnerError: the queue runners already run.
     """
     if session in _running:
         raise NestedQueueRunnerError("Queue runners already run in this session")
@@ -31,7 +37,7 @@ def QueueRunners(session):
         coordinator.request_stop()
         coordinator.join(threads, stop_grace_period_secs=120)
     except Exception as error:
-        # A failure of a queue is the cause, and is raised; else the body's own error.
+        # Raises the error of a queue, if there is one, because it is the cause of this error.
         coordinator.request_stop(error)
         coordinator.join(threads, stop_grace_period_secs=120)
         raise

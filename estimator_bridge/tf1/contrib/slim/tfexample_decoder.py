@@ -1,4 +1,4 @@
-"""`tf.contrib.slim.tfexample_decoder`: serialized tf.Example to named tensors, by handlers."""
+"""`tf.contrib.slim.tfexample_decoder`: handlers that convert tf.Example to named tensors."""
 
 import abc
 
@@ -18,11 +18,19 @@ __all__ = [
 
 
 class DataDecoder(abc.ABC):
-    """Turns one record into tensors."""
+    """Interface of the decoders of a record."""
 
     @abc.abstractmethod
     def decode(self, data, items):
-        """Returns the tensors of the named items, in their order."""
+        """Decodes a record.
+
+        Args:
+          data: scalar string tensor.
+          items: list of item names.
+
+        Returns:
+          List of tensors.
+        """
 
     @abc.abstractmethod
     def list_items(self):
@@ -30,23 +38,39 @@ class DataDecoder(abc.ABC):
 
 
 class ItemHandler(abc.ABC):
-    """Makes one item of one or more features."""
+    """Base of the handlers, which compute an item from features.
+
+    Args:
+      keys: name of a feature, or list of names.
+    """
 
     def __init__(self, keys):
         self._keys = [keys] if isinstance(keys, str) else list(keys)
 
     @property
     def keys(self):
-        """The names of the features that it reads."""
+        """The names of the features."""
         return self._keys
 
     @abc.abstractmethod
     def tensors_to_item(self, keys_to_tensors):
-        """Returns the item, from {feature: tensor}."""
+        """Computes the item.
+
+        Args:
+          keys_to_tensors: {feature: tensor}.
+
+        Returns:
+          Tensor.
+        """
 
 
 class ItemHandlerCallback(ItemHandler):
-    """An item made by a function of {feature: tensor}."""
+    """An item computed by a function.
+
+    Args:
+      keys: name of a feature, or list of names.
+      func: function of {feature: tensor} that returns a tensor.
+    """
 
     def __init__(self, keys, func):
         super().__init__(keys)
@@ -65,13 +89,16 @@ def _dense(tensor, default=None):
 
 
 class Tensor(ItemHandler):
-    """A feature as it is, perhaps in another shape.
+    """A feature, optionally reshaped.
 
     Args:
-      tensor_key: the feature.
-      shape_keys: features that hold the shape's dimensions (or the whole shape), instead of
-        `shape`.
-      default_value: fills a sparse feature; 0 or "" if None.
+      tensor_key: name of the feature.
+      shape_keys: features that contain the shape's sizes (or the whole shape), in place of `shape`.
+      shape: static shape of the item, or None.
+      default_value: fill value of a sparse feature; None for 0 or "".
+
+    Raises:
+      ValueError: both shape_keys and shape are given.
     """
 
     def __init__(self, tensor_key, shape_keys=None, shape=None, default_value=0):
@@ -94,7 +121,15 @@ class Tensor(ItemHandler):
 
 
 class LookupTensor(Tensor):
-    """A feature looked up in a table."""
+    """A feature looked up in a table.
+
+    Args:
+      tensor_key: name of the feature.
+      table: lookup table.
+      shape_keys: features that contain the shape's sizes (or the whole shape), in place of `shape`.
+      shape: static shape of the item, or None.
+      default_value: fill value of a sparse feature.
+    """
 
     def __init__(self, tensor_key, table, shape_keys=None, shape=None, default_value=""):
         super().__init__(tensor_key, shape_keys, shape, default_value)
@@ -105,7 +140,16 @@ class LookupTensor(Tensor):
 
 
 class SparseTensor(ItemHandler):
-    """A sparse tensor from a feature of indices and one of values."""
+    """A SparseTensor built from a feature of indices and a feature of values.
+
+    Args:
+      indices_key: feature of the indices; None for `image/indices`.
+      values_key: feature of the values; None for `image/values`.
+      shape_key: feature of the dense shape, or None.
+      shape: static shape of the item, or None.
+      densify: whether to return a dense tensor.
+      default_value: fill value of the dense tensor.
+    """
 
     def __init__(
         self,
@@ -133,11 +177,16 @@ class SparseTensor(ItemHandler):
 
 
 class Image(ItemHandler):
-    """An encoded image, decoded: [rows, columns, channels], or `shape`.
+    """An encoded image, decoded to [rows, columns, channels] or `shape`.
 
     Args:
-      image_key, format_key: features with the bytes and with "png", "jpeg", "raw" and such.
-      repeated: whether there are several images in the feature.
+      image_key: feature of the bytes; None for `image/encoded`.
+      format_key: feature of the format, such as `png`, `jpeg` or `raw`; None for `image/format`.
+      shape: static shape of the item, or None.
+      channels: int, number of channels.
+      dtype: dtype of the image.
+      repeated: whether the feature contains several images.
+      dct_method: method of the JPEG decoder.
     """
 
     def __init__(
@@ -179,7 +228,15 @@ class Image(ItemHandler):
 
 
 class BoundingBox(ItemHandler):
-    """Boxes [number, 4], of four features that begin with `prefix`."""
+    """Bounding boxes [number, 4] of four features.
+
+    Args:
+      keys: list of four feature names; None for ymin, xmin, ymax and xmax.
+      prefix: prefix of the feature names.
+
+    Raises:
+      ValueError: there are not four keys.
+    """
 
     def __init__(self, keys=None, prefix=""):
         keys = keys or ["ymin", "xmin", "ymax", "xmax"]
@@ -193,10 +250,10 @@ class BoundingBox(ItemHandler):
 
 
 class TFExampleDecoder(DataDecoder):
-    """Decodes a serialized tf.Example.
+    """A decoder of serialized tf.Example protocol buffers.
 
     Args:
-      keys_to_features: {feature: tf.FixedLenFeature, tf.VarLenFeature, ...}.
+      keys_to_features: {feature: FixedLenFeature, VarLenFeature, ...}.
       items_to_handlers: {item: ItemHandler}.
     """
 

@@ -1,4 +1,4 @@
-"""`tf.contrib.tensorboard`; `plugins.projector` is what of it was used."""
+"""`tf.contrib.tensorboard`, of which programs used `plugins.projector`."""
 
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 from estimator_bridge.tf1.contrib.tensorboard import plugins

@@ -1,6 +1,6 @@
-"""`tf.contrib.tensorboard.plugins.projector` where TensorBoard itself is not installed.
+"""`tf.contrib.tensorboard.plugins.projector` for environments without TensorBoard.
 
-It writes the file that TensorBoard reads later, perhaps on another machine.
+It writes the file that TensorBoard reads later, possibly on another machine.
 """
 
 import os
@@ -11,7 +11,7 @@ __all__ = ["ProjectorConfig", "visualize_embeddings"]
 
 
 class _Message:
-    """Fields that print as protobuf's text format; those that were never set are left out."""
+    """A message that prints as protobuf text format, without unset fields."""
 
     _fields: tuple[str, ...] = ()
 
@@ -25,7 +25,7 @@ class _Message:
         raise AttributeError(f"{type(self).__name__} has no field {name!r}")
 
     def lines(self):
-        """Yields the text format, line by line."""
+        """Yields the lines of the text format."""
         for name in self._fields:
             value = vars(self).get(name)
             if isinstance(value, _Message):
@@ -56,7 +56,11 @@ class _Repeated(list):
 
 
 class SpriteMetadata(_Message):
-    """image_path, single_image_dim [width, height]."""
+    """The image of the points: image_path and single_image_dim [width, height].
+
+    Args:
+      **values: values of the fields.
+    """
 
     _fields = ("image_path", "single_image_dim")
 
@@ -66,7 +70,11 @@ class SpriteMetadata(_Message):
 
 
 class EmbeddingInfo(_Message):
-    """tensor_name, metadata_path, bookmarks_path, tensor_path, sprite."""
+    """One embedding: tensor_name, metadata_path, bookmarks_path, tensor_path, sprite.
+
+    Args:
+      **values: values of the fields.
+    """
 
     _fields = ("tensor_name", "metadata_path", "bookmarks_path", "sprite", "tensor_path")
 
@@ -78,7 +86,11 @@ class EmbeddingInfo(_Message):
 
 
 class ProjectorConfig(_Message):
-    """model_checkpoint_path, embeddings, model_checkpoint_dir."""
+    """The configuration: model_checkpoint_path, embeddings, model_checkpoint_dir.
+
+    Args:
+      **values: values of the fields.
+    """
 
     _fields = ("model_checkpoint_path", "embeddings", "model_checkpoint_dir")
 
@@ -88,10 +100,14 @@ class ProjectorConfig(_Message):
 
 
 def visualize_embeddings(summary_writer, config):
-    """Writes projector_config.pbtxt into the writer's folder (or the folder itself).
+    """Writes projector_config.pbtxt for TensorBoard.
+
+    Args:
+      summary_writer: tf.summary.FileWriter, or the path of its directory.
+      config: ProjectorConfig.
 
     Raises:
-      ValueError: the writer has no folder.
+      ValueError: the writer has no directory.
     """
     folder = summary_writer
     if not isinstance(summary_writer, str):

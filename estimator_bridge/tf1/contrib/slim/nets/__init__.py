@@ -1,6 +1,6 @@
-"""`tf.contrib.slim.nets`: the networks whose published checkpoints Estimator trainers start from.
+"""`tf.contrib.slim.nets`: networks with published checkpoints.
 
-Names of variables and of end points are those of 1.x, so that the checkpoints load.
+The names of variables and end points are those of 1.x, so that the checkpoints load.
 """
 
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names

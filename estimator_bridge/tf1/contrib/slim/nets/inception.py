@@ -1,4 +1,4 @@
-"""All the Inception networks of `slim.nets`."""
+"""All Inception networks of `slim.nets`."""
 
 from estimator_bridge.tf1.contrib.slim.nets.inception_blocks import inception_arg_scope
 from estimator_bridge.tf1.contrib.slim.nets.inception_v1 import (

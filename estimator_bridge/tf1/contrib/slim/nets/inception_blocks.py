@@ -1,8 +1,8 @@
-"""What the Inception networks share: layers read from tables, and the classifier at their end.
+"""Building blocks of the Inception networks: layers from tables, and the classifier.
 
-A table is a list of (scope, function of net and scope) for single layers, and of (scope, branches)
-for blocks. A branch is a list of layers, each made by `conv` or `pool`; a list of layers in their
-place are side by side. In a block the layers called `_1a_` halve the grid.
+A table is a list of (scope, function of net and scope) for single layers and of (scope, branches)
+for blocks. A branch is a list of layers from `conv` or `pool`. A nested list contains parallel
+layers. Layers of a block whose name contains `_1a_` halve the grid.
 """
 
 import tensorflow.compat.v1 as tf
@@ -40,21 +40,43 @@ def with_image_size(size):
 
 
 def conv(scope, depth, kernel=None):
-    """A convolution; its kernel is in the end of its scope (`Conv2d_0a_1x1`) unless it is given: a
-    few of the published names do not say what the layer does.
+    """Returns a convolution of a table.
+
+    Args:
+      scope: name of the layer.
+      depth: int, number of output channels.
+      kernel: sizes of the kernel; None for those at the end of the scope (`Conv2d_0a_1x1`).
+
+    Returns:
+      (scope, depth, kernel).
     """
     return scope, depth, kernel
 
 
 def pool(scope):
-    """A pooling, `MaxPool_0a_3x3` or `AvgPool_0a_3x3`."""
+    """Returns a pooling of a table.
+
+    Args:
+      scope: name of the layer, such as `MaxPool_0a_3x3` or `AvgPool_0a_3x3`.
+
+    Returns:
+      (scope, None, None).
+    """
     return scope, None, None
 
 
 def scaling(depth_multiplier, min_depth):
-    """Returns the function of a depth that a network's options ask for.
+    """Returns the function that scales the depth of layers.
 
-    Raises: ValueError: the multiplier is not above 0.
+    Args:
+      depth_multiplier: positive number.
+      min_depth: int, minimum depth.
+
+    Returns:
+      Function from int to int.
+
+    Raises:
+      ValueError: the multiplier is not positive.
     """
     if depth_multiplier <= 0:
         raise ValueError("depth_multiplier is not greater than zero.")
@@ -70,7 +92,20 @@ def inception_arg_scope(
     updates_collections=tf.GraphKeys.UPDATE_OPS,
     use_fused_batchnorm=True,
 ):
-    """Returns the scope that the networks are to be built in."""
+    """Returns the arg_scope in which to build the networks.
+
+    Args:
+      weight_decay: strength of the L2 regularization.
+      use_batch_norm: whether to use batch normalization.
+      batch_norm_var_collection: collection for the moving averages.
+      batch_norm_decay: decay of the moving averages.
+      batch_norm_epsilon: number added to the variance.
+      updates_collections: collections for the updates of the moving averages.
+      use_fused_batchnorm: whether to use the fused batch normalization.
+
+    Returns:
+      The arg_scope, a dict.
+    """
     moving = [batch_norm_var_collection]
     params = {
         "decay": batch_norm_decay,
@@ -100,17 +135,20 @@ def inception_arg_scope(
 
 
 def build(net, table, final_endpoint, depth_of, reduce_padding="SAME"):
-    """Returns (features, {scope: features of each layer and block up to `final_endpoint`}).
+    """Builds the layers of a table.
 
     Args:
-      net: the images.
-      table: as the module's docstring says.
-      final_endpoint: the scope to stop at.
-      depth_of: scales a depth.
-      reduce_padding: of the layers that halve the grid in a block.
+      net: tensor [batch, height, width, 3], the images.
+      table: list of layers and blocks; see the module's docstring.
+      final_endpoint: scope of the last layer.
+      depth_of: function that scales a depth.
+      reduce_padding: padding of the layers that halve the grid in a block.
+
+    Returns:
+      The features, and {scope: features} of each layer and block.
 
     Raises:
-      ValueError: there is no such scope.
+      ValueError: the final scope is not in the table.
     """
     if final_endpoint not in dict(table):
         raise ValueError(f"Unknown final endpoint {final_endpoint}")
@@ -133,7 +171,7 @@ def _block(net, scope, branches, depth_of, reduce_padding):
             with tf.variable_scope(f"Branch_{number}"):
                 output = net
                 for step in branch:
-                    # A list of layers: side by side, of the same input.
+                    # A list contains parallel layers of one input.
                     side = step if isinstance(step, list) else [step]
                     found = [_layer(output, *layer, depth_of, reduce_padding) for layer in side]
                     output = found[0] if len(found) == 1 else tf.concat(found, axis=3)
@@ -157,7 +195,15 @@ def _layer(net, scope, depth, kernel, depth_of, reduce_padding):
 
 
 def reduced_kernel(net, kernel):
-    """Returns the kernel's sides, no longer than those of a small input of known size."""
+    """Limits the sizes of a kernel to those of a small input.
+
+    Args:
+      net: tensor [batch, height, width, channels].
+      kernel: [height, width].
+
+    Returns:
+      [height, width].
+    """
     sides = net.shape.as_list()[1:3]
     return [full if side is None else min(side, full) for side, full in zip(sides, kernel)]
 
@@ -165,8 +211,20 @@ def reduced_kernel(net, kernel):
 def classify(
     net, end_points, num_classes, dropout_keep_prob, prediction_fn, spatial_squeeze, letter="1"
 ):
-    """Returns the logits of averaged features, [batch, 1, 1, depth]; sets the end points `Logits`
-    and `Predictions`.
+    """Adds the classifier and the end points `PreLogits`, `Logits` and `Predictions`.
+
+    Args:
+      net: tensor [batch, 1, 1, depth], averaged features.
+      end_points: dict that receives the end points.
+      num_classes: int, number of classes.
+      dropout_keep_prob: probability to keep an activation during training.
+      prediction_fn: function from logits to predictions.
+      spatial_squeeze: whether to remove the spatial axes of the logits.
+      letter: prefix of the layers' names.
+
+    Returns:
+      Tensor [batch, num_classes] of logits, or [batch, 1, 1, num_classes] without
+      `spatial_squeeze`.
     """
     net = layers.dropout(net, keep_prob=dropout_keep_prob, scope=f"Dropout_{letter}b")
     end_points["PreLogits"] = net

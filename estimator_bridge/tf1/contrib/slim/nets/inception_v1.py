@@ -13,7 +13,7 @@ inception_v1_arg_scope = inception_blocks.inception_arg_scope
 
 
 def _mixed(one, three, five, pooled, last="Conv2d_0b_3x3"):
-    """Branches of a 1x1, two 3x3 (the second in place of a 5x5), and a pooling."""
+    """Returns branches of a 1x1, two 3x3 (the second instead of a 5x5) and a pooling."""
     return [
         [conv("Conv2d_0a_1x1", one)],
         [conv("Conv2d_0a_1x1", three[0]), conv("Conv2d_0b_3x3", three[1])],
@@ -45,15 +45,25 @@ _TABLE = [
     ("Mixed_4e", _mixed(112, (144, 288), (32, 64), 64)),
     ("Mixed_4f", _mixed(256, (160, 320), (32, 128), 128)),
     ("MaxPool_5a_2x2", _halve(2)),
-    # The published checkpoint has this name.
+    # The published checkpoint uses this name.
     ("Mixed_5b", _mixed(256, (160, 320), (32, 128), 128, last="Conv2d_0a_3x3")),
     ("Mixed_5c", _mixed(384, (192, 384), (48, 128), 128)),
 ]
 
 
 def inception_v1_base(inputs, final_endpoint="Mixed_5c", scope="InceptionV1"):
-    """Returns (features, end points by name) of images [batch, height, width, 3], up to the layer
-    `final_endpoint` (ValueError: there is none of that name).
+    """Builds the layers below the classifier.
+
+    Args:
+      inputs: tensor [batch, height, width, 3], the images.
+      final_endpoint: name of the last layer.
+      scope: name of the variable scope.
+
+    Returns:
+      The features, and {name: features} of each end point.
+
+    Raises:
+      ValueError: the final end point does not exist.
     """
     start = tf.truncated_normal_initializer(0.0, 0.01)
     scoped = arg_scope([layers.conv2d, layers.fully_connected], weights_initializer=start)
@@ -72,7 +82,21 @@ def inception_v1(
     reuse=None,
     scope="InceptionV1",
 ):
-    """Returns (logits [batch, num_classes], end points by name) of images [batch, 224, 224, 3]."""
+    """Builds the network for images of 224 x 224 pixels.
+
+    Args:
+      inputs: tensor [batch, height, width, 3], the images.
+      num_classes: int, number of classes.
+      is_training: whether the layer runs in training mode.
+      dropout_keep_prob: probability to keep an activation during training.
+      prediction_fn: function from logits to predictions.
+      spatial_squeeze: whether to remove the spatial axes of the logits.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      scope: name of the variable scope.
+
+    Returns:
+      Tensor [batch, num_classes] of logits, and {name: tensor} of the end points.
+    """
     scoped = arg_scope([layers.batch_norm, layers.dropout], is_training=is_training)
     with tf.variable_scope(scope, "InceptionV1", [inputs], reuse=reuse) as sc, scoped:
         net, end_points = inception_v1_base(inputs, scope=sc)

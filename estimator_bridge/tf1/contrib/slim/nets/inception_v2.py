@@ -13,7 +13,7 @@ inception_v2_arg_scope = inception_blocks.inception_arg_scope
 
 
 def _mixed(one, three, double, pooled, pooling="AvgPool"):
-    """Branches of a 1x1, a 3x3, two 3x3, and a pooling."""
+    """Returns branches of a 1x1, a 3x3, two 3x3 and a pooling."""
     return [
         [conv("Conv2d_0a_1x1", one)],
         [conv("Conv2d_0a_1x1", three[0]), conv("Conv2d_0b_3x3", three[1])],
@@ -45,11 +45,20 @@ def _halve(net, scope):
 def inception_v2_base(
     inputs, final_endpoint="Mixed_5c", min_depth=16, depth_multiplier=1.0, scope=None
 ):
-    """Returns (features, end points by name) of images [batch, height, width, 3], up to the layer
-    `final_endpoint`.
+    """Builds the layers below the classifier.
+
+    Args:
+      inputs: tensor [batch, height, width, 3], the images.
+      final_endpoint: name of the last layer.
+      min_depth: int, minimum depth of a layer.
+      depth_multiplier: positive number that scales the depth of all layers.
+      scope: name of the variable scope.
+
+    Returns:
+      The features, and {name: features} of each end point.
 
     Raises:
-      ValueError: there is none of that name, or the multiplier is not above 0.
+      ValueError: the final end point does not exist, or the multiplier is not positive.
     """
     depth_of = inception_blocks.scaling(depth_multiplier, min_depth)
 
@@ -101,10 +110,25 @@ def inception_v2(
     reuse=None,
     scope="InceptionV2",
 ):
-    """Returns (logits [batch, num_classes], end points by name) of images [batch, 224, 224, 3].
+    """Builds the network for images of 224 x 224 pixels.
 
     Args:
-      min_depth, depth_multiplier: every layer's depth is multiplied, and is `min_depth` at least.
+      inputs: tensor [batch, height, width, 3], the images.
+      num_classes: int, number of classes.
+      is_training: whether the layer runs in training mode.
+      dropout_keep_prob: probability to keep an activation during training.
+      min_depth: int, minimum depth of a layer.
+      depth_multiplier: positive number that scales the depth of all layers.
+      prediction_fn: function from logits to predictions.
+      spatial_squeeze: whether to remove the spatial axes of the logits.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      scope: name of the variable scope.
+
+    Returns:
+      Tensor [batch, num_classes] of logits, and {name: tensor} of the end points.
+
+    Raises:
+      ValueError: the multiplier is not positive.
     """
     scoped = arg_scope([layers.batch_norm, layers.dropout], is_training=is_training)
     with tf.variable_scope(scope, "InceptionV2", [inputs], reuse=reuse) as sc, scoped:

@@ -1,4 +1,4 @@
-"""Inception of Szegedy et al. (2015), "Rethinking the Inception Architecture"."""
+"""Inception v3 (Szegedy et al., 2015, "Rethinking the Inception Architecture")."""
 
 import tensorflow.compat.v1 as tf
 
@@ -18,7 +18,19 @@ def inception_v3_arg_scope(
     updates_collections=tf.GraphKeys.UPDATE_OPS,
     use_fused_batchnorm=True,
 ):
-    """Returns the scope that the network is to be built in."""
+    """Returns the arg_scope in which to build the network.
+
+    Args:
+      weight_decay: strength of the L2 regularization.
+      batch_norm_var_collection: collection for the moving averages.
+      batch_norm_decay: decay of the moving averages.
+      batch_norm_epsilon: number added to the variance.
+      updates_collections: collections for the updates of the moving averages.
+      use_fused_batchnorm: whether to use the fused batch normalization.
+
+    Returns:
+      The arg_scope, a dict.
+    """
     return inception_blocks.inception_arg_scope(
         weight_decay=weight_decay,
         batch_norm_var_collection=batch_norm_var_collection,
@@ -30,7 +42,7 @@ def inception_v3_arg_scope(
 
 
 def _mixed_5(pooled, first="Conv2d_0a_1x1", second="Conv2d_0b_5x5"):
-    """Blocks of the grid of 35."""
+    """Returns a block of the 35 x 35 grid."""
     return [
         [conv("Conv2d_0a_1x1", 64)],
         [conv(first, 48), conv(second, 64)],
@@ -40,7 +52,7 @@ def _mixed_5(pooled, first="Conv2d_0a_1x1", second="Conv2d_0b_5x5"):
 
 
 def _mixed_6(depth):
-    """Blocks of the grid of 17, with 7x7 taken apart."""
+    """Returns a block of the 17 x 17 grid, with 7x7 convolutions factorized."""
     return [
         [conv("Conv2d_0a_1x1", 192)],
         [conv("Conv2d_0a_1x1", depth), conv("Conv2d_0b_1x7", depth), conv("Conv2d_0c_7x1", 192)],
@@ -56,7 +68,7 @@ def _mixed_6(depth):
 
 
 def _mixed_7(second):
-    """Blocks of the grid of 8, with 3x3 taken apart side by side."""
+    """Returns a block of the 8 x 8 grid, with 3x3 convolutions factorized in parallel."""
     return [
         [conv("Conv2d_0a_1x1", 320)],
         [conv("Conv2d_0a_1x1", 384), [conv("Conv2d_0b_1x3", 384), conv(second, 384)]],
@@ -69,7 +81,7 @@ def _mixed_7(second):
     ]
 
 
-# The names that do not say what the layer does are those of the published checkpoint.
+# Some names do not match the layers; they are those of the published checkpoint.
 _BLOCKS = [
     ("Mixed_5b", _mixed_5(32)),
     ("Mixed_5c", _mixed_5(64, "Conv2d_0b_1x1", "Conv_1_0c_5x5")),
@@ -111,11 +123,20 @@ _BLOCKS = [
 def inception_v3_base(
     inputs, final_endpoint="Mixed_7c", min_depth=16, depth_multiplier=1.0, scope=None
 ):
-    """Returns (features, end points by name) of images [batch, height, width, 3], up to the layer
-    `final_endpoint`.
+    """Builds the layers below the classifier.
+
+    Args:
+      inputs: tensor [batch, height, width, 3], the images.
+      final_endpoint: name of the last layer.
+      min_depth: int, minimum depth of a layer.
+      depth_multiplier: positive number that scales the depth of all layers.
+      scope: name of the variable scope.
+
+    Returns:
+      The features, and {name: features} of each end point.
 
     Raises:
-      ValueError: there is none of that name, or the multiplier is not above 0.
+      ValueError: the final end point does not exist, or the multiplier is not positive.
     """
     depth_of = inception_blocks.scaling(depth_multiplier, min_depth)
 
@@ -155,12 +176,26 @@ def inception_v3(
     create_aux_logits=True,
     scope="InceptionV3",
 ):
-    """Returns (logits [batch, num_classes], end points by name) of images [batch, 299, 299, 3].
+    """Builds the network for images of 299 x 299 pixels.
 
     Args:
-      min_depth, depth_multiplier: every layer's depth is multiplied, and is `min_depth` at least.
-      create_aux_logits: whether a second classifier reads the middle of the network; the end point
-        `AuxLogits`.
+      inputs: tensor [batch, height, width, 3], the images.
+      num_classes: int, number of classes.
+      is_training: whether the layer runs in training mode.
+      dropout_keep_prob: probability to keep an activation during training.
+      min_depth: int, minimum depth of a layer.
+      depth_multiplier: positive number that scales the depth of all layers.
+      prediction_fn: function from logits to predictions.
+      spatial_squeeze: whether to remove the spatial axes of the logits.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      create_aux_logits: whether to add the auxiliary classifier, end point `AuxLogits`.
+      scope: name of the variable scope.
+
+    Returns:
+      Tensor [batch, num_classes] of logits, and {name: tensor} of the end points.
+
+    Raises:
+      ValueError: the multiplier is not positive.
     """
     depth_of = inception_blocks.scaling(depth_multiplier, min_depth)
     scoped = arg_scope([layers.batch_norm, layers.dropout], is_training=is_training)

@@ -1,4 +1,4 @@
-"""What both residual networks are built of (He et al., 2015 and 2016)."""
+"""Building blocks of the residual networks (He et al., 2015 and 2016)."""
 
 import collections
 
@@ -22,21 +22,44 @@ __all__ = [
 class Block(collections.namedtuple("Block", ["scope", "unit_fn", "args"])):
     """A part of a residual network.
 
-    scope: its name. unit_fn: (inputs, rate=..., **one of args) -> outputs, one unit. args: for each
-    unit, its `depth`, `depth_bottleneck` and `stride`.
+    Attributes:
+      scope: name of the block.
+      unit_fn: function (inputs, rate=..., **args) that builds a unit.
+      args: list with a dict per unit: `depth`, `depth_bottleneck` and `stride`.
     """
 
 
 def subsample(inputs, factor, scope=None):
-    """Returns every `factor`-th place of [batch, height, width, channels]."""
+    """Returns every `factor`-th position.
+
+    Args:
+      inputs: tensor [batch, height, width, channels].
+      factor: int.
+      scope: name of the pooling.
+
+    Returns:
+      Tensor [batch, height / factor, width / factor, channels].
+    """
     if factor == 1:
         return inputs
     return layers.max_pool2d(inputs, [1, 1], stride=factor, scope=scope)
 
 
 def conv2d_same(inputs, num_outputs, kernel_size, stride, rate=1, scope=None):
-    """Returns a convolution padded the same way whatever the size of the inputs: where the stride
-    is not 1, the padding of layers.conv2d depends on it.
+    """Convolves with a padding that does not depend on the size of the inputs.
+
+    With a stride above 1, the padding of layers.conv2d does depend on it.
+
+    Args:
+      inputs: tensor [batch, height, width, channels].
+      num_outputs: int, number of output channels.
+      kernel_size: int.
+      stride: int.
+      rate: int, dilation.
+      scope: name of the variable scope.
+
+    Returns:
+      Tensor [batch, height / stride, width / stride, num_outputs].
     """
     if stride == 1:
         return layers.conv2d(
@@ -52,12 +75,21 @@ def conv2d_same(inputs, num_outputs, kernel_size, stride, rate=1, scope=None):
 
 @add_arg_scope
 def stack_blocks_dense(net, blocks, output_stride=None, outputs_collections=None):
-    """Returns the outputs of the blocks, one after the other.
+    """Builds blocks one after the other.
 
-    Once `output_stride` is reached, the strides left turn into rates of dilated convolutions.
+    Once `output_stride` is reached, the remaining strides become dilations.
+
+    Args:
+      net: tensor [batch, height, width, channels].
+      blocks: list of Block.
+      output_stride: int, total stride of the network; None for that of the blocks.
+      outputs_collections: collections that receive the outputs.
+
+    Returns:
+      Tensor, the outputs of the last block.
 
     Raises:
-      ValueError: the strides of the units do not come to output_stride.
+      ValueError: the strides of the units do not reach `output_stride`.
     """
     stride, rate = 1, 1
     for block in blocks:
@@ -81,7 +113,17 @@ def stack_blocks_dense(net, blocks, output_stride=None, outputs_collections=None
 def resnet_arg_scope(
     weight_decay=0.0001, batch_norm_decay=0.997, batch_norm_epsilon=1e-5, batch_norm_scale=True
 ):
-    """Returns the scope that residual networks are to be built in."""
+    """Returns the arg_scope in which to build residual networks.
+
+    Args:
+      weight_decay: strength of the L2 regularization.
+      batch_norm_decay: decay of the moving averages.
+      batch_norm_epsilon: number added to the variance.
+      batch_norm_scale: whether batch normalization has the variable `gamma`.
+
+    Returns:
+      The arg_scope, a dict.
+    """
     norm = {
         "decay": batch_norm_decay,
         "epsilon": batch_norm_epsilon,
@@ -96,19 +138,27 @@ def resnet_arg_scope(
         normalizer_fn=layers.batch_norm,
         normalizer_params=norm,
     )
-    # The paper pads before the first pooling; the published checkpoints are of this.
+    # The paper pads before the first pooling; the published checkpoints do not.
     pooling = arg_scope([layers.max_pool2d], padding="SAME")
     with convolutions, arg_scope([layers.batch_norm], **norm), pooling as scope:
         return scope
 
 
 def make_blocks(unit_fn, num_units):
-    """Returns the four blocks of an ImageNet network, by how many units each has."""
+    """Returns the four blocks of an ImageNet network.
+
+    Args:
+      unit_fn: function (inputs, rate=..., **args) that builds a unit.
+      num_units: four ints, units per block.
+
+    Returns:
+      List of Block.
+    """
     blocks = []
     for number, units in enumerate(num_units, start=1):
         base = 32 * 2**number
         unit = {"depth": 4 * base, "depth_bottleneck": base, "stride": 1}
-        # The last unit of a block halves the size; that of the last block does not.
+        # The last unit of each block but the last one halves the size.
         last = dict(unit, stride=1 if number == len(num_units) else 2)
         blocks.append(Block(f"block{number}", unit_fn, [unit] * (units - 1) + [last]))
     return blocks
@@ -128,8 +178,27 @@ def build(
     unit_fn,
     before_activation,
 ):
-    """Builds a network of either version; see `resnet_v1.resnet_v1` for the arguments and what is
-    returned. With `before_activation` (v2) units leave their outputs without norm and activation.
+    """Builds a network of version 1 or 2.
+
+    Args:
+      inputs: tensor [batch, height, width, channels].
+      blocks: list of Block.
+      num_classes: int, classes of the logits; None for features only.
+      is_training: whether batch normalization uses the moments of the batch.
+      global_pool: whether to average over height and width.
+      output_stride: int, total stride of the network; None for that of the blocks.
+      include_root_block: whether to start with a convolution and a pooling.
+      reuse: whether to reuse the variables.
+      scope: name of the variable scope.
+      default_scope: default name of the variable scope.
+      unit_fn: function (inputs, rate=..., **args) that builds a unit.
+      before_activation: whether units return outputs without norm and activation (version 2).
+
+    Returns:
+      The outputs, and {name: tensor} of the end points.
+
+    Raises:
+      ValueError: `output_stride` is not a multiple of 4, or cannot be reached.
     """
     with tf.variable_scope(scope, default_scope, [inputs], reuse=reuse) as sc:
         collection = sc.original_name_scope + "_end_points"
@@ -167,13 +236,16 @@ def build(
 
 
 def make_network(build_fn, unit_fn, name, num_units):
-    """Makes the function of a network for images.
+    """Returns the function of a network with given numbers of units.
 
     Args:
-      build_fn: resnet_v1.resnet_v1, or that of v2.
-      unit_fn: its unit.
-      name: of the function, and its default scope.
-      num_units: units in each block.
+      build_fn: resnet_v1.resnet_v1 or resnet_v2.resnet_v2.
+      unit_fn: function (inputs, rate=..., **args) that builds a unit.
+      name: name of the function and its default scope.
+      num_units: four ints, units per block.
+
+    Returns:
+      Function that builds the network.
     """
 
     def network(
@@ -198,6 +270,6 @@ def make_network(build_fn, unit_fn, name, num_units):
         )
 
     network.__name__ = network.__qualname__ = name
-    network.__doc__ = f"{build_fn.__name__} with blocks of {num_units} units, for images."
+    network.__doc__ = f"Builds {build_fn.__name__} with blocks of {num_units} units, for images."
     network.default_image_size = 224
     return network

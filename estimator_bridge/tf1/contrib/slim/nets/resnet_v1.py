@@ -24,9 +24,21 @@ __all__ = [
 def bottleneck(
     inputs, depth, depth_bottleneck, stride, rate=1, outputs_collections=None, scope=None
 ):
-    """A unit of three convolutions, added to its inputs; the activation comes after the sum.
+    """Builds a unit of three convolutions and a shortcut, with the activation after the sum.
 
-    Variables: `<scope>/{conv1,conv2,conv3}/...`, and `shortcut/...` where the depth changes.
+    Variables: `<scope>/{conv1,conv2,conv3}/...`, and `<scope>/shortcut/...` if the depth changes.
+
+    Args:
+      inputs: tensor [batch, height, width, channels].
+      depth: int, number of output channels.
+      depth_bottleneck: int, number of channels of the inner convolutions.
+      stride: int, stride of the unit.
+      rate: int, dilation.
+      outputs_collections: collections that receive the outputs.
+      scope: name of the variable scope.
+
+    Returns:
+      Tensor [batch, height / stride, width / stride, depth].
     """
     with tf.variable_scope(scope, "bottleneck_v1", [inputs]) as sc:
         if depth == tf.compat.dimension_value(inputs.shape[-1]):
@@ -42,7 +54,17 @@ def bottleneck(
 
 
 def resnet_v1_block(scope, base_depth, num_units, stride):
-    """Returns a Block of units of depth 4 x base_depth, the last with the stride."""
+    """Returns a Block of units of depth 4 x base_depth.
+
+    Args:
+      scope: name of the block.
+      base_depth: int, depth of the inner convolutions.
+      num_units: int, number of units.
+      stride: int, stride of the last unit.
+
+    Returns:
+      Block.
+    """
     unit = {"depth": base_depth * 4, "depth_bottleneck": base_depth, "stride": 1}
     args = [unit] * (num_units - 1) + [dict(unit, stride=stride)]
     return resnet_utils.Block(scope, bottleneck, args)
@@ -59,21 +81,24 @@ def resnet_v1(
     reuse=None,
     scope=None,
 ):
-    """Returns (outputs [batch, height, width, channels or classes], end points by name).
+    """Builds a residual network.
 
     Args:
-      inputs: [batch, height, width, channels].
+      inputs: tensor [batch, height, width, channels].
       blocks: list of Block.
-      num_classes: classes of the logits; None: no logits, but the features before them.
-      is_training: whether batch normalization uses the batch's own moments.
-      global_pool: whether to take the mean over height and width.
-      output_stride: how much smaller the features may get; None: as the blocks say.
-      include_root_block: whether a convolution and a pooling come first.
-      reuse: of the variables.
-      scope: of the network.
+      num_classes: int, classes of the logits; None for features only.
+      is_training: whether batch normalization uses the moments of the batch.
+      global_pool: whether to average over height and width.
+      output_stride: int, total stride of the network; None for that of the blocks.
+      include_root_block: whether to start with a convolution and a pooling.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      scope: name of the variable scope.
+
+    Returns:
+      Tensor [batch, height, width, channels or classes], and {name: tensor} of the end points.
 
     Raises:
-      ValueError: output_stride cannot be reached.
+      ValueError: `output_stride` cannot be reached.
     """
     return resnet_utils.build(
         inputs,

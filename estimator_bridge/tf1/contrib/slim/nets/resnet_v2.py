@@ -24,10 +24,22 @@ __all__ = [
 def bottleneck(
     inputs, depth, depth_bottleneck, stride, rate=1, outputs_collections=None, scope=None
 ):
-    """A unit of three convolutions, added to its inputs; norm and activation come before them.
+    """Builds a unit of three convolutions and a shortcut, with norm and activation first.
 
-    Variables: `<scope>/preact/...`, `<scope>/{conv1,conv2,conv3}/...`, and `shortcut/...` where the
-    depth changes.
+    Variables: `<scope>/preact/...`, `<scope>/{conv1,conv2,conv3}/...`, and `<scope>/shortcut/...`
+    if the depth changes.
+
+    Args:
+      inputs: tensor [batch, height, width, channels].
+      depth: int, number of output channels.
+      depth_bottleneck: int, number of channels of the inner convolutions.
+      stride: int, stride of the unit.
+      rate: int, dilation.
+      outputs_collections: collections that receive the outputs.
+      scope: name of the variable scope.
+
+    Returns:
+      Tensor [batch, height / stride, width / stride, depth].
     """
     plain = {"normalizer_fn": None, "activation_fn": None}
     with tf.variable_scope(scope, "bottleneck_v2", [inputs]) as sc:
@@ -45,7 +57,17 @@ def bottleneck(
 
 
 def resnet_v2_block(scope, base_depth, num_units, stride):
-    """Returns a Block of units of depth 4 x base_depth, the last with the stride."""
+    """Returns a Block of units of depth 4 x base_depth.
+
+    Args:
+      scope: name of the block.
+      base_depth: int, depth of the inner convolutions.
+      num_units: int, number of units.
+      stride: int, stride of the last unit.
+
+    Returns:
+      Block.
+    """
     unit = {"depth": base_depth * 4, "depth_bottleneck": base_depth, "stride": 1}
     args = [unit] * (num_units - 1) + [dict(unit, stride=stride)]
     return resnet_utils.Block(scope, bottleneck, args)
@@ -62,7 +84,25 @@ def resnet_v2(
     reuse=None,
     scope=None,
 ):
-    """As `resnet_v1.resnet_v1`, of units that are activated before they convolve."""
+    """Builds a residual network whose units apply the activation before the convolutions.
+
+    Args:
+      inputs: tensor [batch, height, width, channels].
+      blocks: list of Block.
+      num_classes: int, classes of the logits; None for features only.
+      is_training: whether batch normalization uses the moments of the batch.
+      global_pool: whether to average over height and width.
+      output_stride: int, total stride of the network; None for that of the blocks.
+      include_root_block: whether to start with a convolution and a pooling.
+      reuse: whether to reuse the variables of `scope`; None inherits it from the enclosing scope.
+      scope: name of the variable scope.
+
+    Returns:
+      Tensor [batch, height, width, channels or classes], and {name: tensor} of the end points.
+
+    Raises:
+      ValueError: `output_stride` cannot be reached.
+    """
     return resnet_utils.build(
         inputs,
         blocks,

@@ -1,4 +1,4 @@
-"""The networks of Simonyan and Zisserman (2014), with convolutions for the last three layers."""
+"""The VGG networks (Simonyan and Zisserman, 2014), with convolutions as the last three layers."""
 
 import tensorflow.compat.v1 as tf
 
@@ -10,7 +10,14 @@ __all__ = ["vgg_16", "vgg_19", "vgg_a", "vgg_arg_scope"]
 
 
 def vgg_arg_scope(weight_decay=0.0005):
-    """Returns the scope that the networks are to be built in."""
+    """Returns the arg_scope in which to build the networks.
+
+    Args:
+      weight_decay: strength of the L2 regularization.
+
+    Returns:
+      The arg_scope, a dict.
+    """
     both = arg_scope(
         [layers.conv2d, layers.fully_connected],
         activation_fn=tf.nn.relu,
