@@ -52,7 +52,7 @@ def _infer(values, copies: storage.Copies) -> None:
         return
     try:
         storage.write_text(output, text)
-        copies.keep(output)
+        copies.store_output(output)
     except OSError as error:
         raise UserError(f"--output={output}: {error.strerror}; choose another") from error
     more = f" --data.delimiter='{delimiter}'" if delimiter != "," else ""

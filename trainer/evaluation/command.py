@@ -75,7 +75,7 @@ def _run(values, copies: storage.Copies) -> str:
     files = find_files(model.config.data.eval, model.config.data.format, "data")
     report = _evaluate(model, files, checkpoints, by, values.min_rows, output, copies.display_path)
     for path in output.glob("evaluation.*"):
-        copies.keep(path)
+        copies.store_output(path)
     return report
 
 

@@ -108,7 +108,7 @@ def run(predictor: Predictor, request: Request, console: Console, copies: storag
             _refuse_existing(request.output, request, copies)
             request.output.parent.mkdir(parents=True, exist_ok=True)
             _write(request.output, files, asker, progress, request.format)
-            copies.keep(request.output)
+            copies.store_output(request.output)
             told = "1 file"
         else:
             told = _write_shards(files, asker, progress, request, predictor.path, copies)
@@ -283,7 +283,7 @@ def _write_shards(files, asker, progress, request: Request, export: str, copies)
     """A shard for each input file; those that are finished are passed over."""
     folder = request.output
     folder.mkdir(parents=True, exist_ok=True)
-    copies.bring(folder / MANIFEST)
+    copies.fetch_output(folder / MANIFEST)
     manifest = storage.read_json(folder / MANIFEST) or {}
     model = fingerprint_export(export)
     written, passed = 0, 0
@@ -305,10 +305,10 @@ def _write_shards(files, asker, progress, request: Request, export: str, copies)
             "rows": rows,
             "bytes": path.stat().st_size,
         }
-        copies.keep(path)
+        copies.store_output(path)
         # After the shard: a crash in between costs that shard's time, never its truth.
         storage.write_json(folder / MANIFEST, manifest)
-        copies.keep(folder / MANIFEST)
+        copies.store_output(folder / MANIFEST)
         written += 1
     told = f"{written} shard(s) written, {passed} finished before"
     others = sorted(set(manifest) - set(names))

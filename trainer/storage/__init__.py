@@ -1,9 +1,9 @@
-"""Local and gs:// paths: the one place that knows the difference.
+"""Reads and writes local and gs:// paths; no other package distinguishes them.
 
-`files` writes small local files whole or not at all; `addresses` reads gs:// addresses; `bucket`
-talks to Cloud Storage; `data` brings data files here; `copies` what a command asks of a job;
-`mirror` keeps a job's folder in a bucket.
-What needs google-cloud-storage is imported when a gs:// path is met, and not before.
+`files` writes small local files atomically; `addresses` parses gs:// addresses; `bucket` calls
+Cloud Storage; `data` fetches data files; `copies` fetches what a command needs of a job, and stores
+what it writes; `mirror` keeps a job's folder in a bucket. google-cloud-storage is imported when a
+gs:// path is used for the first time.
 """
 
 from trainer.storage.addresses import Address, is_remote, parse_address

@@ -1,4 +1,4 @@
-"""gs://bucket/name: reading it, and what may stand there."""
+"""Parses gs:// addresses and file patterns."""
 
 import os
 import re
@@ -20,8 +20,8 @@ class Address(NamedTuple):
     """A place in Cloud Storage.
 
     Attributes:
-        bucket: its name.
-        name: of an object, or the beginning of several names; "" for the whole bucket.
+        bucket: name of the bucket.
+        name: name of an object, or the start of several names; "" for the whole bucket.
     """
 
     bucket: str
@@ -37,33 +37,45 @@ class Address(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The name as a folder: with a slash at its end, or empty."""
+        """The name of a folder: with a slash at its end, or empty."""
         return self.name.rstrip("/") + "/" if self.name.strip("/") else ""
 
     def join(self, name: str) -> "Address":
-        """An object in the folder."""
+        """Returns the address of an object in the folder.
+
+        Args:
+            name: its name, relative to the folder.
+        """
         return Address(self.bucket, self.folder + name)
 
     def mounted(self, mount: str = MOUNT) -> Optional[Path]:
-        """The same place under a mount of all buckets; None where the bucket is not mounted."""
+        """Returns the place's path in a mount; None if the bucket is not mounted.
+
+        Args:
+            mount: the folder in which buckets are mounted.
+        """
         root = Path(mount, self.bucket)
         return root / self.name if root.is_dir() else None
 
 
 def is_remote(path: Optional[str]) -> bool:
-    """Whether a path is in Cloud Storage, or was meant to be."""
+    """Returns whether a path is, or looks like, a gs:// address.
+
+    Args:
+        path: the path.
+    """
     return bool(path) and str(path).startswith(("gs:/", "GS:/"))
 
 
 def parse_address(text: str, option: str) -> Address:
-    """Reads gs://bucket/name.
+    """Parses gs://bucket/name.
 
     Args:
         text: the address.
-        option: where it was given, for messages.
+        option: the option that contains it, for messages.
 
     Raises:
-        UserError: no bucket can have that name.
+        UserError: it is no such address, or no bucket can have that name.
     """
     if not text.startswith(SCHEME):
         raise UserError(f"{option}: {text!r} is not written gs://BUCKET/NAME")
@@ -94,7 +106,11 @@ def _find_fault(bucket: str) -> Optional[str]:
 
 
 def to_regex(pattern: str) -> "re.Pattern[str]":
-    """A file pattern as a regular expression: * and ? stay in a folder, ** does not."""
+    """Returns a regular expression for a file pattern.
+
+    Args:
+        pattern: * and ? match within a folder, ** across folders.
+    """
     parts = []
     for token in re.findall(r"\*\*/|\*\*|\*|\?|\[[^]]+\]|.", pattern, re.DOTALL):
         known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -108,11 +124,19 @@ def to_regex(pattern: str) -> "re.Pattern[str]":
 
 
 def literal_prefix(pattern: str) -> str:
-    """What every match of a pattern begins with."""
+    """Returns the longest text that all matches of a pattern start with.
+
+    Args:
+        pattern: a file pattern.
+    """
     found = MAGIC.search(pattern)
     return pattern[: found.start()] if found else pattern
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a name is, by convention, a marker or a temporary file."""
+    """Returns whether a name is, by convention, that of a marker or a temporary file.
+
+    Args:
+        name: path of a file.
+    """
     return os.path.basename(name).startswith((".", "_"))

@@ -1,8 +1,8 @@
-"""One bucket of Cloud Storage: list, fetch, store, remove; checked, repeated, and told in one line.
+"""Lists, reads, writes and removes objects in a bucket of Cloud Storage.
 
-Every object that is stored or removed is named with the generation that it was last seen at, so
-that two writers cannot overwrite each other unnoticed, and a request whose answer got lost can be
-sent again. What is fetched is held against the CRC-32C that the service keeps.
+Every write and removal names the generation that the object was last seen with, so that two writers
+cannot overwrite each other unnoticed, and a request whose response was lost can be repeated. The
+content of a fetched object is compared with the CRC-32C that the service keeps.
 """
 
 import base64
@@ -11,20 +11,23 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Optional
+from typing import Any, BinaryIO, NamedTuple, Optional, TypeVar
 
 from trainer.errors import UserError
 from trainer.storage.addresses import SCHEME, Address
 from trainer.storage.files import replaced
 
-# Uploads of more go in pieces of this size, each of which can be sent again by itself.
+# Larger uploads are sent in chunks of this size, each of which can be repeated.
 CHUNK_BYTES = 8 * 2**20
 READ_BYTES = 2**20
 FIRST_WAIT_SECS, LONGEST_WAIT_SECS = 0.5, 30.0
 
 
+_T = TypeVar("_T")
+
+
 class Unavailable(UserError):
-    """The service could not be reached, or did not answer, for as long as we are patient."""
+    """The service could not be reached, or did not respond, for `patience_secs`."""
 
 
 class Conflict(UserError):
@@ -39,10 +42,10 @@ class Found(NamedTuple):
     """An object as it was listed.
 
     Attributes:
-        name: in the bucket.
-        size: bytes.
+        name: its name in the bucket.
+        size: number of bytes.
         generation: its version.
-        crc32c: CRC-32C of its bytes, base64 of 4 bytes, high byte first.
+        crc32c: CRC-32C of its content, base64 of 4 bytes, most significant byte first.
     """
 
     name: str
@@ -55,11 +58,14 @@ class Bucket:
     """A bucket.
 
     Args:
-        name: of the bucket.
-        timeout_secs: how long one answer may take.
+        name: name of the bucket.
+        timeout_secs: the longest wait for one response.
         patience_secs: how long a request is repeated.
-        client: a google.cloud.storage.Client; None makes one.
-        sleep: waits; a test hands in its own.
+        client: a google.cloud.storage.Client; None creates one.
+        sleep: waits for some seconds; replaced in tests.
+
+    Attributes:
+        name: the same.
     """
 
     def __init__(
@@ -78,38 +84,58 @@ class Bucket:
         self._bucket = self._client.bucket(name)
 
     def list_all(self, prefix: str) -> list[Found]:
-        """All objects whose names begin so, by name.
+        """Returns all objects whose names start with a prefix, sorted by name.
+
+        Args:
+            prefix: the start of the names.
 
         Raises:
-            UserError: no such bucket, or no permission.
+            UserError: there is no such bucket, or no permission.
         """
-        with self._explained("list", prefix):
-            return self._again(lambda: self._list(prefix))
+        with self._translate_errors("list", prefix):
+            return self._retry(lambda: self._list(prefix))
 
     def _list(self, prefix: str) -> list[Found]:
         blobs = self._client.list_blobs(
             self._bucket, prefix=prefix, timeout=self._timeout, retry=None
         )
-        # A name that ends in a slash stands for an empty folder.
+        # A name that ends with a slash is the marker of an empty folder.
         return sorted(_to_found(blob) for blob in blobs if not blob.name.endswith("/"))
 
     def find(self, name: str) -> Optional[Found]:
-        """An object, or None where there is none."""
+        """Returns an object, or None if there is none.
+
+        Args:
+            name: its name.
+
+        Raises:
+            UserError: there is no such bucket, or no permission.
+        """
         return next((found for found in self.list_all(name) if found.name == name), None)
 
     def read_head(self, found: Found, size: int) -> bytes:
-        """The first bytes of an object, without fetching the rest."""
+        """Returns the first bytes of an object, without fetching the rest.
+
+        Args:
+            found: the object.
+            size: number of bytes.
+
+        Raises:
+            UserError: it cannot be read.
+        """
         blob = self._bucket.blob(found.name)
-        with self._explained("read", found.name):
-            return self._again(
+        with self._translate_errors("read", found.name):
+            return self._retry(
                 lambda: (
-                    blob.download_as_bytes(
-                        start=0,
-                        end=min(size, found.size) - 1,
-                        raw_download=True,
-                        checksum=None,
-                        timeout=self._timeout,
-                        retry=None,
+                    bytes(
+                        blob.download_as_bytes(
+                            start=0,
+                            end=min(size, found.size) - 1,
+                            raw_download=True,
+                            checksum=None,
+                            timeout=self._timeout,
+                            retry=None,
+                        )
                     )
                     if found.size
                     else b""
@@ -117,15 +143,19 @@ class Bucket:
             )
 
     def download(self, found: Found, path: Path) -> None:
-        """Fetches an object; `path` has its content whole, or is not touched.
+        """Fetches an object; replaces the file only if the content is complete.
+
+        Args:
+            found: the object.
+            path: the file.
 
         Raises:
-            Changed: the object is no longer what was listed.
-            UserError: no permission, no disk, the service does not answer.
+            Changed: the object has changed since it was listed.
+            UserError: there is no permission or no disk space, or the service does not respond.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replaced(path) as temporary, self._explained("read", found.name):
-            self._again(lambda: self._download(found, temporary))
+        with replaced(path) as temporary, self._translate_errors("read", found.name):
+            self._retry(lambda: self._download(found, temporary))
 
     def _download(self, found: Found, path: Path) -> None:
         from google.api_core import exceptions
@@ -133,7 +163,7 @@ class Bucket:
         blob = self._bucket.blob(found.name)
         try:
             with path.open("wb") as stream:
-                # As it is stored: unpacking on the way would not fit the checksum.
+                # raw_download: the checksum is that of the stored, possibly compressed, content.
                 blob.download_to_file(
                     stream,
                     raw_download=True,
@@ -154,24 +184,29 @@ class Bucket:
             raise _Damaged(found.name)
 
     def upload(self, stream: BinaryIO, size: int, name: str, generation: int) -> Found:
-        """Stores the first `size` bytes of a stream that can be read again.
+        """Stores the first bytes of a stream.
 
         Args:
-            stream: the content.
-            size: bytes of it.
-            name: of the object.
-            generation: that of the object which it replaces; 0 for a new one.
+            stream: the content; it must be seekable, since it may be read several times.
+            size: number of bytes to store.
+            name: name of the object.
+            generation: generation of the object to replace; 0 for a new object.
+
+        Returns:
+            The stored object.
 
         Raises:
-            Conflict: the object is of another generation, and other content, by now.
-            UserError: no such bucket, no permission, the service does not answer.
+            Conflict: the object has another generation and another content by now.
+            UserError: there is no such bucket or no permission, or the service does not respond.
         """
         stream.seek(0)
         crc32c = checksum(stream, size)
-        with self._explained("write", name):
-            return self._again(lambda: self._upload(stream, size, crc32c, name, generation))
+        with self._translate_errors("write", name):
+            return self._retry(lambda: self._upload(stream, size, crc32c, name, generation))
 
-    def _upload(self, stream, size, crc32c, name, generation) -> Found:
+    def _upload(
+        self, stream: BinaryIO, size: int, crc32c: str, name: str, generation: int
+    ) -> Found:
         from google.api_core import exceptions
         from google.cloud.storage.retry import DEFAULT_RETRY
 
@@ -184,15 +219,15 @@ class Bucket:
                 content_type="application/octet-stream",
                 checksum="crc32c",
                 timeout=self._timeout,
-                # A piece of a large one is repeated by itself; the whole is repeated by _again.
+                # Chunks of a large object are repeated here; the whole request by _retry.
                 retry=DEFAULT_RETRY.with_timeout(self._patience) if blob.chunk_size else None,
                 if_generation_match=generation,
             )
         except exceptions.PreconditionFailed as error:
-            # The answer to a request of ours that had been carried out may have been lost.
-            there = self.find(name)
-            if there is not None and (there.size, there.crc32c) == (size, crc32c):
-                return there
+            # An earlier request may have succeeded although its response was lost.
+            stored = self.find(name)
+            if stored is not None and (stored.size, stored.crc32c) == (size, crc32c):
+                return stored
             raise Conflict(
                 f"{Address(self.name, name)}: another writer has changed it meanwhile; two jobs "
                 "must not share a job_dir: end one of them, or give it another --job_dir"
@@ -200,18 +235,21 @@ class Bucket:
         return Found(name, size, int(blob.generation), crc32c)
 
     def remove(self, found: Found) -> None:
-        """Removes an object; that it is gone already is no error.
+        """Removes an object, if it has not been removed already.
+
+        Args:
+            found: the object.
 
         Raises:
-            Conflict: it is another one by now.
-            UserError: no permission, the service does not answer.
+            Conflict: the object has been replaced.
+            UserError: there is no permission, or the service does not respond.
         """
         from google.api_core import exceptions
 
         blob = self._bucket.blob(found.name)
-        with self._explained("delete", found.name):
+        with self._translate_errors("delete", found.name):
             try:
-                self._again(
+                self._retry(
                     lambda: blob.delete(
                         timeout=self._timeout, retry=None, if_generation_match=found.generation
                     )
@@ -226,26 +264,26 @@ class Bucket:
                     "two jobs must not share a job_dir"
                 ) from error
 
-    def _again(self, ask: Callable[[], Any]) -> Any:
-        """Asks until the answer is one, waiting longer each time."""
+    def _retry(self, request: Callable[[], _T]) -> _T:
+        """Sends a request until it succeeds, waiting longer each time."""
         deadline = time.monotonic() + self._patience
         wait = FIRST_WAIT_SECS
         while True:
             try:
-                return ask()
-            except _passing_errors() as error:
+                return request()
+            except _transient_errors() as error:
                 if time.monotonic() + wait > deadline:
                     raise Unavailable(
                         f"{SCHEME}{self.name}: no answer from Cloud Storage for "
-                        f"{self._patience:g} s ({_words(error)}); try again later, or raise "
+                        f"{self._patience:g} s ({_one_line(error)}); try again later, or raise "
                         "--storage.patience_secs"
                     ) from error
             self._sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_SECS)
 
     @contextmanager
-    def _explained(self, what: str, name: str) -> Iterator[None]:
-        """Turns the service's refusals into lines for people."""
+    def _translate_errors(self, action: str, name: str) -> Iterator[None]:
+        """Translates errors of the service and the disk into UserErrors."""
         from google.api_core import exceptions
         from google.auth import exceptions as auth
 
@@ -253,7 +291,7 @@ class Bucket:
         try:
             yield
         except exceptions.NotFound as error:
-            if what == "delete":
+            if action == "delete":
                 raise
             raise UserError(
                 f"{place}: there is no bucket {self.name!r}; check its name, or make it with "
@@ -262,29 +300,29 @@ class Bucket:
         except (exceptions.Forbidden, exceptions.Unauthorized) as error:
             roles = {"list": "objectViewer", "read": "objectViewer"}
             raise UserError(
-                f"{place}: no permission to {what} ({_words(error)}); grant the job's account "
-                f"roles/storage.{roles.get(what, 'objectUser')} on the bucket"
+                f"{place}: no permission to {action} ({_one_line(error)}); grant the job's account "
+                f"roles/storage.{roles.get(action, 'objectUser')} on the bucket"
             ) from error
         except (auth.DefaultCredentialsError, auth.RefreshError) as error:
             raise UserError(_no_credentials(error)) from error
         except exceptions.PreconditionFailed:
             raise
         except exceptions.ClientError as error:
-            raise UserError(f"{place}: cannot {what} it: {_words(error)}") from error
+            raise UserError(f"{place}: cannot {action} it: {_one_line(error)}") from error
         except OSError as error:
             raise UserError(
-                f"{place}: cannot {what} it: {error.strerror or _words(error)}"
+                f"{place}: cannot {action} it: {error.strerror or _one_line(error)}"
                 f"{' on ' + str(error.filename) if error.filename else ''}; free some disk, or "
                 "name another folder in --storage.cache_dir"
             ) from error
 
 
 class _Damaged(Exception):
-    """What has arrived does not fit the checksum."""
+    """The fetched content does not match the checksum."""
 
 
-def _passing_errors() -> tuple:
-    """What may be gone when asked again."""
+def _transient_errors() -> tuple[type[Exception], ...]:
+    """Returns the errors after which a request is repeated."""
     import requests
     from google.api_core import exceptions
     from google.auth import exceptions as auth
@@ -306,7 +344,7 @@ def _passing_errors() -> tuple:
 def _make_client() -> Any:
     try:
         with warnings.catch_warnings():
-            # On older Pythons it announces that they will be old one day.
+            # On older Pythons it warns that they will not be supported in future.
             warnings.simplefilter("ignore", FutureWarning)
             from google.auth import exceptions as auth
             from google.cloud import storage
@@ -316,7 +354,7 @@ def _make_client() -> Any:
             "run pip install google-cloud-storage"
         ) from error
     try:
-        # Objects belong to buckets; a project is only needed to make those.
+        # A project is needed only to create buckets.
         return storage.Client(project=None)
     except (auth.DefaultCredentialsError, OSError) as error:
         raise UserError(_no_credentials(error)) from error
@@ -324,8 +362,8 @@ def _make_client() -> Any:
 
 def _no_credentials(error: Exception) -> str:
     return (
-        f"gs://: no credentials ({_words(error)}); run gcloud auth application-default login, or "
-        "name a service account's key file in GOOGLE_APPLICATION_CREDENTIALS"
+        f"gs://: no credentials ({_one_line(error)}); run gcloud auth application-default login, "
+        "or name a service account's key file in GOOGLE_APPLICATION_CREDENTIALS"
     )
 
 
@@ -334,18 +372,24 @@ def _to_found(blob: Any) -> Found:
 
 
 def checksum(stream: BinaryIO, size: int) -> str:
-    """CRC-32C of the next `size` bytes, as the service writes it."""
+    """Returns the CRC-32C of the next bytes of a stream, in the service's format.
+
+    Args:
+        stream: the content.
+        size: number of bytes.
+    """
     import google_crc32c
 
-    sum_ = google_crc32c.Checksum()
+    crc = google_crc32c.Checksum()
     while size > 0:
         piece = stream.read(min(size, READ_BYTES))
         if not piece:
             break
-        sum_.update(piece)
+        crc.update(piece)
         size -= len(piece)
-    return base64.b64encode(sum_.digest()).decode()
+    return base64.b64encode(crc.digest()).decode()
 
 
-def _words(error: Exception) -> str:
-    return " ".join(str(getattr(error, "message", None) or error or repr(error)).split())[:160]
+def _one_line(error: Exception) -> str:
+    message = getattr(error, "message", None) or error or repr(error)
+    return " ".join(str(message).split())[:160]

@@ -1,4 +1,4 @@
-"""Which job a place in a bucket belongs to: the last one that began to store there."""
+"""Decides which job a place in a bucket belongs to: the last one that started to store there."""
 
 import contextlib
 import datetime
@@ -14,9 +14,10 @@ from trainer.storage.bucket import Bucket, Conflict, Found
 
 
 class Claim:
-    """A job's claim to its place, kept as an object there that names host and process.
+    """A job's claim to its place, an object there that names host and process.
 
-    Only what is about to be stored claims: a job that is refused does not end another one.
+    A job claims the place only when it is about to store something, so that a job that is refused
+    does not end another one.
 
     Args:
         bucket: the bucket.
@@ -30,24 +31,24 @@ class Claim:
         self._before = 0
         self._made: Optional[Found] = None
 
-    def look(self) -> None:
-        """Remembers whose the place is when the job is fetched."""
-        there = self._bucket.find(self._name)
-        self._before = there.generation if there is not None else 0
+    def note_owner(self) -> None:
+        """Records whose the place is when the job is fetched."""
+        stored = self._bucket.find(self._name)
+        self._before = stored.generation if stored is not None else 0
 
-    def hold(self) -> None:
-        """Claims the place, where that is not done yet, and makes sure that the claim stands.
+    def enforce(self) -> None:
+        """Claims the place if it has not been claimed yet, and checks that the claim still holds.
 
         Raises:
-            Conflict: another job has claimed it since `look`, or since it was claimed here.
+            Conflict: another job has claimed it since `note_owner`, or since it was claimed here.
         """
         if self._made is None:
-            words = {
+            owner = {
                 "host": socket.gethostname(),
                 "pid": os.getpid(),
                 "since": datetime.datetime.now(datetime.timezone.utc).isoformat(),
             }
-            content = json.dumps(words).encode()
+            content = json.dumps(owner).encode()
             with contextlib.suppress(Conflict):
                 self._made = self._bucket.upload(
                     io.BytesIO(content), len(content), self._name, self._before
@@ -60,9 +61,9 @@ class Claim:
             )
 
     def release(self) -> None:
-        """Gives the claim up, after the last push."""
+        """Removes the claim, after the last push."""
         if self._made is not None:
-            # Claimed by another after the last push: it is that job's now, and nothing is lost.
+            # If another job has claimed the place since, its claim stays.
             with contextlib.suppress(Conflict):
                 self._bucket.remove(self._made)
             self._made = None

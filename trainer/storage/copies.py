@@ -1,8 +1,8 @@
-"""What a command reads and writes, where it may lie in Cloud Storage: copies, gone at its end.
+"""Temporary local copies of what a command reads and writes in Cloud Storage.
 
-A command that asks a trained job needs a few of its files; those are fetched into a folder of this
-machine, of bounded size. What the command makes is written there, and stored file by file. For a
-path on this machine nothing is copied: the same calls read and write it in place.
+A command needs a few files of a trained job; they are fetched into a local folder of bounded size.
+What the command writes is written there, and stored file by file. Local paths are not copied: the
+same methods read and write them in place.
 """
 
 import atexit
@@ -23,7 +23,7 @@ ATTEMPTS = 3
 
 
 class _Place(NamedTuple):
-    """A folder of a bucket, the folder here that stands for it, and what was last seen there."""
+    """A folder of a bucket, its local copy, and the objects last seen there."""
 
     address: Address
     option: str
@@ -33,11 +33,11 @@ class _Place(NamedTuple):
 
 
 class Copies:
-    """Folders here that stand for places in Cloud Storage; see open_copies.
+    """Local copies of folders in Cloud Storage; see `open_copies`.
 
     Args:
-        settings: how gs:// is reached, and how much may be kept here.
-        root: an empty folder of this machine.
+        settings: how gs:// paths are accessed, and how much may be fetched.
+        root: an empty local folder.
     """
 
     def __init__(self, settings: Settings, root: Path):
@@ -46,7 +46,11 @@ class Copies:
         self._places: dict[str, _Place] = {}
 
     def display_path(self, text: str) -> str:
-        """A text for people: every place by the user's own name."""
+        """Returns a text in which every place has the name that the user gave it.
+
+        Args:
+            text: a text that may contain paths of local copies.
+        """
         for place in self._places.values():
             text = text.replace(str(place.folder), str(place.address))
         return text
@@ -54,15 +58,16 @@ class Copies:
     def fetch(
         self, path: str, option: str, wanted: Callable[[str], bool] = lambda name: True
     ) -> str:
-        """The folder here that has the wanted files of a folder.
+        """Fetches files of a folder and returns the local folder that contains them.
 
         Args:
             path: the folder, on this machine or gs://.
-            option: where it was given, for messages.
-            wanted: tells, of a name relative to the folder, whether it is.
+            option: the option that contains it, for messages.
+            wanted: returns whether a name, relative to the folder, is fetched.
 
         Raises:
-            UserError: a wrong address, no bucket, no permission, nothing there, too much.
+            UserError: the address is wrong, there is no such bucket or no permission, the folder is
+                empty, or the files are too large.
         """
         place = self._find_place(path, option)
         if isinstance(place, str):
@@ -76,18 +81,23 @@ class Copies:
                 self._download(place, wanted)
                 return
             except Changed:
-                # A job that is running removes old checkpoints.
-                self._look(place)
+                # A running job removes old checkpoints.
+                self._refresh(place)
         raise UserError(
             f"{place.option}: {place.address} is changed again and again while it is read; wait "
             "for the job that writes it"
         )
 
     def list_names(self, path: str, option: str) -> list[str]:
-        """Names of all files of a folder, relative to it, with slashes.
+        """Returns the names of all files of a folder, relative to it, with slashes.
+
+        Args:
+            path: the folder, on this machine or gs://.
+            option: the option that contains it, for messages.
 
         Raises:
-            UserError: as fetch.
+            UserError: the address is wrong, there is no such bucket or no permission, or the folder
+                is empty.
         """
         place = self._find_place(path, option)
         if isinstance(place, str):
@@ -96,7 +106,7 @@ class Copies:
         return sorted(place.found)
 
     def _find_place(self, path: str, option: str) -> Union[_Place, str]:
-        """The place of a gs:// folder that has something in it, or the path of a folder here."""
+        """Returns the place of a gs:// folder that is not empty, or the path of a local folder."""
         if not is_remote(path):
             return path
         mounted = self._find_mounted(parse_address(path, option), option)
@@ -132,11 +142,11 @@ class Copies:
             folder.mkdir(parents=True)
             bucket = self._settings.open_bucket(address.bucket)
             place = _Place(address, option, bucket, folder, {})
-            self._look(place)
+            self._refresh(place)
             self._places[key] = place
         return self._places[key]
 
-    def _look(self, place: _Place) -> None:
+    def _refresh(self, place: _Place) -> None:
         prefix = place.address.folder
         listed = {one.name[len(prefix) :]: one for one in place.bucket.list_all(prefix)}
         for name, before in place.found.items():
@@ -153,7 +163,7 @@ class Copies:
             path = place.folder / name
             place.bucket.download(place.found[name], path)
             if name in job_layout.PORTABLE:
-                # They name the folder that they are in.
+                # It contains the path of its folder.
                 text = path.read_text(encoding="utf-8")
                 path.write_text(
                     text.replace(str(place.address), str(place.folder)), encoding="utf-8"
@@ -170,15 +180,15 @@ class Copies:
             )
 
     def open_output(self, path: str, option: str, is_file: bool) -> Path:
-        """The path here to write what is to lie at `path`: itself, or what stands for it.
+        """Returns the local path for an output: the path itself, or that of its local copy.
 
         Args:
-            path: on this machine or gs://.
-            option: where it was given, for messages.
-            is_file: whether it is a file's; else a folder's.
+            path: the output, on this machine or gs://.
+            option: the option that contains it, for messages.
+            is_file: whether the output is a file; else it is a folder.
 
         Raises:
-            UserError: a wrong address, no bucket, no permission.
+            UserError: the address is wrong, or there is no such bucket or no permission.
         """
         if not is_remote(path):
             return Path(path)
@@ -194,30 +204,44 @@ class Copies:
         return self._open(str(Address(address.bucket, parent)), option).folder / last
 
     def _locate(self, path: Path) -> Optional[tuple[_Place, str]]:
-        """The place that a file here belongs to, and the file's name there; None: this machine."""
+        """Returns the place of a local copy and the file's name there; None for other files."""
         for place in self._places.values():
             if place.folder in path.parents:
                 return place, path.relative_to(place.folder).as_posix()
         return None
 
     def find_size(self, path: Path) -> Optional[int]:
-        """Bytes of the file that lies at an output's path by now; None where there is none."""
+        """Returns the bytes of the existing file at an output's path; None if there is none.
+
+        Args:
+            path: a path in what `open_output` has returned.
+        """
         located = self._locate(path)
         if located is None:
             return path.stat().st_size if path.exists() else None
         found = located[0].found.get(located[1])
         return found.size if found is not None else None
 
-    def bring(self, path: Path) -> None:
-        """Fetches what lies at an output's path, if anything does."""
+    def fetch_output(self, path: Path) -> None:
+        """Fetches the existing file at an output's path, if there is one.
+
+        Args:
+            path: a path in what `open_output` has returned.
+
+        Raises:
+            UserError: it cannot be fetched.
+        """
         located = self._locate(path)
         if located is not None:
             place, wanted = located
             path.unlink(missing_ok=True)
             self._fetch(place, lambda name: name == wanted)
 
-    def keep(self, path: Path) -> None:
+    def store_output(self, path: Path) -> None:
         """Stores a file that has been written at an output's path.
+
+        Args:
+            path: a path in what `open_output` has returned.
 
         Raises:
             UserError: it cannot be stored, or another program has changed it meanwhile.
@@ -226,7 +250,7 @@ class Copies:
         if located is None:
             return
         place, name = located
-        there = place.found.get(name)
+        before = place.found.get(name)
         target = place.address.join(name)
         try:
             with path.open("rb") as stream:
@@ -234,7 +258,7 @@ class Copies:
                     stream,
                     path.stat().st_size,
                     target.name,
-                    there.generation if there is not None else 0,
+                    before.generation if before is not None else 0,
                 )
         except Conflict as error:
             raise UserError(
@@ -246,10 +270,18 @@ class Copies:
 
 @contextmanager
 def open_copies(settings: Settings) -> Iterator[Copies]:
-    """Opens a folder for copies, which is removed at the end; errors name places as users do.
+    """Opens a folder for local copies, which is removed at the end.
+
+    Messages of UserErrors in the body of the `with` statement name places as the user did.
+
+    Args:
+        settings: how gs:// paths are accessed, and how much may be fetched.
+
+    Yields:
+        The local copies.
 
     Raises:
-        UserError: there can be no such folder.
+        UserError: the folder cannot be created.
     """
     root = Path(tempfile.mkdtemp(prefix="copies-", dir=settings.make_folder()))
     copies = Copies(settings, root)
@@ -262,14 +294,17 @@ def open_copies(settings: Settings) -> Iterator[Copies]:
 
 
 def fetch_checkpoint(path: str, option: str) -> str:
-    """The checkpoint here that a path means; one in Cloud Storage is kept until this process ends.
+    """Returns the local path of a checkpoint; one in Cloud Storage is fetched.
+
+    The local copy is removed when this process ends.
 
     Args:
-        path: of a checkpoint, or of a job's folder for its newest, on this machine or gs://.
-        option: where it was given, for messages.
+        path: a checkpoint, or a job's folder for its newest checkpoint, on this machine or gs://.
+        option: the option that contains it, for messages.
 
     Raises:
-        UserError: a wrong address, no bucket, no permission, nothing there.
+        UserError: the address is wrong, there is no such bucket or no permission, or the folder is
+            empty.
     """
     if not is_remote(path):
         return path
@@ -280,7 +315,7 @@ def fetch_checkpoint(path: str, option: str) -> str:
     folder, _, prefix = path.rstrip("/").rpartition("/")
     if f"{prefix}.index" not in copies.list_names(folder, option):
         folder, prefix = path.rstrip("/"), ""
-    # Beside it is what its model's vocabularies were.
+    # The schema beside it contains the vocabularies of its model.
     here = copies.fetch(
         folder, option, lambda name: name in (job_layout.CHECKPOINT_STATE, job_layout.SCHEMA)
     )

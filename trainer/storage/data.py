@@ -1,8 +1,8 @@
-"""Data files that may lie in Cloud Storage: found there, and brought here when they are read.
+"""Finds data files in Cloud Storage and fetches them when they are read.
 
-A file is fetched whole when it is opened for the first time, held against its checksum, and kept in
-a folder of bounded size; the one unused for longest makes room. A file that is being read may be
-removed: POSIX keeps it for whoever has it open.
+A file is fetched as a whole when it is first opened, compared with its checksum, and kept in a
+folder of bounded size, from which the least recently used files are removed. A file may be removed
+while it is read: POSIX keeps it for the processes that have it open.
 """
 
 import contextlib
@@ -31,15 +31,15 @@ ATTEMPTS = 3
 
 
 class Settings(NamedTuple):
-    """How gs:// paths are reached.
+    """How gs:// paths are accessed.
 
     Attributes:
-        reader: who reads data files: auto, mount, client or tensorflow.
-        cache_dir: folder for what is kept here; None: in the system's folder for temporary files.
-        cache_gib: most that data files may take there, GiB.
-        timeout_secs: how long one answer may take.
+        reader: what reads data files: auto, mount, client or tensorflow.
+        cache_dir: folder for fetched files; None: in the system's folder for temporary files.
+        cache_gib: the most that data files may take there, in GiB.
+        timeout_secs: the longest wait for one response.
         patience_secs: how long a request is repeated.
-        mount: where buckets are mounted.
+        mount: the folder in which buckets are mounted.
     """
 
     reader: str = "auto"
@@ -51,16 +51,19 @@ class Settings(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """The folder for what is kept here; each user of a machine has an own one."""
+        """The folder for fetched files; each user of a machine has a separate one."""
         if self.cache_dir:
             return Path(self.cache_dir)
         return Path(tempfile.gettempdir(), f"trainer-storage-{os.getuid()}")
 
     def make_folder(self, *parts: str) -> Path:
-        """Makes a folder in it that nobody else may read.
+        """Creates a folder in `folder`, which other users may not read, and returns it.
+
+        Args:
+            *parts: its path, relative to `folder`.
 
         Raises:
-            UserError: it cannot be made, or belongs to somebody else.
+            UserError: it cannot be created, or belongs to another user.
         """
         folder = self.folder.joinpath(*parts)
         try:
@@ -76,7 +79,14 @@ class Settings(NamedTuple):
         return folder
 
     def open_bucket(self, name: str) -> Bucket:
-        """The bucket of that name."""
+        """Returns the bucket of a name.
+
+        Args:
+            name: its name.
+
+        Raises:
+            UserError: there are no credentials, or google-cloud-storage is not installed.
+        """
         return Bucket(name, self.timeout_secs, self.patience_secs)
 
 
@@ -84,7 +94,7 @@ class DataFiles:
     """Finds and fetches data files.
 
     Args:
-        settings: how.
+        settings: how gs:// paths are accessed.
 
     Attributes:
         settings: the same.
@@ -94,16 +104,21 @@ class DataFiles:
         self.settings = settings
         self._stores: dict[str, Any] = {}
         self._found: dict[str, Found] = {}
-        # Training and evaluation read in threads of their own.
+        # Training and evaluation read in different threads.
         self._lock = threading.RLock()
 
     def find(self, pattern: str, option: str) -> list[str]:
-        """Files that a gs:// path, pattern or folder means, sorted; empty where there is none.
+        """Returns the files that a gs:// path, pattern or folder names, sorted.
 
-        A bucket that is mounted gives paths on the mount, any other gs:// addresses.
+        Args:
+            pattern: the path, pattern or folder.
+            option: the option that contains it, for messages.
+
+        Returns:
+            Paths on the mount for a mounted bucket, else gs:// addresses; empty if there is none.
 
         Raises:
-            UserError: a wrong address, no bucket, no permission.
+            UserError: the address is wrong, or there is no such bucket or no permission.
         """
         address = parse_address(pattern, option)
         mounted = self._find_mounted(address, option)
@@ -162,18 +177,30 @@ class DataFiles:
         return self._found[path]
 
     def read_head(self, path: str, size: int) -> bytes:
-        """The first bytes of a file."""
+        """Returns the first bytes of a file.
+
+        Args:
+            path: the file, on this machine or gs://.
+            size: number of bytes.
+
+        Raises:
+            UserError: a gs:// file cannot be read.
+        """
         if not is_remote(path):
             with open(path, "rb") as stream:
                 return stream.read(size)
         found = self._look_up(path)
-        return self._store(parse_address(path, "data").bucket).read_head(found, size)
+        store = self._store(parse_address(path, "data").bucket)
+        return bytes(store.read_head(found, size))
 
     def fetch(self, path: str) -> str:
-        """A path on this machine with the content of a file.
+        """Returns a path on this machine with the content of a file.
+
+        Args:
+            path: the file, on this machine or gs://.
 
         Raises:
-            UserError: it cannot be fetched, is larger than the cache, or changes all the time.
+            UserError: it cannot be fetched, is larger than the cache, or keeps changing.
         """
         if not is_remote(path):
             return path
@@ -189,7 +216,7 @@ class DataFiles:
     def _fetch(self, path: str, found: Found) -> Path:
         folder = self.settings.make_folder("data")
         key = hashlib.sha256(f"{path} {found.generation}".encode()).hexdigest()[:24]
-        # The name's end tells some readers what is inside.
+        # Some readers choose the format by the end of the name.
         local = folder / f"{key}-{path.rpartition('/')[2][-80:]}"
         if local.is_file() and local.stat().st_size == found.size:
             os.utime(local)
@@ -206,10 +233,10 @@ class DataFiles:
 
 
 def _make_room(folder: Path, limit: int) -> None:
-    """Removes what was unused for longest until the rest fits."""
+    """Removes the least recently used files until the others fit."""
     kept = []
     for file in folder.iterdir():
-        # Another process may make room at the same time.
+        # Another process may remove files at the same time.
         with contextlib.suppress(FileNotFoundError):
             status = file.stat()
             kept.append((status.st_mtime_ns, status.st_size, file))
@@ -225,26 +252,44 @@ _files = DataFiles(Settings())
 
 
 def configure(settings: Settings) -> None:
-    """Sets how this process reaches gs:// data."""
+    """Sets how this process accesses gs:// data.
+
+    Args:
+        settings: the settings.
+    """
     global _files
     _files = DataFiles(settings)
 
 
 def current_settings() -> Settings:
-    """How this process reaches gs:// data."""
+    """Returns how this process accesses gs:// data."""
     return _files.settings
 
 
 def find_data(pattern: str, option: str) -> list[str]:
-    """See DataFiles.find."""
+    """Returns the files that a gs:// path, pattern or folder names; see `DataFiles.find`.
+
+    Args:
+        pattern: the path, pattern or folder.
+        option: the option that contains it, for messages.
+    """
     return _files.find(pattern, option)
 
 
 def read_head(path: str, size: int) -> bytes:
-    """The first bytes of a file, local or remote."""
+    """Returns the first bytes of a file; see `DataFiles.read_head`.
+
+    Args:
+        path: the file, on this machine or gs://.
+        size: number of bytes.
+    """
     return _files.read_head(path, size)
 
 
 def fetch_data(path: str) -> str:
-    """A path on this machine with the content of a file, local or remote."""
+    """Returns a path on this machine with the content of a file; see `DataFiles.fetch`.
+
+    Args:
+        path: the file, on this machine or gs://.
+    """
     return _files.fetch(path)

@@ -1,4 +1,4 @@
-"""Local files written whole or not at all."""
+"""Writes local files whole or not at all."""
 
 import hashlib
 import json
@@ -12,12 +12,18 @@ from typing import Any, Optional
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Gives a name beside a file's, for what takes its place when the block ends without an error.
+    """Replaces a file by a temporary one when the `with` statement ends without an error.
+
+    Args:
+        path: the file to replace.
+
+    Yields:
+        Path of the temporary file, in the same folder, which the body has to write.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    # Not the process' number: in containers that share a folder it may well be the same.
+    # Not the process number: containers that share a folder may use the same one.
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         yield temporary
@@ -27,7 +33,11 @@ def replaced(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file so that a reader, or a crash, sees either the old content or the new.
+    """Writes a file atomically: after a crash it has either the old content or the new.
+
+    Args:
+        path: the file.
+        text: its content.
 
     Raises:
         OSError: the folder cannot be written.
@@ -39,12 +49,24 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """The same for a value as JSON, NaN and infinity refused."""
+    """Writes a JSON file atomically.
+
+    Args:
+        path: the file.
+        value: its content, without NaN and infinity.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
     write_text(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
 
 
 def read_json(path: Path) -> Optional[Any]:
-    """The value in a JSON file; None where there is no such file."""
+    """Returns the value of a JSON file; None if there is no such file.
+
+    Args:
+        path: the file.
+    """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -52,13 +74,21 @@ def read_json(path: Path) -> Optional[Any]:
 
 
 def list_export(folder: Path) -> list[str]:
-    """The files of a SavedModel, relative to its folder; saved_model.pb is the last."""
+    """Returns the files of a SavedModel, relative to its folder; saved_model.pb is the last.
+
+    Args:
+        folder: the SavedModel.
+    """
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     return sorted(names, key=lambda name: (name == "saved_model.pb", name))
 
 
 def checksum_files(paths: Iterable[Path]) -> str:
-    """SHA-256 of the names and contents of files, as hexadecimal text."""
+    """Returns the SHA-256 of the names and contents of files, as hexadecimal text.
+
+    Args:
+        paths: the files.
+    """
     joined = hashlib.sha256()
     for path in sorted(paths):
         joined.update(path.name.encode() + path.read_bytes())

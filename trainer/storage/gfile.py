@@ -1,14 +1,14 @@
-"""Data files through TensorFlow's own gs:// file system, where it has one.
+"""Reads data files through TensorFlow's own gs:// file system, where it has one.
 
-The wheels of TensorFlow had it up to 2.15, took it from tensorflow-io-gcs-filesystem up to 2.20
-where that was installed, and have none since.
+TensorFlow's wheels contained it up to 2.15, loaded it from tensorflow-io-gcs-filesystem up to 2.20
+if that was installed, and have none since.
 """
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 from estimator_bridge import tf
 from trainer.errors import UserError
@@ -17,11 +17,14 @@ from trainer.storage.files import replaced
 
 
 class FileSystem:
-    """A bucket as TensorFlow sees it, with the reading half of trainer.storage.bucket.Bucket.
+    """A bucket in TensorFlow's file system, with the reading methods of `bucket.Bucket`.
 
     Args:
-        scheme: of the file system: gs://.
-        bucket: its name.
+        scheme: scheme of the file system: gs://.
+        bucket: name of the bucket.
+
+    Raises:
+        UserError: this TensorFlow has no such file system.
     """
 
     def __init__(self, scheme: str, bucket: str):
@@ -39,10 +42,17 @@ class FileSystem:
             )
 
     def list_all(self, prefix: str) -> list[Found]:
-        """All files whose names begin so, by name."""
+        """Returns all files whose names start with a prefix, sorted by name.
+
+        Args:
+            prefix: the start of the names.
+
+        Raises:
+            UserError: they cannot be listed.
+        """
         folder = prefix.rpartition("/")[0]
         found = []
-        with self._explained("list", prefix):
+        with self._translate_errors("list", prefix):
             for parent, _, names in tf.io.gfile.walk(self._root + folder):
                 for name in names:
                     path = os.path.join(parent, name)
@@ -53,45 +63,64 @@ class FileSystem:
 
     def _stat(self, name: str) -> Found:
         status = tf.io.gfile.stat(self._root + name)
-        # It knows no checksum; the time of change stands for the version.
+        # There is no checksum; the time of the last change serves as the version.
         return Found(name, int(status.length), int(status.mtime_nsec), "")
 
     def find(self, name: str) -> Optional[Found]:
-        """A file, or None where there is none."""
-        with self._explained("look up", name):
+        """Returns a file, or None if there is none.
+
+        Args:
+            name: its name.
+
+        Raises:
+            UserError: it cannot be looked up.
+        """
+        with self._translate_errors("look up", name):
             try:
                 return self._stat(name)
             except tf.errors.NotFoundError:
                 return None
 
     def read_head(self, found: Found, size: int) -> bytes:
-        """The first bytes of a file."""
-        with self._explained("read", found.name), self._open(found.name) as stream:
-            return stream.read(min(size, found.size))
+        """Returns the first bytes of a file.
 
-    def _open(self, name: str):
+        Args:
+            found: the file.
+            size: number of bytes.
+
+        Raises:
+            UserError: it cannot be read.
+        """
+        with self._translate_errors("read", found.name), self._open(found.name) as stream:
+            return bytes(stream.read(min(size, found.size)))
+
+    def _open(self, name: str) -> Any:
         return tf.io.gfile.GFile(self._root + name, "rb")
 
     def download(self, found: Found, path: Path) -> None:
         """Fetches a file.
 
+        Args:
+            found: the file.
+            path: where to.
+
         Raises:
-            Changed: it is no longer what was listed.
+            Changed: it has changed since it was listed.
             UserError: it cannot be read.
         """
         with replaced(path) as temporary:
-            with self._explained("read", found.name):
+            with self._translate_errors("read", found.name):
                 tf.io.gfile.copy(self._root + found.name, str(temporary), overwrite=True)
             if self.find(found.name) != found or temporary.stat().st_size != found.size:
                 raise Changed(found.name)
 
     @contextmanager
-    def _explained(self, what: str, name: str) -> Iterator[None]:
+    def _translate_errors(self, action: str, name: str) -> Iterator[None]:
         try:
             yield
         except tf.errors.OpError as error:
-            words = " ".join(str(error.message).split())[:160]
+            message = " ".join(str(error.message).split())[:160]
             raise UserError(
-                f"{self._root}{name}: TensorFlow cannot {what} it: {words}; check the address and "
-                "the permission, or set --storage=auto"
+                f"{self._root}{name}: TensorFlow cannot {action} it: {message}; check the address "
+                "and the permission, or set --storage=auto"
             ) from error

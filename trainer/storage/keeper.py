@@ -1,4 +1,4 @@
-"""A job's folder and its place in a bucket, kept alike while the job runs."""
+"""Keeps a job's folder and its place in a bucket synchronised while the job runs."""
 
 import threading
 from collections.abc import Callable
@@ -10,19 +10,26 @@ from trainer.storage.mirror import Mirror
 
 
 class Keeper:
-    """Stores and fetches in a thread of its own, every few seconds.
+    """Stores and fetches every few seconds, in a thread.
 
     Args:
-        mirror: what to keep alike.
-        pushes, pulls: whether this process stores, and fetches.
-        log: takes a line for people.
-        stop: called once when the job must end: another writer is at work.
-        secs: between two looks.
+        mirror: the job's folder and its place.
+        pushes: whether this process stores files.
+        pulls: whether this process fetches what others have stored.
+        log: takes a line.
+        stop: called once when the job must end because the bucket cannot be written, or another
+            writer uses the place.
+        secs: seconds between two synchronisations.
+
+    Attributes:
+        mirror: the same.
+        error: the error that ended the thread; None if there was none.
     """
 
     def __init__(
         self,
         mirror: Mirror,
+        *,
         pushes: bool,
         pulls: bool,
         log: Callable[[str], None],
@@ -36,14 +43,18 @@ class Keeper:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
         self._is_behind = False
-        self._followed: list[Mirror] = []
+        self._more: list[Mirror] = []
 
-    def follow(self, mirror: Mirror) -> None:
-        """Stores another mirror of the same folder too."""
-        self._followed.append(mirror)
+    def add(self, mirror: Mirror) -> None:
+        """Makes `synchronize` store another mirror too.
+
+        Args:
+            mirror: another place for files of the same folder.
+        """
+        self._more.append(mirror)
 
     def start(self) -> None:
-        """Begins."""
+        """Starts the thread."""
         self._thread.start()
 
     def _run(self) -> None:
@@ -67,23 +78,23 @@ class Keeper:
             UserError: the bucket cannot be read or written.
         """
         if self._pushes:
-            for mirror in [self.mirror, *self._followed]:
+            for mirror in [self.mirror, *self._more]:
                 mirror.push()
         if self._pulls:
             self.mirror.pull()
 
     def end(self) -> None:
-        """Ends the thread, and stores what is left.
+        """Ends the thread and stores what has not been stored yet.
 
         Raises:
-            UserError: it cannot be stored; says where it is.
+            UserError: it cannot be stored; the message names the folder that has it.
         """
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()
         if self.error is None and self._pushes:
             try:
-                for mirror in [self.mirror, *self._followed]:
+                for mirror in [self.mirror, *self._more]:
                     mirror.push()
                 if self.mirror.claim is not None:
                     self.mirror.claim.release()

@@ -1,9 +1,9 @@
-"""A job's folder in a bucket: worked on here, kept there.
+"""Mirrors a job's local folder in a bucket.
 
-The folder on this machine is restored when the job starts. While it runs, what has changed is
-stored: checkpoints before the file that names them, an export's files before its saved_model.pb,
-and what is gone here is removed there last. So whoever reads the bucket, or is started again on
-another machine with an empty disk, never meets half a checkpoint.
+The local folder is restored when the job starts. While it runs, changes are stored: checkpoints
+before the file that names them, an export's files before its saved_model.pb, and removals last. So
+a reader of the bucket, or a restart on a machine with an empty disk, never finds a partial
+checkpoint.
 """
 
 import contextlib
@@ -21,19 +21,20 @@ from trainer.storage.bucket import Bucket, Changed, Conflict, Found, checksum
 from trainer.storage.claim import Claim
 from trainer.storage.files import read_json, replaced, write_json
 
-# What this machine has last seen in the bucket.
+# Records what this machine has last seen in the bucket.
 MEMORY = "mirror.json"
 ATTEMPTS = 5
-# Files; a process may have 1,024 open on most machines.
+# Most files open at once; most machines allow a process 1,024.
 MOST_OPEN = 256
 
 
 class Known(NamedTuple):
-    """An object as it was last seen, and the file here that has its content.
+    """An object as it was last seen, and the local file with its content.
 
     Attributes:
         found: the object.
-        size, mtime_ns: of the file.
+        size: bytes of the file.
+        mtime_ns: when the file was last changed.
     """
 
     found: Found
@@ -41,18 +42,40 @@ class Known(NamedTuple):
     mtime_ns: int
 
 
+class Division(NamedTuple):
+    """Which processes store which files of a job, by name.
+
+    Attributes:
+        mine: returns whether this process stores a file.
+        theirs: returns whether other processes do; None: all files except `mine`.
+        is_shared: whether other machines store files of the same job.
+    """
+
+    mine: Callable[[str], bool] = lambda name: True
+    theirs: Optional[Callable[[str], bool]] = None
+    is_shared: bool = False
+
+
+# This process stores all files.
+WHOLE = Division()
+
+
 class Mirror:
-    """Keeps a folder and its place in a bucket alike.
+    """Keeps a folder and its place in a bucket synchronised.
 
     Args:
         bucket: the bucket.
         address: the place.
-        folder: on this machine.
-        mine: tells whether this process stores a file.
-        theirs: tells whether other processes do; None: all but `mine`.
-        shares: whether other machines store files of the same job.
-        claim: of the process that works on the job; None: of one that helps.
-        memory: name of the file, beside the folder, that remembers what was seen in the bucket.
+        folder: the folder on this machine.
+        division: which files this process stores; all of them by default.
+        claim: the claim of the process that works on the job; None for other processes.
+        memory: name of the file, beside the folder, that records what was seen in the bucket.
+
+    Attributes:
+        bucket: the same.
+        address: the same.
+        folder: the same.
+        claim: the same.
     """
 
     def __init__(
@@ -60,67 +83,64 @@ class Mirror:
         bucket: Bucket,
         address: Address,
         folder: Path,
-        mine: Callable[[str], bool] = lambda name: True,
-        theirs: Optional[Callable[[str], bool]] = None,
-        shares: bool = False,
+        division: Division = WHOLE,
+        *,
         claim: Optional[Claim] = None,
         memory: str = MEMORY,
     ):
         self.address = address
         self.folder = folder
         self.bucket = bucket
-        self._mine = mine
-        self._theirs = theirs or (lambda name: not mine(name))
-        self._shares = shares
+        self._mine = division.mine
+        self._theirs = division.theirs or (lambda name: not division.mine(name))
+        self._is_shared = division.is_shared
         self.claim = claim
         self._memory = memory
         self._known: dict[str, Known] = {}
         # Training goes on while a thread stores.
         self._lock = threading.RLock()
 
-    # From the bucket.
-
     def restore(self) -> int:
-        """Makes the folder what the bucket has; returns how many files were fetched.
+        """Makes the folder a copy of the bucket's; returns how many files were fetched.
 
-        A folder that has gone on from what the bucket still has, because this machine stopped
-        before it could store it, is kept as it is.
+        A folder that is newer than the bucket, because this machine stopped before it could store
+        it, is kept as it is.
 
         Raises:
             UserError: the bucket cannot be read.
         """
         with self._lock:
             if self.claim is not None:
-                self.claim.look()
+                self.claim.note_owner()
             memory = read_json(self.folder.parent / self._memory)
             listed = self._list()
             if memory is not None and self._is_ahead(memory, listed):
                 return 0
             for child in self.folder.iterdir():
-                # The processes of a cluster on this machine are meeting there already.
+                # The processes of a cluster on this machine use that folder already.
                 if child.name != job_layout.CLUSTER_FOLDER:
                     _remove(child)
             self._known = {}
             return self._settle(lambda name: True)
 
     def _is_ahead(self, memory: dict[str, Any], listed: dict[str, Found]) -> bool:
-        """Whether nobody else has changed the bucket since this machine stopped."""
+        """Returns whether only this machine has changed the bucket and the folder since."""
         if memory.get("address") != str(self.address):
             return False
         known = _read_memory(memory)
         for name in {*known, *listed}:
-            there, here = listed.get(name), self.folder / name
-            if there is None:
-                # Ours to remove, unless it is gone there and kept here.
-                if here.exists():
+            stored, local = listed.get(name), self.folder / name
+            if stored is None:
+                # This machine has removed it, unless the file still exists here.
+                if local.exists():
                     return False
                 known.pop(name, None)
-            elif name not in known or known[name].found != there:
-                # Stored just before the end, too late to be remembered.
-                if not here.is_file() or self._checksum(name) != (there.size, there.crc32c):
+            elif name not in known or known[name].found != stored:
+                # It may have been stored just before the end, too late to be recorded.
+                if not local.is_file() or self._checksum(name) != (stored.size, stored.crc32c):
                     return False
-                status = here.stat()
-                known[name] = Known(there, status.st_size, status.st_mtime_ns)
+                status = local.stat()
+                known[name] = Known(stored, status.st_size, status.st_mtime_ns)
         self._known = known
         return bool(known)
 
@@ -132,14 +152,14 @@ class Mirror:
             return size, checksum(content, size)
 
     def _open(self, name: str) -> BinaryIO:
-        """A file as it is stored."""
+        """Opens the content of a file as it is stored."""
         path = self.folder / name
         if name not in job_layout.PORTABLE:
             return path.open("rb")
         return io.BytesIO(self._outward(path.read_text(encoding="utf-8")))
 
     def pull(self) -> int:
-        """Fetches what other processes have stored; returns how many files."""
+        """Fetches what other processes have stored; returns how many files were fetched."""
         with self._lock:
             return self._settle(lambda name: self._theirs(name) and not _only_grows(name))
 
@@ -153,7 +173,7 @@ class Mirror:
             try:
                 return self._fetch({n: f for n, f in self._list().items() if wanted(n)}, wanted)
             except Changed:
-                # Somebody stores right now: what was listed no longer belongs together.
+                # Another process is storing: the listed files may not belong together.
                 continue
         return 0
 
@@ -182,10 +202,8 @@ class Mirror:
         self._save_memory()
         return count
 
-    # To the bucket.
-
     def push(self) -> int:
-        """Stores what has changed here; returns how many objects were stored or removed.
+        """Stores what has changed; returns how many objects were stored or removed.
 
         Raises:
             Conflict: another job has claimed the place, or changed the same object.
@@ -196,12 +214,12 @@ class Mirror:
                 try:
                     return self._store()
                 except FileNotFoundError:
-                    # Training has removed something meanwhile: look again.
+                    # Training has removed a file meanwhile: try again.
                     continue
             return 0
 
     def _store(self) -> int:
-        # As it is now: by the end it may name a checkpoint that is not stored yet.
+        # Read now: later it may name a checkpoint that is not stored yet.
         pointer = self.folder / job_layout.CHECKPOINT_STATE
         pointed = pointer.stat() if pointer.exists() else None
         text = pointer.read_text(encoding="utf-8") if pointed else ""
@@ -224,9 +242,9 @@ class Mirror:
             and job_layout.CHECKPOINT_STATE in self._known
             and self._mine(job_layout.CHECKPOINT_STATE)
         ):
-            # The job begins anew: nothing new may be taken for part of what was there.
+            # The job starts anew: new files must not be mixed with the old checkpoint.
             first = [job_layout.CHECKPOINT_STATE]
-        # A pointer goes before what it points to.
+        # A file that names others is removed before them.
         gone = [
             name
             for name in sorted({*self._known} - {*names, *first}, key=job_layout.rank, reverse=True)
@@ -235,13 +253,13 @@ class Mirror:
         if not (first or changed or gone):
             return 0
         with contextlib.ExitStack() as held:
-            # Training may remove checkpoints faster than they are stored: what is open stays.
+            # Training may remove checkpoints faster than they are stored; open files stay readable.
             checkpoints = {
                 name: held.enter_context(self._open(name))
                 for name in job_layout.newest_checkpoints(changed)[:MOST_OPEN]
             }
             if self.claim is not None:
-                self.claim.hold()
+                self.claim.enforce()
             for name in first:
                 self._remove_stored(name)
             for name in changed:
@@ -251,7 +269,7 @@ class Mirror:
                     stream = checkpoints[name]
                     self._upload(name, stream, os.fstat(stream.fileno()))
                 else:
-                    # As it is by now: others were stored meanwhile.
+                    # It may have changed while others were stored.
                     status = (self.folder / name).stat()
                     with self._open(name) as stream:
                         self._upload(name, stream, status)
@@ -283,11 +301,11 @@ class Mirror:
 
     def _may_overwrite(self, name: str) -> bool:
         if self.claim is not None:
-            # The job that had the place before was in the middle of storing when it lost it.
-            self.claim.hold()
+            # The job that owned the place before may have stored this while it lost the place.
+            self.claim.enforce()
             return True
-        # An evaluator that was taken for gone, and the chief in its place, may both evaluate.
-        return self._shares and (job_layout.is_evaluated(name) or job_layout.is_event_file(name))
+        # An evaluator that was silent, and the chief that took over, may both evaluate.
+        return self._is_shared and (job_layout.is_evaluated(name) or job_layout.is_event_file(name))
 
     def _remove_stored(self, name: str) -> None:
         try:
@@ -298,8 +316,6 @@ class Mirror:
                 raise
             self.bucket.remove(there)
         del self._known[name]
-
-    # What both know.
 
     def _remember(self, name: str, found: Found) -> None:
         status = (self.folder / name).stat()
@@ -312,7 +328,7 @@ class Mirror:
 
 
 def _only_grows(name: str) -> bool:
-    """Whether a file is for people and for the process that appends to it."""
+    """Returns whether a file only grows, and is read by people and the process that appends."""
     return job_layout.is_event_file(name) or name == job_layout.METRICS_LOG
 
 

@@ -1,9 +1,9 @@
-"""How the machines of a cluster hear of each other where they share no folder: through the bucket.
+"""Carries heartbeat files through the bucket where a cluster's machines share no folder.
 
-Each process keeps a small file in job_dir/cluster/ (see trainer.cluster.heartbeat). A thread
-carries its own file to the bucket, and the others' from there, every few seconds. What one process
-says may speak of files: a checkpoint that is there, an export that is made. Those are stored before
-the word is said, and fetched before it is heard.
+Each process has a heartbeat file in job_dir/cluster/ (see trainer.cluster.heartbeat). Every few
+seconds a thread stores its own file and fetches the others'. A status may refer to files: a
+checkpoint, an export. They are stored before the status is published, and fetched before it is
+returned.
 """
 
 import contextlib
@@ -17,21 +17,21 @@ from trainer.errors import UserError
 from trainer.storage.bucket import Bucket, Changed, Found
 from trainer.storage.keeper import Keeper
 
-# An object may be written once a second at most.
+# Cloud Storage accepts at most one write per second to an object.
 RELAY_SECS = 3.0
-# Facts that speak of files in job_dir: the chief's, when it is ready, has trained and has ended,
-# and the evaluator's.
-TELLING = ("target", "step", "final_step")
+# Fields of a status that refer to files in job_dir: the chief's when it is ready, has trained and
+# has ended, and the evaluator's.
+FILE_FIELDS = ("target", "step", "final_step")
 
 
 class Relay:
-    """Carries the files of a heartbeat.
+    """Stores the heartbeat file of this process and fetches those of the others.
 
     Args:
-        bucket: where to.
+        bucket: the bucket.
         keeper: stores and fetches the job's other files.
-        name: of this process: chief-0, evaluator-0, ...
-        secs: between two looks.
+        name: name of this process: chief-0, evaluator-0, ...
+        secs: seconds between two rounds.
     """
 
     def __init__(self, bucket: Bucket, keeper: Keeper, name: str, secs: float = RELAY_SECS):
@@ -45,7 +45,7 @@ class Relay:
         self._metrics_log = keeper.mirror.folder / job_layout.METRICS_LOG
         self._seen: dict[str, Found] = {}
         self._stored: dict[str, bytes] = {}
-        self._told: set[str] = set()
+        self._fetched: set[str] = set()
         self._own_lines: list[str] = []
         self._num_before = 0
         self._lock = threading.Lock()
@@ -53,21 +53,21 @@ class Relay:
         self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
 
     def start(self) -> None:
-        """Fetches what there is, so that an earlier run is known for one, and begins."""
+        """Fetches the files of an earlier run, to recognise them later, and starts the thread."""
         self._num_before = len(_read_lines(self._metrics_log))
         self._fetch()
-        # Of this process's earlier run: the chief may not have had it.
+        # Lines of this process's earlier run: the chief may not have read them.
         self._own_lines = _read_lines(self._folder / self._metrics_log_name)
         self._thread.start()
 
     def _run(self) -> None:
         while not self._ended.wait(self._secs):
-            # The next look is soon, and silence is told by the others' watchdogs.
+            # The next round is soon; the others' watchdogs report long silence.
             with contextlib.suppress(UserError):
                 self.carry()
 
     def carry(self) -> None:
-        """Stores this process's files and fetches the others'."""
+        """Stores this process's files and fetches the others' now."""
         with self._lock:
             self._carry()
 
@@ -92,8 +92,8 @@ class Relay:
     def _store(self, name: str, content: bytes) -> None:
         if self._stored.get(name) == content:
             return
-        there = self._bucket.find(self._prefix + name)
-        generation = there.generation if there is not None else 0
+        stored = self._bucket.find(self._prefix + name)
+        generation = stored.generation if stored is not None else 0
         self._bucket.upload(io.BytesIO(content), len(content), self._prefix + name, generation)
         self._stored[name] = content
 
@@ -108,7 +108,7 @@ class Relay:
             try:
                 self._bucket.download(found, self._folder / name)
             except Changed:
-                # It lives: the next look brings what it says by then.
+                # Its writer has replaced it: the next round fetches the new one.
                 continue
             self._seen[name] = found
             if name.startswith("ledger-") and self._name.startswith("chief"):
@@ -122,31 +122,56 @@ class Relay:
             with self._metrics_log.open("a", encoding="utf-8") as stream:
                 stream.write("\n".join([*new, ""]))
 
-    def before_publish(self, facts: dict[str, Any]) -> None:
-        """Stores the files that a word speaks of, before it is said."""
-        if any(name in facts for name in TELLING):
+    def before_publish(self, fields: dict[str, Any]) -> None:
+        """Stores the files that a status refers to.
+
+        Args:
+            fields: the fields that will be published.
+
+        Raises:
+            UserError: they cannot be stored.
+        """
+        if any(name in fields for name in FILE_FIELDS):
             self._keeper.synchronize()
 
-    def after_publish(self, facts: dict[str, Any]) -> None:
-        """Carries a word at once: this process may now wait, in TensorFlow, for who hears it."""
-        if facts:
+    def after_publish(self, fields: dict[str, Any]) -> None:
+        """Stores the heartbeat file at once.
+
+        This process may now wait, inside TensorFlow, for a process that reads the status.
+
+        Args:
+            fields: the fields that have been published.
+        """
+        if fields:
             with contextlib.suppress(UserError):
                 self.carry()
 
-    def after_read(self, name: str, content: dict[str, Any]) -> None:
-        """Fetches the files that a word speaks of, before it is heard."""
+    def after_read(self, name: str, status: dict[str, Any]) -> None:
+        """Fetches the files that a status refers to.
+
+        Args:
+            name: the process that has published it.
+            status: the status.
+
+        Raises:
+            UserError: they cannot be fetched.
+        """
         # The heartbeat's own thread must not wait: it shows that this process is alive.
         if name == self._name or threading.current_thread() is not threading.main_thread():
             return
-        for fact in TELLING:
-            status = f"{content.get('incarnation')} {fact} {content.get(fact)}"
-            if fact in content and status not in self._told:
+        for field in FILE_FIELDS:
+            key = f"{status.get('incarnation')} {field} {status.get(field)}"
+            if field in status and key not in self._fetched:
                 self.carry()
                 self._keeper.mirror.pull()
-                self._told.add(status)
+                self._fetched.add(key)
 
     def end(self) -> None:
-        """Carries the last word."""
+        """Ends the thread and stores the last status.
+
+        Raises:
+            UserError: it cannot be stored.
+        """
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()

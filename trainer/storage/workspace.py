@@ -1,4 +1,4 @@
-"""The folder in which a process works on a job, wherever job_dir is."""
+"""Opens the local folder in which a process works on a job, wherever job_dir is."""
 
 import fcntl
 import hashlib
@@ -8,46 +8,57 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from trainer import job_layout
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
-from trainer.storage.addresses import is_remote, parse_address
+from trainer.storage.addresses import Address, is_remote, parse_address
 from trainer.storage.claim import Claim
 from trainer.storage.data import Settings
 from trainer.storage.keeper import Keeper
-from trainer.storage.mirror import Mirror
+from trainer.storage.mirror import Division, Mirror
 from trainer.storage.relay import Relay
 
 LOCK = "lock"
 READY = "ready"
 LOOPBACK = ("localhost", "127.", "[::1]", "::1")
-# A process on the same machine waits so long for the chief to have fetched the job.
+# Seconds that a process waits for the chief on the same machine to fetch the job.
 RESTORE_SECS = 1800.0
 
 
 class Workspace:
-    """Where a process works.
+    """The folder in which a process works.
 
-    Attributes:
-        folder: on this machine.
-        job_dir: as the user named it.
+    Args:
+        job_dir: the job's folder or address as the user named it.
+        folder: the folder on this machine.
+        keeper: stores what changes in the folder; None: nothing is stored.
         relay: carries the heartbeat files where the cluster's machines share no folder, else None.
     """
 
-    def __init__(self, job_dir: str, folder: str, keeper: Optional[Keeper] = None):
+    def __init__(
+        self,
+        job_dir: str,
+        folder: str,
+        keeper: Optional[Keeper] = None,
+        relay: Optional[Relay] = None,
+    ):
         self.job_dir = job_dir
         self.folder = folder
-        self.relay: Optional[Relay] = None
+        self.relay = relay
         self._keeper = keeper
 
     def display_path(self, text: str) -> str:
-        """A text for people: job_dir by the user's own name."""
+        """Returns a text in which job_dir has the name that the user gave it.
+
+        Args:
+            text: a text that may contain paths of the folder.
+        """
         return text if self.folder == self.job_dir else text.replace(self.folder, self.job_dir)
 
     def push(self) -> None:
-        """Stores what has changed, now."""
+        """Stores now what has changed."""
         if self._keeper is not None:
             self._keeper.synchronize()
 
@@ -61,18 +72,21 @@ def open_workspace(
     stores: bool = True,
     events_dir: Optional[str] = None,
 ) -> Iterator[Workspace]:
-    """Opens the folder of a job; a gs:// one is fetched, and kept alike until the end.
+    """Opens the folder of a job; one in a bucket is fetched, and kept synchronised until the end.
 
     Args:
         job_dir: the job's folder or gs:// address.
         settings: how gs:// is reached.
-        cluster: who takes part.
-        log: takes a line for people.
-        stores: whether anything is to be stored: not for a rehearsal.
-        events_dir: a gs:// address where TensorBoard looks for event files too.
+        cluster: the cluster, and which process of it this is.
+        log: takes a line.
+        stores: whether anything is stored; a dry run stores nothing.
+        events_dir: another gs:// address where TensorBoard reads event files; None for none.
+
+    Yields:
+        The folder.
 
     Raises:
-        UserError: the bucket is not what it should be, or the cluster cannot work with it.
+        UserError: the bucket cannot be used, or not with this cluster.
     """
     if not is_remote(job_dir):
         yield Workspace(job_dir, job_dir)
@@ -98,14 +112,15 @@ def open_workspace(
         )
     shown = str(address)
     key = hashlib.sha256(shown.encode()).hexdigest()[:16]
-    # What is remembered of the bucket lies beside the folder, not in it.
+    # The record of what the bucket contains is beside the folder, not in it.
     folder = settings.make_folder("jobs", f"{address.name.rpartition('/')[2][:40]}-{key}", "job")
     if cluster.has_others and not spread and cluster.role != "chief":
         _await_restored(folder, shown)
         yield Workspace(shown, str(folder))
         return
+    job = _RemoteJob(address, settings, folder, cluster, spread, stores)
     with _locked(folder, shown) as lock:
-        keeper = _open_keeper(address, settings, folder, cluster, spread, log, stores)
+        keeper = _open_keeper(job, log)
         started = time.monotonic()
         count = keeper.mirror.restore()
         if count:
@@ -115,82 +130,94 @@ def open_workspace(
             )
         lock.write(READY)
         lock.flush()
-        yield from _serve(Workspace(shown, str(folder), keeper), keeper, cluster, spread, stores,
-                          _open_events(events_dir, settings, folder))  # fmt: skip
+        if events_dir:
+            keeper.add(_open_events(job, events_dir))
+        yield from _synchronized(job, keeper)
 
 
-def _serve(workspace, keeper, cluster, spread, stores, events) -> Iterator[Workspace]:
-    if not stores:
-        yield workspace
+class _RemoteJob(NamedTuple):
+    """A job in a bucket.
+
+    Attributes:
+        address: its place.
+        settings: how gs:// is reached.
+        folder: its folder on this machine.
+        cluster: the cluster, and which process of it this is.
+        is_spread: whether processes of the cluster are on other machines.
+        stores: whether anything is stored.
+    """
+
+    address: Address
+    settings: Settings
+    folder: Path
+    cluster: Cluster
+    is_spread: bool
+    stores: bool
+
+
+def _synchronized(job: _RemoteJob, keeper: Keeper) -> Iterator[Workspace]:
+    """Yields the workspace, and synchronises it meanwhile."""
+    names = str(job.address), str(job.folder)
+    if not job.stores:
+        yield Workspace(*names, keeper)
         return
-    if events is not None:
-        keeper.follow(events)
-    if spread:
-        workspace.relay = Relay(keeper.mirror.bucket, keeper, cluster.name)
-        workspace.relay.start()
+    relay = None
+    if job.is_spread:
+        relay = Relay(keeper.mirror.bucket, keeper, job.cluster.name)
+        relay.start()
     keeper.start()
     try:
-        yield workspace
+        yield Workspace(*names, keeper, relay)
     finally:
         try:
             keeper.end()
         finally:
-            if workspace.relay is not None:
-                workspace.relay.end()
+            if relay is not None:
+                relay.end()
 
 
-def _open_keeper(address, settings, folder, cluster, spread, log, stores) -> Keeper:
-    role = cluster.role
+def _open_keeper(job: _RemoteJob, log: Callable[[str], None]) -> Keeper:
+    role = job.cluster.role
     mine: dict[str, Callable[[str], bool]] = {
         "chief": lambda name: True,
         "evaluator": job_layout.is_evaluated,
     }
-    # Where no evaluator is listed one may still be there, and the chief may act in its place.
+    # An evaluator may run even if the cluster lists none, and the chief may take over from one.
     theirs = job_layout.is_evaluated if role == "chief" else None
-    bucket = settings.open_bucket(address.bucket)
+    bucket = job.settings.open_bucket(job.address.bucket)
     mirror = Mirror(
         bucket,
-        address,
-        folder,
-        mine.get(role, lambda name: False),
-        theirs,
-        shares=spread,
-        claim=Claim(bucket, address) if stores and role == "chief" else None,
+        job.address,
+        job.folder,
+        Division(mine.get(role, lambda name: False), theirs, is_shared=job.is_spread),
+        claim=Claim(bucket, job.address) if job.stores and role == "chief" else None,
     )
     return Keeper(
         mirror,
-        pushes=stores and role in ("chief", "evaluator"),
-        # A worker needs the files that the chief speaks of, and no others.
-        pulls=spread and role in ("chief", "evaluator"),
+        pushes=job.stores and role in ("chief", "evaluator"),
+        # A worker needs only the files that the chief's status refers to.
+        pulls=job.is_spread and role in ("chief", "evaluator"),
         log=log,
         stop=lambda: os.kill(os.getpid(), signal.SIGTERM),
     )
 
 
-def _open_events(events_dir, settings, folder) -> Optional[Mirror]:
-    if not events_dir:
-        return None
+def _open_events(job: _RemoteJob, events_dir: str) -> Mirror:
     address = parse_address(events_dir.rstrip("/"), "AIP_TENSORBOARD_LOG_DIR")
-    bucket = settings.open_bucket(address.bucket)
-    return Mirror(
-        bucket,
-        address,
-        folder,
-        job_layout.is_event_file,
-        shares=True,
-        memory="mirror-events.json",
-    )
+    bucket = job.settings.open_bucket(address.bucket)
+    division = Division(job_layout.is_event_file, is_shared=True)
+    return Mirror(bucket, address, job.folder, division, memory="mirror-events.json")
 
 
 def _is_spread(cluster: Cluster) -> bool:
-    """Whether processes of the cluster are on other machines."""
+    """Returns whether processes of the cluster are on other machines."""
     addresses = [address for role in cluster.spec.values() for address in role]
     return any(not address.startswith(LOOPBACK) for address in addresses)
 
 
 @contextmanager
 def _locked(folder: Path, shown: str) -> Iterator[Any]:
-    """Keeps a second process of this machine off the folder."""
+    """Locks the folder against other processes of this machine."""
     with (folder.parent / LOCK).open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -10,7 +10,7 @@ from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Conflict
 from trainer.storage.claim import Claim
 from trainer.storage.keeper import Keeper
-from trainer.storage.mirror import Mirror
+from trainer.storage.mirror import Division, Mirror
 
 pytestmark = pytest.mark.newest
 
@@ -25,8 +25,8 @@ def machine(cloud, tmp_path):
         folder = tmp_path / name / "job"
         folder.mkdir(parents=True, exist_ok=True)
         bucket = Bucket("a-bucket", 5, 20, sleep=lambda secs: None)
-        options["claim"] = Claim(bucket, ADDRESS) if claims else None
-        return Mirror(bucket, ADDRESS, folder, **options)
+        claim = Claim(bucket, ADDRESS) if claims else None
+        return Mirror(bucket, ADDRESS, folder, Division(**options), claim=claim)
 
     return start
 
@@ -206,7 +206,9 @@ def test_the_second_of_two_writers_is_stopped(machine, cloud):
         two.push()
     assert cloud.read("jobs/x/model.ckpt-10.index") == b"10 index"
     stopped = []
-    keeper = Keeper(two, True, False, print, lambda: stopped.append(1), secs=0.01)
+    keeper = Keeper(
+        two, pushes=True, pulls=False, log=print, stop=lambda: stopped.append(1), secs=0.01
+    )
     keeper.start()
     keeper._thread.join(10)
     assert stopped and isinstance(keeper.error, Conflict)
@@ -248,7 +250,7 @@ def test_who_is_refused_does_not_claim(machine, cloud):
     _write(one.folder, **{"metrics.jsonl": "one"})
     one.push()
     two.restore()
-    keeper = Keeper(two, True, False, print, None)
+    keeper = Keeper(two, pushes=True, pulls=False, log=print, stop=None)
     keeper.end()
     _write(one.folder, **{"metrics.jsonl": "one, still"})
     assert one.push() == 1
@@ -260,7 +262,7 @@ def test_a_service_that_is_away_for_a_while_loses_nothing(machine, cloud):
     one.bucket._patience = 0.2
     _checkpoint(one.folder, 10)
     fault = cloud.fail("status", times=50)
-    keeper = Keeper(one, True, False, said.append, None, secs=0.05)
+    keeper = Keeper(one, pushes=True, pulls=False, log=said.append, stop=None, secs=0.05)
     keeper.start()
     deadline = 100
     while "jobs/x/checkpoint" not in cloud.names("jobs/x/") and deadline:
@@ -272,8 +274,8 @@ def test_a_service_that_is_away_for_a_while_loses_nothing(machine, cloud):
 
 
 def test_an_evaluator_fetches_checkpoints_and_stores_exports(machine, cloud):
-    chief = machine("chief", theirs=job_layout.is_evaluated, shares=True)
-    evaluator = machine("evaluator", mine=job_layout.is_evaluated, shares=True)
+    chief = machine("chief", theirs=job_layout.is_evaluated, is_shared=True)
+    evaluator = machine("evaluator", mine=job_layout.is_evaluated, is_shared=True)
     _checkpoint(chief.folder, 10)
     _write(chief.folder, **{"events.out.tfevents.1": "e", "metrics.jsonl": "{}"})
     chief.push()
