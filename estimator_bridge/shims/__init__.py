@@ -1,6 +1,6 @@
-"""What each TensorFlow version lacks for Estimators, a topic a file, and the list of them all.
+"""Supplies what Estimators need and TensorFlow versions lack: the list of all shims.
 
-Nothing here imports TensorFlow before a shim is applied.
+Each shim is in a module of its own. TensorFlow is not imported before a shim is applied.
 """
 
 import importlib
@@ -10,13 +10,16 @@ __all__ = ["ALL", "Shim", "needed_by"]
 
 
 class Shim(NamedTuple):
-    """One thing that some TensorFlow versions lack.
+    """Something that some TensorFlow versions lack.
 
-    Attributes: name: what the doctor calls it. since: the first TensorFlow (major, minor) that
-      lacks it; all later ones do too. why: what Estimators need it for, in one line. module: our
-      module that has `apply()`, called once after TensorFlow's import; empty if there is nothing
-      to do. modules: missing module -> the one that stands in. trees: missing package -> the
-      package whose modules stand in for all of its modules.
+    Attributes:
+      name: its name in the doctor's report.
+      since: the first TensorFlow (major, minor) that lacks it; all later ones do too.
+      why: what Estimators need it for, in one line.
+      module: the module of the bridge with `apply()`, which is called once after TensorFlow's
+        import; empty if there is none.
+      modules: missing module -> the module that replaces it.
+      trees: missing package -> the package whose modules replace its modules.
     """
 
     name: str
@@ -27,7 +30,7 @@ class Shim(NamedTuple):
     trees: dict[str, str] = {}
 
     def apply(self) -> None:
-        """Makes the change that this shim stands for, in the TensorFlow that has been imported."""
+        """Applies this shim to the imported TensorFlow."""
         if self.module:
             importlib.import_module(self.module).apply()
 
@@ -102,7 +105,7 @@ ALL = (
         module=f"{__name__}.namespaces",
         modules={
             "tensorflow.python.estimator.keras": f"{_ESTIMATOR}.keras_lib",
-            # What `from tensorflow.python.estimator import keras` comes to.
+            # `from tensorflow.python.estimator import keras` imports this name.
             f"{_ESTIMATOR}.keras": f"{_ESTIMATOR}.keras_lib",
         },
         trees={"tensorflow.python.estimator": _ESTIMATOR},
@@ -111,5 +114,9 @@ ALL = (
 
 
 def needed_by(version: tuple[int, ...]) -> tuple[Shim, ...]:
-    """Returns the shims that a TensorFlow of this version needs, in the order of applying them."""
+    """Returns the shims that a TensorFlow version needs, in the order in which they are applied.
+
+    Args:
+      version: the TensorFlow version, at least (major, minor).
+    """
     return tuple(shim for shim in ALL if version[:2] >= shim.since)

@@ -1,12 +1,12 @@
-"""Stands in for `tensorflow.python.distribute.estimator_training`. Missing since 2.16.
+"""Replaces `tensorflow.python.distribute.estimator_training`, removed by TensorFlow 2.16.
 
-What Estimators ask of it when their RunConfig has a distribution strategy: to set the RunConfig
-up, and to train and evaluate on every task of a cluster through TensorFlow's distribute
-coordinator, which is still there. A program's cluster is one of two kinds:
+Estimators whose RunConfig has a distribution strategy use it to set up the RunConfig, and to train
+and evaluate on every task of a cluster through TensorFlow's distribute coordinator, which still
+exists. A cluster is of one of two kinds:
 
-* every task runs the program, and TF_CONFIG tells each who it is ("independent worker");
-* plain TensorFlow servers wait, and one client that runs the program drives them all ("standalone
-  client"); their addresses are `DistributeConfig.remote_cluster`.
+* Every task runs the program, and TF_CONFIG names the task ("independent worker").
+* Plain TensorFlow servers wait, and one client that runs the program drives them ("standalone
+  client"). Their addresses are in `DistributeConfig.remote_cluster`.
 """
 
 import copy
@@ -30,14 +30,14 @@ _CHIEF, _WORKER, _PS, _EVALUATOR = "chief", "worker", "ps", "evaluator"
 
 
 def _chosen_strategy(config, kind: str):
-    """Returns the strategy of one kind, which the caller may have given in either of two places.
+    """Returns the strategy of one kind, which can be given in two places.
 
     Args:
-      config: the RunConfig that is being made.
+      config: the RunConfig that is set up.
       kind: "train_distribute" or "eval_distribute".
 
     Raises:
-      ValueError: it was given in both.
+      ValueError: it is given in both.
     """
     direct = getattr(config, f"_{kind}")
     grouped = getattr(config._experimental_distribute, kind, None)
@@ -57,11 +57,12 @@ def init_run_config(config, tf_config: dict[str, Any]) -> None:
     """Sets up the fields of a RunConfig that was given a strategy or a DistributeConfig.
 
     Args:
-      config: the RunConfig that is being made; its plain fields are set already.
+      config: the RunConfig that is set up; its plain fields are set already.
       tf_config: the parsed TF_CONFIG, {} if there is none.
 
-    Raises: ValueError: a strategy is given twice, or the cluster is given both in TF_CONFIG and as
-      `remote_cluster`.
+    Raises:
+      ValueError: a strategy is given twice, or the cluster is given both in TF_CONFIG and as
+        `remote_cluster`.
     """
     train_strategy = _chosen_strategy(config, "train_distribute")
     eval_strategy = _chosen_strategy(config, "eval_distribute")
@@ -82,13 +83,12 @@ def init_run_config(config, tf_config: dict[str, Any]) -> None:
         or "master" in own_cluster.jobs
         or not (remote_cluster or own_cluster)
     ):
-        # No strategy spans machines here: TF_CONFIG means what it means without one.
+        # No strategy spans machines here: TF_CONFIG has the meaning that it has without one.
         config._init_distributed_setting_from_environment_var(tf_config)
         config._maybe_overwrite_session_config_for_distributed_training()
         return
 
-    # Until the coordinator calls it back as one of the tasks, the process sees itself as on its
-    # own.
+    # Until the coordinator calls it as one of the tasks, the process has no cluster.
     config._init_distributed_setting_from_environment_var({})
     if remote_cluster:
         config._distribute_coordinator_mode = _Mode.STANDALONE_CLIENT
@@ -103,7 +103,11 @@ def init_run_config(config, tf_config: dict[str, Any]) -> None:
 
 
 def should_run_distribute_coordinator(config) -> bool:
-    """Tells whether `train_and_evaluate` goes through the distribute coordinator."""
+    """Returns whether `train_and_evaluate` uses the distribute coordinator.
+
+    Args:
+      config: a RunConfig.
+    """
     mode = getattr(config, "_distribute_coordinator_mode", None)
     if mode is None:
         logging.info("Not using Distribute Coordinator.")
@@ -120,10 +124,9 @@ def should_run_distribute_coordinator(config) -> bool:
 
 
 def _adopt_task(config, context) -> None:
-    """Gives a RunConfig the identity of the task that the coordinator runs in this thread."""
+    """Sets the task of a RunConfig to the one that the coordinator runs in this thread."""
     config._session_config = context.session_config
-    # A strategy may have renamed what the program has set, so all of it is taken from the
-    # coordinator.
+    # A strategy may have changed what the program set, so all fields come from the coordinator.
     config._cluster_spec = context.cluster_spec or server_lib.ClusterSpec({})
     config._task_type = context.task_type
     config._task_id = context.task_id
@@ -131,7 +134,7 @@ def _adopt_task(config, context) -> None:
     config._is_chief = context.is_chief
     config._evaluation_master = context.master_target
     if context.task_type == _EVALUATOR:
-        # It is no part of the training cluster.
+        # It does not belong to the training cluster.
         config._num_ps_replicas, config._num_worker_replicas = 0, 0
         config._global_id_in_cluster = None
         return
@@ -148,7 +151,7 @@ def _as_task(estimator, kind: str, strategy):
     """Returns a copy of the estimator for the task that the coordinator runs in this thread.
 
     Args:
-      estimator: the program's own.
+      estimator: the program's Estimator.
       kind: "train" or "eval".
       strategy: that kind's strategy, configured for the task.
     """
@@ -164,7 +167,7 @@ def _check_direct_call(config, method: str, strategy) -> None:
     """Checks that a call of `Estimator.train` or `.evaluate` alone can use the cluster.
 
     Raises:
-      ValueError: only `train_and_evaluate` can, since it takes several processes or threads.
+      ValueError: only `train_and_evaluate` can, since it needs several processes or threads.
     """
     mode = _Mode.STANDALONE_CLIENT
     instead = "call `tf.estimator.train_and_evaluate`"
@@ -181,8 +184,8 @@ def _check_direct_call(config, method: str, strategy) -> None:
 
 
 def _coordinate(config, worker_fn: Callable, strategy, eval_fn=None, eval_strategy=None) -> Any:
-    """Has TensorFlow's coordinator call the functions as tasks, with their strategies."""
-    # Imported here, since it imports this module in turn.
+    """Makes TensorFlow's coordinator call the functions as tasks, with their strategies."""
+    # Imported here, since it imports this module.
     from estimator_bridge.private_tf import estimator_run_config as run_config
 
     # As an independent worker, the coordinator reads from TF_CONFIG which task this process is.
@@ -207,7 +210,7 @@ def estimator_train(estimator, train_distributed_fn: Callable, hooks: Sequence) 
       hooks: the SessionRunHooks to train with.
 
     Raises:
-      ValueError: this cluster can only be used through `train_and_evaluate`.
+      ValueError: this cluster can be used only through `train_and_evaluate`.
     """
     strategy = estimator._train_distribution
     _check_direct_call(estimator._config, "Estimator.train", strategy)
@@ -229,7 +232,7 @@ def estimator_evaluate(
       hooks: the SessionRunHooks to evaluate with.
 
     Raises:
-      ValueError: this cluster can only be used through `train_and_evaluate`.
+      ValueError: this cluster can be used only through `train_and_evaluate`.
     """
     strategy = estimator._eval_distribution
     _check_direct_call(estimator._config, "Estimator.evaluate", strategy)
@@ -247,7 +250,7 @@ def train_and_evaluate(estimator, train_spec, eval_spec, executor_cls) -> None:
       estimator: the Estimator.
       train_spec: the TrainSpec.
       eval_spec: the EvalSpec.
-      executor_cls: the class that runs the loop of one task, made with the three above.
+      executor_cls: the class that runs the loop of one task, constructed with the three above.
     """
 
     config = estimator._config
@@ -255,7 +258,7 @@ def train_and_evaluate(estimator, train_spec, eval_spec, executor_cls) -> None:
 
     def worker_fn(strategy):
         task = _as_task(estimator, "train", strategy)
-        # From here on it trains as any Estimator with a strategy does.
+        # From here on it trains like any Estimator with a strategy.
         task._config._distribute_coordinator_mode = None
         # The client's threads would share the hooks, and a hook belongs to one graph.
         hooked = task._config.is_chief or not standalone

@@ -1,9 +1,9 @@
-"""Lets an evaluator task make a MultiWorkerMirroredStrategy. Broken in TensorFlow up to today.
+"""Makes MultiWorkerMirroredStrategy work in an evaluator task. Broken in all TensorFlow versions.
 
-The strategy takes the evaluator for a member of the training cluster: it asks the cluster for a
-job "evaluator", which is not to be in it (KeyError), or starts a health check of its peers, of
-which it has none (the strategy can then not be copied, which Estimators do). An evaluator works
-alone, so the strategy is that of one machine there.
+The strategy treats the evaluator as a member of the training cluster. It reads the job "evaluator"
+from the cluster, which must not contain it (KeyError), or starts a health check of its peers, of
+which it has none; the strategy can then not be copied, which Estimators do. An evaluator works
+alone, so this shim makes the strategy local there.
 """
 
 from estimator_bridge.private_tf import collective_all_reduce_strategy
@@ -12,7 +12,7 @@ __all__ = ["apply"]
 
 
 def apply() -> None:
-    """Makes the strategy local in a process whose TF_CONFIG says that it is an evaluator."""
+    """Makes the strategy local in processes whose TF_CONFIG names the task type evaluator."""
     extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
     original = extended._initialize_strategy
     if getattr(original, "_bridged", False):
@@ -23,5 +23,5 @@ def apply() -> None:
             return self._initialize_local(cluster_resolver, devices=devices)
         return original(self, cluster_resolver, devices)
 
-    _initialize_strategy._bridged = True
+    vars(_initialize_strategy)["_bridged"] = True
     extended._initialize_strategy = _initialize_strategy

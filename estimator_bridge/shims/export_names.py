@@ -1,4 +1,4 @@
-"""The Estimators' table of public names in `tf_export`. Missing since TensorFlow 2.16."""
+"""Restores the table of Estimators' public names in `tf_export`, removed by TensorFlow 2.16."""
 
 from estimator_bridge.private_tf import tf_export
 
@@ -8,7 +8,7 @@ _API = "estimator"
 
 
 def apply() -> None:
-    """Tells `tf_export` under which attributes Estimator symbols keep their public names."""
+    """Adds the attributes in which Estimator symbols keep their public names."""
     if hasattr(tf_export, "ESTIMATOR_API_NAME"):
         return
     attributes = type(tf_export.API_ATTRS[tf_export.TENSORFLOW_API_NAME])

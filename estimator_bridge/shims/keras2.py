@@ -1,7 +1,7 @@
-"""Keras 2 behind `tf.keras`, for Estimators. Since TensorFlow 2.16 that is Keras 3.
+"""Makes `tf.keras` Keras 2, for Estimators. Since TensorFlow 2.16 it is Keras 3.
 
-TensorFlow itself can serve Keras 2, from the package tf_keras, when TF_USE_LEGACY_KERAS is set.
-`import keras` goes on giving Keras 3 in the same process: the two share nothing.
+TensorFlow uses Keras 2, from the package tf_keras, when TF_USE_LEGACY_KERAS is set. `import keras`
+still imports Keras 3 in the same process; the two share nothing.
 """
 
 import importlib
@@ -22,9 +22,8 @@ _V1 = ("_v1/keras/__internal__/legacy", "_v1")
 _V1_NN = ("_v1/keras/__internal__/legacy",)
 _V2 = ("_v2",)
 
-# Namespaces whose attributes lead to Keras through a loader that picks Keras 2 or 3 at first use,
-# and the folders of tf_keras/api in which `import <namespace>.keras` (.layers, .nn.rnn_cell) has
-# to look.
+# Namespaces whose attributes load Keras lazily, choosing Keras 2 or 3 on first use, and the folders
+# of tf_keras/api in which `import <namespace>.keras` (.layers, .nn.rnn_cell) must search.
 _NAMESPACES = {
     "tensorflow": _V2,
     "tensorflow.compat.v1": _V1,
@@ -49,7 +48,7 @@ _REMEDY = (
 
 
 def prepare() -> None:
-    """Asks TensorFlow, which is not imported yet, for Keras 2.
+    """Makes TensorFlow, which has not been imported, use Keras 2.
 
     Raises:
       BridgeError: tf_keras is not installed.
@@ -63,13 +62,15 @@ def prepare() -> None:
 
 
 def refuse_variable_without_package() -> None:
-    """For TensorFlow 2.15, which has Keras 2 of its own and takes the variable for another.
+    """Checks, on TensorFlow 2.15, that the variable is not set without tf_keras.
+
+    That version's own Keras is Keras 2; with the variable it imports tf_keras instead.
 
     Raises:
-      BridgeError: the variable asks for tf_keras, which is not installed.
+      BridgeError: the variable requires tf_keras, which is not installed.
     """
-    wished = os.environ.get(VARIABLE) in ("1", "true", "True")
-    if wished and importlib.util.find_spec("tf_keras") is None:
+    is_set = os.environ.get(VARIABLE) in ("1", "true", "True")
+    if is_set and importlib.util.find_spec("tf_keras") is None:
         raise BridgeError(
             f"{VARIABLE}={os.environ[VARIABLE]} asks TensorFlow for the package tf-keras, which is "
             f"not installed; TensorFlow 2.15 has Keras 2 without it. Unset {VARIABLE}."
@@ -77,7 +78,7 @@ def refuse_variable_without_package() -> None:
 
 
 def _loaders():
-    """Yields every unresolved or resolved Keras loader with the namespace that holds it."""
+    """Yields (namespace, attribute, loader) of every lazy loader of Keras."""
     for name in _NAMESPACES:
         module = sys.modules.get(name)
         for attribute, value in list(vars(module).items()) if module is not None else ():
@@ -86,10 +87,10 @@ def _loaders():
 
 
 def _resolve(loader) -> None:
-    """Fixes the loader on Keras 2 without importing anything, unless it is fixed already.
+    """Makes a loader load Keras 2, without importing it, unless that has been done.
 
-    TensorFlow's own way marks the loader as ready before it is, so that a second thread falls into
-    endless recursion.
+    TensorFlow's own method marks the loader as initialised before it is, so that a second thread
+    recurses endlessly.
     """
     if loader._tfll_initialized:
         return
@@ -103,19 +104,19 @@ def _resolve(loader) -> None:
 
 
 def _names_of_keras3():
-    """Yields the names through which this process has taken Keras 3 from TensorFlow already."""
+    """Yields TensorFlow's names through which this process has used Keras 3 already."""
     for name, module in list(sys.modules.items()):
         if name == "tensorflow.keras" or name.startswith("tensorflow.keras."):
             origin = getattr(module, "__file__", None) or ""
             if f"{os.sep}tf_keras{os.sep}" not in origin:
                 yield name
-    # A loader that has been used has its module put in its place, under one name of it or all.
+    # Once used, a loader is replaced by its module, under one of its names or under all.
     for namespace in _NAMESPACES:
         module = sys.modules.get(namespace)
         where = namespace.replace("tensorflow._api.v2.", "tf.").replace("tensorflow", "tf")
         for attribute in _ATTRIBUTES:
             value = vars(module).get(attribute) if module is not None else None
-            # A loader is a module too; one that has not been used must not be asked for its name.
+            # A loader is a module too; reading the name of an unused one would load Keras.
             plain = type(value) is types.ModuleType
             if plain and value.__name__.partition(".")[0] == "keras":
                 yield f"{where}.{attribute}"
@@ -126,7 +127,7 @@ def _names_of_keras3():
 
 
 def _refuse_keras3() -> None:
-    """Raises if something has taken Keras 3 through TensorFlow's names already."""
+    """Raises if this process has used Keras 3 through TensorFlow's names already."""
     name = next(_names_of_keras3(), None)
     if name is not None:
         raise BridgeError(
@@ -136,15 +137,15 @@ def _refuse_keras3() -> None:
 
 
 def _put_on_path(name: str, folders) -> None:
-    """Lets `import <name>.keras` and the like find Keras 2 before Keras 3."""
+    """Makes `import <name>.keras` and similar imports find Keras 2 before Keras 3."""
     module = sys.modules.get(name)
     path = list(getattr(module, "__path__", None) or ())
-    if path:
+    if module is not None and path:
         module.__path__ = [*folders, *(entry for entry in path if entry not in folders)]
 
 
 def apply() -> None:
-    """Fixes every way from TensorFlow to Keras on Keras 2.
+    """Makes every name of TensorFlow that leads to Keras lead to Keras 2.
 
     Raises:
       BridgeError: tf_keras is missing, or `tf.keras` has been used already and is Keras 3.
@@ -161,7 +162,9 @@ def apply() -> None:
     private_tf.lazy_loader.KerasLazyLoader._initialize = initialize
     for _, _, loader in _loaders():
         initialize(loader)
-    api = os.path.join(importlib.util.find_spec("tf_keras").submodule_search_locations[0], "api")
+    package = importlib.util.find_spec("tf_keras")
+    assert package is not None and package.submodule_search_locations
+    api = os.path.join(package.submodule_search_locations[0], "api")
     for name, folders in _NAMESPACES.items():
         _put_on_path(name, [os.path.join(api, folder) for folder in folders])
     # TensorFlow imports this at the end of its own import, so that Keras 2 is registered with

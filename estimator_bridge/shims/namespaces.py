@@ -1,4 +1,4 @@
-"""`tf.estimator` and its twins in `tf.compat`. Missing in TensorFlow 2.16 and later."""
+"""Restores `tf.estimator` and its copies in `tf.compat`, removed by TensorFlow 2.16."""
 
 import importlib
 import importlib.util
@@ -11,9 +11,9 @@ __all__ = ["apply"]
 
 _API = "tensorflow_estimator.python.estimator.api._v{}.estimator"
 
-# The module that gets an attribute `estimator` -> the generation of the API it shows. `import
-# tensorflow.compat.v1` executes the file of tensorflow._api.v2.compat.v1 a second time, as a
-# module apart.
+# The module that gets an attribute `estimator` -> the generation of its API. `import
+# tensorflow.compat.v1` executes the file of tensorflow._api.v2.compat.v1 a second time, as another
+# module.
 _NAMESPACES = {
     "tensorflow": 2,
     "tensorflow.compat.v1": 1,
@@ -28,17 +28,16 @@ _NAMESPACES = {
 
 
 def apply() -> None:
-    """Gives each namespace its `estimator`, loaded when it is first used."""
+    """Gives each namespace an attribute `estimator` that is loaded on first use."""
     package = importlib.util.find_spec("tensorflow_estimator")
     for name, generation in _NAMESPACES.items():
         module = importlib.import_module(name)
         if "estimator" in vars(module):
             continue
         api = _API.format(generation)
-        # setattr on the module itself: compat.v1 is wrapped by an object that warns about old
-        # names.
+        # Set in the module's dict: compat.v1 is wrapped by an object that warns about old names.
         vars(module)["estimator"] = lazy_loader.LazyLoader("estimator", vars(module), api)
-        if package is not None:
+        if package is not None and package.submodule_search_locations:
             # For `from tensorflow.estimator.export import ...`, which Python looks up in the path.
             folder = os.path.join(
                 package.submodule_search_locations[0],

@@ -1,10 +1,11 @@
-"""Lets pandas_input_fn take strings as pandas 3 keeps them. TensorFlow 2.16 and later.
+"""Makes pandas_input_fn accept the text columns of pandas 3. TensorFlow 2.16 and later.
 
-pandas 3 gives columns of text a dtype of their own, which is none of NumPy's; the queues behind
-pandas_input_fn know `object`, which such columns had before.
+pandas 3 gives text columns a dtype of its own, which NumPy does not know. The queues behind
+pandas_input_fn expect `object`, the dtype of such columns before.
 """
 
 import sys
+from typing import Any
 
 from ..process.importing import call_when_imported
 
@@ -14,12 +15,12 @@ _QUEUES = "tensorflow_estimator.python.estimator.inputs.queues.feeding_functions
 
 
 def apply() -> None:
-    """Has text columns turned to `object` on their way into the queues, once those are imported."""
+    """Makes the queues convert text columns to `object`, once they are imported."""
     call_when_imported(_QUEUES, _wrap)
 
 
 def _wrap() -> None:
-    module = sys.modules[_QUEUES]
+    module: Any = sys.modules[_QUEUES]
     enqueue = module._enqueue_data
 
     def _enqueue_data(data, *args, **kwargs):

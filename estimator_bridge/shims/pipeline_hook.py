@@ -1,4 +1,4 @@
-"""`tf.data.experimental.CheckpointInputPipelineHook`. Missing in TensorFlow 2.16 and later."""
+"""Restores `tf.data.experimental.CheckpointInputPipelineHook`, removed by TensorFlow 2.16."""
 
 import os
 
@@ -30,21 +30,21 @@ _POLICIES = {
 
 
 class CheckpointInputPipelineHook(session_run_hook.SessionRunHook):
-    """Saves where the input pipeline is, so that a resumed training reads on from there.
+    """Saves the position of the input pipeline, from which resumed training reads on.
 
-    It writes checkpoints of the graph's iterators alone, beside those of the model and as often,
-    and restores the latest when a session begins. A worker of several has files of its own.
+    It writes checkpoints of the graph's iterators, beside those of the model and as often, and
+    restores the latest when a session starts. Each of several workers has its own files.
+
+    Args:
+      estimator: the Estimator that is trained; its RunConfig contains how often to save.
+      external_state_policy: what to do with a pipeline whose state cannot be saved, such as a
+        Python random generator: "fail" (the default), "warn" or "ignore".
+
+    Raises:
+      ValueError: the policy is none of these.
     """
 
     def __init__(self, estimator, external_state_policy=None):
-        """Args:
-          estimator: the Estimator that is to be trained; its RunConfig says how often to save.
-          external_state_policy: what to do about a pipeline with state that cannot be saved, such
-            as a random generator of Python's: "fail" (the default), "warn" or "ignore".
-
-        Raises:
-          ValueError: another policy.
-        """
         if external_state_policy not in _POLICIES:
             raise ValueError(
                 f"external_state_policy={external_state_policy!r}: choose one of fail, warn, ignore"
@@ -80,7 +80,7 @@ class CheckpointInputPipelineHook(session_run_hook.SessionRunHook):
         self._is_new_session = True
 
     def before_run(self, run_context):
-        # Only now have all hooks seen the session, the one that starts the iterators too.
+        # Only now have all hooks seen the session, including the one that starts the iterators.
         if self._is_new_session:
             self._is_new_session = False
             self._resume(run_context.session)
@@ -122,7 +122,7 @@ class CheckpointInputPipelineHook(session_run_hook.SessionRunHook):
 
 
 def apply() -> None:
-    """Puts it where TensorFlow had it."""
+    """Adds the hook to the modules in which TensorFlow had it."""
     name = CheckpointInputPipelineHook.__name__
     for module in (
         experimental_iterator_ops,

@@ -1,14 +1,14 @@
-"""The assertions of `tf.test.TestCase` that Python 3.12 dropped from `unittest`.
+"""Restores the assertions of `tf.test.TestCase` that Python 3.12 removed from `unittest`.
 
 TensorFlow 2.15, the last with Estimators, runs on Pythons that have them, and tests of Estimators
-were written for those: the testing modules of the package itself call `assertEquals`.
+use them: the testing modules of the package itself call `assertEquals`.
 """
 
 from .. import private_tf
 
 __all__ = ["apply", "restore"]
 
-# The old name -> the one that has stayed.
+# The removed name -> the remaining one.
 _RENAMED = {
     "assertEquals": "assertEqual",
     "assertNotEquals": "assertNotEqual",
@@ -28,7 +28,7 @@ _RENAMED = {
 
 def _renamed(old: str, new: str):
     def assertion(self, *args, **kwargs):
-        # Looked up in the instance, since TensorFlow's test case has versions of its own.
+        # Read from the instance: TensorFlow's test case overrides some of them.
         return getattr(self, new)(*args, **kwargs)
 
     assertion.__name__ = old
@@ -37,12 +37,16 @@ def _renamed(old: str, new: str):
 
 
 def restore(test_case: type) -> None:
-    """Gives a class of test cases the old names that it has not."""
+    """Adds the removed names that a class of test cases lacks.
+
+    Args:
+      test_case: the class.
+    """
     for old, new in _RENAMED.items():
         if not hasattr(test_case, old):
             setattr(test_case, old, _renamed(old, new))
 
 
 def apply() -> None:
-    """Restores them in `tf.test.TestCase`."""
+    """Restores the assertions in `tf.test.TestCase`."""
     restore(private_tf.test_util.TensorFlowTestCase)

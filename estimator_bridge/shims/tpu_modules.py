@@ -1,7 +1,7 @@
-"""Stands in for three modules of `tensorflow.python.tpu`. Missing in TensorFlow 2.16 and later.
+"""Replaces three modules of `tensorflow.python.tpu` that TensorFlow 2.16 removed.
 
-They are session_support, tpu_embedding and tpu_embedding_gradient. TPUEstimator imports them
-always and calls them only on a TPU, which Estimators cannot reach on these versions.
+They are session_support, tpu_embedding and tpu_embedding_gradient. TPUEstimator always imports
+them, but calls them only on a TPU, which Estimators cannot use on these versions.
 """
 
 from .. import private_tf
@@ -48,7 +48,7 @@ _NAMES = (
 
 
 def _placeholder(name: str) -> type:
-    """Returns a class that can be imported and compared with, and refuses to be called."""
+    """Returns a class that can be imported and compared, and raises when it is called."""
 
     def refuse(cls, *args, **kwargs):
         raise NotImplementedError(
@@ -56,14 +56,14 @@ def _placeholder(name: str) -> type:
             "Use TPUEstimator(use_tpu=False), or TensorFlow 2.15 on the TPU machine."
         )
 
-    return type(name, (), {"__doc__": "Only of use on a TPU.", "__new__": refuse})
+    return type(name, (), {"__doc__": "Usable only on a TPU.", "__new__": refuse})
 
 
 globals().update({name: _placeholder(name) for name in _NAMES})
 
 
 def apply() -> None:
-    """Gives `tf.compat.v1.tpu.experimental` back the parameter classes that it exported."""
+    """Restores the parameter classes in `tf.compat.v1.tpu.experimental`."""
     experimental = private_tf.api_v1_tpu_experimental
     for kind in ("Adagrad", "Adam", "Ftrl", "StochasticGradientDescent"):
         name = f"{kind}Parameters"
