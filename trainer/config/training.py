@@ -201,7 +201,7 @@ class TrainConfig(Section):
         _check_pairs(self.piecewise_steps, self.piecewise_shares, "piecewise", "shares")
         _check_pairs(self.batch_growth_steps, self.batch_growth_sizes, "batch_growth", "sizes")
         if (self.decay == "piecewise") != bool(self.piecewise_steps):
-            raise ValueError("decay piecewise needs piecewise_steps, and the reverse; set both")
+            raise ValueError("decay piecewise and piecewise_steps go together; set both or none")
         return self
 
     def batch_size_at(self, step: int) -> int:

@@ -205,7 +205,7 @@ def _check_column(name, schema, rows, streaming, bad, statistics) -> Finding:
         distance = drift.compare_categories(seen, trained) if trained else None
     elif moments is not None and statistics and name in statistics.columns:
         trained = statistics.columns[name]
-        if not column.is_several_numbers:
+        if not column.is_multivalent_numeric:
             distance = drift.compare_numbers(streaming.sample.get(name), trained)
         changes += _find_outside(moments, trained)
     drifted = any(share >= drift.UNSEEN_SHARE for share, _ in changes)

@@ -62,7 +62,7 @@ def build_feature_columns(schema: Schema, statistics: Statistics) -> FeatureColu
             continue
         if "sequence" in column.use:
             sequence.append(_sequence(column_name, column, statistics))
-        if column.is_several_numbers:
+        if column.is_multivalent_numeric:
             # A sequence, or the weights of another column, which names them.
             continue
         if column.is_categorical:

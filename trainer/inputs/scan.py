@@ -109,7 +109,7 @@ class StreamingStatistics:
 
     def __init__(self, schema: Schema, names: Sequence[str]):
         numeric = [name for name in names if schema.columns[name].raw_type != "string"]
-        multivalent = [name for name in names if schema.columns[name].is_several_numbers]
+        multivalent = [name for name in names if schema.columns[name].is_multivalent_numeric]
         self.moments = {name: RunningMoments() for name in (*numeric, *multivalent)}
         self.sample = RowSample(numeric)
         self.counts = {

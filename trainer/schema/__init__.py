@@ -1,9 +1,9 @@
 """The schema: columns, their types and uses, label, weight, key, vocabularies, statistics.
 
-    python -m trainer.schema infer --data=FILES --label=COLUMN     proposes one
-    python -m trainer.schema check --schema=FILE --data=FILES      holds data against one
+    python -m trainer.schema infer --data=FILES --label=COLUMN     infers a schema from data
+    python -m trainer.schema check --schema=FILE --data=FILES      checks data against a schema
 
-This much of the package imports no TensorFlow and reads no data; `infer` and `check` do.
+This package imports no TensorFlow and reads no data files; trainer.data_validation does.
 """
 
 from trainer.schema.columns import MAX_INDICATOR_SIZE, Column, Image, Moments, Part, Text

@@ -6,15 +6,22 @@ from trainer.config.commands import run
 from trainer.errors import UserError
 
 USAGE = """python -m trainer.schema infer --data=FILES --label=COLUMN [--output=FILE]
-    proposes a commented schema for data that have none
+    infers a commented schema from data
 python -m trainer.schema check --schema=FILE --data=FILES [--statistics=JOB_DIR]
-    holds data against a schema and, if given, against the data a model was trained on
+    checks data against a schema and, with --statistics, compares them with training data
 
-Each shows its flags with --help."""
+COMMAND --help shows the flags of a command."""
 
 
 def main(argv: list[str]) -> int:
-    """Runs one of the two commands; returns the exit status."""
+    """Runs one of the two commands and returns the exit status.
+
+    Args:
+        argv: the command and its arguments.
+
+    Raises:
+        UserError: the command is unknown.
+    """
     command = argv[0] if argv else ""
     if command in ("--help", "-h", "-help"):
         print(USAGE)
@@ -27,7 +34,7 @@ def main(argv: list[str]) -> int:
         from trainer.data_validation.check import run_check
 
         return run_check(argv[1:])
-    raise UserError(f"{command!r}: no such command; write infer or check (--help shows both)")
+    raise UserError(f"{command!r}: no such command; use infer or check (--help shows both)")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A column of the data: its type, what its values mean, and who sees it."""
+"""A column of the data: its type, its values, and the parts of the model that use it."""
 
 import contextlib
 from typing import Annotated, Any, Literal, Optional, Union
@@ -12,183 +12,220 @@ from trainer.schema.vocabulary import (
     Factor,
     Number,
     Width,
+    check_feature_vocabulary,
     check_vocabulary,
     find_problem,
-    refuse_no_value,
 )
 
 Part = Literal["wide", "deep", "sequence"]
 DatePart = Literal["year", "month", "day", "weekday", "hour"]
-# ISO 8601, with a time or without; RE2 and Arrow read it alike.
+# ISO 8601, with or without a time; RE2 and Arrow match it alike.
 DATE_PATTERN = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ]([01]\d|2[0-3])([:.].*)?)?"
 
-# A categorical column of at most so many values is one-hot in the deep part unless told otherwise.
+# Up to this many ids, a categorical column without `embedding` is one-hot in the deep part.
 MAX_INDICATOR_SIZE = 32
 
 
 class Node(pydantic.BaseModel):
-    """A frozen part of a schema; unknown keys are refused."""
+    """A frozen part of a schema; unknown keys are an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Moments(Node):
-    """Given normalisation: (value - mean) / std."""
+    """Normalisation with given moments: (value - mean) / std."""
 
     mean: Number = Field(description="subtracted")
     std: Factor = Field(description="divided by")
 
 
 class Text(Node):
-    """A free text: each word, and each sequence of words, is one value of the column."""
+    """Free text: each word, and each n-gram of words, is one value of the column."""
 
-    ngrams: Annotated[int, Field(ge=1, le=5)] = Field(1, description="words in the longest one")
-    lower: bool = Field(True, description="whether A and a are the same")
-    max_words: Optional[Count] = Field(None, description="words after these are left out")
+    ngrams: Annotated[int, Field(ge=1, le=5)] = Field(1, description="words in the longest n-gram")
+    lower: bool = Field(True, description="whether to convert to lower case")
+    max_words: Optional[Count] = Field(None, description="number of words to read; unset: all")
 
 
 class Image(Node):
     """An image as text: base64 of a PNG, JPEG, GIF or BMP file."""
 
     size: Annotated[int, Field(ge=32, le=1024)] = Field(
-        32, description="pixels of the square that the model sees"
+        32, description="side of the square input of the model, pixels"
     )
 
 
 class Column(Node):
-    """One column of the data, and what the model makes of it.
+    """One column of the data, and its use in the model.
 
-    A numeric column reaches the deep part as one normalised number and the wide part as its buckets
-    (as the normalised number where it has none). A categorical column, one with a vocabulary, hash
-    buckets or a number of identities, reaches the wide part as ids and the deep part as an
-    embedding or one-hot. An int category -1 counts as no value, as feature columns have it; any
-    other id outside its identities counts as id 0.
+    A numeric column is one normalised number in the deep part. In the wide part it is its buckets,
+    or the normalised number if it has none.
 
-    A column with a separator has several values in a row. Those of a categorical column count
-    alike, or as its weights say. Several numbers are the weights of another column, or a sequence.
-    The sequence part sees the values in their order.
+    A categorical column has a vocabulary, hash buckets or a number of identities. It is ids in the
+    wide part, and an embedding or one-hot in the deep part. The int category -1 is a missing value,
+    as in TensorFlow's feature columns; any other id outside the identities is id 0.
+
+    A column with a separator is multivalent. The values of a categorical one have equal weights, or
+    those of its weights column. A numeric one is either such weights or a sequence. The sequence
+    part reads the values in their order.
     """
 
     type: Literal["float", "int", "string"] = Field(description="type in the data")
     default: Any = Field(
-        None, description="stands for a missing value; mean: the mean of the training data"
+        None, description="replaces a missing value; mean: the mean of the training data"
     )
     vocabulary: Optional[tuple[Any, ...]] = Field(None, description="known values")
     vocabulary_file: Optional[str] = Field(
-        None, description="known values, a line each; relative to the schema"
+        None, description="file of known values, one per line; relative to the schema"
     )
     oov_buckets: CountOrZero = Field(0, description="buckets for values outside the vocabulary")
-    hash_buckets: Optional[Count] = Field(None, description="values hashed into so many ids")
-    identities: Optional[Count] = Field(None, description="int: values are ids from 0 to this")
+    hash_buckets: Optional[Count] = Field(
+        None, description="number of ids that values are hashed to"
+    )
+    identities: Optional[Count] = Field(
+        None, description="int: values are ids from 0 to this number, excluded"
+    )
     buckets: Optional[tuple[Number, ...]] = Field(None, description="boundaries, ascending")
     embedding: Optional[Width] = Field(None, description="dimensions in the deep part")
     normalize: Union[Literal["standard", "minmax", "log", "none"], Moments] = Field(
         "standard",
         description="numeric: (x-mean)/std or (x-min)/(max-min) of the training data, ln(1+x), "
-        "as it is, or a given mean and std",
+        "unchanged, or a given mean and std",
     )
     text: Optional[Text] = Field(
         None, description="string with vocabulary or hash_buckets: split into words, {ngrams: 2}"
     )
     image: Optional[Image] = Field(None, description="string: base64 of an image file, {size: 32}")
     separator: Optional[Annotated[str, Field(min_length=1)]] = Field(
-        None, description="between the values of a row that has several, as in a|b|c"
+        None, description="separator of multivalent values, such as | in a|b|c"
     )
     weights: Optional[str] = Field(
-        None, description="with separator: float column with as many weights, as in 0.5|1|2"
+        None, description="with separator: float column of the values' weights, such as 0.5|1|2"
     )
     date: tuple[DatePart, ...] = Field(
-        (), description="string 2020-12-31 or 2020-12-31 23:59: the parts that the model sees"
+        (), description="string 2020-12-31 or 2020-12-31 23:59: the parts to use as features"
     )
-    use: tuple[Part, ...] = Field(("wide", "deep"), description="parts of the model that see it")
+    use: tuple[Part, ...] = Field(
+        ("wide", "deep"), description="parts of the model that use the column"
+    )
 
     @pydantic.field_validator("default")
     @classmethod
-    def _read_number(cls, value, given):
+    def _read_number(cls, value: Any, given: pydantic.ValidationInfo) -> Any:
         if given.data.get("type") == "float" and isinstance(value, str):
-            # To YAML 1e-3 is text.
+            # YAML 1.1 reads 1e-3 as text.
             with contextlib.suppress(ValueError):
                 return float(value)
         return value
 
     @pydantic.model_validator(mode="after")
-    def _consistent(self):
-        kinds = [
-            name
-            for name in ("vocabulary", "vocabulary_file", "hash_buckets", "identities", "buckets")
-            if getattr(self, name) is not None
-        ]
-        if len(kinds) > 1:
-            raise ValueError(f"{' and '.join(kinds)} exclude each other; keep one")
+    def _check(self) -> "Column":
+        self._check_kinds()
+        self._check_text()
+        self._check_image()
+        self._check_multivalent()
+        self._check_sequence()
+        self._check_date()
+        self._check_type_of_kind()
+        self._check_buckets()
+        self._check_ids()
+        self._check_default()
+        return self
+
+    @property
+    def _kinds(self) -> list[str]:
+        names = ("vocabulary", "vocabulary_file", "hash_buckets", "identities", "buckets")
+        return [name for name in names if getattr(self, name) is not None]
+
+    def _check_kinds(self) -> None:
+        if len(self._kinds) > 1:
+            raise ValueError(f"{' and '.join(self._kinds)} exclude each other; keep one")
         if self.type == "string" and self.buckets is not None:
             raise ValueError(
                 "buckets need a numeric type; a string takes vocabulary or hash_buckets"
             )
+
+    def _check_text(self) -> None:
         if self.text is not None and (
             self.type != "string" or not (self.is_categorical or self.vocabulary_file)
         ):
             raise ValueError("text needs type string and hash_buckets or a vocabulary of words")
-        if self.image is not None and (self.type != "string" or kinds):
+
+    def _check_image(self) -> None:
+        if self.image is not None and (self.type != "string" or self._kinds):
             raise ValueError("image needs type string, and no vocabulary or hash_buckets")
-        self._check_parts(kinds)
+
+    def _check_multivalent(self) -> None:
+        if self.separator is not None:
+            if self.type == "string" and not self._kinds or self.text is not None:
+                raise ValueError("separator needs a vocabulary or hash_buckets, and no text")
+            if self.buckets is not None:
+                raise ValueError("buckets need one number per row; remove separator or buckets")
+            if self.type != "string" and self.default is not None:
+                raise ValueError("default: a multivalent number has no default; remove it")
+        elif self.weights is not None:
+            raise ValueError("weights need a multivalent column; add separator")
+        if self.weights is not None and not self._kinds:
+            raise ValueError("weights need a vocabulary, hash_buckets or identities beside them")
+
+    def _check_sequence(self) -> None:
+        if "sequence" not in self.use:
+            return
+        if self.separator is None and self.text is None:
+            raise ValueError("use: a sequence needs a multivalent column: add separator or text")
+        if self.text is not None and self.text.ngrams > 1:
+            raise ValueError("use: a sequence of words takes no ngrams; set ngrams to 1")
+        if self.weights is not None:
+            raise ValueError("use: a sequence takes no weights; remove one of them")
+
+    def _check_date(self) -> None:
+        if self.date and (self.type != "string" or self._kinds):
+            raise ValueError("date needs type string, and no vocabulary or hash_buckets")
+
+    def _check_type_of_kind(self) -> None:
         if self.identities is not None and self.type != "int":
             raise ValueError("identities need type int")
-        if self.type == "float" and kinds and kinds != ["buckets"]:
-            raise ValueError(f"{kinds[0]} needs type string or int; a float takes buckets")
-        if self.buckets is not None and not self.buckets:
-            raise ValueError("buckets: there is no boundary; give one or leave buckets out")
-        if self.buckets is not None and list(self.buckets) != sorted(set(self.buckets)):
+        if self.type == "float" and self._kinds and self._kinds != ["buckets"]:
+            raise ValueError(f"{self._kinds[0]} needs type string or int; a float takes buckets")
+
+    def _check_buckets(self) -> None:
+        if self.buckets is None:
+            return
+        if not self.buckets:
+            raise ValueError("buckets: no boundary given; give one or remove buckets")
+        if list(self.buckets) != sorted(set(self.buckets)):
             raise ValueError("buckets must ascend")
+
+    def _check_ids(self) -> None:
         if self.embedding is not None and not self.is_categorical:
             raise ValueError("embedding needs a vocabulary, hash_buckets or identities")
         if self.oov_buckets and not (self.vocabulary or self.vocabulary_file):
             raise ValueError("oov_buckets needs a vocabulary")
         if self.vocabulary is not None:
             check_vocabulary(self.vocabulary, self.type)
-            refuse_no_value(self.vocabulary)
+            check_feature_vocabulary(self.vocabulary)
+
+    def _check_default(self) -> None:
         if self.default == "mean" and self.type != "float":
             raise ValueError("default mean needs type float")
         if self.default is not None and self.default != "mean":
             problem = find_problem(self.default, self.type)
             if problem:
                 raise ValueError(f"default {problem}")
-        return self
-
-    def _check_parts(self, kinds):
-        if self.separator is not None:
-            if self.type == "string" and not kinds or self.text is not None:
-                raise ValueError("separator needs a vocabulary or hash_buckets, and no text")
-            if self.buckets is not None:
-                raise ValueError("buckets are for one number a row; remove separator or buckets")
-            if self.type != "string" and self.default is not None:
-                raise ValueError("default: a row without numbers has none; remove it")
-        elif self.weights is not None:
-            raise ValueError("weights are for several values a row; add separator")
-        if self.weights is not None and not kinds:
-            raise ValueError("weights need a vocabulary, hash_buckets or identities beside them")
-        if "sequence" in self.use:
-            if self.separator is None and self.text is None:
-                raise ValueError("use: a sequence needs several values a row: separator or text")
-            if self.text is not None and self.text.ngrams > 1:
-                raise ValueError("use: a sequence of words has an order, ngrams have none; set 1")
-            if self.weights is not None:
-                raise ValueError("use: a sequence takes no weights; remove one of them")
-        if self.date and (self.type != "string" or kinds):
-            raise ValueError("date needs type string, and no vocabulary or hash_buckets")
 
     @property
     def raw_type(self) -> str:
-        """Type of a row's value as it is read and served: several values are one text."""
+        """Type of a row's value in files and requests: multivalent values are one string."""
         return self.type if self.separator is None else "string"
 
     @property
-    def is_several_numbers(self) -> bool:
-        """Whether a row holds several numbers: weights, or a numeric sequence."""
+    def is_multivalent_numeric(self) -> bool:
+        """Whether a row has several numbers: weights, or a numeric sequence."""
         return self.separator is not None and not self.is_categorical
 
     @property
     def is_categorical(self) -> bool:
-        """Whether the column is a set of ids rather than a number."""
+        """Whether the values are ids rather than numbers."""
         return (
             self.vocabulary is not None
             or self.vocabulary_file is not None
@@ -198,5 +235,6 @@ class Column(Node):
 
     @property
     def size(self) -> int:
-        """Number of ids of a categorical column whose vocabulary has been read."""
-        return self.hash_buckets or self.identities or len(self.vocabulary) + self.oov_buckets
+        """Number of ids of a categorical column; a vocabulary file must have been read."""
+        size = self.hash_buckets or self.identities
+        return size or len(self.vocabulary or ()) + self.oov_buckets

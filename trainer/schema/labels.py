@@ -8,45 +8,45 @@ from pydantic import Field
 from trainer.schema.columns import Node
 from trainer.schema.vocabulary import Count, Factor
 
-# Each has its logit for each row of a batch.
+# The logits are a float per row and class.
 MAX_CLASSES = 1_000_000
 
 
 class Label(Node):
-    """What is predicted. It decides the task: a vocabulary or num_classes classifies."""
+    """What is predicted; a vocabulary or num_classes makes it a classification."""
 
     column: str = Field(description="name of the label's column")
     columns: tuple[str, ...] = Field(
-        (), description="instead of column: int columns of 0 and 1, any of which may be 1"
+        (), description="instead of column: int columns of 0 and 1, which are independent"
     )
     vocabulary: Optional[tuple[Any, ...]] = Field(
-        None, description="the classes, in order; of two, the second is the positive one"
+        None, description="the classes in order; of two, the second is positive"
     )
     num_classes: Optional[Annotated[Count, Field(ge=2, le=MAX_CLASSES)]] = Field(
-        None, description="int label: the classes are 0 to this"
+        None, description="int label: the classes are 0 to this number, excluded"
     )
     loss: Literal["squared", "poisson"] = Field(
-        "squared", description="of a number: squared error, or Poisson for counts and rates"
+        "squared", description="of a numeric label: squared error, or Poisson for counts and rates"
     )
     class_weights: Optional[dict[Any, Factor]] = Field(
-        None, description="class → factor on the weight of its rows, in training only; others 1"
+        None, description="class → factor on the weight of its rows, in training only; unset: 1"
     )
     importance: Factor = Field(
-        1.0, description="with more_labels: factor on this label's loss in the sum"
+        1.0, description="with more_labels: weight of this label's loss in the sum"
     )
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _name_first(cls, values):
+    def _name_first(cls, values: Any) -> Any:
         if isinstance(values, dict) and not values.get("column") and values.get("columns"):
-            # Whoever asks for the label's column gets the first of several.
+            # `column` of several columns is the first one.
             columns = values["columns"]
             first = columns[0] if isinstance(columns, (list, tuple)) else columns
             values = {**values, "column": first}
         return values
 
     @pydantic.model_validator(mode="after")
-    def _one_kind(self):
+    def _check(self) -> "Label":
         if self.columns:
             self._check_multi_label()
         if self.vocabulary is not None and self.num_classes is not None:
@@ -54,26 +54,26 @@ class Label(Node):
         if self.vocabulary is not None and len(self.vocabulary) < 2:
             raise ValueError("a label's vocabulary needs two classes or more")
         if self.loss == "poisson" and self.task != "regression":
-            raise ValueError("loss poisson is for a number, not for classes; remove one of them")
+            raise ValueError("loss poisson needs a numeric label; remove the loss or the classes")
         for value in self.class_weights or ():
-            # JSON has no keys but text.
+            # In JSON every key is text.
             if str(value) not in map(str, self.classes):
-                raise ValueError(f"class_weights: {value!r} is no class of the label")
+                raise ValueError(f"class_weights: {value!r} is not a class of the label")
         return self
 
-    def _check_multi_label(self):
+    def _check_multi_label(self) -> None:
         if self.vocabulary is not None or self.num_classes is not None:
             raise ValueError("columns of 0 and 1 take neither vocabulary nor num_classes")
         if len(self.columns) < 2 or len(set(self.columns)) != len(self.columns):
-            raise ValueError("columns: give two different ones or more; one label is column:")
+            raise ValueError("columns: give at least two different columns; for one, use column:")
         if self.column != self.columns[0]:
             raise ValueError("column and columns are both given; remove one of them")
         if self.class_weights:
-            raise ValueError("class_weights: columns of 0 and 1 have no classes; use weight:")
+            raise ValueError("class_weights: columns of 0 and 1 take none; use weight:")
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The classes in order; none where a number, or several answers, are predicted."""
+        """The classes in order; empty for a numeric label and for columns of 0 and 1."""
         return self.vocabulary or tuple(range(self.num_classes or 0))
 
     @property
@@ -85,5 +85,5 @@ class Label(Node):
 
     @property
     def all_columns(self) -> tuple[str, ...]:
-        """Names of its columns."""
+        """Names of the label's columns."""
         return self.columns or (self.column,)

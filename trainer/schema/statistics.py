@@ -1,18 +1,22 @@
-"""What the training data say of themselves, in a size that does not grow with them."""
+"""Statistics of the training data, of a size that does not depend on the number of rows."""
 
 from typing import Any, NamedTuple, Optional
 
 from trainer.schema.columns import Node
 from trainer.schema.types import Schema
 
-# Categories of a column that are kept with their counts; the rest are counted together.
+# The most frequent categories of a column are stored, up to this many.
 MAX_CATEGORIES = 1000
 
 
 class Bins(Node):
-    """A histogram: share of the rows in each bin.
+    """A histogram.
 
-    Bin i holds edges[i-1] <= x < edges[i]; the first is open below, the last above.
+    Bin i is edges[i-1] <= x < edges[i]; the first bin has no lower bound, the last no upper one.
+
+    Attributes:
+        edges: the bounds, ascending.
+        shares: share of the rows in each bin; one more than edges.
     """
 
     edges: tuple[float, ...]
@@ -20,7 +24,17 @@ class Bins(Node):
 
 
 class Range(Node):
-    """Statistics of a numeric column over the training data, missing values left out."""
+    """Statistics of a numeric column over the training data, without missing values.
+
+    Attributes:
+        count: number of values.
+        missing: number of rows without a value.
+        mean: mean of the values.
+        std: standard deviation of the values.
+        min: the smallest value.
+        max: the largest value.
+        bins: a histogram; None in files of older versions.
+    """
 
     count: int
     missing: int
@@ -35,10 +49,10 @@ class Categories(Node):
     """Counts of a categorical column over the training data.
 
     Attributes:
-        count: rows with a value.
-        missing: rows without.
-        counts: value (as text) → rows, the most frequent first, at most MAX_CATEGORIES.
-        complete: whether counts holds every value there was, with its exact count.
+        count: number of rows with a value.
+        missing: number of rows without a value.
+        counts: value as text → number of rows; at most MAX_CATEGORIES, the most frequent first.
+        complete: whether counts has every value, with its exact count.
     """
 
     count: int
@@ -48,13 +62,13 @@ class Categories(Node):
 
 
 class Statistics(NamedTuple):
-    """What the training data say of themselves.
+    """Statistics of the training data.
 
     Attributes:
-        num_rows: rows read.
-        columns: name → Range of each numeric column.
-        categories: name → Categories of each categorical column, the label of a classifier
-            included and the key left out.
+        num_rows: number of rows.
+        columns: name → statistics of a numeric column.
+        categories: name → statistics of a categorical column; includes the label of a classifier,
+            but not the key.
     """
 
     num_rows: int
@@ -63,17 +77,26 @@ class Statistics(NamedTuple):
 
 
 def dump_statistics(statistics: Statistics) -> dict[str, Any]:
-    """Statistics as JSON holds them."""
-    parts = {"columns": statistics.columns, "categories": statistics.categories}
-    dumped = {
-        part: {name: seen.model_dump(mode="json") for name, seen in columns.items()}
-        for part, columns in parts.items()
+    """Returns statistics as values for JSON.
+
+    Args:
+        statistics: the statistics.
+    """
+    columns = statistics.columns.items()
+    categories = statistics.categories.items()
+    return {
+        "num_rows": statistics.num_rows,
+        "columns": {name: seen.model_dump(mode="json") for name, seen in columns},
+        "categories": {name: seen.model_dump(mode="json") for name, seen in categories},
     }
-    return {"num_rows": statistics.num_rows, **dumped}
 
 
 def parse_statistics(stored: dict[str, Any]) -> Statistics:
-    """The reverse of dump_statistics; a file written before there were categories has none."""
+    """Returns the statistics that dump_statistics has converted.
+
+    Args:
+        stored: values of JSON; those of older versions lack categories.
+    """
     return Statistics(
         stored["num_rows"],
         {name: Range(**values) for name, values in stored["columns"].items()},
@@ -82,14 +105,22 @@ def parse_statistics(stored: dict[str, Any]) -> Statistics:
 
 
 def resolve_defaults(schema: Schema, statistics: Statistics) -> dict[str, Any]:
-    """Column name → the value that stands for a missing one; None: a missing one is an error."""
+    """Returns column name → the value that replaces a missing one.
+
+    Args:
+        schema: the columns and their defaults.
+        statistics: statistics of the training data, for the default `mean`.
+
+    Returns:
+        A value per column; None where a missing value is an error.
+    """
     defaults: dict[str, Any] = {}
     for name, column in schema.columns.items():
         default = column.default
         if default == "mean":
             default = statistics.columns[name].mean if name in statistics.columns else None
         if default is None and column.raw_type == "string" and name not in schema.label_columns:
-            # The feature columns take the empty string as no value.
+            # Feature columns treat the empty string as a missing value.
             default = ""
         defaults[name] = default
     return defaults

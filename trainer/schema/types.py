@@ -15,8 +15,8 @@ A schema is a YAML file; its fields are the classes below:
       - {columns: [native_country, birth_country], dimension: 8}
     label: {column: income, vocabulary: ["<=50K", ">50K"]}
 
-A label has other forms too: {column: claims, loss: poisson} counts; {columns: [toxic, insult]} is
-several answers of 0 or 1; more_labels: [{column: hours}] predicts further labels, a head each.
+A label has other forms: {column: claims, loss: poisson} predicts counts. {columns: [toxic, insult]}
+predicts several labels of 0 or 1. more_labels: [{column: hours}] adds labels, with one head each.
 """
 
 import re
@@ -25,14 +25,14 @@ from typing import Optional
 import pydantic
 from pydantic import Field
 
-from trainer import config as config_lib
+from trainer.errors import nearest
 from trainer.schema.columns import Column, Node
 from trainer.schema.labels import Label
 from trainer.schema.vocabulary import Count, Width, check_vocabulary
 
-# A scope of the graph, and a part of the names of metrics.
+# A head's name is a scope of the graph and a part of the names of metrics.
 _HEAD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
-# What decides which id a value has.
+# The fields that determine the id of a value.
 ID_FIELDS = ("type", "vocabulary", "vocabulary_file", "oov_buckets", "hash_buckets", "identities")
 
 
@@ -40,137 +40,164 @@ class Cross(Node):
     """A hashed crossing of categorical or bucketed columns."""
 
     columns: tuple[str, ...] = Field(min_length=2, description="names of columns")
-    hash_buckets: Count = Field(description="crossings hashed into so many ids")
+    hash_buckets: Count = Field(description="number of ids that crossings are hashed to")
     embedding: Optional[Width] = Field(
         None, description="dimensions in the deep part; unset: wide part only"
     )
 
 
 class SharedEmbedding(Node):
-    """Categorical columns of the same values, looked up in one table in the deep part."""
+    """Categorical columns with the same ids that share one embedding table."""
 
     columns: tuple[str, ...] = Field(min_length=2, description="names of columns")
     dimension: Optional[Width] = Field(
-        None, description="of the table; unset: by the number of ids"
+        None, description="dimension of the embedding; unset: by the number of ids"
     )
 
 
 class Schema(Node):
-    """Every column of a data set, and the roles of some."""
+    """Every column of a data set, and the label, weight, key, crosses and shared embeddings."""
 
     columns: dict[str, Column] = Field(min_length=1, description="name → column, in file order")
     label: Label = Field(description="what is predicted")
-    more_labels: tuple[Label, ...] = Field((), description="what else is, a head each")
-    weight: Optional[str] = Field(None, description="column with a row's weight")
-    key: Optional[str] = Field(None, description="column handed on to predictions")
+    more_labels: tuple[Label, ...] = Field((), description="further labels, one head each")
+    weight: Optional[str] = Field(None, description="column of the rows' weights")
+    key: Optional[str] = Field(None, description="column to copy to predictions")
     crosses: tuple[Cross, ...] = Field((), description="crossed columns")
     shared_embeddings: tuple[SharedEmbedding, ...] = Field(
-        (), description="columns that share a table in the deep part"
+        (), description="columns that share an embedding table in the deep part"
     )
     missing_values: tuple[str, ...] = Field(("",), description="CSV text that means no value")
 
     @pydantic.model_validator(mode="after")
-    def _consistent(self):
+    def _check(self) -> "Schema":
+        self._check_roles()
+        for label in self.labels:
+            self._check_label(label)
+        self._check_heads()
+        for cross in self.crosses:
+            self._check_cross(cross)
+        for name in self.features:
+            self._check_feature(name)
+        for name in self.features:
+            self._check_derived_names(name)
+        self._check_text_sequences()
+        for shared in self.shared_embeddings:
+            self._check_shared(shared)
+        self._check_shared_once()
+        return self
+
+    def _check_roles(self) -> None:
         for role, name in (
             *(("label", name) for name in self.label_columns),
             ("weight", self.weight),
             ("key", self.key),
         ):
             if name is not None and name not in self.columns:
-                raise ValueError(
-                    f"{role}: no column {name!r}{config_lib.nearest(name, self.columns)}"
-                )
+                raise ValueError(f"{role}: no column {name!r}{nearest(name, self.columns)}")
         if "" in self.columns:
-            raise ValueError("columns: a column without a name; give it one")
+            raise ValueError("columns: a column without a name; name it")
         roles = [*self.label_columns, *(name for name in (self.weight, self.key) if name)]
         for name in roles:
             if roles.count(name) > 1 and self.label_columns.count(name) < 2:
-                raise ValueError(f"column {name!r} is two of label, weight and key; it can be one")
+                raise ValueError(f"column {name!r} is two of label, weight and key; keep one role")
         if self.weight is not None and self.columns[self.weight].raw_type == "string":
             raise ValueError(f"weight: column {self.weight!r} must be float or int")
-        for label in self.labels:
-            self._check_label(label)
+
+    def _check_label(self, label: Label) -> None:
+        for name in label.columns:
+            if self.columns[name].type != "int":
+                raise ValueError(f"label: column {name!r} must be of type int, with values 0 and 1")
+        if self.columns[label.column].separator is not None:
+            raise ValueError(f"label: column {label.column!r} has a separator; remove it")
+        kind = self.columns[label.column].type
+        if label.num_classes is not None and kind != "int":
+            raise ValueError("label: num_classes needs a column of type int; or give a vocabulary")
+        if label.vocabulary is not None:
+            if kind == "float":
+                raise ValueError("label: a vocabulary needs a column of type string or int")
+            check_vocabulary(label.vocabulary, kind)
+        if kind == "string" and label.vocabulary is None:
+            raise ValueError("label: a string label needs a vocabulary")
+
+    def _check_heads(self) -> None:
         if len(set(self.label_columns)) != len(self.label_columns):
-            raise ValueError("more_labels: a column is there twice; each is one label")
+            raise ValueError("more_labels: a column appears twice; keep one label per column")
         for name in self.label_columns if self.more_labels else ():
             if not _HEAD_NAME.fullmatch(name):
                 raise ValueError(
-                    f"more_labels: column {name!r} would give a head its name, which takes "
+                    f"more_labels: column {name!r} is also the name of a head, which takes only "
                     "letters without accents, digits, dots, dashes and underscores; rename it"
                 )
-        for cross in self.crosses:
-            for name in cross.columns:
-                if name not in self.columns:
-                    raise ValueError(
-                        f"crosses: no column {name!r}{config_lib.nearest(name, self.columns)}"
-                    )
-                if name not in self.features:
-                    raise ValueError(
-                        f"crosses: column {name!r} is the label, the weight or the key"
-                    )
-                column = self.columns[name]
-                if not (column.is_categorical or column.buckets):
-                    raise ValueError(
-                        f"crosses: column {name!r} is numeric without buckets; give it buckets"
-                    )
-        for name in self.features:
-            column = self.columns[name]
-            plain = not (column.is_categorical or column.image or column.date)
-            if column.is_several_numbers and name not in self.weights_of:
-                if not set(column.use) <= {"sequence"}:
-                    raise ValueError(
-                        f"columns.{name}: several numbers a row are a sequence (use: [sequence]) "
-                        "or another column's weights; name it there, or leave it out (use: [])"
-                    )
-                continue
-            if column.type == "string" and column.use and plain:
-                raise ValueError(
-                    f"columns.{name}: a string needs a vocabulary, a vocabulary_file or "
-                    "hash_buckets (or use: [] to leave it out)"
-                )
-            if column.weights is not None:
-                self._check_weights(name, column.weights)
-        for name in self.features:
-            column = self.columns[name]
-            made = [*column.date, *(["sequence"] if "sequence" in column.use else [])]
-            for part in made:
-                if f"{name}_{part}" in self.columns:
-                    raise ValueError(
-                        f"columns.{name}_{part}: what is made of column {name!r} has this name; "
-                        "rename one of them"
-                    )
-        texts = [name for name in self.sequences if self.columns[name].text is not None]
-        if texts and len(self.sequences) > 1:
-            raise ValueError(
-                f"columns.{texts[0]}: the words of a text have no pendant in another sequence; "
-                "give one of them another use"
-            )
-        for shared in self.shared_embeddings:
-            self._check_shared(shared)
-        together = [name for shared in self.shared_embeddings for name in shared.columns]
-        for name in together:
-            if together.count(name) > 1:
-                raise ValueError(f"shared_embeddings: column {name!r} is there twice; keep one")
-        return self
 
-    def _check_weights(self, name, weights):
+    def _check_cross(self, cross: Cross) -> None:
+        for name in cross.columns:
+            if name not in self.columns:
+                raise ValueError(f"crosses: no column {name!r}{nearest(name, self.columns)}")
+            if name not in self.features:
+                raise ValueError(f"crosses: column {name!r} is the label, the weight or the key")
+            column = self.columns[name]
+            if not (column.is_categorical or column.buckets):
+                raise ValueError(
+                    f"crosses: column {name!r} is numeric without buckets; give it buckets"
+                )
+
+    def _check_feature(self, name: str) -> None:
+        column = self.columns[name]
+        if column.is_multivalent_numeric and name not in self.weights_of:
+            if not set(column.use) <= {"sequence"}:
+                raise ValueError(
+                    f"columns.{name}: a multivalent number is a sequence or another column's "
+                    "weights; set use: [sequence], name it as weights, or exclude it (use: [])"
+                )
+            return
+        has_ids = column.is_categorical or column.image or column.date
+        if column.type == "string" and column.use and not has_ids:
+            raise ValueError(
+                f"columns.{name}: a string needs a vocabulary, a vocabulary_file or "
+                "hash_buckets (or use: [] to exclude it)"
+            )
+        if column.weights is not None:
+            self._check_weights(name, column.weights)
+
+    def _check_weights(self, name: str, weights: str) -> None:
         where = f"columns.{name}.weights"
         if weights not in self.features:
-            near = config_lib.nearest(weights, self.features)
-            raise ValueError(f"{where}: no feature {weights!r}{near}")
+            raise ValueError(f"{where}: no feature {weights!r}{nearest(weights, self.features)}")
         column = self.columns[weights]
         if column.type != "float" or column.separator is None:
             raise ValueError(f"{where}: column {weights!r} must be a float with a separator")
-        twice = [each for each in self.features if self.columns[each].weights == weights]
-        if len(twice) > 1:
-            raise ValueError(f"{where}: {weights!r} is the weights of {twice[0]} too; copy it")
+        users = [each for each in self.features if self.columns[each].weights == weights]
+        if len(users) > 1:
+            raise ValueError(
+                f"{where}: {users[0]} has the weights {weights!r} too; copy the column"
+            )
 
-    def _check_shared(self, shared):
+    def _check_derived_names(self, name: str) -> None:
+        """Checks that no column has the name of a feature derived from another column."""
+        column = self.columns[name]
+        for part in [*column.date, *(["sequence"] if "sequence" in column.use else [])]:
+            if f"{name}_{part}" in self.columns:
+                raise ValueError(
+                    f"columns.{name}_{part}: a feature derived from column {name!r} has this name; "
+                    "rename one of them"
+                )
+
+    def _check_text_sequences(self) -> None:
+        texts = [name for name in self.sequences if self.columns[name].text is not None]
+        if texts and len(self.sequences) > 1:
+            raise ValueError(
+                f"columns.{texts[0]}: a sequence of words cannot be joined with other sequences; "
+                "remove sequence from the use of one of them"
+            )
+
+    def _check_shared(self, shared: SharedEmbedding) -> None:
         for name in shared.columns:
             where = f"shared_embeddings: column {name!r}"
             if name not in self.columns:
-                near = config_lib.nearest(name, self.columns)
-                raise ValueError(f"shared_embeddings: no column {name!r}{near}")
+                raise ValueError(
+                    f"shared_embeddings: no column {name!r}{nearest(name, self.columns)}"
+                )
             if name not in self.features:
                 raise ValueError(f"{where} is the label, the weight or the key")
             column, first = self.columns[name], self.columns[shared.columns[0]]
@@ -183,35 +210,25 @@ class Schema(Node):
             for field in ID_FIELDS:
                 if getattr(column, field) != getattr(first, field):
                     raise ValueError(
-                        f"{where} has another {field} than {shared.columns[0]!r}; one table needs "
-                        "the same ids in all of its columns"
+                        f"{where} differs from {shared.columns[0]!r} in {field}; a shared "
+                        "embedding needs the same ids in all of its columns"
                     )
 
-    def _check_label(self, label):
-        for name in label.columns:
-            if self.columns[name].type != "int":
-                raise ValueError(f"label: column {name!r} of several must be of type int, 0 or 1")
-        if self.columns[label.column].separator is not None:
-            raise ValueError(f"label: column {label.column!r} has a separator; it is one value")
-        kind = self.columns[label.column].type
-        if label.num_classes is not None and kind != "int":
-            raise ValueError("label: num_classes needs a column of type int; or give a vocabulary")
-        if label.vocabulary is not None:
-            if kind == "float":
-                raise ValueError("label: a vocabulary needs a column of type string or int")
-            check_vocabulary(label.vocabulary, kind)
-        if kind == "string" and label.vocabulary is None:
-            raise ValueError("label: a string label needs a vocabulary")
+    def _check_shared_once(self) -> None:
+        names = [name for shared in self.shared_embeddings for name in shared.columns]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"shared_embeddings: column {name!r} appears twice; keep one")
 
     @property
     def features(self) -> list[str]:
-        """Names of the columns that the model may see, in file order."""
+        """Names of the columns that can be features, in file order."""
         roles = {*self.label_columns, self.weight, self.key}
         return [name for name in self.columns if name not in roles]
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """All labels, the first one first."""
+        """All labels, in order."""
         return (self.label, *self.more_labels)
 
     @property
@@ -221,7 +238,7 @@ class Schema(Node):
 
     @property
     def used_features(self) -> list[str]:
-        """Those that the model does see: the inputs of an export."""
+        """Names of the features in use: the inputs of an export."""
         crossed = {name for cross in self.crosses for name in cross.columns}
         return [
             name
@@ -231,24 +248,25 @@ class Schema(Node):
 
     @property
     def weights_of(self) -> dict[str, str]:
-        """Column of weights → the column in use whose values they weigh."""
+        """Weights column → the column in use that has these weights."""
+        features = set(self.features)
         return {
-            self.columns[name].weights: name
-            for name in self.features
-            if self.columns[name].weights is not None and self.columns[name].use
+            column.weights: name
+            for name, column in self.columns.items()
+            if column.weights is not None and column.use and name in features
         }
 
     @property
     def sequences(self) -> list[str]:
-        """Names of the columns that the sequence part sees."""
+        """Names of the columns that the sequence part uses."""
         return [name for name in self.features if "sequence" in self.columns[name].use]
 
     @property
     def num_classes(self) -> int:
-        """Number of classes of the first label; 0 where it has none."""
+        """Number of classes of the first label; 0 without classes."""
         return len(self.label.classes)
 
     @property
     def task(self) -> str:
-        """binary, multiclass, multilabel, regression, or multihead where there are more labels."""
+        """binary, multiclass, multilabel, regression, or, with more_labels, multihead."""
         return "multihead" if self.more_labels else self.label.task

@@ -389,7 +389,7 @@ def test_several_values_in_a_row(make, tmp_path, kind):
     assert columns["tags"].separator == columns["shops"].separator == "|"
     assert columns["shops"].hash_buckets == 512
     assert columns["ids"].type == "int" and columns["ids"].vocabulary == tuple(range(30))
-    assert columns["weights"].is_several_numbers and columns["weights"].use == ()
+    assert columns["weights"].is_multivalent_numeric and columns["weights"].use == ()
     assert "use: [sequence]" in text
     assert columns["said"].separator is None
     # What is proposed is right: the data fit, and the weights can be named as such.

@@ -65,7 +65,7 @@ def test_any_name_is_learnt_from(make, tmp_path, model):
 
 
 def test_a_head_of_several_has_a_plain_name(make):
-    with pytest.raises(ValueError, match="would give a head its name.*rename it"):
+    with pytest.raises(ValueError, match="is also the name of a head.*rename it"):
         _rename(make, "bought", more_labels=[{"column": NAMES["grade"], "num_classes": 3}])
 
 

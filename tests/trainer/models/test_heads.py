@@ -153,15 +153,21 @@ def test_loss_reduction(bench):
 @pytest.mark.parametrize(
     "label, told",
     [
-        ({"column": "label", "loss": "poisson", "num_classes": 2}, "loss poisson is for a number"),
-        ({**BINARY, "class_weights": {2: 3.0}}, "class_weights: 2 is no class of the label"),
-        ({"column": "label", "class_weights": {1: 3.0}}, "class_weights: 1 is no class"),
-        ({"columns": ["label"]}, "give two different ones or more"),
-        ({"columns": ["label", "label"]}, "give two different ones or more"),
-        ({"columns": ["label", "x"]}, "column 'x' of several must be of type int"),
+        (
+            {"column": "label", "loss": "poisson", "num_classes": 2},
+            "loss poisson needs a numeric label",
+        ),
+        ({**BINARY, "class_weights": {2: 3.0}}, "class_weights: 2 is not a class of the label"),
+        ({"column": "label", "class_weights": {1: 3.0}}, "class_weights: 1 is not a class"),
+        ({"columns": ["label"]}, "give at least two different columns"),
+        ({"columns": ["label", "label"]}, "give at least two different columns"),
+        ({"columns": ["label", "x"]}, "column 'x' must be of type int, with values 0 and 1"),
         ({"columns": ["label", "y"], "num_classes": 2}, "take neither vocabulary nor num_classes"),
         ({"columns": ["label", "y"], "column": "x"}, "column and columns are both given"),
-        ({"columns": ["label", "y"], "class_weights": {1: 2}}, "have no classes; use weight"),
+        (
+            {"columns": ["label", "y"], "class_weights": {1: 2}},
+            "columns of 0 and 1 take none; use weight",
+        ),
         ({"columns": ["label", "z"]}, "label: no column 'z'"),
     ],
 )
@@ -169,7 +175,7 @@ def test_contradictions_of_labels(bench, label, told):
     kinds = {"label": {"type": "int"}, "y": {"type": "int"}}
     with pytest.raises(ValueError, match=told):
         bench.build_schema(label, kinds)
-    with pytest.raises(ValueError, match="more_labels: a column is there twice"):
+    with pytest.raises(ValueError, match="more_labels: a column appears twice"):
         bench.build_schema(BINARY, more_labels=[{"column": "label"}])
 
 

@@ -91,19 +91,22 @@ CONTRADICTIONS = {
         {"c": {"type": "string", "hash_buckets": 3, "default": 4}},
         "default 4 is not",
     ),
-    "truth for a number": ({"x": {"type": "float", "default": True}}, "default True is no float"),
+    "truth for a number": (
+        {"x": {"type": "float", "default": True}},
+        "default True is not a float",
+    ),
     "truth for a text": (
         {"c": {"type": "string", "hash_buckets": 3, "default": False}},
-        "default False is no string; put it in quotes if it is text",
+        "default False is not a string; put it in quotes if it is text",
     ),
     "a list for a number": ({"x": {"type": "float", "default": [1]}}, "default [1] is not a float"),
     "no int64": ({"x": {"type": "int", "default": 10**30}}, "does not fit into an int64"),
     "no float32": ({"x": {"type": "float", "default": 1e300}}, "does not fit into a float32"),
     "no int64 as word": ({"c": {"type": "int", "vocabulary": [2**63]}}, "not fit into an int64"),
     "an infinite boundary": ({"x": {"type": "float", "buckets": [1e300]}}, "less than or equal"),
-    "no boundary": ({"x": {"type": "float", "buckets": []}}, "there is no boundary"),
+    "no boundary": ({"x": {"type": "float", "buckets": []}}, "no boundary given"),
     "too many ids": ({"c": {"type": "string", "hash_buckets": 10**12}}, "or equal to 2147483647"),
-    "truth for a size": ({"c": {"type": "string", "hash_buckets": True}}, "True is no number"),
+    "truth for a size": ({"c": {"type": "string", "hash_buckets": True}}, "True is not a number"),
     "too wide": (
         {"c": {"type": "string", "hash_buckets": 3, "embedding": 10**9}},
         "less than or equal to 65536",
@@ -112,7 +115,7 @@ CONTRADICTIONS = {
     "a key of two lines": ({"x": {"type": "float", "a\nb": 1}}, "columns.x.a\\nb: no such field"),
     "part of a date": (
         {"x": {"type": "string", "date": ["year"]}, "x_year": {"type": "int"}},
-        "columns.x_year: what is made of column 'x' has this name; rename",
+        "columns.x_year: a feature derived from column 'x' has this name; rename",
     ),
     "half an int": ({"x": {"type": "int", "default": 1.5}}, "default 1.5 is not"),
     "std zero": ({"x": {"type": "float", "normalize": {"mean": 0, "std": 0}}}, "std"),
@@ -124,7 +127,7 @@ CONTRADICTIONS = {
         {"c": {"type": "string", "hash_bucket": 3}},
         "no such field; did you mean hash_buckets?",
     ),
-    "raw string": ({"c": {"type": "string"}}, "or use: [] to leave it out"),
+    "raw string": ({"c": {"type": "string"}}, "or use: [] to exclude it"),
     "negative size": ({"c": {"type": "string", "hash_buckets": -3}}, "got -3"),
 }
 
@@ -210,10 +213,10 @@ def test_a_column_given_twice_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("2020-99-99", ["line 1", "'2020-99-99' is no value", "put it in quotes"]),
-        ("0x_", ["line 1", "'0x_' is no value", "put it in quotes"]),
-        ('"a\\0b"', ["line 1", "a character that no text has"]),
-        ('"\\ud800"', ["line 1", "a character that no text has"]),
+        ("2020-99-99", ["line 1", "'2020-99-99' is invalid", "put text in quotes"]),
+        ("0x_", ["line 1", "'0x_' is invalid", "put text in quotes"]),
+        ('"a\\0b"', ["line 1", "a character that is not text"]),
+        ('"\\ud800"', ["line 1", "a character that is not text"]),
         ("[" * 5000 + "]" * 5000, ["nested too deeply"]),
     ],
 )
