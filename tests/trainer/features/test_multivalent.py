@@ -235,7 +235,7 @@ def test_a_row_that_does_not_fit_is_told(make, tmp_path, case):
         ({"more": TAGS}, "tags has the weights 'w' too"),
         ({"tags": {**TAGS, "separator": None}}, "weights need a multivalent column"),
         ({"tags": {**TAGS, "use": ["sequence"]}}, "a sequence takes no weights"),
-        ({"v": {"type": "float", "separator": "|"}}, "columns.v: a multivalent number is a sequence"),
+        ({"v": {"type": "float", "separator": "|"}}, "v: a multivalent number is a sequence"),
         ({"v": {"type": "float", "separator": "|", "buckets": [1]}}, "one number per row"),
         ({"v": {"type": "int", "separator": "|", "default": 1}}, "default"),
         ({"v": {**IDS, "separator": None, "use": ["sequence"]}}, "needs a multivalent column"),
