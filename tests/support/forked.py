@@ -445,9 +445,11 @@ def _execute(command, main):
     if kind == "-m":
         sys.path[0] = os.getcwd()
         sys.argv = ["-m", *rest[1:]]
-        # Python would have to warn of a module that is there before it runs.
+        # Python warns where a module is there before it is run; a package's own stays.
         package, _, name = rest[0].rpartition(".")
-        if sys.modules.pop(rest[0], None) and package:
+        if hasattr(sys.modules.get(rest[0]), "__path__"):
+            sys.modules.pop(f"{rest[0]}.__main__", None)
+        elif sys.modules.pop(rest[0], None) and package:
             delattr(sys.modules[package], name)
         runpy._run_module_as_main(rest[0])
         return

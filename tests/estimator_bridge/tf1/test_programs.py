@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 from trainer.cluster.processes import SHARING, find_addresses
@@ -16,7 +17,6 @@ pytestmark = [pytest.mark.versions, pytest.mark.newest]
 
 HERE = Path(__file__).parents[1]
 LEGACY = HERE / "legacy"
-CHECKS = HERE / "tf1_checks"
 
 # Asks an export a question in a fresh process: export, signature, inputs as JSON; prints JSON.
 ASK = """
@@ -43,7 +43,7 @@ def command(*args):
 
 def run(folder, *args, status=0, timeout=240):
     """Runs a program from its own folder, as its people did; returns what it wrote."""
-    done = subprocess.run(
+    done = forked.run(
         command(*args),
         cwd=folder,
         env=environment(),
@@ -57,8 +57,9 @@ def run(folder, *args, status=0, timeout=240):
 
 
 def ask(export, signature, **inputs):
-    done = subprocess.run(
+    done = forked.run(
         [sys.executable, "-c", ASK, str(export), signature, json.dumps(inputs)],
+        preload="tensorflow",
         env=environment(),
         capture_output=True,
         text=True,
@@ -77,17 +78,6 @@ def last_metrics(output):
 def only(pattern):
     (found,) = glob.glob(str(pattern))
     return found
-
-
-def test_checks_within_a_program():
-    """What can be held without a process of its own: view, contrib's mathematics and names."""
-    output = run(
-        CHECKS,
-        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "python_files=check_*.py"),
-        *("-o", "addopts=", "--rootdir", CHECKS, CHECKS),
-        timeout=1200,
-    )
-    assert re.search(r"\d+ passed", output) and "failed" not in output, output[-6000:]
 
 
 def test_wide_and_deep_with_lookup_tables(tmp_path):
@@ -172,8 +162,9 @@ def variable_names(model_dir):
         "import sys, json, tensorflow as tf\n"
         "print(json.dumps([n for n, _ in tf.train.list_variables(sys.argv[1])]))"
     )
-    done = subprocess.run(
+    done = forked.run(
         [sys.executable, "-c", code, str(model_dir)],
+        preload="tensorflow",
         env=environment(),
         capture_output=True,
         text=True,
@@ -249,7 +240,7 @@ def test_parameter_servers_with_device_filters(tmp_path):
             config = json.dumps({"cluster": cluster, "task": task, "environment": "cloud"})
             outputs[role, index] = tmp_path / f"{role}{index}.log"
             with open(outputs[role, index], "w") as log:
-                processes[role, index] = subprocess.Popen(
+                processes[role, index] = forked.Popen(
                     command("-m", "trainer.task", "--job-dir", tmp_path / "job"),
                     cwd=LEGACY / "ps_job",
                     env=environment(TF_CONFIG=config, **SHARING),
