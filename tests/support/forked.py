@@ -97,7 +97,10 @@ def _preload(what):
                 "trainer.training.dry_run",
                 "trainer.training.run",
             ],
-            "convert": ["estimator_bridge.convert.command"],
+            "convert": [
+                "estimator_bridge.convert.command",
+                "estimator_bridge.convert.verify.command",
+            ],
         }[what]
         estimator_bridge.tf, estimator_bridge.estimator  # noqa: B018
     for name in names:

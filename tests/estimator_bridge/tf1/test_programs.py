@@ -41,9 +41,12 @@ def command(*args):
     return [sys.executable, "-m", "estimator_bridge", "run", "--tf1", *map(str, args)]
 
 
-def run(folder, *args, status=0, timeout=240):
-    """Runs a program from its own folder, as its people did; returns what it wrote."""
-    done = forked.run(
+def run(folder, *args, status=0, timeout=240, fresh=False):
+    """Runs a program from its own folder, as its people did; returns what it wrote.
+
+    It is forked from a process that has imported TensorFlow, unless it is to be `fresh`.
+    """
+    done = (subprocess if fresh else forked).run(
         command(*args),
         cwd=folder,
         env=environment(),
@@ -277,4 +280,4 @@ def test_an_import_that_fails_reads_as_without_us(tmp_path):
 def test_a_program_without_tensorflow_is_spared_its_import(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import sys\nprint('loaded', 'tensorflow' in sys.modules)\n")
-    assert "loaded False" in run(tmp_path, program)
+    assert "loaded False" in run(tmp_path, program, fresh=True)
