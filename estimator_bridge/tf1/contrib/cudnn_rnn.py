@@ -4,7 +4,7 @@ The layers compute the same as CuDNN. Their weights are stored like in 1.x, in t
 `CudnnCompatible` cells, so that old checkpoints load.
 """
 
-from typing import Any
+from typing import Any as _Any
 
 import tensorflow.compat.v1 as tf
 
@@ -69,7 +69,7 @@ class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
     def build(self, inputs_shape):
         size = tf.TensorShape(inputs_shape).as_list()[-1]
         if size is None:
-            raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
+            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs_shape}")
         units, start = self._num_units, self._kernel_initializer
         zeros, ones = tf.zeros_initializer(), tf.ones_initializer()
         self._gates = (
@@ -100,7 +100,7 @@ class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
 class _CudnnRNN:
     """Layers of recurrent cells over whole sequences."""
 
-    _cell_class: Any = None
+    _cell_class: _Any = None
     _scope_name = ""
 
     def __init__(
@@ -117,13 +117,16 @@ class _CudnnRNN:
         name=None,
     ):
         if direction not in (CUDNN_RNN_UNIDIRECTION, CUDNN_RNN_BIDIRECTION):
-            raise ValueError(f"Invalid direction: {direction}")
+            raise ValueError(
+                f"direction: {direction!r} is unknown; use {CUDNN_RNN_UNIDIRECTION} or "
+                f"{CUDNN_RNN_BIDIRECTION}"
+            )
         if input_mode != CUDNN_INPUT_LINEAR_MODE:
             raise ValueError(
                 f"input_mode: only {CUDNN_INPUT_LINEAR_MODE} is supported, got {input_mode}"
             )
         if not 0 <= dropout <= 1:
-            raise ValueError(f"dropout must be in [0, 1], got {dropout}")
+            raise ValueError(f"dropout: {dropout} is outside of [0, 1]")
         del bias_initializer  # CuDNN's two biases are one here, with the cell's initializer.
         self.num_layers, self.num_units, self.direction = num_layers, num_units, direction
         self._dropout, self._seed, self._dtype = dropout, seed, dtype
@@ -149,7 +152,7 @@ class _CudnnRNN:
         if not training or not self._dropout:
             return cells
         keep = tf.nn.rnn_cell.DropoutWrapper
-        # Between the layers: not on the last one's outputs.
+        # Dropout applies between the layers, not to the outputs of the last one.
         between = [keep(c, output_keep_prob=1 - self._dropout, seed=self._seed) for c in cells[:-1]]
         return [*between, cells[-1]]
 

@@ -53,7 +53,7 @@ def MirroredStrategy(
     Returns:
       tf.distribute.MirroredStrategy.
     """
-    del auto_shard_dataset  # What tf.distribute does by itself.
+    del auto_shard_dataset  # tf.distribute shards datasets by itself.
     if num_gpus_per_worker is not None:
         num_gpus = num_gpus_per_worker
     return tf.distribute.MirroredStrategy(
@@ -107,7 +107,9 @@ def AllReduceCrossDeviceOps(
     del agg_small_grads_max_bytes, agg_small_grads_max_group
     known = {"nccl": NcclAllReduce, "hierarchical_copy": HierarchicalCopyAllReduce}
     if all_reduce_alg not in known:
-        raise ValueError(f"all_reduce_alg {all_reduce_alg!r}: expected one of {sorted(known)}")
+        raise ValueError(
+            f"all_reduce_alg: {all_reduce_alg!r} is unknown; use one of {sorted(known)}"
+        )
     return known[all_reduce_alg](num_packs=num_packs)
 
 

@@ -35,7 +35,7 @@ def transform(images, transforms, interpolation="NEAREST", output_shape=None, na
         transforms = tf.convert_to_tensor(transforms, tf.float32)
         rank = images.shape.ndims
         if rank not in (2, 3, 4):
-            raise TypeError("Images should have rank between 2 and 4.")
+            raise TypeError(f"images: expected rank 2, 3 or 4, got {rank}")
         batch = images
         if rank < 4:
             batch = images[None] if rank == 3 else images[None, :, :, None]

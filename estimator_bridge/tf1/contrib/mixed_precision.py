@@ -47,7 +47,7 @@ class FixedLossScaleManager(LossScaleManager):
 
     def __init__(self, loss_scale):
         if loss_scale < 1:
-            raise ValueError("loss scale must be at least 1.")
+            raise ValueError(f"loss_scale: {loss_scale} must be at least 1")
         self._loss_scale = tf.convert_to_tensor(loss_scale, tf.float32)
 
     def get_loss_scale(self):

@@ -84,9 +84,7 @@ def alpha_dropout(x, keep_prob, noise_shape=None, seed=None, name=None):
     with tf.name_scope(name, "alpha_dropout", [x]):
         x = tf.convert_to_tensor(x, name="x")
         if isinstance(keep_prob, (int, float)) and not 0 < keep_prob <= 1:
-            raise ValueError(
-                f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep_prob}"
-            )
+            raise ValueError(f"keep_prob: expected a scalar in (0, 1], got {keep_prob}")
         if keep_prob == 1:
             return x
         # The limit of selu for very low inputs, -scale * alpha.

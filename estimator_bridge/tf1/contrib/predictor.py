@@ -86,8 +86,8 @@ def from_saved_model(
             key = signature_def_key or _DEFAULT
             if key not in meta.signature_def:
                 raise ValueError(
-                    f"Got signature_def_key {key!r}. Available signatures are "
-                    f"{sorted(meta.signature_def)}."
+                    f"signature_def_key: there is no {key!r}; the available signatures are "
+                    f"{sorted(meta.signature_def)}"
                 )
             signature_def = meta.signature_def[key]
         input_names = {name: info.name for name, info in signature_def.inputs.items()}
@@ -119,7 +119,9 @@ def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=
     """
     checkpoint = estimator.latest_checkpoint()
     if checkpoint is None:
-        raise ValueError(f"No checkpoint in {estimator.model_dir}; train the estimator first")
+        raise ValueError(
+            f"estimator: there is no checkpoint in {estimator.model_dir}; train the estimator first"
+        )
     graph = graph or tf.Graph()
     with graph.as_default():
         tf.train.get_or_create_global_step()
@@ -135,7 +137,9 @@ def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=
             fetch = spec.predictions
             fetch = fetch if isinstance(fetch, dict) else {"output": fetch}
         else:
-            raise ValueError(f"output_key {output_key!r}: the export outputs are {sorted(outputs)}")
+            raise ValueError(
+                f"output_key: there is no {output_key!r}; the export outputs are {sorted(outputs)}"
+            )
         session = tf.train.MonitoredSession(
             session_creator=tf.train.ChiefSessionCreator(
                 config=config, checkpoint_filename_with_path=checkpoint, scaffold=spec.scaffold

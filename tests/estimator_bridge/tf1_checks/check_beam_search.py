@@ -1,4 +1,4 @@
-"""tf.contrib.seq2seq.BeamSearchDecoder, against a search that tries everything."""
+"""tf.contrib.seq2seq.BeamSearchDecoder, compared with an exhaustive search."""
 
 import itertools
 
@@ -11,7 +11,7 @@ TOKENS, START, END = 4, 0, 3
 
 
 class Markov(tf.nn.rnn_cell.RNNCell):
-    """The logits of the next token are a row of a table; the state counts the steps."""
+    """A cell that reads the next token's logits from a table and counts steps in its state."""
 
     state_size = 2
     output_size = TOKENS
@@ -25,7 +25,7 @@ class Markov(tf.nn.rnn_cell.RNNCell):
 
 
 def search(tables, width, steps, penalty=0.0, **options):
-    """Decodes from START with each table of logits [TOKENS, TOKENS], in one batch per table."""
+    """Decodes from START with each table of logits [TOKENS, TOKENS]."""
     found = []
     for table in tables:
         with tf.Graph().as_default(), tf.Session() as session:
@@ -47,13 +47,13 @@ def search(tables, width, steps, penalty=0.0, **options):
 
 
 def best(table, steps, count, penalty=0.0):
-    """The best sequences, and their scores, by trying all of them."""
+    """Returns the best sequences and their scores, by exhaustive search."""
     log = table - np.log(np.exp(table).sum(1, keepdims=True))
     scores = {}
     for tokens in itertools.product(range(TOKENS), repeat=steps):
         tokens = tokens[: tokens.index(END) + 1] if END in tokens else tokens
         total = sum(log[a, b] for a, b in zip((START, *tokens), tokens))
-        # As in 1.x, the end's token counts from the step after it on.
+        # As in 1.x, end_token is free of cost from the following step on.
         length = len(tokens) - (len(tokens) == steps and tokens[-1] == END)
         scores[tokens] = total / ((5 + length) / 6) ** penalty
     ordered = sorted(scores, key=scores.get, reverse=True)[:count]
@@ -61,8 +61,8 @@ def best(table, steps, count, penalty=0.0):
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.7])
-def test_finds_what_trying_everything_finds(penalty):
-    # Wide enough that nothing is lost on the way.
+def test_wide_search_finds_the_results_of_an_exhaustive_search(penalty):
+    # The search is wide enough to keep all candidates.
     tables = np.random.RandomState(1).normal(size=[4, TOKENS, TOKENS])
     for table, (outputs, last, _) in zip(tables, search(tables, 64, 3, penalty)):
         wanted, scores = best(table, 3, 5, penalty)
@@ -76,7 +76,7 @@ def test_finds_what_trying_everything_finds(penalty):
             assert last.lengths[row, 0] == len(wanted[0])
 
 
-def test_one_beam_is_greedy():
+def test_one_beam_is_greedy_search():
     tables = np.random.RandomState(2).normal(size=[5, TOKENS, TOKENS])
     for table, (outputs, _, _) in zip(tables, search(tables, 1, 6)):
         token, wanted = START, []
@@ -86,7 +86,7 @@ def test_one_beam_is_greedy():
         assert outputs.predicted_ids[0, :, 0].tolist() == wanted
 
 
-def test_with_attention_and_a_layer(run):
+def test_search_with_attention_and_an_output_layer(run):
     cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.LSTMCell(8), tf.nn.rnn_cell.GRUCell(8)])
     memory = tf.constant(np.random.RandomState(0).normal(size=[3, 5, 6]), tf.float32)
     tiled = seq2seq.tile_batch(memory, 4)
@@ -108,13 +108,13 @@ def test_with_attention_and_a_layer(run):
     assert (np.diff(scores) <= 0).all() and np.isfinite(scores).all()
 
 
-def test_gather_tree(run):
+def test_gather_tree_follows_parents_and_pads_with_end_token(run):
     ids = [[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]]]
     parents = [[[0, 0, 0]], [[0, 1, 1]], [[2, 1, 2]]]
     got = run(seq2seq.gather_tree(ids, parents, [3], end_token=10))
     assert got.tolist() == [[[2, 2, 2]], [[6, 5, 6]], [[7, 8, 9]]]
 
 
-def test_a_coverage_penalty_is_refused():
+def test_coverage_penalty_raises():
     with pytest.raises(NotImplementedError, match="coverage_penalty_weight"):
         search([np.zeros([TOKENS, TOKENS])], 2, 1, coverage_penalty_weight=0.1)

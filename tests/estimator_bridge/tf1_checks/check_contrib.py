@@ -9,7 +9,7 @@ import tensorflow as tf
 contrib = tf.contrib
 
 
-def test_hparams_parse_to_the_types_of_their_defaults():
+def test_hparams_keep_the_types_of_their_defaults():
     hparams = contrib.training.HParams(rate=0.1, layers=[64, 32], name="a", deep=True, steps=3)
     hparams.parse("rate=1,layers=[8,4,2],name=b c,deep=false")
     assert hparams.values() == {
@@ -34,13 +34,13 @@ def test_hparams_parse_to_the_types_of_their_defaults():
     "text",
     ["rate=fast", "unknown=1", "steps=1.5", "steps=1,steps=2", "layers=3", "deep=maybe", "=1"],
 )
-def test_hparams_refuse(text):
+def test_hparams_reject_invalid_values(text):
     hparams = contrib.training.HParams(rate=0.1, layers=[64, 32], deep=True, steps=3)
     with pytest.raises(ValueError):
         hparams.parse(text)
 
 
-def test_lookup_tables_both_ways(run, tmp_path):
+def test_lookup_tables_in_both_directions(run, tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("a\nb\nc\n")
     words = tf.constant(["c", "zzz", "a"])
@@ -115,7 +115,7 @@ def step(optimizer, gradient, variable):
         return session.run(variable)
 
 
-def test_decoupled_weight_decay():
+def test_decoupled_weight_decay_reduces_selected_variables():
     values = np.array([1.0, -2.0], np.float32)
     gradient = tf.constant([0.5, 0.5])
     plain = step(tf.train.AdamOptimizer(0.1), gradient, tf.get_variable("a", initializer=values))
@@ -129,7 +129,7 @@ def test_decoupled_weight_decay():
         np.testing.assert_allclose(got, plain - 0.01 * values, rtol=1e-5)
 
 
-def test_lazy_adam_moves_only_the_rows_of_the_gradient():
+def test_lazy_adam_updates_only_the_rows_of_the_gradient():
     table = tf.get_variable("table", initializer=np.ones([4, 2], np.float32))
     rows = tf.gather(table, [1, 3])
     optimizer = contrib.opt.LazyAdamOptimizer(0.1)
@@ -157,7 +157,7 @@ def test_lazy_adam_moves_only_the_rows_of_the_gradient():
 )
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("resource", [False, True])
-def test_optimizers_descend(make, sparse, resource):
+def test_optimizers_reduce_the_loss(make, sparse, resource):
     x = tf.get_variable("x", initializer=np.ones([3, 2], np.float32), use_resource=resource)
     loss = tf.reduce_sum((tf.gather(x, [0, 2]) if sparse else x) ** 2)
     train = make().minimize(loss, global_step=tf.train.get_or_create_global_step())
@@ -221,7 +221,7 @@ def test_forward_features_and_predictor(tmp_path):
     direct = contrib.predictor.from_estimator(estimator, receiver_fn)(question)
     assert served["key"].tolist() == direct["key"].tolist() == [7]
     np.testing.assert_allclose(served["y"], direct["y"], rtol=1e-6)
-    with pytest.raises(ValueError, match="Available signatures"):
+    with pytest.raises(ValueError, match="available signatures"):
         contrib.predictor.from_saved_model(export.decode(), signature_def_key="none")
     bad = contrib.estimator.forward_features(estimator, "nothing")
     with pytest.raises(ValueError, match="no feature 'nothing'"):
@@ -352,7 +352,7 @@ def test_data_transformations(run, tmp_path):
     assert run(dataset.make_one_shot_iterator().get_next()) == 0
 
 
-def test_slim_is_contrib_layers_with_a_loop(tmp_path):
+def test_slim_trains_contrib_layers(tmp_path):
     slim = contrib.slim
     with slim.arg_scope([slim.fully_connected], weights_regularizer=slim.l2_regularizer(1e-4)):
         x = tf.constant(np.random.RandomState(0).normal(size=[32, 4]).astype(np.float32))
@@ -368,7 +368,7 @@ def test_slim_is_contrib_layers_with_a_loop(tmp_path):
     assert os.path.isfile(tmp_path / "model.ckpt-150.index")
 
 
-def test_placement_by_load():
+def test_placement_balances_the_load():
     strategy = contrib.training.GreedyLoadBalancingStrategy(2, contrib.training.byte_size_load_fn)
     with tf.device(tf.train.replica_device_setter(ps_tasks=2, ps_strategy=strategy)):
         sizes = [100, 10, 20, 60]
@@ -376,7 +376,7 @@ def test_placement_by_load():
     assert [d[-1] for d in devices] == ["0", "1", "1", "1"]
 
 
-def test_rotated_and_moved_images(run):
+def test_images_are_rotated_and_translated(run):
     image = np.arange(9, dtype=np.float32).reshape([1, 3, 3, 1])
     rotated, moved = run(
         [
@@ -408,7 +408,7 @@ def test_support_vector_machine_of_contrib_learn(tmp_path):
     rows = list(machine.predict(input_fn=lambda: tf.data.Dataset.from_tensors(input_fn()[0])))
     classes = np.array([row["classes"] for row in rows])
     assert classes.dtype.kind == "i" and (classes == y).mean() > 0.97
-    # The margin is wide: a hinge loss leaves examples far from the border alone.
+    # The margin is wide, because the hinge loss ignores examples far from the boundary.
     (name,) = [n for n in machine.get_variable_names() if n.endswith("/first/weights")]
     assert machine.get_variable_value(name)[0, 0] > 0.5
     logits = np.array([row["logits"][0] for row in rows])

@@ -1,4 +1,4 @@
-"""tf.contrib.crf against the enumeration of all tag sequences."""
+"""tf.contrib.crf, compared with the enumeration of all tag sequences."""
 
 import itertools
 
@@ -29,7 +29,7 @@ def everything(unary, transitions, length):
     return sequences, np.array([score(unary, transitions, s) for s in sequences])
 
 
-def test_log_likelihood_is_that_of_the_enumeration(run, problem):
+def test_log_likelihood_matches_the_enumeration(run, problem):
     unary, transitions, tags = problem
     got, _ = tf.contrib.crf.crf_log_likelihood(
         tf.constant(unary), tf.constant(tags), tf.constant(LENGTHS), tf.constant(transitions)
@@ -70,7 +70,7 @@ def test_decode_finds_the_best_sequence(run, problem):
         np.testing.assert_allclose(best, all_scores.max(), rtol=1e-5)
 
 
-def test_multitag_score_sums_over_what_is_allowed(run, problem):
+def test_multitag_score_sums_over_the_allowed_tags(run, problem):
     unary, transitions, _ = problem
     bitmap = np.ones([1, 3, TAGS], bool)
     bitmap[0, 1, 2] = False
@@ -84,7 +84,7 @@ def test_multitag_score_sums_over_what_is_allowed(run, problem):
     np.testing.assert_allclose(got[0], np.log(np.exp(allowed).sum()), rtol=1e-5)
 
 
-def test_gradients_are_those_of_the_enumeration(run, problem):
+def test_gradients_match_the_enumeration(run, problem):
     unary, transitions, tags = problem
     variable = tf.constant(transitions)
     likelihood, _ = tf.contrib.crf.crf_log_likelihood(
@@ -107,7 +107,7 @@ def test_gradients_are_those_of_the_enumeration(run, problem):
         np.testing.assert_allclose(gradient[a, b], numeric, atol=1e-3)
 
 
-def test_transitions_are_a_variable_of_their_own(run, problem):
+def test_transitions_are_a_variable(run, problem):
     unary, _, tags = problem
     _, transitions = tf.contrib.crf.crf_log_likelihood(
         tf.constant(unary), tf.constant(tags), tf.constant(LENGTHS)

@@ -1,4 +1,4 @@
-"""`tf.contrib.distributions` against scipy's, numpy's, and the samples themselves."""
+"""`tf.contrib.distributions`, compared with SciPy, NumPy and samples."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def normals():
 
 
 @pytest.mark.parametrize("kind", ["tril", "full", "diag", "same", "unit"])
-def test_normal_vectors(run, kind):
+def test_multivariate_normal_distributions(run, kind):
     found, covariance = normals()[kind]
     other = tfd.MultivariateNormalTriL(LOC[::-1], TRIL)
     assert found.batch_shape.as_list() == [3] and found.event_shape.as_list() == [2]
@@ -49,7 +49,7 @@ def test_normal_vectors(run, kind):
     assert samples.shape == (20000, 3, 2)
     np.testing.assert_allclose(samples.mean(0), LOC, atol=0.1)
     np.testing.assert_allclose(np.cov(samples[:, 1].T), covariance, atol=0.3)
-    # KL by its closed form.
+    # The KL divergence in closed form.
     inverse = np.linalg.inv(TRIL.dot(TRIL.T))
     away = LOC[::-1] - LOC
     closed = np.trace(inverse.dot(covariance)) - 2 + np.einsum("bi,ij,bj->b", away, inverse, away)
@@ -97,7 +97,7 @@ def test_mixtures(run):
         tfd.Mixture(parts[0], parts)
 
 
-def test_independent_dimensions(run):
+def test_independent_axes(run):
     images = tfd.Independent(tfd.Bernoulli(logits=tf.zeros([5, 4, 3])), 2)
     assert images.batch_shape.as_list() == [5] and images.event_shape.as_list() == [4, 3]
     vector = tfd.Independent(tfd.Normal(LOC, 2.0))
@@ -119,7 +119,7 @@ def test_independent_dimensions(run):
     assert got[4].tolist() == [5] and got[5].tolist() == [4, 3]
 
 
-def test_numbers(run):
+def test_univariate_distributions(run):
     rates = np.array([0.5, 3.0], np.float32)
     poisson, logged = tfd.Poisson(rates), tfd.Poisson(log_rate=np.log(rates))
     counts = np.array([[0, 2], [1, 7]], np.float32)
@@ -154,7 +154,7 @@ def test_numbers(run):
     np.testing.assert_allclose(found[10], [1 / (1 + np.e)], rtol=1e-5)
 
 
-def test_vectors_of_classes(run):
+def test_categorical_vector_distributions(run):
     probs = np.array([[0.2, 0.5, 0.3], [0.0, 0.9, 0.1]], np.float32)
     hot = tfd.OneHotCategorical(probs=probs)
     soft = tfd.RelaxedOneHotCategorical(0.5, probs=[0.2, 0.5, 0.3])

@@ -1,4 +1,4 @@
-"""What Python and NumPy have dropped since: programs use it as they did."""
+"""Names that Python and NumPy removed and that `run --tf1` restores."""
 
 # ruff: noqa: UP005
 
@@ -17,7 +17,7 @@ import pytest
 import tensorflow as tf
 
 
-def test_numpy_has_its_old_names():
+def test_removed_numpy_names_work():
     assert np.float is float and np.int is int and np.object is object
     assert np.asscalar(np.array([3])) == 3
     assert np.PINF > 0 > np.NINF and np.round_(1.26, 1) == 1.3
@@ -27,12 +27,12 @@ def test_numpy_has_its_old_names():
     assert np.trapz([0, 1, 2]) == 2 and np.row_stack([[1], [2]]).shape == (2, 1)
 
 
-def test_arrays_go_to_strings_and_back():
+def test_arrays_convert_to_strings_and_back():
     image = np.arange(6, dtype=np.int16).reshape(2, 3)
     assert image.tostring() == image.tobytes() and image.T.tostring("F") == image.tobytes()
     assert np.float32(2).tostring() == np.float32(2).tobytes()
     read = np.fromstring(image.tostring(), dtype=np.int16)
-    read[0] = 9  # a copy, which can be written to
+    read[0] = 9  # a writable copy
     assert read.tolist() == [9, 1, 2, 3, 4, 5]
     assert np.fromstring("abc", np.uint8).tolist() == [97, 98, 99]
     assert np.fromstring("1 2 3", dtype=int, sep=" ").tolist() == [1, 2, 3]
@@ -40,7 +40,7 @@ def test_arrays_go_to_strings_and_back():
     assert feature.bytes_list.value[0] == image.tobytes()
 
 
-def test_the_standard_library_has_its_old_names():
+def test_removed_standard_library_names_work():
     assert list(xrange(2)) == [0, 1]  # noqa: F821
     assert issubclass(dict, collections.Mapping)
     assert inspect.getargspec(lambda a, b=1: None).args == ["a", "b"]
@@ -64,7 +64,7 @@ def test_imp_loads_a_file(tmp_path):
         imp.find_module("absent", [str(tmp_path)])
 
 
-def test_imghdr_tells_kinds(tmp_path):
+def test_imghdr_detects_formats(tmp_path):
     with tf.Session() as session:
         image = np.zeros([4, 4, 3], np.uint8)
         jpeg, png = session.run([tf.image.encode_jpeg(image), tf.image.encode_png(image)])
@@ -75,7 +75,7 @@ def test_imghdr_tells_kinds(tmp_path):
 
 
 class OldAssertions(unittest.TestCase):
-    def test_old_assertions(self):
+    def test_removed_unittest_assertions_work(self):
         self.assertEquals(1, 1)
         self.assertRegexpMatches("abc", "b")
         with self.assertRaisesRegexp(ValueError, "bad"):

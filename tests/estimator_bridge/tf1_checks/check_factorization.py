@@ -1,4 +1,4 @@
-"""Weighted alternating least squares as an Estimator."""
+"""WALSMatrixFactorization as an Estimator."""
 
 import numpy as np
 import pytest
@@ -11,14 +11,14 @@ MATRIX = RANDOM.normal(size=[ROWS, 2]).dot(RANDOM.normal(size=[2, COLUMNS])).ast
 
 
 def entries(matrix, numbers):
-    """The rows of a matrix as a program reads them: all entries, with the rows' own numbers."""
+    """Returns the entries of some rows of a matrix, with the row numbers of the whole matrix."""
     indices = [[row, column] for row in numbers for column in range(matrix.shape[1])]
     values = [matrix[row, column] for row, column in indices]
     return tf.SparseTensor(indices, np.array(values, np.float32), matrix.shape)
 
 
 def input_fn(batch=5, **more):
-    """Batches of rows and of columns, in turn, without an end."""
+    """Returns batches that alternate between rows and columns, forever."""
 
     def read(matrix):
         batches = [
@@ -38,7 +38,7 @@ def input_fn(batch=5, **more):
 
 
 @pytest.mark.parametrize("shards", [1, 2])
-def test_it_finds_the_factors(tmp_path, shards):
+def test_training_recovers_the_matrix(tmp_path, shards):
     estimator = WALSMatrixFactorization(
         ROWS,
         COLUMNS,
@@ -52,7 +52,7 @@ def test_it_finds_the_factors(tmp_path, shards):
         config=tf.estimator.RunConfig(tf_random_seed=1),
     )
     estimator.fit(input_fn=input_fn, steps=1000)
-    # A sweep over the rows is 3 batches, one over the columns 2.
+    # A sweep over the rows has 3 batches, a sweep over the columns 2.
     assert estimator.get_variable_value("global_step") == 8 * (3 + 2)
     rows, columns = estimator.get_row_factors(), estimator.get_col_factors()
     assert [len(part) for part in columns] == ([9] if shards == 1 else [5, 4])
@@ -65,13 +65,13 @@ def test_it_finds_the_factors(tmp_path, shards):
         row = tf.SparseTensor([[4, column] for column in range(COLUMNS)], MATRIX[4], MATRIX.shape)
         return {WALSMatrixFactorization.INPUT_ROWS: row, "project_row": tf.constant(True)}
 
-    # The same input for ever, so there are projections without an end.
+    # The input repeats forever, and so do the projections.
     projected = next(estimator.get_projections(one_row))
     np.testing.assert_allclose(projected, np.concatenate(rows)[4], atol=1e-3)
 
 
-def test_a_row_is_what_its_equations_say(tmp_path):
-    """Some entries only, own weights, and a projection of rows and of columns by a cond."""
+def test_projections_solve_the_equations_of_a_row(tmp_path):
+    """Covers partial entries, given weights, and both projections selected by a cond."""
     columns = RANDOM.normal(size=[COLUMNS, 2]).astype(np.float32)
     weights = RANDOM.uniform(size=COLUMNS)
     estimator = WALSMatrixFactorization(
@@ -111,12 +111,12 @@ def test_a_row_is_what_its_equations_say(tmp_path):
     np.testing.assert_allclose(estimator.get_row_factors()[0][6], best(2.0), rtol=1e-4)
     np.testing.assert_array_equal(estimator.get_col_factors()[0], columns)
     np.testing.assert_allclose(next(estimator.get_projections(read)), best(0.5), rtol=1e-4)
-    with pytest.raises(ValueError, match="both be None"):
+    with pytest.raises(ValueError, match="both or neither must be None"):
         WALSMatrixFactorization(ROWS, COLUMNS, 2, row_weights=None)
 
 
-def test_a_serving_function_of_1x(tmp_path):
-    """As recommenders had it: placeholders make the rows, and InputFnOps carries them."""
+def test_export_with_a_1x_serving_function(tmp_path):
+    """The rows are built from placeholders and returned in InputFnOps."""
     estimator = WALSMatrixFactorization(ROWS, COLUMNS, 2, model_dir=str(tmp_path / "job"))
     estimator.fit(input_fn=input_fn, steps=3)
 

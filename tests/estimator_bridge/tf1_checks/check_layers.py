@@ -1,4 +1,4 @@
-"""tf.contrib.layers: names, mathematics, arg scopes, optimize_loss."""
+"""tf.contrib.layers: variable names, results, arg scopes, optimize_loss."""
 
 import math
 
@@ -67,12 +67,12 @@ def test_fully_connected_of_rank_3(run):
     x = np.random.RandomState(0).normal(size=[2, 3, 4]).astype(np.float32)
     outputs = layers.fully_connected(tf.constant(x), 5, activation_fn=None)
     got, weights = run([outputs, framework.get_unique_variable("fully_connected/weights")])
-    # Two sessions would draw two initial values: both come from one run.
+    # One run, because two sessions would draw different initial values.
     np.testing.assert_allclose(got, x @ weights, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [[6, 3], [4, 5, 5, 3], [4, 5, 3]])
-def test_batch_norm_in_training(shape):
+def test_batch_norm_normalizes_by_the_batch_in_training(shape):
     x = np.random.RandomState(0).normal(2.0, 3.0, size=shape).astype(np.float32)
     outputs = layers.batch_norm(tf.constant(x), decay=0.9, scale=True)
     axes = tuple(range(len(shape) - 1))
@@ -88,12 +88,12 @@ def test_batch_norm_in_training(shape):
         ]
     np.testing.assert_allclose(got, (x - mean) / np.sqrt(variance + 0.001), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(moving[0], 0.1 * mean, rtol=1e-4)
-    # The fused kernel, which 1.x uses for ranks 2 and 4, takes the unbiased variance.
+    # The fused kernel, which 1.x uses for ranks 2 and 4, returns the unbiased variance.
     unbiased = 1.0 if len(shape) == 3 else count / (count - 1)
     np.testing.assert_allclose(moving[1], 0.9 + 0.1 * variance * unbiased, rtol=1e-4)
 
 
-def test_batch_norm_by_a_placeholder(run):
+def test_batch_norm_switches_by_a_placeholder(run):
     training = tf.placeholder(tf.bool, [])
     x = np.random.RandomState(0).normal(2.0, 3.0, size=[8, 3]).astype(np.float32)
     outputs = layers.batch_norm(tf.constant(x), is_training=training, updates_collections=None)
@@ -106,7 +106,7 @@ def test_batch_norm_by_a_placeholder(run):
     assert np.abs(after - before).max() > 1e-4
 
 
-def test_layer_norm(run):
+def test_layer_norm_normalizes_each_example(run):
     x = np.random.RandomState(0).normal(2.0, 3.0, size=[2, 4, 6]).astype(np.float32)
     last = layers.layer_norm(tf.constant(x), begin_norm_axis=-1, begin_params_axis=-1)
     both = layers.layer_norm(tf.constant(x), center=False, scale=False)
@@ -164,7 +164,7 @@ def test_regularizers(run):
 
 
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam", tf.train.AdagradOptimizer])
-def test_optimize_loss(optimizer):
+def test_optimize_loss_applies_a_step(optimizer):
     x = tf.get_variable("x", initializer=[3.0, -4.0])
     loss = tf.reduce_sum(x**2)
     step = tf.train.get_or_create_global_step()
@@ -215,15 +215,15 @@ def test_optimize_loss_runs_the_updates_first():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"optimizer": "Nadam"}, "Optimizer name should be one of"),
-        ({"optimizer": 3}, "Unrecognized optimizer"),
-        ({"learning_rate": "fast"}, "Learning rate should be"),
-        ({"learning_rate": -1.0}, "Invalid learning_rate"),
+        ({"optimizer": "Nadam"}, "optimizer: 'Nadam' is unknown; use"),
+        ({"optimizer": 3}, "optimizer: expected a name, an Optimizer"),
+        ({"learning_rate": "fast"}, "learning_rate: expected a float or a scalar tensor"),
+        ({"learning_rate": -1.0}, "learning_rate: -1.0 is negative"),
         ({"clip_gradients": "much"}, "clip_gradients"),
-        ({"summaries": ["everything"]}, "Summaries should be one of"),
+        ({"summaries": ["everything"]}, "summaries: 'everything' is unknown; use"),
     ],
 )
-def test_optimize_loss_refuses(arguments, message):
+def test_optimize_loss_rejects_invalid_arguments(arguments, message):
     x = tf.get_variable("x", initializer=1.0)
     given = {"learning_rate": 0.1, "optimizer": "SGD", **arguments}
     with pytest.raises(ValueError, match=message):
@@ -254,7 +254,7 @@ def test_checkpoints_restore_by_scope(tmp_path):
         )
 
 
-def test_the_old_feature_columns(run):
+def test_feature_columns_of_contrib(run):
     district = layers.sparse_column_with_keys("district", ["n", "s"])
     street = layers.sparse_column_with_hash_bucket("street", 10)
     area = layers.real_valued_column("area", dimension=2)
@@ -307,7 +307,7 @@ def test_group_norm(run):
             layers.group_norm(tf.constant(x), **options)
 
 
-def test_maxout_and_layers_of_volumes(run):
+def test_maxout_and_3d_layers(run):
     x = np.random.RandomState(0).normal(size=[2, 5, 6]).astype(np.float32)
     most = layers.maxout(tf.constant(x), 3)
     middle = layers.maxout(tf.placeholder_with_default(x, [None, 5, None]), 1, axis=1)
@@ -329,5 +329,5 @@ def test_maxout_and_layers_of_volumes(run):
     blocks = volumes.reshape([1, 2, 2, 2, 2, 2, 2, 2])
     np.testing.assert_allclose(highest, blocks.max((2, 4, 6)))
     np.testing.assert_allclose(mean, blocks.mean((2, 4, 6)), atol=1e-6)
-    # The scope is of the layer that was named only.
+    # The scope changes only the named layer.
     assert net.min() < 0 and flat.min() >= 0

@@ -1,4 +1,4 @@
-"""The reader of MNIST."""
+"""The MNIST reader of `tf.examples`."""
 
 import gzip
 import struct
@@ -20,7 +20,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_batches_go_through_all_examples(folder):
+def test_batches_cover_all_examples(folder):
     mnist = input_data.read_data_sets(str(folder), one_hot=True, validation_size=6, seed=1)
     assert [part.num_examples for part in mnist] == [24, 6, 10]
     assert mnist.test.labels.argmax(1).tolist() == list(range(10))
@@ -32,6 +32,6 @@ def test_batches_go_through_all_examples(folder):
     np.testing.assert_array_equal(images[order[0]], mnist.train.images[order[1]])
 
 
-def test_a_missing_file_is_named(tmp_path):
+def test_error_names_a_missing_file(tmp_path):
     with pytest.raises(RuntimeError, match="train-images-idx3-ubyte.gz"):
         input_data.read_data_sets(str(tmp_path))

@@ -1,4 +1,4 @@
-"""Parts of tf.contrib that fewer programs used."""
+"""Less used parts of tf.contrib."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def numbers(*shape, seed=0):
 
 @pytest.mark.parametrize("kind", ["CudnnLSTM", "CudnnGRU"])
 @pytest.mark.parametrize("direction", ["unidirectional", "bidirectional"])
-def test_cudnn_layers(kind, direction):
+def test_cudnn_layers_shapes_and_variables(kind, direction):
     layer = getattr(contrib.cudnn_rnn, kind)(2, 4, direction=direction, dropout=0.3)
     inputs = tf.constant(numbers(5, 3, 6))
     outputs, state = layer(inputs, training=False)
@@ -31,7 +31,7 @@ def test_cudnn_layers(kind, direction):
         session.run(tf.global_variables_initializer())
         outputs, state, again = session.run([outputs, state, again])
     assert again.shape == (3, 5, 4 * ways)
-    # The last layer's final h, forward, is its last output.
+    # The final forward h of the last layer is its last output.
     np.testing.assert_allclose(outputs[-1, :, :4], state[0][-ways], atol=1e-6)
 
 
@@ -154,11 +154,11 @@ def test_recurrent_classifier(tmp_path):
     )
     model.train(read, steps=40)
     assert model.evaluate(read, steps=1)["accuracy"] == 1.0
-    with pytest.raises(ValueError, match="num_units and rnn_cell_fn"):
+    with pytest.raises(ValueError, match="either num_units or rnn_cell_fn"):
         contrib.estimator.RNNClassifier([tf.feature_column.embedding_column(words, 4)])
 
 
-def test_one_tower(tmp_path):
+def test_replicate_model_fn_on_one_device(tmp_path):
     def model_fn(features, labels, mode):
         loss = tf.losses.mean_squared_error(labels, tf.layers.dense(features, 1))
         optimizer = contrib.estimator.TowerOptimizer(tf.train.MomentumOptimizer(0.1, 0.9))
@@ -174,7 +174,7 @@ def test_one_tower(tmp_path):
         contrib.estimator.replicate_model_fn(model_fn, devices=["/gpu:0", "/gpu:1"])
 
 
-def test_small_csv_files(tmp_path):
+def test_csv_files_load_with_and_without_header(tmp_path):
     from tensorflow.contrib.learn.python.learn.datasets import base
 
     path = tmp_path / "iris.csv"
@@ -190,7 +190,7 @@ def test_small_csv_files(tmp_path):
         base.load_csv_with_header(str(path), np.int32, np.float32)
 
 
-def test_validation_monitor_ends_training(tmp_path):
+def test_validation_monitor_stops_training(tmp_path):
     x, y = numbers(40, 2), np.zeros(40, np.int32)
     columns = contrib.learn.infer_real_valued_columns_from_input(x)
     config = contrib.learn.RunConfig(save_checkpoints_steps=5, save_checkpoints_secs=None)
@@ -208,7 +208,7 @@ def test_validation_monitor_ends_training(tmp_path):
     assert model.get_variable_value("global_step") < 60
 
 
-def test_embeddings_are_described_for_the_projector(tmp_path):
+def test_projector_configuration_is_written(tmp_path):
     from estimator_bridge.tf1.contrib.tensorboard import projector
 
     config = projector.ProjectorConfig()
@@ -242,7 +242,7 @@ class EagerNames(tf.test.TestCase):
         assert contrib.eager.num_gpus() >= 0
 
 
-def test_private_paths_that_have_moved(run):
+def test_moved_private_paths_import(run):
     from tensorflow.contrib.keras.api.keras.layers import Dense
     from tensorflow.python.feature_column import feature_column_lib
     from tensorflow.python.keras._impl.keras.layers import Embedding
@@ -264,7 +264,7 @@ def test_private_paths_that_have_moved(run):
     assert run(dense).tolist() == [[1.0, 2.0]]
 
 
-def test_examples_are_decoded_by_handlers(run, tmp_path):
+def test_handlers_decode_examples(run, tmp_path):
     decoders = contrib.slim.tfexample_decoder
     pixels = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
     with tf.Session() as session:

@@ -1,4 +1,4 @@
-"""The networks of slim.nets: shapes, names as in the published checkpoints, and that they learn."""
+"""The networks of slim.nets: shapes, published variable names, and training."""
 
 import numpy as np
 import pytest
@@ -16,12 +16,12 @@ def num_values():
 @pytest.mark.parametrize(
     ("network", "weights"),
     [
-        # As published for these networks with logits of 1,000 classes.
+        # The published numbers of parameters with 1,000 classes.
         (resnet_v1.resnet_v1_50, 25_557_032),
         (resnet_v2.resnet_v2_50, 25_568_360),
     ],
 )
-def test_residual_networks_have_their_weights(network, weights):
+def test_residual_networks_have_the_published_weights(network, weights):
     with slim.arg_scope(resnet_v1.resnet_arg_scope()):
         logits, end_points = network(tf.zeros([2, 224, 224, 3]), 1000, is_training=False)
     name = network.__name__
@@ -48,8 +48,8 @@ def test_residual_networks_have_their_weights(network, weights):
         (resnet_v2.resnet_v2, resnet_v2.resnet_v2_block),
     ],
 )
-def test_dilation_gives_the_features_of_the_places_in_between(run, network, block):
-    """Every second place of the features at stride 8 is one of those at stride 16."""
+def test_dilation_computes_the_features_between_positions(run, network, block):
+    """Every second position at stride 8 equals a position at stride 16."""
     images = tf.constant(np.random.RandomState(0).normal(size=[1, 65, 65, 3]).astype(np.float32))
     blocks = [block(f"block{i}", 2 * i, 2, 2) for i in (1, 2)]
     options = {"is_training": False, "global_pool": False, "scope": "net"}
@@ -64,8 +64,8 @@ def test_dilation_gives_the_features_of_the_places_in_between(run, network, bloc
     np.testing.assert_allclose(fine[:, ::2, ::2], coarse, rtol=1e-3, atol=1e-5)
 
 
-def test_a_small_residual_network_learns(tmp_path):
-    """Blocks of one's own, with an Estimator, whose second job starts from the first's weights."""
+def test_small_residual_network_learns(tmp_path):
+    """Uses custom blocks; a second Estimator starts from the weights of the first."""
     images = np.random.RandomState(0).normal(size=[16, 8, 8, 3]).astype(np.float32)
     labels = (images.mean((1, 2, 3)) > 0).astype(np.int32)
 
@@ -109,7 +109,7 @@ def test_a_small_residual_network_learns(tmp_path):
     np.testing.assert_array_equal(second.get_variable_value(name), first.get_variable_value(name))
 
 
-def test_vgg_has_its_weights():
+def test_vgg_has_the_published_weights():
     with slim.arg_scope(vgg.vgg_arg_scope()):
         logits, end_points = vgg.vgg_16(tf.zeros([2, 224, 224, 3]), is_training=False)
         larger, _ = vgg.vgg_16(
@@ -128,7 +128,7 @@ def test_vgg_has_its_weights():
 @pytest.mark.parametrize(
     ("network", "base_values", "names"),
     [
-        # As published: what the layers below the classifier hold, moving averages with it.
+        # The published number below the classifier, moving averages included.
         (inception.inception_v1, 5_607_184, ["Mixed_5b/Branch_2/Conv2d_0a_3x3/weights"]),
         (inception.inception_v2, 10_173_112, ["Conv2d_1a_7x7/depthwise_weights"]),
         (
@@ -143,7 +143,7 @@ def test_vgg_has_its_weights():
         ),
     ],
 )
-def test_inception_networks_have_their_weights(network, base_values, names):
+def test_inception_networks_have_the_published_weights(network, base_values, names):
     version, side = network.__name__[-1], network.default_image_size
     with slim.arg_scope(inception.inception_v3_arg_scope()):
         logits, end_points = network(tf.zeros([2, side, side, 3]), 7, is_training=True)
@@ -165,7 +165,7 @@ def test_inception_networks_have_their_weights(network, base_values, names):
 
 
 def test_inception_v3_as_a_feature_extractor(run):
-    """Small, on an input of unknown size, with its weights shared by the evaluation."""
+    """Covers a small network, unknown input size and weights shared with the evaluation."""
     images = tf.placeholder(tf.float32, [None, None, None, 3])
     with slim.arg_scope(inception_v3.inception_v3_arg_scope(weight_decay=0.0)):
         net, end_points = inception_v3.inception_v3_base(

@@ -1,4 +1,4 @@
-"""tf.contrib.rnn: the fused cells against BasicLSTMCell and GRUCell."""
+"""tf.contrib.rnn: the fused cells compared with BasicLSTMCell and GRUCell."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def names():
 
 
 def set_equal():
-    """Gives all variables of one shape the same values."""
+    """Sets all variables of one shape to the same values."""
     rng = np.random.RandomState(3)
     values = {}
     assigned = []
@@ -36,7 +36,7 @@ def compare(fetches):
 
 @pytest.mark.parametrize("lengths", [None, LENGTHS])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_fused_lstm_is_basic_lstm(lengths, reverse):
+def test_fused_lstm_matches_basic_lstm(lengths, reverse):
     fused = rnn.LSTMBlockFusedCell(UNITS)
     plain = rnn.FusedRNNCellAdaptor(rnn.BasicLSTMCell(UNITS), use_dynamic_rnn=True)
     if reverse:
@@ -75,7 +75,7 @@ def test_fused_cells_are_numbered_and_reuse_their_variables():
         (rnn.GRUBlockCellV2, rnn.GRUCell),
     ],
 )
-def test_block_cells_are_the_plain_ones(block, plain):
+def test_block_cells_match_the_basic_cells(block, plain):
     inputs = tf.transpose(tf.constant(INPUTS), [1, 0, 2])
     got = tf.nn.dynamic_rnn(block(UNITS), inputs, dtype=tf.float32, scope="a")
     want = tf.nn.dynamic_rnn(plain(UNITS), inputs, dtype=tf.float32, scope="b")
@@ -83,7 +83,7 @@ def test_block_cells_are_the_plain_ones(block, plain):
     np.testing.assert_allclose(got[0], want[0], rtol=1e-4, atol=1e-5)
 
 
-def test_names_of_block_cells():
+def test_variable_names_of_block_cells():
     inputs = tf.transpose(tf.constant(INPUTS), [1, 0, 2])
     tf.nn.dynamic_rnn(rnn.LSTMBlockCell(UNITS, use_peephole=True), inputs, dtype=tf.float32)
     tf.nn.dynamic_rnn(rnn.GRUBlockCell(UNITS), inputs, dtype=tf.float32)
@@ -100,7 +100,7 @@ def test_names_of_block_cells():
     ]
 
 
-def test_layer_norm_lstm_without_norm_is_basic_lstm():
+def test_layer_norm_lstm_without_norm_matches_basic_lstm():
     inputs = tf.transpose(tf.constant(INPUTS), [1, 0, 2])
     got = tf.nn.dynamic_rnn(
         rnn.LayerNormBasicLSTMCell(UNITS, layer_norm=False), inputs, dtype=tf.float32, scope="a"
@@ -149,7 +149,7 @@ def sigmoid(x):
 
 
 def values_by_name():
-    """{last part of the name: value}, after set_equal."""
+    """Returns {last part of the name: value} after set_equal."""
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(set_equal())
@@ -194,7 +194,7 @@ def test_attention_cell_wrapper_attends_to_its_last_outputs():
         np.testing.assert_allclose(one, want, rtol=1e-4, atol=1e-5)
 
 
-def test_convolution_of_size_one_is_an_lstm_at_each_place():
+def test_convolution_of_size_one_is_an_lstm_per_position():
     inputs = np.random.RandomState(2).normal(size=[BATCH, LENGTH, 7, SIZE]).astype(np.float32)
     conv = rnn.Conv1DLSTMCell(
         input_shape=[7, SIZE], output_channels=UNITS, kernel_shape=[1], skip_connection=True
@@ -233,7 +233,7 @@ def test_convolutional_cells_keep_the_size(run, make, size):
         make(input_shape=[*size, 2], output_channels=4, kernel_shape=[3])
 
 
-def test_nas_cell_is_the_tree_of_the_paper():
+def test_nas_cell_matches_the_tree_of_the_paper():
     cell = rnn.NASCell(UNITS)
     rng = np.random.RandomState(4)
     c, m = rng.normal(size=[BATCH, UNITS]), rng.normal(size=[BATCH, UNITS])
@@ -257,7 +257,7 @@ def test_nas_cell_is_the_tree_of_the_paper():
         np.testing.assert_allclose(one, want, rtol=1e-4, atol=1e-5)
 
 
-def test_ugrnn_keeps_by_its_gate():
+def test_ugrnn_gate_keeps_the_state():
     cell = rnn.UGRNNCell(UNITS)
     h = np.random.RandomState(5).normal(size=[BATCH, UNITS])
     output, state = cell(tf.constant(INPUTS[0]), tf.constant(h, tf.float32))

@@ -7,7 +7,7 @@ import tensorflow as tf
 seq2seq = tf.contrib.seq2seq
 
 
-def test_training_helper_decodes_what_dynamic_rnn_does():
+def test_training_helper_matches_dynamic_rnn():
     inputs = np.random.RandomState(0).normal(size=[3, 5, 4]).astype(np.float32)
     lengths = [5, 2, 0]
     with tf.variable_scope("shared", reuse=tf.AUTO_REUSE):
@@ -27,7 +27,7 @@ def test_training_helper_decodes_what_dynamic_rnn_does():
 
 
 def test_greedy_helper_stops_at_the_end_token(run):
-    # The embedding of i leads to i + 1, through an identity "cell".
+    # The embedding of i selects i + 1, through an identity "cell".
     class Next(tf.nn.rnn_cell.RNNCell):
         state_size = 1
         output_size = 6
@@ -84,7 +84,7 @@ def test_sequence_loss(run, across_time, across_batch):
         lambda memory, n: seq2seq.BahdanauMonotonicAttention(7, memory, n, score_bias_init=5.0),
     ],
 )
-def test_attention_looks_only_within_the_lengths(make):
+def test_attention_ignores_steps_beyond_the_length(make):
     memory = tf.constant(np.random.RandomState(0).normal(size=[2, 4, 5]).astype(np.float32))
     cell = seq2seq.AttentionWrapper(
         tf.nn.rnn_cell.LSTMCell(8),
@@ -105,7 +105,7 @@ def test_attention_looks_only_within_the_lengths(make):
     assert alignments.shape == (3, 2, 4)
     if not any("attention_score_bias" in v.op.name for v in tf.trainable_variables()):
         np.testing.assert_allclose(alignments.sum(-1), 1, rtol=1e-5)
-    # Monotonic attention may also end: what it did not choose is nowhere.
+    # The attention may end: the probability not chosen is nowhere.
     assert (alignments.sum(-1) < 1 + 1e-5).all() and (alignments.sum(-1) > 0.01).all()
     assert (alignments[:, 1, 2:] == 0).all()
     names = {v.op.name for v in tf.trainable_variables()}
@@ -120,7 +120,7 @@ def test_tile_batch(run):
 
 
 def walk(choose, before):
-    """The attention by going over the places one by one."""
+    """Returns the attention, computed step by step."""
     attention = np.zeros_like(choose)
     for row in range(len(choose)):
         reached = 0.0
@@ -131,7 +131,7 @@ def walk(choose, before):
 
 
 @pytest.mark.parametrize("mode", ["recursive", "parallel", "hard"])
-def test_monotonic_attention_goes_from_left_to_right(run, mode):
+def test_monotonic_attention_never_moves_left(run, mode):
     rng = np.random.RandomState(0)
     choose = rng.uniform(0.05, 0.95, size=[4, 6]).astype(np.float32)
     before = rng.dirichlet(np.ones(6), size=4).astype(np.float32)
@@ -139,11 +139,11 @@ def test_monotonic_attention_goes_from_left_to_right(run, mode):
         choose, before = np.round(choose), np.eye(6, dtype=np.float32)[[0, 2, 5, 3]]
     got = run(seq2seq.monotonic_attention(choose, before, mode))
     np.testing.assert_allclose(got, walk(choose, before), rtol=1e-4, atol=1e-6)
-    with pytest.raises(ValueError, match="'recursive', 'parallel', or 'hard'"):
+    with pytest.raises(ValueError, match="use 'recursive', 'parallel' or 'hard'"):
         seq2seq.monotonic_attention(choose, before, "soft")
 
 
-def test_mechanisms_that_people_wrote(run):
+def test_custom_attention_mechanisms(run):
     from tensorflow.contrib.seq2seq.python.ops.attention_wrapper import (
         BahdanauAttention,
         _bahdanau_score,
@@ -168,7 +168,7 @@ def test_mechanisms_that_people_wrote(run):
 
 
 @pytest.mark.parametrize("probability", [0.0, 1.0])
-def test_scheduled_outputs_are_read_with_their_probability(run, probability):
+def test_scheduled_outputs_are_read_with_the_given_probability(run, probability):
     inputs = tf.constant(np.random.RandomState(0).normal(size=[2, 4, 3]).astype(np.float32))
     more = tf.fill([2, 4, 1], 7.0)
     read = []
@@ -186,7 +186,7 @@ def test_scheduled_outputs_are_read_with_their_probability(run, probability):
     outputs, _, _ = seq2seq.dynamic_decode(decoder)
     got, given = run([outputs.rnn_output, inputs])
     assert read[0][-1] == 4
-    # A step doubles what it reads: the given, or what the step before has written.
+    # A step doubles its input: a given value, or the output of the previous step.
     twice = given[:, :1] * np.array([2, 4, 8, 16])[None, :, None]
     np.testing.assert_allclose(got, twice if probability else given * 2, rtol=1e-5)
     assert run(outputs.sample_id).dtype == bool

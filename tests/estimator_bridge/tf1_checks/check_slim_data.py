@@ -1,4 +1,4 @@
-"""Data sets, queues and evaluation of slim, and what programs of mixed precision use."""
+"""Data sets, queues and evaluation of slim, and mixed precision."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ mixed_precision = tf.contrib.mixed_precision
 
 @pytest.fixture
 def records(tmp_path):
-    """A slim data set of 40 records in two files: x and its double."""
+    """Returns a slim data set of 40 records in two files: x and 2x."""
     for part in range(2):
         with tf.python_io.TFRecordWriter(str(tmp_path / f"train-{part}.tfrecord")) as writer:
             for value in range(20 * part, 20 * part + 20):
@@ -39,7 +39,7 @@ def records(tmp_path):
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_a_provider_gives_each_record_once_an_epoch(records, shuffle):
+def test_provider_returns_each_record_once_per_epoch(records, shuffle):
     provider = slim.dataset_data_provider.DatasetDataProvider(
         records, 2 if shuffle else 1, shuffle=shuffle, num_epochs=1, common_queue_min=4, seed=1
     )
@@ -62,7 +62,7 @@ def test_a_provider_gives_each_record_once_an_epoch(records, shuffle):
     assert (found == sorted(found)) != shuffle
 
 
-def test_an_item_of_the_records_keys_name_is_refused(records):
+def test_item_with_the_name_of_the_record_key_raises(records):
     with pytest.raises(ValueError, match="another record_key"):
         dataset_data_provider.DatasetDataProvider(records, record_key="point")
 
@@ -102,8 +102,8 @@ def test_prefetched_batches_train_an_estimator(records, tmp_path):
     assert prefetch_queue.prefetch_queue is slim.prefetch_queue.prefetch_queue
 
 
-def test_each_checkpoint_is_evaluated(tmp_path):
-    """With metrics, summaries and a final value: one checkpoint, then all that there are."""
+def test_evaluation_of_each_checkpoint(tmp_path):
+    """Covers metrics, summaries and a final value, for one checkpoint and for all."""
     weight = tf.get_variable("weight", [], initializer=tf.ones_initializer())
     step = tf.train.get_or_create_global_step()
     job, logs = str(tmp_path / "job"), str(tmp_path / "logs")
@@ -141,12 +141,12 @@ def test_each_checkpoint_is_evaluated(tmp_path):
         timeout=20,
         **options,
     )
-    # The session's end brings the next checkpoint; the metric and the count begin anew with it.
+    # Each session evaluates one checkpoint; the metric and the count restart.
     assert last == {"mean": 3} and seen == [[3, 3, 2]] * 2
     assert list((tmp_path / "logs").glob("events*"))
 
 
-def test_loss_scale_follows_the_gradients(run):
+def test_loss_scale_rises_and_falls_with_the_gradients(run):
     with pytest.raises(ValueError, match="at least 1"):
         mixed_precision.FixedLossScaleManager(0.5)
     manager = mixed_precision.ExponentialUpdateLossScaleManager(
@@ -166,7 +166,7 @@ def test_loss_scale_follows_the_gradients(run):
     assert seen[:10] == [8, 32, 32, 32, 32, 16, 16, 64, 64, 32] and seen[-1] == 1
 
 
-def test_a_step_with_infinite_gradients_is_left_out():
+def test_step_with_infinite_gradients_is_skipped():
     weight = tf.get_variable("weight", [2], initializer=tf.ones_initializer())
     table = tf.get_variable("table", [4], initializer=tf.ones_initializer())
     factor = tf.placeholder(tf.float32, [])
@@ -188,7 +188,7 @@ def test_a_step_with_infinite_gradients_is_left_out():
     assert values[2] == 1
 
 
-def test_compiled_model_functions(tmp_path):
+def test_compiled_model_fn(tmp_path):
     @xla.estimator_model_fn
     def model_fn(features, labels, mode, params):
         with jit.experimental_jit_scope():

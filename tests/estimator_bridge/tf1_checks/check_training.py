@@ -1,4 +1,4 @@
-"""tf.contrib.training's batches of queues, and the optimizer of large batches."""
+"""tf.contrib.training's bucketing, and the LARS optimizer."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ LENGTHS = [1, 9, 2, 5, 3, 8, 7, 1, 4]
 
 
 def sequences(count=1):
-    """(length, tokens of that length) of each example, in order, `count` times."""
+    """Returns length and tokens of each example, in order, `count` times."""
     length = tf.train.slice_input_producer([tf.constant(LENGTHS)], num_epochs=count, shuffle=False)[
         0
     ]
@@ -18,7 +18,7 @@ def sequences(count=1):
 
 
 def read_all(fetches):
-    """What queue runners deliver until they say that there is no more."""
+    """Returns the output of the queue runners until the end of the input."""
     read = []
     with tf.train.SingularMonitoredSession() as session:
         while not session.should_stop():
@@ -27,7 +27,7 @@ def read_all(fetches):
 
 
 @pytest.mark.parametrize("smaller", [False, True])
-def test_buckets_hold_sequences_of_like_length(smaller):
+def test_buckets_contain_sequences_of_similar_length(smaller):
     length, tokens = sequences()
     lengths, batch = contrib.training.bucket_by_sequence_length(
         length,
@@ -64,13 +64,17 @@ def test_bucket_may_drop_examples():
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"bucket_boundaries": []}, ValueError, "must not be empty"),
-        ({"bucket_boundaries": [5, 5]}, ValueError, "increasing"),
-        ({"bucket_boundaries": [5.0]}, TypeError, "integers"),
-        ({"bucket_boundaries": [5], "batch_size": [1, 2, 3]}, ValueError, "2 elements"),
+        ({"bucket_boundaries": []}, ValueError, "bucket_boundaries: the list is empty"),
+        ({"bucket_boundaries": [5, 5]}, ValueError, "bucket_boundaries: they must increase"),
+        ({"bucket_boundaries": [5.0]}, TypeError, "bucket_boundaries: expected integers, got 5.0"),
+        (
+            {"bucket_boundaries": [5], "batch_size": [1, 2, 3]},
+            ValueError,
+            "batch_size: expected 2 entries, got 3",
+        ),
     ],
 )
-def test_buckets_that_cannot_be(options, kind, message):
+def test_bucketing_rejects_invalid_arguments(options, kind, message):
     length, tokens = sequences()
     options = {"batch_size": 2, "dynamic_pad": True, **options}
     with pytest.raises(kind, match=message):
@@ -79,7 +83,7 @@ def test_buckets_that_cannot_be(options, kind, message):
 
 @pytest.mark.parametrize("resource", [False, True])
 @pytest.mark.parametrize("nesterov", [False, True])
-def test_lars_scales_the_rate_by_the_norms(resource, nesterov):
+def test_lars_scales_the_learning_rate_by_the_norms(resource, nesterov):
     start = {"weight": np.array([3.0, -4.0]), "zero": np.zeros(2), "bias": np.array([1.0, 2.0])}
     slope = {"weight": np.array([0.6, 0.8]), "zero": np.ones(2), "bias": np.array([0.5, 0.5])}
     variables = {
@@ -117,6 +121,6 @@ def test_lars_scales_the_rate_by_the_norms(resource, nesterov):
         np.testing.assert_allclose(got[name], value, rtol=1e-5)
 
 
-def test_lars_refuses_a_negative_momentum():
-    with pytest.raises(ValueError, match="momentum should be positive: -0.1"):
+def test_lars_rejects_a_negative_momentum():
+    with pytest.raises(ValueError, match="momentum: -0.1 is negative"):
         contrib.opt.LARSOptimizer(0.1, momentum=-0.1)

@@ -1,4 +1,4 @@
-"""The 1.x view and who is given it."""
+"""The TensorFlow 1.x view, and which modules get it."""
 
 import os
 import types
@@ -12,7 +12,7 @@ from estimator_bridge.audit.symbol import data
 from estimator_bridge.tf1.unsupported import NotSuppliedError, StandIn
 
 
-def test_a_program_sees_graph_mode_and_dimensions():
+def test_program_runs_in_graph_mode_with_dimensions():
     assert not tf.executing_eagerly()
     x = tf.placeholder(tf.float32, [None, 3])
     assert x.shape[1].value == 3
@@ -21,7 +21,7 @@ def test_a_program_sees_graph_mode_and_dimensions():
     assert tf.get_variable("v", [2]).op.type == "VariableV2"
 
 
-def test_a_dimension_may_be_a_whole_float():
+def test_dimension_accepts_a_whole_float():
     size = np.float32(16) / 2
     assert tf.placeholder(tf.float32, [None, size]).shape.as_list() == [None, 8]
     assert tf.get_variable("halves", [size, 3]).shape == tf.TensorShape([8.0, 3])
@@ -35,7 +35,7 @@ def test_a_dimension_may_be_a_whole_float():
         tf.TensorShape([None, "8"])
 
 
-def test_the_version_compares_as_1x():
+def test_version_compares_as_1x():
     from distutils.version import LooseVersion
 
     assert tf.__version__ == tf.VERSION == tf.version.VERSION
@@ -44,7 +44,7 @@ def test_the_version_compares_as_1x():
     assert int(tf.__version__.split(".")[1]) >= 15
 
 
-def test_libraries_go_on_seeing_tensorflow_2():
+def test_libraries_still_import_tensorflow_2():
     from tensorflow.python.framework import versions
 
     seen = {}
@@ -59,7 +59,7 @@ def test_libraries_go_on_seeing_tensorflow_2():
     assert program["nn"] is tf.nn
 
 
-def test_every_way_to_import_leads_to_the_view():
+def test_all_forms_of_import_return_the_view():
     import tensorflow
     import tensorflow.contrib.layers as contrib_layers
     import tensorflow.contrib.slim as slim
@@ -103,7 +103,7 @@ def test_every_way_to_import_leads_to_the_view():
     assert session_run_hook.SessionRunHook is tf.train.SessionRunHook
 
 
-def test_1x_spellings_of_arguments(run):
+def test_1x_argument_names(run):
     x = tf.constant([[1.0, 2.0], [3.0, 5.0]])
     results = run(
         [
@@ -129,7 +129,7 @@ def test_1x_spellings_of_arguments(run):
     assert [value.tolist() for value in results[7]] == [[1], [b"x"]]
 
 
-def test_datasets_are_those_of_1x(tmp_path, run):
+def test_datasets_have_the_1x_api(tmp_path, run):
     path = tmp_path / "lines.txt"
     path.write_text("1\n2\n3\n")
     dataset = tf.data.TextLineDataset([str(path)]).map(lambda line: tf.string_to_number(line))
@@ -138,7 +138,7 @@ def test_datasets_are_those_of_1x(tmp_path, run):
     assert run(dataset.make_one_shot_iterator().get_next()).tolist() == [2.0, 4.0, 6.0]
 
 
-def test_flags_may_take_the_names_of_absl_logging():
+def test_flags_may_use_the_names_of_absl_logging():
     tf.app.flags.DEFINE_string("log_dir", "here", "Mine.")
     tf.flags.DEFINE_string("verbosity", "INFO", "Mine.")
     tf.flags.FLAGS(["program", "--verbosity=WARN"])
@@ -148,7 +148,7 @@ def test_flags_may_take_the_names_of_absl_logging():
         tf.flags.DEFINE_string("log_dir", "twice", "Mine.")
 
 
-def test_what_is_missing_says_so_where_it_is_used():
+def test_unsupported_names_raise_where_they_are_used():
     import tensorflow.contrib.eager as tfe
     from tensorflow.contrib.gan import GANEstimator
     from tensorflow.contrib.rnn import BasicLSTMCell, SRUCell
@@ -171,7 +171,7 @@ def test_what_is_missing_says_so_where_it_is_used():
         import tensorflow.contrib.nothing_like_it  # noqa: F401
 
 
-def test_every_name_of_contrib_is_there_or_says_what_to_do():
+def test_contrib_names_work_or_name_a_remedy():
     silent, supplied = [], 0
     for package, entry in data("contrib").items():
         for name in entry["names"]:
@@ -192,7 +192,7 @@ def test_every_name_of_contrib_is_there_or_says_what_to_do():
     assert supplied > 600
 
 
-def test_packages_of_contrib_that_have_moved(run):
+def test_moved_packages_of_contrib(run):
     from tensorflow.contrib import distributions as ds
     from tensorflow.contrib.keras import layers
     from tensorflow.contrib.staging import StagingArea
@@ -211,7 +211,7 @@ def test_packages_of_contrib_that_have_moved(run):
         ds.Cauchy  # noqa: B018
 
 
-def test_every_public_name_of_1x_is_there():
+def test_public_names_of_1x_exist():
     from tensorflow.tools.compatibility import renames_v2
 
     missing = []
@@ -228,7 +228,7 @@ def test_every_public_name_of_1x_is_there():
     assert missing == []
 
 
-# The first was never in 1.x under this name; the others need embedding tables on a TPU.
+# 1.x did not have the first name; the others need embedding tables on a TPU.
 _NEVER_OR_GONE = (
     {"tf.train.confusion_matrix"}
     | {
@@ -239,7 +239,7 @@ _NEVER_OR_GONE = (
 )
 
 
-def test_a_flag_belongs_to_the_module_that_defines_it():
+def test_flag_belongs_to_its_defining_module():
     values = tf.flags.FLAGS
     tf.flags.DEFINE_integer("flag_of_this_check", 3, "Whose is it?")
     tf.app.flags.DEFINE_string("other_flag_of_this_check", "x", "Whose is it?")

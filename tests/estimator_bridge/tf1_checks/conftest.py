@@ -1,4 +1,4 @@
-"""These checks run inside a TensorFlow 1.x program: test_tf1.py starts them by `run --tf1`."""
+"""Fixtures of the checks, which run in a TensorFlow 1.x program (`run --tf1`)."""
 
 import pytest
 import tensorflow as tf
@@ -6,7 +6,7 @@ import tensorflow as tf
 
 @pytest.fixture(autouse=True)
 def graph():
-    """A graph of its own for each check."""
+    """A new graph for each check."""
     with tf.Graph().as_default() as graph:
         tf.set_random_seed(1)
         yield graph
@@ -14,7 +14,7 @@ def graph():
 
 @pytest.fixture
 def run():
-    """Runs tensors in a session whose variables and tables have been initialised."""
+    """Runs tensors in a session with initialized variables and tables."""
 
     def run(fetches, feed_dict=None):
         with tf.Session() as session:

@@ -67,7 +67,7 @@ def percentile(
     roundings = {None: tf.round, "nearest": tf.round, "lower": tf.floor, "higher": tf.ceil}
     if interpolation not in roundings:
         raise ValueError(
-            f"percentile: interpolation {interpolation!r} is not lower, higher or nearest"
+            f"interpolation: {interpolation!r} is unknown; use lower, higher or nearest"
         )
     with tf.name_scope(name, "percentile", [x, q]):
         x = tf.convert_to_tensor(x)

@@ -86,12 +86,12 @@ class Mixture(_Mixed):
     ):
         del kwargs  # use_static_graph does not change the result.
         if not isinstance(cat, tf.distributions.Categorical):
-            raise TypeError(f"cat must be a Categorical distribution, but saw: {cat}")
+            raise TypeError(f"cat: expected a Categorical distribution, got {cat}")
         if not components:
-            raise ValueError("components must be a non-empty list or tuple")
+            raise ValueError("components: expected a list or tuple that is not empty")
         dtypes = {component.dtype for component in components}
         if len(dtypes) > 1:
-            raise ValueError(f"All components must have the same dtype, but saw: {dtypes}")
+            raise ValueError(f"components: all must have one dtype, got {dtypes}")
         self._components = list(components)
         parameters = {"cat": cat, "components": self._components}
         super().__init__(cat, parameters, dtypes.pop(), validate_args, allow_nan_stats, name)

@@ -98,7 +98,7 @@ class Poisson(_Scalar):
     ):
         del interpolate_nondiscrete  # Matters for values that are not counts only.
         if (rate is None) == (log_rate is None):
-            raise ValueError("Must specify exactly one of `rate` and `log_rate`.")
+            raise ValueError("Poisson: pass either rate or log_rate")
         rate = tf.exp(log_rate) if rate is None else tf.convert_to_tensor(rate)
         self.rate, self.log_rate = rate, tf.log(rate) if log_rate is None else log_rate
         super().__init__(
@@ -230,7 +230,7 @@ class _Classes(tf.distributions.Distribution):
 
     def __init__(self, logits, probs, dtype, reparameterized, validate_args, allow_nan_stats, name):
         if (logits is None) == (probs is None):
-            raise ValueError("Must pass probs or logits, but not both.")
+            raise ValueError(f"{name}: pass either probs or logits")
         if probs is None:
             self.logits = tf.convert_to_tensor(logits)
             self.probs = tf.nn.softmax(self.logits)

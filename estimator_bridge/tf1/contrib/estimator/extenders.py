@@ -88,10 +88,10 @@ def forward_features(estimator, keys=None, sparse_default_values=None):
         for key in keys or features:
             if key not in features:
                 raise ValueError(
-                    f"forward_features: no feature {key!r}; there are {sorted(features)}"
+                    f"keys: there is no feature {key!r}; the features are {sorted(features)}"
                 )
             if key in predictions:
-                raise ValueError(f"forward_features: the predictions already have a key {key!r}")
+                raise ValueError(f"keys: the predictions already contain {key!r}")
             forwarded[key] = _dense(key, features[key], defaults)
         predictions.update(forwarded)
         outputs = dict(spec.export_outputs or {})

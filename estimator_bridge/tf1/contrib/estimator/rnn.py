@@ -17,10 +17,10 @@ _CELLS = {
 
 def _make_cell_fn(num_units, cell_type):
     if cell_type not in _CELLS:
-        raise ValueError(f"Supported cell types are {sorted(_CELLS)}, got: {cell_type}")
+        raise ValueError(f"cell_type: {cell_type!r} is unknown; use one of {sorted(_CELLS)}")
     units = [num_units] if isinstance(num_units, int) else list(num_units)
     if not units:
-        raise ValueError("num_units must not be empty")
+        raise ValueError("num_units: expected at least one layer")
 
     def rnn_cell_fn(mode):
         del mode
@@ -72,7 +72,7 @@ class RNNEstimator(tf.estimator.Estimator):
         config=None,
     ):
         if (num_units is None) == (rnn_cell_fn is None):
-            raise ValueError("Exactly one of num_units and rnn_cell_fn must be given.")
+            raise ValueError("RNNEstimator: pass either num_units or rnn_cell_fn")
         cell_fn = rnn_cell_fn or _make_cell_fn(num_units, cell_type)
 
         def model_fn(features, labels, mode):

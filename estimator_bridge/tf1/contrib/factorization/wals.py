@@ -76,7 +76,7 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
         config=None,
     ):
         if (row_weights is None) != (col_weights is None):
-            raise ValueError("row_weights and col_weights must both be None, or neither")
+            raise ValueError("row_weights and col_weights: both or neither must be None")
 
         def model_fn(features, labels, mode):
             del labels

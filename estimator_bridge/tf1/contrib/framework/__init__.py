@@ -191,5 +191,5 @@ def reduce_sum_n(tensors, name=None):
       ValueError: the list is empty.
     """
     if not tensors:
-        raise ValueError("No tensors provided")
+        raise ValueError("reduce_sum_n: the list of tensors is empty")
     return tf.add_n([tf.reduce_sum(tensor) for tensor in tensors], name=name)

@@ -93,7 +93,7 @@ def arg_scoped_arguments(function):
 def _check(function):
     if not has_arg_scope(function):
         name = getattr(function, "__name__", function)
-        raise ValueError(f"{name} is not decorated with @add_arg_scope")
+        raise ValueError(f"arg_scope: {name} is not decorated with add_arg_scope")
 
 
 @contextlib.contextmanager

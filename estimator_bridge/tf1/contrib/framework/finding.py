@@ -107,9 +107,9 @@ def get_unique_variable(var_op_name):
     candidates = get_variables(scope=var_op_name)
     exact = [var for var in candidates if var.op.name == var_op_name]
     if not candidates:
-        raise ValueError(f"Couldn't find variable {var_op_name}")
+        raise ValueError(f"get_unique_variable: there is no variable {var_op_name}")
     if len(exact) != 1 and len(candidates) != 1:
-        raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable")
+        raise ValueError(f"get_unique_variable: more than one variable matches {var_op_name}")
     return (exact or candidates)[0]
 
 
@@ -159,7 +159,7 @@ def get_variables_to_restore(include=None, exclude=None):
 
 def _listed(scopes, argument):
     if not isinstance(scopes, (list, tuple)):
-        raise TypeError(f"{argument} is not a list or tuple")
+        raise TypeError(f"{argument}: expected a list or tuple of scope names")
     return scopes
 
 

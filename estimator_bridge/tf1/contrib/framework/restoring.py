@@ -74,9 +74,8 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
                 ]
             if value.size != part.shape.num_elements():
                 raise ValueError(
-                    f"Total size of new array must be unchanged for {name}: it has shape "
-                    f"{value.shape} in the "
-                    f"checkpoint and {part.shape} in the graph"
+                    f"{name}: the checkpoint has shape {value.shape}, the graph {part.shape}; "
+                    "the number of elements must be the same"
                 )
             placeholder = tf.placeholder(part.dtype.base_dtype, shape=part.shape)
             feed[placeholder] = value.reshape(part.shape.as_list())

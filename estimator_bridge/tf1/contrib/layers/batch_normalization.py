@@ -81,7 +81,7 @@ def batch_norm(
             "tf.layers.batch_normalization"
         )
     if data_format not in ("NHWC", "NCHW"):
-        raise ValueError("data_format has to be either NCHW or NHWC.")
+        raise ValueError(f"data_format: {data_format!r} is unknown; use NHWC or NCHW")
     initializers = param_initializers or {}
     regularizers = param_regularizers or {}
     with tf.variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as sc:

@@ -38,7 +38,7 @@ def find_channels_axis(data_format, rank):
         "NDHWC",
         "NCDHW",
     ):
-        raise ValueError(f"Invalid data_format: {data_format!r}")
+        raise ValueError(f"data_format: {data_format!r} is unknown")
     return 1 if data_format and data_format.startswith("NC") else rank - 1
 
 
@@ -132,9 +132,9 @@ def convolution(
         inputs = tf.convert_to_tensor(inputs)
         rank = inputs.shape.ndims
         if conv_dims is not None and conv_dims + 2 != rank:
-            raise ValueError(f"Convolution expects input with rank {conv_dims + 2}, got {rank}")
+            raise ValueError(f"inputs: expected rank {conv_dims + 2}, got {rank}")
         if rank not in (3, 4, 5):
-            raise ValueError(f"Convolution not supported for input with rank {rank}")
+            raise ValueError(f"inputs: expected rank 3, 4 or 5, got {rank}")
         spatial = rank - 2
         kernel = n_positive_integers(spatial, kernel_size)
         strides = n_positive_integers(spatial, stride)

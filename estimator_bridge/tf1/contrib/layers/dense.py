@@ -94,7 +94,7 @@ def fully_connected(
       ValueError: the rank is below 2, the last dimension is unknown, or num_outputs is no integer.
     """
     if not isinstance(num_outputs, int) and not hasattr(num_outputs, "__index__"):
-        raise ValueError(f"num_outputs type should be one of int, got {type(num_outputs)}.")
+        raise ValueError(f"num_outputs: expected an int, got {num_outputs!r}")
     with tf.variable_scope(scope, "fully_connected", [inputs], reuse=reuse) as sc:
         inputs = tf.convert_to_tensor(inputs)
         rank = inputs.shape.ndims
@@ -290,7 +290,7 @@ def maxout(inputs, num_units, axis=-1, scope=None):
         axis %= inputs.shape.ndims
         features = static_size(inputs, axis, "maxout")
         if features % num_units:
-            raise ValueError(f"number of features({features}) is not a multiple of {num_units}")
+            raise ValueError(f"maxout: {features} features are not a multiple of {num_units}")
         shape = tf.shape(inputs)
         groups = [num_units, features // num_units]
         split = tf.reshape(inputs, tf.concat([shape[:axis], groups, shape[axis + 1 :]], 0))
@@ -334,7 +334,7 @@ def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
     with tf.variable_scope(scope, "UnitNorm", [inputs]):
         rank = inputs.shape.ndims
         if rank is None or not 0 <= dim < rank:
-            raise ValueError("dim must be positive but smaller than the input rank.")
+            raise ValueError(f"dim: {dim} is not an axis of inputs of shape {inputs.shape}")
         lengths = tf.sqrt(epsilon + tf.reduce_sum(tf.square(inputs), axis=dim, keepdims=True))
         return tf.div(inputs, lengths)
 
@@ -380,7 +380,7 @@ def stack(inputs, layer, stack_args, **kwargs):
     """
     scope = kwargs.pop("scope", None)
     if not isinstance(stack_args, (list, tuple)):
-        raise ValueError("stack_args need to be a list or tuple")
+        raise ValueError(f"stack_args: expected a list or tuple, got {stack_args!r}")
     with tf.variable_scope(scope, "Stack", [inputs]):
         inputs = tf.convert_to_tensor(inputs)
         if scope is None:

@@ -39,8 +39,8 @@ def embed_sequence(
     """
     if not (reuse or (vocab_size and embed_dim)):
         raise ValueError(
-            "Must specify vocab size and embedding dimension when not reusing. "
-            f"Got vocab_size={vocab_size} and embed_dim={embed_dim}"
+            "embed_sequence: vocab_size and embed_dim are required without reuse, got "
+            f"{vocab_size} and {embed_dim}"
         )
     shape = [vocab_size, embed_dim] if vocab_size and embed_dim else None
     with tf.variable_scope(scope, "EmbedSequence", [ids], reuse=reuse):

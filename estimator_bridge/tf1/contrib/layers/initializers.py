@@ -55,9 +55,9 @@ def variance_scaling_initializer(
       ValueError: the mode is unknown.
     """
     if not tf.as_dtype(dtype).is_floating:
-        raise TypeError("Cannot create initializer for non-floating point type.")
+        raise TypeError(f"dtype: expected a floating dtype, got {dtype}")
     if mode not in ("FAN_IN", "FAN_OUT", "FAN_AVG"):
-        raise ValueError(f"Unknown mode {mode} [FAN_IN, FAN_OUT, FAN_AVG]")
+        raise ValueError(f"mode: {mode!r} is unknown; use FAN_IN, FAN_OUT or FAN_AVG")
 
     def initializer(shape, dtype=dtype, partition_info=None):
         if partition_info is not None:
@@ -75,7 +75,7 @@ def variance_scaling_initializer(
         if uniform:
             limit = math.sqrt(3.0 * factor / n)
             return tf.random_uniform(shape, -limit, limit, dtype, seed=seed)
-        # Truncation at two standard deviations takes away variance: 1.3 gives it back.
+        # Truncation at two standard deviations reduces the variance; the factor 1.3 compensates.
         stddev = math.sqrt(1.3 * factor / n)
         return tf.truncated_normal(shape, 0.0, stddev, dtype, seed=seed)
 
@@ -84,9 +84,9 @@ def variance_scaling_initializer(
 
 def _check_scale(name, scale):
     if isinstance(scale, numbers.Integral):
-        raise ValueError(f"{name} cannot be an integer: {scale}")
+        raise ValueError(f"{name}: expected a float, got the integer {scale}")
     if isinstance(scale, numbers.Real) and scale < 0.0:
-        raise ValueError(f"Setting {name} less than 0 on a regularizer: {scale}")
+        raise ValueError(f"{name}: {scale} is negative")
 
 
 def l1_regularizer(scale, scope=None):
@@ -203,13 +203,13 @@ def apply_regularization(regularizer, weights_list=None):
     """
     weights_list = weights_list or tf.get_collection(tf.GraphKeys.WEIGHTS)
     if not weights_list:
-        raise ValueError("No weights to regularize.")
+        raise ValueError("apply_regularization: there are no weights")
     with tf.name_scope("get_regularization_penalty", values=weights_list) as scope:
         penalties = [regularizer(weights) for weights in weights_list]
         penalties = [tf.constant(0.0) if penalty is None else penalty for penalty in penalties]
         for penalty in penalties:
             if penalty.get_shape().ndims != 0:
-                raise ValueError(f"regularizer must return a scalar Tensor instead of {penalty}")
+                raise ValueError(f"regularizer: expected it to return a scalar, got {penalty}")
         total = tf.add_n(penalties, name=scope)
         tf.add_to_collection(tf.GraphKeys.REGULARIZATION_LOSSES, total)
         return total

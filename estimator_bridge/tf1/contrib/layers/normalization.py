@@ -55,19 +55,17 @@ def layer_norm(
         inputs = tf.convert_to_tensor(inputs)
         rank = inputs.shape.ndims
         if rank is None:
-            raise ValueError(f"Inputs {inputs.name} has undefined rank.")
+            raise ValueError(f"inputs: the rank of {inputs.name} must be known")
         begin_norm_axis += rank if begin_norm_axis < 0 else 0
         if begin_params_axis >= rank or begin_norm_axis >= rank:
             raise ValueError(
-                f"begin_params_axis ({begin_params_axis}) and begin_norm_axis ({begin_norm_axis}) "
-                "must be < rank "
-                f"of inputs ({rank})"
+                f"begin_params_axis ({begin_params_axis}) and begin_norm_axis "
+                f"({begin_norm_axis}): both must be below the rank {rank}"
             )
         shape = inputs.shape[begin_params_axis:]
         if not shape.is_fully_defined():
             raise ValueError(
-                f"Inputs {inputs.name}: shape[begin_params_axis:] is not fully defined: "
-                f"{inputs.shape}"
+                f"inputs: the shape from begin_params_axis on must be known, got {inputs.shape}"
             )
         dtype = inputs.dtype.base_dtype
 
@@ -225,16 +223,18 @@ def group_norm(
         inputs = tf.convert_to_tensor(inputs)
         rank = inputs.shape.ndims
         if rank is None:
-            raise ValueError(f"Inputs {inputs.name} has undefined rank.")
+            raise ValueError(f"inputs: the rank of {inputs.name} must be known")
         axes = [channels_axis, *reduction_axes]
         if any(not -rank <= axis < rank for axis in axes):
-            raise ValueError(f"group_norm: axes {axes} are not all within the rank {rank}")
+            raise ValueError(
+                f"reduction_axes and channels_axis: {axes} are not all within the rank {rank}"
+            )
         axis, *reduced = [one % rank for one in axes]
         if axis in reduced:
-            raise ValueError("reduction_axes must not contain the channels' axis")
+            raise ValueError("reduction_axes: they must not contain the channels' axis")
         channels = static_size(inputs, axis, "group_norm")
         if groups > channels or channels % groups:
-            raise ValueError(f"{channels} channels cannot be divided into {groups} groups")
+            raise ValueError(f"groups: {channels} channels cannot be divided into {groups} groups")
         split = [groups, channels // groups]
         spread = [1] * (rank + 1)
         spread[axis : axis + 2] = split
@@ -243,7 +243,7 @@ def group_norm(
         )
         shape = tf.shape(inputs)
         grouped = tf.reshape(inputs, tf.concat([shape[:axis], split, shape[axis + 1 :]], 0))
-        # The channels of a group are averaged too; axes behind them have moved by one.
+        # The channels of a group are averaged too; the axes after them are shifted by one.
         over = [axis + 1, *(one + (one > axis) for one in reduced)]
         if mean_close_to_zero:
             mean = tf.reduce_mean(grouped, over, keepdims=True)

@@ -114,8 +114,7 @@ def _check_summaries(summaries):
     for summary in summaries:
         if summary not in OPTIMIZER_SUMMARIES:
             raise ValueError(
-                f"Summaries should be one of [{', '.join(OPTIMIZER_SUMMARIES)}], you provided "
-                f"{summary}."
+                f"summaries: {summary!r} is unknown; use {', '.join(OPTIMIZER_SUMMARIES)}"
             )
 
 
@@ -135,7 +134,7 @@ def _learning_rate(learning_rate, decay, global_step):
         rate = learning_rate
     elif isinstance(learning_rate, numbers.Real):
         if learning_rate < 0.0:
-            raise ValueError(f"Invalid learning_rate {learning_rate}.")
+            raise ValueError(f"learning_rate: {learning_rate} is negative")
         rate = tf.get_variable(
             "learning_rate",
             [],
@@ -144,12 +143,11 @@ def _learning_rate(learning_rate, decay, global_step):
         )
     else:
         raise ValueError(
-            f"Learning rate should be 0d Tensor or float. Got {learning_rate} of type "
-            f"{type(learning_rate)}"
+            f"learning_rate: expected a float or a scalar tensor, got {learning_rate!r}"
         )
     if decay is not None:
         if global_step is None:
-            raise ValueError("global_step is required for learning_rate_decay_fn.")
+            raise ValueError("global_step: required by learning_rate_decay_fn")
         rate = decay(rate, global_step)
     return rate
 
@@ -158,26 +156,24 @@ def _build_optimizer(optimizer, rate):
     if isinstance(optimizer, str):
         if rate is None:
             raise ValueError(
-                "Learning rate is None, but should be specified if optimizer is string "
-                f"({optimizer})."
+                f"learning_rate: required, because the optimizer is a name ({optimizer})"
             )
         if optimizer not in OPTIMIZER_CLS_NAMES:
             raise ValueError(
-                f"Optimizer name should be one of [{', '.join(OPTIMIZER_CLS_NAMES)}], you provided"
-                f" {optimizer}."
+                f"optimizer: {optimizer!r} is unknown; use {', '.join(OPTIMIZER_CLS_NAMES)}"
             )
         return OPTIMIZER_CLS_NAMES[optimizer](learning_rate=rate)
     if isinstance(optimizer, tf.train.Optimizer):
         return optimizer
     if isinstance(optimizer, type) and rate is None:
-        raise ValueError(
-            f"Learning rate is None, but should be specified if optimizer is class ({optimizer})."
-        )
+        raise ValueError(f"learning_rate: required, because the optimizer is a class ({optimizer})")
     if not callable(optimizer):
-        raise ValueError(f"Unrecognized optimizer: {optimizer!r}")
+        raise ValueError(
+            f"optimizer: expected a name, an Optimizer, its class or a function, got {optimizer!r}"
+        )
     built = optimizer() if rate is None else optimizer(rate)
     if not isinstance(built, tf.train.Optimizer):
-        raise ValueError(f"Unrecognized optimizer: function should return Optimizer, got {built!r}")
+        raise ValueError(f"optimizer: expected the function to return an Optimizer, got {built!r}")
     return built
 
 
@@ -224,7 +220,7 @@ def _clipped(gradients, clip):
         return list(zip(values, variables))
     if callable(clip):
         return clip(gradients)
-    raise ValueError(f"Unknown type {type(clip)} for clip_gradients")
+    raise ValueError(f"clip_gradients: expected a number or a function, got {clip!r}")
 
 
 def _summarize(gradients, summaries, clipped):

@@ -51,8 +51,8 @@ def _arguments(name, kwargs):
         if key in _DROPPED:
             if key not in _WITHOUT_EFFECT and value:
                 raise ValueError(
-                    f"tf.contrib.learn.{name}: {key} is not supplied to 1.x programs; "
-                    f"use tf.estimator.{name}, or the optimizer's own means"
+                    f"tf.contrib.learn.{name}: {key} is not supported; use tf.estimator.{name} "
+                    "or an argument of the optimizer"
                 )
             continue
         key = {"weight_column_name": "weight_column", "label_keys": "label_vocabulary"}.get(
@@ -86,7 +86,8 @@ def _like(base, positional):
     def __init__(self, *args, **kwargs):
         if len(args) > len(positional):
             raise TypeError(
-                f"tf.contrib.learn.{base.__name__} takes {positional}, got {len(args)} values"
+                f"tf.contrib.learn.{base.__name__}: expected at most the positional arguments "
+                f"{positional}, got {len(args)} values"
             )
         kwargs.update(zip(positional, args))
         super(cls, self).__init__(**_arguments(base.__name__, kwargs))

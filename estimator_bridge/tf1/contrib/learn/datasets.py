@@ -63,7 +63,9 @@ def load_csv_with_header(filename, target_dtype, features_dtype, target_column=-
         rows_stated = int(next(lines)[0])
         found = _as_arrays(lines, target_dtype, features_dtype, target_column)
     if len(found.data) != rows_stated:
-        raise ValueError(f"{filename}: its header states {rows_stated} rows, {len(found.data)} are")
+        raise ValueError(
+            f"{filename}: the header says {rows_stated} rows, but the file has {len(found.data)}"
+        )
     return found
 
 
@@ -99,7 +101,9 @@ def maybe_download(filename, work_directory, source_url=None):
     """
     path = os.path.join(work_directory, filename)
     if not tf.gfile.Exists(path):
-        raise BridgeError(f"no file {path}. Put it there; {source_url} is not downloaded")
+        raise BridgeError(
+            f"{path}: the file does not exist and is not downloaded; copy {source_url} there"
+        )
     return path
 
 

@@ -28,27 +28,25 @@ def run(experiment_fn, output_dir=None, schedule=None, run_config=None, hparams=
       ValueError: both forms or neither are used, model_dir is missing, or the schedule is unknown.
     """
     if (output_dir is None) == (run_config is None):
-        raise ValueError("Must specify exactly one of `output_dir` and `run_config`")
+        raise ValueError("learn_runner.run: pass either output_dir or run_config")
     if not callable(experiment_fn):
-        raise TypeError("Experiment builder is not callable.")
+        raise TypeError(f"experiment_fn: expected a function, got {experiment_fn!r}")
     if run_config is not None:
         if not run_config.model_dir:
-            raise ValueError("Must specify a model directory `model_dir` in `run_config`.")
+            raise ValueError("run_config: model_dir is required")
         experiment = experiment_fn(run_config=run_config, hparams=hparams)
     else:
         if hparams is not None:
-            raise ValueError("learn_runner.run: hparams needs run_config")
+            raise ValueError("hparams: run_config is required too")
         experiment = experiment_fn(output_dir)
     if not isinstance(experiment, Experiment):
-        raise TypeError(
-            f"Experiment builder did not return an Experiment instance, got {experiment!r}"
-        )
+        raise TypeError(f"experiment_fn: expected it to return an Experiment, got {experiment!r}")
     task_type = (run_config or RunConfig()).task_type
     if schedule is None or (schedule == "train" and task_type in ("ps", "evaluator")):
         schedule = "train_and_evaluate" if task_type in (None, *_BY_ROLE) else "train"
     method = getattr(experiment, schedule, None)
     if schedule.startswith("_") or not callable(method):
-        raise ValueError(f"Schedule references non-existent or non-callable member {schedule}")
+        raise ValueError(f"schedule: Experiment has no method {schedule!r}")
     return method()
 
 

@@ -132,7 +132,7 @@ class ModelFnOps(_Ops):
         if default_key not in outputs:
             known = sorted(map(str, outputs))
             raise ValueError(
-                f"default_output_alternative_key {default_key!r}: expected one of {known}"
+                f"default_output_alternative_key: {default_key!r} is unknown; use one of {known}"
             )
         outputs[_DEFAULT_SIGNATURE] = outputs[default_key]
         return {key or _DEFAULT_SIGNATURE: output for key, output in outputs.items()}

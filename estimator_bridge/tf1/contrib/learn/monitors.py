@@ -68,7 +68,7 @@ class ValidationMonitor(tf.train.SessionRunHook):
         check_interval_secs=None,
     ):
         if x is None and input_fn is None:
-            raise ValueError("Either x or input_fn should be provided.")
+            raise ValueError("ValidationMonitor: x or input_fn is required")
         del check_interval_secs  # Checking for a new checkpoint is cheap.
         self._data = {"x": x, "y": y, "input_fn": input_fn, "batch_size": batch_size}
         self._options = {"steps": eval_steps, "metrics": metrics, "hooks": hooks, "name": name}
@@ -113,8 +113,7 @@ class ValidationMonitor(tf.train.SessionRunHook):
     def _is_over(self, step, found):
         if self._metric not in found:
             raise ValueError(
-                f"Metric {self._metric} missing from outputs {sorted(found)}: it is the early "
-                "stopping metric."
+                f"early_stopping_metric: {self._metric!r} is not among the metrics {sorted(found)}"
             )
         value = found[self._metric]
         better = self.best_value is None or (

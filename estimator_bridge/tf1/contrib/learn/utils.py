@@ -170,7 +170,7 @@ def read_batch_examples(
     with tf.name_scope(name, "read_batch_examples", [file_pattern]):
         files = sorted(tf.gfile.Glob(file_pattern))
         if not files:
-            raise ValueError(f"No files match {file_pattern}.")
+            raise ValueError(f"file_pattern: no file matches {file_pattern}")
         queue = tf.train.string_input_producer(
             files, num_epochs=num_epochs, shuffle=randomize_input, seed=seed
         )

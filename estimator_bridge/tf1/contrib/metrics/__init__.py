@@ -90,8 +90,8 @@ def accuracy(predictions, labels, weights=None, name=None):
     with tf.name_scope(name, "accuracy", [predictions, labels]):
         if labels.dtype != predictions.dtype:
             raise ValueError(
-                f"dtypes of predictions and labels should match, given: {predictions.dtype} and "
-                f"{labels.dtype}"
+                "predictions and labels: the dtypes differ "
+                f"({predictions.dtype} and {labels.dtype})"
             )
         correct = tf.to_float(tf.equal(predictions, labels))
         if weights is None:
@@ -227,7 +227,7 @@ def streaming_concat(
       ValueError: `axis` is not 0.
     """
     if axis != 0:
-        raise ValueError(f"streaming_concat: axis 0 is the only one supplied, got {axis}")
+        raise ValueError(f"axis: only 0 is supported, got {axis}")
     with tf.variable_scope(name, "streaming_concat", [values]):
         initial = tf.zeros([0, *values.shape[1:].as_list()], values.dtype)
         kept = tf.get_variable(
@@ -262,7 +262,7 @@ def aggregate_metrics(*value_update_tuples):
       ValueError: there are no metrics.
     """
     if not value_update_tuples:
-        raise ValueError("Expected at least one value_tensor/update_op pair")
+        raise ValueError("aggregate_metrics: at least one metric is required")
     values, updates = zip(*value_update_tuples)
     return list(values), list(updates)
 

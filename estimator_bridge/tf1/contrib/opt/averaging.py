@@ -51,9 +51,7 @@ class MovingAverageOptimizer(tf.train.Optimizer):
           RuntimeError: apply_gradients has not been called.
         """
         if self._variables is None:
-            raise RuntimeError(
-                "Must call apply_gradients or minimize before creating the swapping_saver"
-            )
+            raise RuntimeError("swapping_saver: call apply_gradients or minimize first")
         names = {}
         for var in tf.global_variables() if var_list is None else var_list:
             names[var.op.name] = var

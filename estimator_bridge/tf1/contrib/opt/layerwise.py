@@ -38,7 +38,7 @@ class LARSOptimizer(tf.train.Optimizer):
         use_nesterov=False,
     ):
         if momentum < 0.0:
-            raise ValueError(f"momentum should be positive: {momentum}")
+            raise ValueError(f"momentum: {momentum} is negative")
         super().__init__(use_locking=False, name=name)
         self._learning_rate = learning_rate
         self._momentum = momentum

@@ -45,11 +45,11 @@ class AttentionCellWrapper(tf.nn.rnn_cell.RNNCell):
         super().__init__(_reuse=reuse)
         if nest.is_nested(cell.state_size) and not state_is_tuple:
             raise ValueError(
-                "Cell returns tuple of states, but the flag state_is_tuple is not set. State size "
-                f"is: {cell.state_size}"
+                f"state_is_tuple: the cell's state is a tuple ({cell.state_size}), so this "
+                "must be True"
             )
         if attn_length <= 0:
-            raise ValueError(f"attn_length should be greater than zero, got {attn_length}")
+            raise ValueError(f"attn_length: {attn_length} is not positive")
         if not state_is_tuple:
             tf.logging.warning("%s: Using a concatenated state is slower.", self)
         self._cell = cell

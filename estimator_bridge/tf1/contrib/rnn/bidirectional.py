@@ -19,22 +19,20 @@ def transpose_batch_time(x):
     """
     x = tf.convert_to_tensor(x)
     if x.shape.ndims is not None and x.shape.ndims < 2:
-        raise ValueError(
-            f"Expected input tensor {x} to have rank at least 2, but saw shape: {x.shape}"
-        )
+        raise ValueError(f"x: expected rank 2 or more, got shape {x.shape}")
     return tf.transpose(x, tf.concat([[1, 0], tf.range(2, tf.rank(x))], 0))
 
 
 def _check(cells_fw, cells_bw, initial_states_fw, initial_states_bw):
     for name, cells in (("cells_fw", cells_fw), ("cells_bw", cells_bw)):
         if not isinstance(cells, list) or not cells:
-            raise ValueError(f"{name} must be a list of cells (one per layer).")
+            raise ValueError(f"{name}: expected a list of cells, one per layer")
     if len(cells_fw) != len(cells_bw):
-        raise ValueError("Forward and Backward cells must have the same depth.")
+        raise ValueError("cells_fw and cells_bw: the numbers of layers differ")
     states = (("initial_states_fw", initial_states_fw), ("initial_states_bw", initial_states_bw))
     for name, given in states:
         if given is not None and (not isinstance(given, list) or len(given) != len(cells_fw)):
-            raise ValueError(f"{name} must be a list of state tensors (one per layer).")
+            raise ValueError(f"{name}: expected a list of states, one per layer")
 
 
 def _stack(run, cells_fw, cells_bw, initial_states_fw, initial_states_bw, scope):

@@ -88,7 +88,7 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
     def build(self, inputs_shape):
         size = tf.TensorShape(inputs_shape).as_list()[1]
         if size is None:
-            raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
+            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs_shape}")
         units = self._num_units
         self._kernel = self.add_weight("kernel", [size + units, units * 4])
         self._bias = self.add_weight("bias", [units * 4], initializer=tf.zeros_initializer())
@@ -132,7 +132,7 @@ class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
     def __init__(self, num_units=None, cell_size=None, reuse=None, dtype=None, name="gru_cell"):
         super().__init__(_reuse=reuse, dtype=dtype, name=name)
         if (num_units is None) == (cell_size is None):
-            raise ValueError("Exactly one of num_units and cell_size must be provided.")
+            raise ValueError("GRUBlockCell: pass either num_units or cell_size")
         self._num_units = cell_size if num_units is None else num_units
 
     @property
@@ -146,7 +146,7 @@ class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
     def build(self, inputs_shape):
         size = tf.TensorShape(inputs_shape).as_list()[1]
         if size is None:
-            raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
+            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs_shape}")
         units = self._num_units
         zeros, ones = tf.zeros_initializer(), tf.ones_initializer()
         self._gate_kernel = self.add_weight("gates/kernel", [size + units, units * 2])
@@ -195,11 +195,11 @@ class LSTMBlockWrapper(tf.layers.Layer):
             inputs = tf.stack(inputs)
         if initial_state is None:
             if dtype is None:
-                raise ValueError("Either initial_state or dtype needs to be specified")
+                raise ValueError("dtype: required without initial_state")
             zeros = tf.zeros([tf.shape(inputs)[1], self.num_units], dtype=dtype)
             initial_state = zeros, zeros
         elif len(initial_state) != 2:
-            raise ValueError("Expecting initial_state to be a tuple with length 2 or None")
+            raise ValueError("initial_state: expected a pair (c, h) or None")
         dtype = initial_state[0].dtype if dtype is None else dtype
         length = tf.shape(inputs)[0]
         if sequence_length is not None:
@@ -261,7 +261,7 @@ class LSTMBlockFusedCell(LSTMBlockWrapper, FusedRNNCell):
     def build(self, input_shape):
         size = tf.TensorShape(input_shape).as_list()[2]
         if size is None:
-            raise ValueError(f"The last dimension of inputs must be known, got {input_shape}")
+            raise ValueError(f"inputs: the last dimension must be known, got shape {input_shape}")
         units = self._num_units
         self._kernel = self.add_weight("kernel", [size + units, units * 4])
         self._bias = self.add_weight("bias", [units * 4], initializer=tf.zeros_initializer())

@@ -132,7 +132,7 @@ class CoupledInputForgetGateLSTMCell(tf.nn.rnn_cell.RNNCell):
     ):
         super().__init__(_reuse=reuse)
         if not state_is_tuple:
-            raise ValueError("CoupledInputForgetGateLSTMCell: use state_is_tuple=True")
+            raise ValueError("state_is_tuple: CoupledInputForgetGateLSTMCell supports True only")
         self._num_units = num_units
         self._use_peepholes = use_peepholes
         self._initializer = initializer
@@ -232,7 +232,7 @@ class OutputProjectionWrapper(_Wrapper):
     def __init__(self, cell, output_size, activation=None, reuse=None):
         super().__init__(cell, reuse)
         if output_size < 1:
-            raise ValueError(f"Parameter output_size must be > 0: {output_size}.")
+            raise ValueError(f"output_size: {output_size} is not positive")
         self._projected, self._projection_activation = output_size, activation
 
     @property
@@ -264,8 +264,8 @@ class EmbeddingWrapper(_Wrapper):
         super().__init__(cell, reuse)
         if embedding_classes <= 0 or embedding_size <= 0:
             raise ValueError(
-                f"Both embedding_classes and embedding_size must be > 0: {embedding_classes}, "
-                f"{embedding_size}."
+                f"embedding_classes and embedding_size: {embedding_classes} and "
+                f"{embedding_size} must be positive"
             )
         self._table_shape, self._initializer = [embedding_classes, embedding_size], initializer
 

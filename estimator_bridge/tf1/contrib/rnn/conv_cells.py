@@ -45,14 +45,10 @@ class ConvLSTMCell(tf.nn.rnn_cell.RNNCell):
         super().__init__(name=name)
         if conv_ndims != len(input_shape) - 1:
             raise ValueError(
-                f"Invalid input_shape {input_shape} for conv_ndims={conv_ndims}: it is to have "
-                f"{conv_ndims} sizes and the channels"
+                f"input_shape: expected {conv_ndims} sizes and the channels, got {input_shape}"
             )
         if len(kernel_shape) != conv_ndims:
-            raise ValueError(
-                f"Invalid kernel_shape {kernel_shape} for conv_ndims={conv_ndims}: it is to have "
-                f"{conv_ndims} sizes"
-            )
+            raise ValueError(f"kernel_shape: expected {conv_ndims} sizes, got {kernel_shape}")
         self._sizes, self._input_channels = list(input_shape[:-1]), input_shape[-1]
         self._channels = output_channels
         self._kernel_shape = list(kernel_shape)

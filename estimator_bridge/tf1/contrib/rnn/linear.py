@@ -36,13 +36,10 @@ class Linear:
             args = [args]
         sizes = [tf.compat.dimension_value(arg.shape[-1]) for arg in args]
         if any(arg.shape.ndims != 2 for arg in args):
-            raise ValueError(
-                f"linear is expecting 2D arguments: {[arg.get_shape() for arg in args]}"
-            )
+            raise ValueError(f"args: expected 2D tensors, got {[arg.get_shape() for arg in args]}")
         if None in sizes:
             raise ValueError(
-                "linear expects shape[1] to be provided for shape "
-                f"{args[sizes.index(None)].get_shape()}"
+                f"args: the last dimension must be known, got {args[sizes.index(None)].get_shape()}"
             )
         dtype = args[0].dtype
         self._biased = build_bias
@@ -76,5 +73,5 @@ def linear(args, output_size, bias, bias_initializer=None, kernel_initializer=No
       ValueError: `args` is empty, or the tensors do not fit.
     """
     if args is None or (nest.is_nested(args) and not args):
-        raise ValueError("`args` must be specified")
+        raise ValueError("args: at least one tensor is required")
     return Linear(args, output_size, bias, bias_initializer, kernel_initializer)(args)

@@ -44,9 +44,7 @@ class NASCell(tf.nn.rnn_cell.RNNCell):
         units, dtype = self._num_units, inputs.dtype
         size = tf.compat.dimension_value(inputs.shape[-1])
         if size is None:
-            raise ValueError(
-                f"Could not infer input size from inputs.get_shape()[-1]: {inputs.shape}"
-            )
+            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs.shape}")
         from_inputs = tf.matmul(inputs, tf.get_variable("kernel", [size, 8 * units], dtype))
         shape = [self.output_size, 8 * units]
         from_m = tf.matmul(m, tf.get_variable("recurrent_kernel", shape, dtype))

@@ -65,7 +65,9 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
         self._is_multi = isinstance(attention_mechanism, (list, tuple))
         self._mechanisms = attention_mechanism if self._is_multi else (attention_mechanism,)
         if attention_layer_size is not None and attention_layer is not None:
-            raise ValueError("Only one of attention_layer_size and attention_layer should be set")
+            raise ValueError(
+                "AttentionWrapper: pass either attention_layer_size or attention_layer"
+            )
         count = len(self._mechanisms)
         self._layers_of_attention = None
         if attention_layer is not None:
@@ -151,10 +153,7 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
 
     def call(self, inputs, state):
         if not isinstance(state, AttentionWrapperState):
-            raise TypeError(
-                "Expected state to be instance of AttentionWrapperState. Received type "
-                f"{type(state)} instead."
-            )
+            raise TypeError(f"state: expected an AttentionWrapperState, got {type(state).__name__}")
         outputs, cell_state = self._cell(
             self._cell_input_fn(inputs, state.attention), state.cell_state
         )

@@ -203,8 +203,8 @@ def luong_score(query, keys, scale):
     """
     if query.shape[-1].value != keys.shape[-1].value:
         raise ValueError(
-            f"Incompatible or unknown inner dimensions between query and keys: {query.shape} and "
-            f"{keys.shape}. Set num_units to the query's size"
+            f"query and keys: the last dimensions of {query.shape} and {keys.shape} must be "
+            "known and equal; set num_units to the query's size"
         )
     score = tf.squeeze(tf.matmul(tf.expand_dims(query, 1), keys, transpose_b=True), [1])
     if scale:

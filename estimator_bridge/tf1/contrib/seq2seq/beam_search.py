@@ -21,7 +21,7 @@ __all__ = [
     "tile_batch",
 ]
 
-# log_probs [batch, beams]; finished, bool, and lengths, int64, the same.
+# log_probs float, finished bool and lengths int64, all [batch, beams].
 BeamSearchDecoderState = collections.namedtuple(
     "BeamSearchDecoderState",
     ["cell_state", "log_probs", "finished", "lengths", "accumulated_attention_probs"],
@@ -30,7 +30,7 @@ BeamSearchDecoderState = collections.namedtuple(
 BeamSearchDecoderOutput = collections.namedtuple(
     "BeamSearchDecoderOutput", ["scores", "predicted_ids", "parent_ids"]
 )
-# predicted_ids [batch, length, beams], the best beam first; end_token after a beam's end.
+# predicted_ids [batch, length, beams], the best beam first, padded with end_token.
 FinalBeamSearchDecoderOutput = collections.namedtuple(
     "FinalBeamSearchDecoderOutput", ["predicted_ids", "beam_search_decoder_output"]
 )
@@ -54,7 +54,7 @@ def tile_batch(t, multiplier, name=None):
     def tile(value):
         value = tf.convert_to_tensor(value)
         if value.shape.ndims is None:
-            raise ValueError("t must have statically known rank")
+            raise ValueError("t: the rank of the tensors must be known")
         shape = tf.shape(value)
         tiled = tf.tile(tf.expand_dims(value, 1), [1, multiplier] + [1] * (value.shape.ndims - 1))
         tiled = tf.reshape(tiled, tf.concat([[shape[0] * multiplier], shape[1:]], 0))
@@ -148,9 +148,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         reorder_tensor_arrays=True,
     ):
         if coverage_penalty_weight:
-            raise NotImplementedError(
-                "BeamSearchDecoder: coverage_penalty_weight is not supplied; leave it 0"
-            )
+            raise NotImplementedError("coverage_penalty_weight: only 0 is supported")
         del reorder_tensor_arrays  # Recorded alignments keep the order of time.
         self._cell, self._output_layer = cell, output_layer
         self._embed = embedding
@@ -159,9 +157,9 @@ class BeamSearchDecoder(_decoder.Decoder):
         start_tokens = tf.convert_to_tensor(start_tokens, tf.int32, name="start_tokens")
         end_token = tf.convert_to_tensor(end_token, tf.int32, name="end_token")
         if start_tokens.shape.ndims != 1:
-            raise ValueError("start_tokens must be a vector")
+            raise ValueError("start_tokens: expected a vector")
         if end_token.shape.ndims != 0:
-            raise ValueError("end_token must be a scalar")
+            raise ValueError("end_token: expected a scalar")
         self._end_token = end_token
         self._batch_size = tf.size(start_tokens)
         self._static_batch = tf.compat.dimension_value(start_tokens.shape[0])
@@ -306,7 +304,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         return ((5.0 + tf.cast(lengths, dtype)) / 6.0) ** weight
 
     def finalize(self, outputs, final_state, sequence_lengths):
-        del sequence_lengths  # They do not follow beams that change places.
+        del sequence_lengths  # These lengths are not reordered with the beams.
         longest = tf.to_int32(tf.reduce_max(final_state.lengths, axis=1))
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)
         return FinalBeamSearchDecoderOutput(ids, outputs), final_state

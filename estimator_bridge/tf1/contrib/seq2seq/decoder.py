@@ -165,7 +165,7 @@ def dynamic_decode(
       ValueError: `maximum_iterations` is not a scalar.
     """
     if not isinstance(decoder, Decoder):
-        raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
+        raise TypeError(f"decoder: expected a Decoder, got {type(decoder).__name__}")
     with tf.variable_scope(scope, "decoder") as variable_scope:
         if variable_scope.caching_device is None:
             variable_scope.set_caching_device(lambda op: op.device)
@@ -217,7 +217,7 @@ def _scalar_limit(maximum_iterations):
         return None
     limit = tf.convert_to_tensor(maximum_iterations, tf.int32, name="maximum_iterations")
     if limit.shape.ndims != 0:
-        raise ValueError("maximum_iterations must be a scalar")
+        raise ValueError("maximum_iterations: expected a scalar")
     return limit
 
 

@@ -104,7 +104,7 @@ class CustomHelper(Helper):
     @property
     def batch_size(self):
         if self._batch_size is None:
-            raise ValueError("batch_size accessed before initialize was called")
+            raise ValueError("batch_size: call initialize first")
         return self._batch_size
 
     @property
@@ -151,8 +151,7 @@ class TrainingHelper(Helper):
         self._sequence_length = tf.cast(sequence_length, tf.int32)
         if self._sequence_length.shape.ndims not in (1, None):
             raise ValueError(
-                "Expected sequence_length to be a vector, but received shape: "
-                f"{sequence_length.shape}"
+                f"sequence_length: expected a vector, got shape {sequence_length.shape}"
             )
         self._zeros = nest.map_structure(lambda value: tf.zeros_like(value[0]), inputs)
         self._batch_size = tf.size(self._sequence_length)
@@ -270,7 +269,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         self._probability = tf.convert_to_tensor(sampling_probability)
         if self._probability.shape.ndims not in (0, 1):
             raise ValueError(
-                "sampling_probability must be either a scalar or a vector. saw shape: "
+                "sampling_probability: expected a scalar or a vector, got shape "
                 f"{self._probability.shape}"
             )
         self._seed, self._next_inputs_fn = seed, next_inputs_fn

@@ -38,9 +38,7 @@ def sequence_loss(
         ("Weights", weights, 2),
     ):
         if value.shape.ndims != rank:
-            raise ValueError(
-                f"{label} must be a {rank}-dimensional tensor, got shape {value.shape}"
-            )
+            raise ValueError(f"{label}: expected rank {rank}, got shape {value.shape}")
     with tf.name_scope(name, "sequence_loss", [logits, targets, weights]):
         classes = tf.shape(logits)[2]
         flat = tf.reshape(logits, [-1, classes])

@@ -84,7 +84,7 @@ def monotonic_attention(p_choose_i, previous_attention, mode):
       ValueError: the mode is unknown.
     """
     if mode not in _MODES:
-        raise ValueError("mode must be 'recursive', 'parallel', or 'hard'.")
+        raise ValueError(f"mode: {mode!r} is unknown; use 'recursive', 'parallel' or 'hard'")
     choose = tf.convert_to_tensor(p_choose_i, name="p_choose_i")
     before = tf.convert_to_tensor(previous_attention, name="previous_attention")
     return _MODES[mode](choose, before)

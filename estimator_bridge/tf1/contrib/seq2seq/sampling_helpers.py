@@ -24,9 +24,9 @@ class GreedyEmbeddingHelper(Helper):
         self._start_tokens = tf.convert_to_tensor(start_tokens, tf.int32, name="start_tokens")
         self._end_token = tf.convert_to_tensor(end_token, tf.int32, name="end_token")
         if self._start_tokens.shape.ndims != 1:
-            raise ValueError("start_tokens must be a vector")
+            raise ValueError("start_tokens: expected a vector")
         if self._end_token.shape.ndims != 0:
-            raise ValueError("end_token must be a scalar")
+            raise ValueError("end_token: expected a scalar")
         self._batch_size = tf.size(self._start_tokens)
 
     @property

@@ -28,7 +28,7 @@ class DataProvider:
         """
         unknown = [item for item in items if item not in self._items_to_tensors]
         if unknown:
-            raise ValueError(f"Items {unknown} are not among {self.list_items()}")
+            raise ValueError(f"items: {unknown} do not exist; the items are {self.list_items()}")
         return [self._items_to_tensors[item] for item in items]
 
     def list_items(self):

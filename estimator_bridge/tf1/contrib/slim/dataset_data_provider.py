@@ -52,6 +52,9 @@ class DatasetDataProvider(DataProvider):
         )
         items = dataset.decoder.list_items()
         if record_key in items:
-            raise ValueError(f"The data set has an item {record_key!r}; choose another record_key")
+            raise ValueError(
+                f"record_key: the data set already has an item {record_key!r}; choose another "
+                "record_key"
+            )
         tensors = dataset.decoder.decode(record, items)
         super().__init__({**dict(zip(items, tensors)), record_key: key}, dataset.num_samples)

@@ -94,7 +94,7 @@ def train(
       TypeError: an argument is not supplied.
     """
     if kwargs:
-        raise TypeError(f"slim.learning.train: not supplied to 1.x programs: {sorted(kwargs)}")
+        raise TypeError(f"slim.learning.train: these arguments are not supported: {sorted(kwargs)}")
     global_step = global_step if global_step is not None else tf.train.get_or_create_global_step()
     hooks = [
         tf.train.LoggingTensorHook(

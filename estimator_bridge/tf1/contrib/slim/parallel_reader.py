@@ -149,5 +149,5 @@ def get_data_files(data_sources):
     else:
         files = [data_sources]
     if not files:
-        raise ValueError(f"No data files found in {data_sources}")
+        raise ValueError(f"data_sources: no file matches {data_sources}")
     return files

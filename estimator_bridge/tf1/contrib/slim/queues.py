@@ -28,7 +28,7 @@ def QueueRunners(session):
       NestedQueueRunnerError: the queue runners already run.
     """
     if session in _running:
-        raise NestedQueueRunnerError("Queue runners already run in this session")
+        raise NestedQueueRunnerError("session: its queue runners already run")
     _running.add(session)
     coordinator = tf.train.Coordinator()
     try:

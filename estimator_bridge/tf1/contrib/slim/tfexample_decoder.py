@@ -103,7 +103,7 @@ class Tensor(ItemHandler):
 
     def __init__(self, tensor_key, shape_keys=None, shape=None, default_value=0):
         if shape_keys and shape is not None:
-            raise ValueError("Cannot specify both shape_keys and shape parameters.")
+            raise ValueError("Tensor: pass either shape_keys or shape")
         self._shape_keys = [shape_keys] if isinstance(shape_keys, str) else list(shape_keys or [])
         super().__init__([tensor_key, *self._shape_keys])
         self._tensor_key, self._shape, self._default = tensor_key, shape, default_value
@@ -241,7 +241,7 @@ class BoundingBox(ItemHandler):
     def __init__(self, keys=None, prefix=""):
         keys = keys or ["ymin", "xmin", "ymax", "xmax"]
         if len(keys) != 4:
-            raise ValueError(f"BoundingBox expects 4 keys but got {len(keys)}")
+            raise ValueError(f"keys: expected 4, got {len(keys)}")
         super().__init__([prefix + key for key in keys])
 
     def tensors_to_item(self, keys_to_tensors):

@@ -113,7 +113,7 @@ def visualize_embeddings(summary_writer, config):
     if not isinstance(summary_writer, str):
         folder = summary_writer.get_logdir()
     if not folder:
-        raise ValueError("Summary writer must have a logdir")
+        raise ValueError("summary_writer: it has no directory")
     folder = folder.decode() if isinstance(folder, bytes) else folder
     with tf.gfile.Open(os.path.join(folder, "projector_config.pbtxt"), "w") as file:
         file.write("".join(f"{line}\n" for line in config.lines()))

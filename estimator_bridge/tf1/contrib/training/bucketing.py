@@ -50,14 +50,14 @@ def bucket(
       ValueError: a list does not have one entry per bucket, or there are fewer than two buckets.
     """
     if num_buckets < 2:
-        raise ValueError(f"num_buckets must be > 1, saw {num_buckets}")
+        raise ValueError(f"num_buckets: expected at least 2, got {num_buckets}")
     sizes = list(batch_size) if isinstance(batch_size, (list, tuple)) else [batch_size]
     if len(sizes) == 1:
         sizes *= num_buckets
     capacities = bucket_capacities or [max(capacity, size) for size in sizes]
     for given, what in ((sizes, "batch_size"), (capacities, "bucket_capacities")):
         if len(given) != num_buckets:
-            raise ValueError(f"{what} must have {num_buckets} elements, saw {len(given)}")
+            raise ValueError(f"{what}: expected {num_buckets} entries, got {len(given)}")
     with tf.name_scope(name, "bucket", nest.flatten(tensors)):
         flat = [tf.convert_to_tensor(tensor) for tensor in nest.flatten(tensors)]
         if shapes is None:
@@ -160,12 +160,12 @@ def bucket_by_sequence_length(
       ValueError: there are no boundaries, or they do not increase.
     """
     if not bucket_boundaries:
-        raise ValueError("bucket_boundaries must not be empty")
+        raise ValueError("bucket_boundaries: the list is empty")
     for one, after in zip(bucket_boundaries, [*bucket_boundaries[1:], None]):
         if not isinstance(one, int):
-            raise TypeError(f"bucket boundaries must be integers, but saw: {one!r}")
+            raise TypeError(f"bucket_boundaries: expected integers, got {one!r}")
         if after is not None and after <= one:
-            raise ValueError(f"Buckets must contain increasing boundaries, saw {bucket_boundaries}")
+            raise ValueError(f"bucket_boundaries: they must increase, got {bucket_boundaries}")
     with tf.name_scope(name, "bucket_by_sequence_length", [input_length]):
         length = tf.convert_to_tensor(input_length, tf.int32)
         number = tf.reduce_sum(tf.cast(length >= tf.constant(bucket_boundaries), tf.int32))

@@ -35,7 +35,7 @@ class SummaryAtEndHook(tf.train.SessionRunHook):
 
     def __init__(self, log_dir=None, summary_writer=None, summary_op=None, feed_dict=None):
         if (log_dir is None) == (summary_writer is None):
-            raise ValueError("Exactly one of log_dir or summary_writer must be provided.")
+            raise ValueError("SummaryAtEndHook: pass either log_dir or summary_writer")
         self._log_dir, self._writer = log_dir, summary_writer
         self._summary_op, self._feed_dict = summary_op, feed_dict
 

@@ -36,10 +36,7 @@ def _cast(name, kind, text, whole):
             raise ValueError
         return kind(text)
     except (KeyError, ValueError):
-        message = (
-            f"Could not parse hparam {name!r} of type {kind.__name__!r} with value {text!r} in "
-            f"{whole}"
-        )
+        message = f"{name}: expected the type {kind.__name__}, got {text!r} in {whole!r}"
         raise ValueError(message) from None
 
 
@@ -63,18 +60,20 @@ def parse_values(values, type_map, ignore_unknown=False):
     while position < len(values):
         match = _ITEM.match(values, position)
         if not match:
-            raise ValueError(f"Malformed hyperparameter value: {values[position:]}")
+            raise ValueError(
+                f"hyperparameters: {values[position:]!r} is malformed; use name=value,..."
+            )
         position = match.end()
         name, index = match["name"], match["index"]
         if name not in type_map:
             if ignore_unknown:
                 continue
-            raise ValueError(f"Unknown hyperparameter type for {name}")
+            raise ValueError(f"{name}: there is no such hyperparameter")
         kind = type_map[name]
         if match["list"] is not None:
             if index is not None:
                 raise ValueError(
-                    f"Assignment of a list to a list index: {name}[{index}] in {values}"
+                    f"{name}[{index}]: a list cannot be assigned to an element, in {values!r}"
                 )
             parts = [part for part in re.split(r"[ ,]", match["list"]) if part]
             value = [_cast(name, kind, part, values) for part in parts]
@@ -83,10 +82,10 @@ def parse_values(values, type_map, ignore_unknown=False):
         if index is not None:
             slots = found.setdefault(name, {})
             if not isinstance(slots, dict) or int(index) in slots:
-                raise ValueError(f"Multiple assignments to variable {name!r} in {values}")
+                raise ValueError(f"{name}: assigned more than once in {values!r}")
             slots[int(index)] = value
         elif name in found:
-            raise ValueError(f"Multiple assignments to variable {name!r} in {values}")
+            raise ValueError(f"{name}: assigned more than once in {values!r}")
         else:
             found[name] = value
     return found
@@ -131,10 +130,12 @@ class HParams:
           ValueError: the name is reserved or in use, or the list is empty.
         """
         if getattr(self, name, None) is not None:
-            raise ValueError(f"Hyperparameter name is reserved: {name}")
+            raise ValueError(f"{name}: the name is reserved or in use")
         if isinstance(value, (list, tuple)):
             if not value:
-                raise ValueError(f"Multi-valued hyperparameters cannot be empty: {name}")
+                raise ValueError(
+                    f"{name}: the list is empty, so the type of its elements is unknown"
+                )
             self._hparam_types[name] = (type(value[0]), True)
         else:
             self._hparam_types[name] = (type(value), False)
@@ -154,16 +155,16 @@ class HParams:
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list):
             if not is_list:
-                raise ValueError(f"Must not pass a list for single-valued parameter: {name}")
+                raise ValueError(f"{name}: expected a single value, got a list")
             setattr(self, name, [self._converted(name, kind, one) for one in value])
         else:
             if is_list:
-                raise ValueError(f"Must pass a list for multi-valued parameter: {name}.")
+                raise ValueError(f"{name}: expected a list, got a single value")
             setattr(self, name, self._converted(name, kind, value))
 
     @staticmethod
     def _converted(name, kind, value):
-        message = f"Could not cast hparam {name!r} of type {kind} from value {value!r}"
+        message = f"{name}: expected the type {kind.__name__}, got {value!r}"
         # A hyperparameter whose value is None accepts any type.
         if value is None or kind is type(None):
             return value
@@ -280,7 +281,8 @@ class HParams:
         if default is not None:
             if is_list != isinstance(default, list):
                 raise ValueError(
-                    f"HParam {key!r} is of type {kind} (list: {is_list}), default is {default!r}"
+                    f"{key}: the type is {kind.__name__} (list: {is_list}), the default "
+                    f"{default!r} has another"
                 )
             for one in default if is_list else [default]:
                 self._converted(key, kind, one)

@@ -70,7 +70,7 @@ def multiply_gradients(grads_and_vars, gradient_multipliers):
         factor = factors.get(var.op.name, factors.get(var.op))
         if factor is not None:
             if gradient is None:
-                raise ValueError("Requested multiple of `None` gradient.")
+                raise ValueError(f"gradient_multipliers: {var.op.name} has no gradient")
             gradient = _each_values(lambda v, factor=factor: v * tf.cast(factor, v.dtype), gradient)
         result.append((gradient, var))
     return result
@@ -196,9 +196,7 @@ def train(
       ValueError: the chief has no `logdir`, but checkpoints or summaries are enabled.
     """
     if logdir is None and is_chief and (save_summaries_steps or save_checkpoint_secs):
-        raise ValueError(
-            "logdir cannot be None when save_summaries_steps or save_checkpoint_secs is set"
-        )
+        raise ValueError("logdir: required by save_summaries_steps and save_checkpoint_secs")
     with tf.train.MonitoredTrainingSession(
         master=master,
         is_chief=is_chief,

@@ -20,7 +20,7 @@ def byte_size_load_fn(op):
     """
     shape = tf.TensorShape(op.get_attr("shape"))
     if not shape.is_fully_defined():
-        raise ValueError(f"The shape of {op.name} must be known to compute its size, got {shape}")
+        raise ValueError(f"{op.name}: the shape must be known to compute the size, got {shape}")
     return (
         shape.num_elements() * op.outputs[0].dtype.size
         if op.outputs[0].dtype != tf.resource

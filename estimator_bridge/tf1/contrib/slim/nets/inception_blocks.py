@@ -79,7 +79,7 @@ def scaling(depth_multiplier, min_depth):
       ValueError: the multiplier is not positive.
     """
     if depth_multiplier <= 0:
-        raise ValueError("depth_multiplier is not greater than zero.")
+        raise ValueError(f"depth_multiplier: {depth_multiplier} is not positive")
     return lambda depth: max(int(depth * depth_multiplier), min_depth)
 
 
@@ -151,7 +151,7 @@ def build(net, table, final_endpoint, depth_of, reduce_padding="SAME"):
       ValueError: the final scope is not in the table.
     """
     if final_endpoint not in dict(table):
-        raise ValueError(f"Unknown final endpoint {final_endpoint}")
+        raise ValueError(f"final_endpoint: {final_endpoint!r} is unknown")
     end_points = {}
     for scope, what in table:
         if isinstance(what, list):

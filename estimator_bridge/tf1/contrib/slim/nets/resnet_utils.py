@@ -96,7 +96,9 @@ def stack_blocks_dense(net, blocks, output_stride=None, outputs_collections=None
         with tf.variable_scope(block.scope, "block", [net]) as sc:
             for number, unit in enumerate(block.args, start=1):
                 if output_stride is not None and stride > output_stride:
-                    raise ValueError("The target output_stride cannot be reached.")
+                    raise ValueError(
+                        f"output_stride: the strides of the units do not reach {output_stride}"
+                    )
                 with tf.variable_scope(f"unit_{number}", values=[net]):
                     if output_stride is not None and stride == output_stride:
                         net = block.unit_fn(net, rate=rate, **dict(unit, stride=1))
@@ -106,7 +108,7 @@ def stack_blocks_dense(net, blocks, output_stride=None, outputs_collections=None
                         stride *= unit.get("stride", 1)
             net = utils.collect_named_outputs(outputs_collections, sc.name, net)
     if output_stride is not None and stride != output_stride:
-        raise ValueError("The target output_stride cannot be reached.")
+        raise ValueError(f"output_stride: the strides of the units do not reach {output_stride}")
     return net
 
 
@@ -209,7 +211,7 @@ def build(
             if include_root_block:
                 if output_stride is not None:
                     if output_stride % 4 != 0:
-                        raise ValueError("The output_stride needs to be a multiple of 4.")
+                        raise ValueError(f"output_stride: {output_stride} is not a multiple of 4")
                     output_stride //= 4
                 plain = {"activation_fn": None, "normalizer_fn": None} if before_activation else {}
                 with arg_scope([layers.conv2d], **plain):
