@@ -271,6 +271,14 @@ def test_what_the_audit_says_runs_with_tf1_is_there(tf1_view, table):
     assert table.look_up("tensorflow.examples.tutorials.mnist").tf1 == tf1_view["examples"]
 
 
+def test_record_of_supplied_names_is_current(tf1_view):
+    """The record contains what tools/record_tf1_names.py finds, without modules like `tf`."""
+    recorded = data("supplied")
+    if TODAY >= (2, 21):
+        assert tf1_view["supplied"] == recorded, "run tools/record_tf1_names.py"
+    assert [package for package, names in recorded.items() if "tf" in names] == []
+
+
 def test_keyword_arguments_that_only_tensorflow_1_takes(tf1_view):
     assert tf1_view["wrong"] == []
 

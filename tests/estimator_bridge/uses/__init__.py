@@ -1,7 +1,7 @@
-"""One real use of each public name of `tf.estimator`: name -> function(api).
+"""One use of each public name of `tf.estimator`: name -> function(api).
 
-A use builds sessions, trains, writes and reads files; it asserts what the name promises. `api` says
-in which view (v1 or v2) the name was found.
+A use runs real code: it builds sessions, trains, writes and reads files, and asserts the results.
+`api` selects the view (v1 or v2) that has the name.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""What each use gets: the view that it is to use, data, models and the checks that they share."""
+"""The arguments and helpers of the uses: the view, data, models and shared checks."""
 
 import math
 
@@ -11,12 +11,12 @@ COLORS = ("red", "green", "blue")
 
 
 class Api:
-    """One view of the Estimator API, with a folder of its own.
+    """One view of the Estimator API, and an empty folder.
 
     Attributes:
       view: "v1" or "v2".
       estimator: `tf.compat.v1.estimator` or `tf.estimator`.
-      folder: an empty folder, as a str.
+      folder: str, path of an empty folder.
     """
 
     def __init__(self, view, folder):
@@ -29,13 +29,13 @@ class Api:
         return self.estimator.RunConfig(tf_random_seed=7, save_checkpoints_steps=2)
 
     def linear(self, folder="linear", **options):
-        """A small LinearClassifier of this view."""
+        """Returns a small LinearClassifier of this view."""
         return self.estimator.LinearClassifier(
             columns(), model_dir=f"{self.folder}/{folder}", config=self.config, **options
         )
 
     def custom(self, folder="custom", hooks=(), hook_fn=None):
-        """An Estimator with a model function; its loss is `the_loss`, twice that `doubled`."""
+        """Returns an Estimator with a model_fn; `the_loss` is its loss and `doubled` twice that."""
         e = self.estimator
 
         def model_fn(features, labels, mode):
@@ -64,7 +64,7 @@ def columns():
 
 
 def data(label):
-    """Features as arrays and the label of one kind: binary, multiclass, regression, multilabel."""
+    """Returns features and labels; `label`: binary, multiclass, regression or multilabel."""
     x = np.linspace(-1, 1, ROWS, dtype=np.float32).reshape(-1, 1)
     c = np.array([COLORS[i % 3] for i in range(ROWS)]).reshape(-1, 1)
     y = {
@@ -77,7 +77,7 @@ def data(label):
 
 
 def input_fn(label="binary", repeat=True, tensors=False):
-    """An input function over `data(label)`; of tensors, if not of a tf.data.Dataset."""
+    """Returns an input_fn over `data(label)` that returns a Dataset, or tensors."""
 
     def fn():
         rows = tf.data.Dataset.from_tensor_slices(data(label))
@@ -88,7 +88,7 @@ def input_fn(label="binary", repeat=True, tensors=False):
 
 
 def x_only(label="regression", repeat=True):
-    """An input function without the string feature, for the models that have no columns."""
+    """Returns an input_fn without the string feature, for models without columns."""
 
     def fn():
         features, y = data(label)
@@ -113,7 +113,7 @@ def serialized(x, c):
 
 
 def serve(path, feeds, signature="serving_default"):
-    """Loads an export into a session of its own and answers one query."""
+    """Loads an export into a new session and returns the outputs of one request."""
     path = path.decode() if isinstance(path, bytes) else path
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         meta = tf.compat.v1.saved_model.load(session, ["serve"], path)
@@ -123,14 +123,14 @@ def serve(path, feeds, signature="serving_default"):
         return session.run(wanted, fed)
 
 
-def live(api, make, label, output, tensors=False):
-    """Trains, evaluates, predicts, exports, serves, resumes: the whole life of a canned model.
+def check_lifecycle(api, make, label, output, tensors=False):
+    """Trains, evaluates, predicts, exports, serves and resumes a canned model.
 
     Args:
-      make: called with model_dir and config, gives the Estimator.
-      label: the kind of label it wants.
-      output: (key of a prediction, key of the same in the answer of the export).
-      tensors: whether its input functions give tensors instead of a Dataset.
+      make: function of model_dir and config that returns the Estimator.
+      label: kind of the labels; see `data`.
+      output: (key of a prediction, key of the same output of the export).
+      tensors: whether the input_fns return tensors instead of a Dataset.
     """
     train = input_fn(label, tensors=tensors)
     once = input_fn(label, repeat=False, tensors=tensors)
@@ -159,7 +159,7 @@ def live(api, make, label, output, tensors=False):
 
 
 def regression_head(api):
-    """A head as the canned networks of this view take it; v1 ones have a kind of their own."""
+    """Returns a regression head for the canned networks of this view."""
     if api.view == "v1":
         from tensorflow_estimator.python.estimator.canned import head
 

@@ -1,11 +1,11 @@
-"""The canned Estimators, each through its whole life."""
+"""The canned Estimators: training, evaluation, prediction, export and resuming."""
 
 import functools
 
-from .api import columns, live, regression_head
+from .api import check_lifecycle, columns, regression_head
 
 _KINDS = {
-    # What the name ends with -> (label, key of a prediction, key of the answer of an export)
+    # suffix of the name -> (label, key of a prediction, key of an output of the export)
     "Classifier": ("binary", "probabilities", "scores"),
     "Regressor": ("regression", "predictions", "outputs"),
     "Estimator": ("regression", "predictions", "outputs"),
@@ -29,12 +29,12 @@ def _use(family, kind, api):
     if kind == "Estimator":
         options["head"] = regression_head(api)
     make = functools.partial(getattr(api.estimator, family + kind), **options)
-    # The baselines of the v2 view ask for a batch before a Dataset's iterator is ready.
-    live(api, make, label, (key, answer), tensors=family == "Baseline")
+    # The v2 baselines read a batch before the iterator of a Dataset is initialized.
+    check_lifecycle(api, make, label, (key, answer), tensors=family == "Baseline")
     if kind == "Classifier" and family == "Linear":
         several = functools.partial(make, n_classes=3)
         api.folder += "-several"
-        live(api, several, "multiclass", (key, answer))
+        check_lifecycle(api, several, "multiclass", (key, answer))
 
 
 USES = {

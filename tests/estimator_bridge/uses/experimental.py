@@ -13,10 +13,10 @@ from .api import columns, input_fn, x_only
 
 
 def _stops(api, make_hook, limit=40):
-    """Runs train_and_evaluate with a hook that may end it early; returns its last step."""
+    """Runs train_and_evaluate with a stopping hook; returns the last step."""
     e = api.estimator
     model = api.custom()
-    os.makedirs(model.eval_dir())  # The hooks look into it before the first evaluation.
+    os.makedirs(model.eval_dir())  # The hooks read it before the first evaluation.
     hook = make_hook(model)
     e.train_and_evaluate(
         model,
@@ -37,7 +37,7 @@ def stop_if(kind, api):
         "no_decrease": lambda m: hooks.stop_if_no_decrease_hook(m, "loss", 1, **each_step),
     }[kind]
     if kind == "no_decrease":
-        # The loss of a learning model does decrease: the hook must not stop it.
+        # The loss decreases, so the hook must not stop the training.
         hook = functools.partial(
             hooks.stop_if_no_decrease_hook,
             metric_name="loss",
@@ -70,7 +70,7 @@ def make_stop_at_checkpoint_step_hook(api):
     hook = e.experimental.make_stop_at_checkpoint_step_hook(
         model, last_step=5, wait_after_file_check_secs=1
     )
-    # In one process it is the plain StopAtStepHook; the other kind waits for another process.
+    # In one process it is a StopAtStepHook; in a cluster the hook waits for another process.
     assert isinstance(hook, e.SessionRunHook)
     model.train(x_only(), steps=5)
     model.train(x_only(), hooks=[hook], steps=2)
@@ -176,7 +176,7 @@ def rnn_estimator(api):
 
 
 def _with_logits(api, logit_fn):
-    """Trains an Estimator whose model function gets its logits from the function given."""
+    """Trains an Estimator whose logits come from the given function."""
     e = api.estimator
     head = e.BinaryClassHead()
 
@@ -221,7 +221,7 @@ def linear_logit_fn_builder(api):
 
 
 def build_raw_supervised_input_receiver_fn(api):
-    """Exports a model for training, which then holds an op that trains it."""
+    """Exports a model for training; the export contains a train op."""
     e = api.estimator
     features = {"x": tf.TensorSpec((None, 1), tf.float32)}
     with tf.Graph().as_default():

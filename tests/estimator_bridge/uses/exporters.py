@@ -73,7 +73,7 @@ def own_exporter(api):
 
 
 def _spec_with(api, outputs_fn):
-    """A model whose export has exactly the outputs that the function makes."""
+    """Returns a model whose export has exactly the outputs of the given function."""
     e = api.estimator
 
     def model_fn(features, labels, mode):
@@ -105,7 +105,7 @@ def classification_output(api):
         classes = tf.tile(labels, [count, 1])
         return {"serving_default": export.ClassificationOutput(scores=y, classes=classes)}
 
-    # A classification signature takes strings only, so the export says that this one does not fit.
+    # A classification signature accepts strings only, so the export rejects this one.
     model = _spec_with(api, outputs)
     spec = tf.feature_column.make_parse_example_spec([tf.feature_column.numeric_column("x")])
     receiver = export.build_parsing_serving_input_receiver_fn(spec)
@@ -130,7 +130,7 @@ def predict_output(api):
 
 
 def export_output(api):
-    """A kind of output of the program's own, exported beside the default one."""
+    """Exports a custom output besides the default one."""
     e = api.estimator
 
     class Norm(e.export.ExportOutput):
@@ -188,7 +188,7 @@ def tensor_receiver(api):
     model = e.Estimator(model_fn, model_dir=f"{api.folder}/tensor")
     model.train(lambda: (tf.constant([1.0]), tf.constant([1.0])), steps=1)
     path = model.export_saved_model(f"{api.folder}/served", receiver)
-    # A lone tensor goes by the name "input", and a lone output by "output".
+    # A single tensor has the name "input", and a single output "output".
     answer = serve(path, {"input": [1.5]})
     np.testing.assert_allclose(list(answer.values())[0], [3.0])
 

@@ -1,4 +1,4 @@
-"""Heads: each under a canned network, and asked for its loss and metrics directly."""
+"""Heads: each in a canned network, and with direct calls for loss and metrics."""
 
 import math
 
@@ -10,7 +10,7 @@ from .api import columns, input_fn, x_only
 
 
 def _under_a_network(api, head, label):
-    # The canned networks of the v1 view take heads that are not public; these are for v2's.
+    # The v1 canned networks need private heads; the public ones are for v2.
     model = tf.estimator.DNNEstimator(
         head, [4], columns(), model_dir=f"{api.folder}/net", config=api.config
     )
@@ -21,7 +21,7 @@ def _under_a_network(api, head, label):
 
 
 def _own_model_fn(api, head, label, units):
-    """The same head called by a model function of the program's own."""
+    """Calls the same head from a custom model_fn."""
 
     def model_fn(features, labels, mode):
         logits = tf.compat.v1.layers.dense(features["x"], units)
@@ -97,7 +97,7 @@ def several(api):
 
 
 def base(api):
-    """A head of the program's own: the mean absolute error."""
+    """A custom head: the mean absolute error."""
     e = api.estimator
 
     class AbsoluteHead(e.Head):

@@ -76,7 +76,7 @@ def feed_fn(api):
     hook = e.FeedFnHook(lambda: {"fed:0": np.ones((4, 1), np.float32)})
     model = api.custom()
     model.train(fn, hooks=[hook], steps=3)
-    # Zeros have no gradient: the kernel moves only if the hook has fed ones.
+    # Zeros have no gradient, so the kernel changes only if the hook feeds ones.
     before = tf.train.load_checkpoint(f"{api.folder}/custom/model.ckpt-0")
     after = tf.train.load_checkpoint(f"{api.folder}/custom")
     assert before.get_tensor("dense/kernel") != after.get_tensor("dense/kernel")
@@ -124,7 +124,7 @@ def nan_tensor(api):
 
 
 def profiler(api):
-    with tf.Graph().as_default():  # Its writer of summaries is one of graph mode.
+    with tf.Graph().as_default():  # The hook's summary writer needs graph mode.
         hook = api.estimator.ProfilerHook(save_steps=2, output_dir=api.folder)
     api.custom().train(x_only(), hooks=[hook], steps=4)
     assert glob.glob(f"{api.folder}/timeline-*.json")
@@ -165,7 +165,7 @@ def summary_saver(api):
 
 
 def _tags(folder):
-    """The tags of the scalar summaries in a folder's event files."""
+    """Returns the tags of the scalar summaries in a folder's event files."""
     return {
         value.tag
         for path in glob.glob(f"{folder}/events*")

@@ -1,4 +1,4 @@
-"""Configuration, specs, input functions, warm start and what else goes into or around a model."""
+"""Configuration, specs, input functions, warm start and other parts of a model."""
 
 import math
 
@@ -76,7 +76,7 @@ def run_config(api):
 
 
 def two_replicas(api):
-    """MirroredStrategy over two devices, which a CPU is split into."""
+    """Covers MirroredStrategy over two virtual CPU devices."""
     e = api.estimator
     devices = tf.compat.v1.ConfigProto(device_count={"CPU": 2})
     with tf.Graph().as_default():  # Eager TensorFlow has one CPU device here, a session has two.
@@ -106,7 +106,7 @@ def train_and_evaluate(api):
 
 
 def vocab_info(api):
-    """Warm start that follows words to their new places in a vocabulary."""
+    """Covers a warm start with a changed vocabulary."""
     e = api.estimator
     vocabularies = {}
     for name, words in {"old": "red\ngreen\n", "new": "blue\ngreen\nred\n"}.items():
@@ -184,7 +184,7 @@ def pandas_input_fn(api):
     features, y = data("binary")
     frame = pandas.DataFrame({name: values[:, 0] for name, values in features.items()})
     if versions.parse(tf.__version__) < versions.ESTIMATOR_REMOVED_IN:
-        # What pandas 3 makes of text is nothing that TensorFlow 2.15 itself can take.
+        # TensorFlow 2.15 itself does not accept pandas 3's text type.
         frame = frame.astype({"c": object})
     label = pandas.Series(y[:, 0], name="y")
     fn = api.estimator.inputs.pandas_input_fn(

@@ -61,7 +61,7 @@ def estimator(api):
 
 
 def embedding_config_spec(api):
-    """A description for a TPU: made on 2.15, refused with the reason where a TPU cannot be used."""
+    """Covers the specification of embeddings: built on 2.15, later rejected with a reason."""
     parameters = tf.compat.v1.tpu.experimental.AdagradParameters
     if versions.parse(tf.__version__) >= versions.ESTIMATOR_REMOVED_IN:
         with pytest.raises(NotImplementedError, match="TPU"):
