@@ -1,13 +1,13 @@
 """One evaluation graph and session for a whole run, and training that evaluates on the way.
 
-Estimator.evaluate builds graph, session and tables anew for every checkpoint; here they are built
-once, and each checkpoint is only restored into them.
+Estimator.evaluate builds graph, session and tables for every checkpoint. Here they are built once,
+and each checkpoint is restored into them.
 """
 
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
 from trainer import job_layout
@@ -19,16 +19,19 @@ from trainer.phase_timer import EVALUATION, EXPORT, Times
 class Evaluator:
     """Evaluates and exports one checkpoint after another of an Estimator.
 
-    What it returns, writes for TensorBoard and calls of hooks is as with Estimator.evaluate. The
-    graph is kept where nothing but the checkpoint decides what it computes; where an input
-    function gives tensors instead of a dataset, where a hook or the model adds to the graph, and
-    where something is drawn at random, it is built anew for each evaluation.
+    Its results, its summaries and its calls of hooks are those of Estimator.evaluate. The graph is
+    reused if its results depend on the checkpoint alone. It is rebuilt for each evaluation if the
+    input function returns tensors instead of a dataset, if a hook or the model adds to the graph,
+    or if the graph contains random operations.
 
     Args:
         built: an Estimator.
-        eval_spec: the estimator.EvalSpec to evaluate by; its input_fn is called once for each
-            graph that is built.
-        times: told when it evaluates and when it exports.
+        eval_spec: an estimator.EvalSpec; its input_fn is called once for each graph that is built.
+        times: measures evaluations and exports.
+
+    Attributes:
+        estimator: the Estimator.
+        eval_spec: the estimator.EvalSpec.
     """
 
     def __init__(self, built: Any, eval_spec: Any, times: Optional[Times] = None):
@@ -41,30 +44,35 @@ class Evaluator:
     @property
     def model_dir(self) -> str:
         """Folder of the checkpoints."""
-        return self.estimator.model_dir
+        return str(self.estimator.model_dir)
 
     def evaluate(self, checkpoint: str) -> dict[str, Any]:
-        """The metrics of a checkpoint, with its global_step."""
+        """Returns the metrics of a checkpoint, and global_step.
+
+        Args:
+            checkpoint: its path.
+        """
         with self._times.within(EVALUATION):
             return self._evaluate(checkpoint)
 
     def _evaluate(self, checkpoint: str) -> dict[str, Any]:
         built, spec = self.estimator, self.eval_spec
         if not _is_plain(built):
-            return built.evaluate(
+            metrics: dict[str, Any] = built.evaluate(
                 spec.input_fn,
                 steps=spec.steps,
                 hooks=list(spec.hooks),
                 name=spec.name,
                 checkpoint_path=checkpoint,
             )
+            return metrics
         if self._graph is None:
             self._graph = EvaluationGraph(built, spec, checkpoint)
         try:
             result = self._graph.run(checkpoint)
             keep = self._graph.is_reusable
         except BaseException:
-            # What the session is left with is not known.
+            # The state of the session is unknown.
             self.close()
             raise
         if not keep:
@@ -72,18 +80,29 @@ class Evaluator:
         return result
 
     def evaluate_and_export(self, checkpoint: str, is_final: bool) -> dict[str, Any]:
-        """Evaluates a checkpoint and runs the exporters; returns the metrics."""
+        """Evaluates a checkpoint and runs the exporters; returns the metrics.
+
+        Args:
+            checkpoint: its path.
+            is_final: whether training has ended.
+        """
         result = self.evaluate(checkpoint)
         self.export(checkpoint, result, is_final)
         return result
 
     def export(self, checkpoint: str, result: dict[str, Any], is_final: bool) -> None:
-        """Runs the exporters on a checkpoint whose metrics are known."""
+        """Runs the exporters on a checkpoint.
+
+        Args:
+            checkpoint: its path.
+            result: its metrics, and global_step.
+            is_final: whether training has ended.
+        """
         with self._times.within(EXPORT):
             for exporter in self.eval_spec.exporters:
                 folder = str(Path(self.model_dir) / job_layout.EXPORT_FOLDER / exporter.name)
-                asked = self._exports.for_exporter(exporter)
-                exporter.export(asked, folder, checkpoint, result, is_final)
+                exporting = self._exports.for_exporter(exporter)
+                exporter.export(exporting, folder, checkpoint, result, is_final)
 
     def close(self) -> None:
         """Closes the session; another evaluation opens a new one."""
@@ -93,7 +112,7 @@ class Evaluator:
 
 
 def _is_plain(built: Any) -> bool:
-    """Whether an Estimator evaluates as estimator.Estimator does, in this process alone."""
+    """Whether an Estimator evaluates like estimator.Estimator, in this process alone."""
     ours = (estimator.Estimator, tf.compat.v1.estimator.Estimator)
     return (
         isinstance(built, ours)
@@ -103,22 +122,32 @@ def _is_plain(built: Any) -> bool:
     )
 
 
+class _LastEvaluation(NamedTuple):
+    """The last evaluation: its checkpoint and metrics, and whether it was exported as the final."""
+
+    step: int
+    checkpoint: str
+    metrics: dict[str, Any]
+    is_final: bool
+
+
 class EvaluationListener(estimator.CheckpointSaverListener):
     """Evaluates and exports after checkpoints and, always, when training ends.
 
     Args:
-        evaluator: evaluates.
+        evaluator: evaluates and exports.
         throttle_secs: least seconds from one evaluation to the next.
-        max_steps: global step at which training ends; None where only the input knows.
-        clock: gives seconds.
+        max_steps: global step at which training ends; None where only the input decides.
+        clock: returns seconds.
 
     Attributes:
-        hook: to be the last of the training's hooks; hears whether another one ends it.
+        hook: must be the last hook of training; it notices when another hook ends training.
     """
 
     def __init__(
         self,
         evaluator: Evaluator,
+        *,
         throttle_secs: float,
         max_steps: Optional[int],
         clock: Callable[[], float] = time.monotonic,
@@ -130,24 +159,32 @@ class EvaluationListener(estimator.CheckpointSaverListener):
         self._clock = clock
         self._next = clock()
         self._saved_before = False
-        # (global step, checkpoint, metrics, whether exported as the last) of the last evaluation.
-        self._last: Optional[tuple[int, str, dict[str, Any], bool]] = None
+        self._last: Optional[_LastEvaluation] = None
 
-    def after_save(self, session, global_step_value):
-        """Called after each checkpoint; the first is of the untrained or resumed model."""
+    def after_save(self, session: Any, global_step_value: int) -> None:
+        """Evaluates a checkpoint; not the first one, which is the untrained or resumed model.
+
+        Args:
+            session: the training session.
+            global_step_value: of the checkpoint.
+        """
         if not self._saved_before:
             self._saved_before = True
         elif self._clock() >= self._next:
             done = self._max_steps is not None and global_step_value >= self._max_steps
             self._evaluate(global_step_value, done or self.hook.is_ending)
 
-    def end(self, session, global_step_value):
-        """Called after the last checkpoint of a training that was not broken off."""
-        if self._last is None or self._last[0] != global_step_value:
+    def end(self, session: Any, global_step_value: int) -> None:
+        """Evaluates and exports the last checkpoint of a training that was not interrupted.
+
+        Args:
+            session: the training session.
+            global_step_value: of the checkpoint.
+        """
+        if self._last is None or self._last.step != global_step_value:
             self._evaluate(global_step_value, True)
-        elif not self._last[3]:
-            _, checkpoint, result, _ = self._last
-            self._evaluator.export(checkpoint, result, True)
+        elif not self._last.is_final:
+            self._evaluator.export(self._last.checkpoint, self._last.metrics, True)
 
     def _evaluate(self, step: int, is_final: bool) -> None:
         self._next = self._clock() + self._throttle_secs
@@ -155,18 +192,21 @@ class EvaluationListener(estimator.CheckpointSaverListener):
         if checkpoint is None:
             raise RuntimeError(f"no checkpoint in {self._evaluator.model_dir} to evaluate")
         result = self._evaluator.evaluate_and_export(checkpoint, is_final)
-        self._last = step, checkpoint, result, is_final
+        self._last = _LastEvaluation(step, checkpoint, result, is_final)
 
 
 class _EndWatch(estimator.SessionRunHook):
-    is_ending = False
+    """Notices when a hook ends training."""
 
-    def after_run(self, run_context, run_values):
+    def __init__(self) -> None:
+        self.is_ending = False
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         self.is_ending = self.is_ending or run_context.stop_requested
 
 
 def train_and_evaluate(built: Any, train_spec: Any, evaluator: Evaluator) -> None:
-    """Trains in this process; evaluates and exports after checkpoints, and the last one always.
+    """Trains in this process; evaluates and exports checkpoints, and always the last one.
 
     Args:
         built: the Estimator that trains.
@@ -174,7 +214,9 @@ def train_and_evaluate(built: Any, train_spec: Any, evaluator: Evaluator) -> Non
         evaluator: evaluates and exports what `built` saves.
     """
     throttle_secs = evaluator.eval_spec.throttle_secs
-    listener = EvaluationListener(evaluator, throttle_secs, train_spec.max_steps)
+    listener = EvaluationListener(
+        evaluator, throttle_secs=throttle_secs, max_steps=train_spec.max_steps
+    )
     built.train(
         train_spec.input_fn,
         hooks=[*train_spec.hooks, listener.hook],

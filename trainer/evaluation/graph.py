@@ -1,4 +1,4 @@
-"""One graph of evaluation, run for one checkpoint after another, and what each run writes."""
+"""An evaluation graph that is run for one checkpoint after another, and writes the results."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 
 from estimator_bridge import estimator, tf
 
-# Ops that keep a state of their own from one evaluation to the next, which no checkpoint holds.
+# Operations with a state that no checkpoint contains and that outlasts an evaluation.
 STATEFUL = re.compile(
     r"(?<!Stateless)Random|TruncatedNormal|Multinomial|Stateful(?!Partitioned)|Rng|Shuffle|"
     r"Sampling|Mutable|Queue|Stage|Barrier"
@@ -17,10 +17,15 @@ STATEFUL = re.compile(
 
 
 class EvaluationGraph:
-    """A graph that evaluates, and its session; also the session creator of a MonitoredSession.
+    """An evaluation graph and its session; also the session creator of a MonitoredSession.
+
+    Args:
+        built: an Estimator.
+        spec: the estimator.EvalSpec.
+        checkpoint: path of the first checkpoint.
 
     Attributes:
-        is_reusable: whether it may be run again; known once it has been run.
+        is_reusable: whether the graph may be run again; known once it has been run.
     """
 
     def __init__(self, built: Any, spec: Any, checkpoint: str):
@@ -37,7 +42,7 @@ class EvaluationGraph:
             self._update = [update, tf.compat.v1.assign_add(_eval_step(), 1)]
             collected = tf.compat.v1.get_collection
             keys = tf.compat.v1.GraphKeys
-            # Tables are initialised once; a model's own way to initialise is gone again each time.
+            # Tables are initialised once. A model's own local_init_op is run each time.
             self._reset = self._scaffold.local_init_op
             if self._reset is None and not collected(keys.LOCAL_INIT_OP):
                 self._reset = tf.compat.v1.local_variables_initializer()
@@ -54,6 +59,11 @@ class EvaluationGraph:
         self._version = self._graph.version
 
     def run(self, checkpoint: str) -> dict[str, Any]:
+        """Returns the metrics of a checkpoint, and global_step; writes them for TensorBoard.
+
+        Args:
+            checkpoint: its path.
+        """
         self._checkpoint = checkpoint
         final = estimator.FinalOpsHook(self._values)
         hooks = [*self._input_hooks, *self._spec.hooks]
@@ -64,17 +74,17 @@ class EvaluationGraph:
             with tf.compat.v1.train.MonitoredSession(session_creator=self, hooks=hooks) as session:
                 while not session.should_stop():
                     session.run(self._update)
-            result = final.final_ops_values
+            result: dict[str, Any] = final.final_ops_values
             write_result(self._built.eval_dir(self._spec.name), result, checkpoint)
         return result
 
     def create_session(self) -> Any:
-        """Called by MonitoredSession once the hooks have begun."""
+        """Returns a session with the checkpoint's values; MonitoredSession calls it after begin."""
         if self._session is not None:
             self._scaffold.saver.restore(self._session, self._checkpoint)
             self._session.run(self._reset)
             return self._session
-        # Hooks that add to the graph would add to it every time.
+        # A hook that adds to the graph would do so in every evaluation.
         self.is_reusable = self._may_be_reused and self._graph.version == self._version
         creator = tf.compat.v1.train.ChiefSessionCreator(
             scaffold=self._scaffold,
@@ -84,11 +94,12 @@ class EvaluationGraph:
         self._session = creator.create_session()
         if self._reset is None:
             self._reset = self._scaffold.local_init_op
-        # MonitoredSession closes what it was given.
+        # MonitoredSession closes its session, which is needed again.
         self._session.close = lambda: None
         return self._session
 
     def close(self) -> None:
+        """Closes the session."""
         if self._session is not None:
             del self._session.close
             self._session.close()
@@ -96,12 +107,12 @@ class EvaluationGraph:
 
 
 def _is_initializer(hook: Any) -> bool:
-    """Whether a hook is the one by which an Estimator initialises a dataset's iterator."""
+    """Whether a hook is the one that initialises the iterator of an Estimator's dataset."""
     return type(hook).__name__ == "_DatasetInitializerHook"
 
 
 def _eval_step() -> Any:
-    """The counter of evaluation steps, where hooks look for it."""
+    """The counter of evaluation steps, in the collection where hooks expect it."""
     keys = tf.compat.v1.GraphKeys
     known = tf.compat.v1.get_collection(keys.EVAL_STEP)
     if known:
@@ -117,7 +128,7 @@ def _eval_step() -> Any:
 
 
 def _has_state(graph: Any, roots: Iterable[Any]) -> bool:
-    """Whether what `roots` compute, or the input, depends on a state that no checkpoint holds."""
+    """Whether `roots` or the input depend on a state that no checkpoint contains."""
     for function in graph.as_graph_def().library.function:
         if any(STATEFUL.search(node.op) for node in function.node_def):
             return True
@@ -136,28 +147,29 @@ def _has_state(graph: Any, roots: Iterable[Any]) -> bool:
 
 
 class _StopAfter(estimator.SessionRunHook):
-    """Ends an evaluation after so many batches."""
+    """Ends an evaluation after a number of batches."""
 
     def __init__(self, steps: int):
         if steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
         self._left = steps
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         self._left -= 1
         if self._left <= 0:
             run_context.request_stop()
 
 
 def write_result(folder: str, result: dict[str, Any], checkpoint: str) -> None:
-    """Writes metrics for TensorBoard as Estimator.evaluate does; called under a graph.
+    """Writes metrics for TensorBoard as Estimator.evaluate does.
 
-    Numbers become scalars, arrays tensors, and bytes are taken for a serialized Summary.
+    Numbers become scalars, and arrays tensors; bytes are read as a serialized Summary. Must be
+    called with a default graph.
 
     Args:
         folder: of the event file.
         result: name → metric, and global_step.
-        checkpoint: the path that is told with it.
+        checkpoint: path of the checkpoint, which is written too.
     """
     step = int(result["global_step"])
     tf.compat.v1.logging.info("Saving dict for global step %d: %s", step, result)
@@ -185,7 +197,7 @@ def write_result(folder: str, result: dict[str, Any], checkpoint: str) -> None:
 
 def _read_summary(name: str, serialized: bytes) -> Sequence[Any]:
     try:
-        values = tf.compat.v1.Summary.FromString(serialized).value
+        values: Sequence[Any] = tf.compat.v1.Summary.FromString(serialized).value
     except DecodeError as error:
         tf.compat.v1.logging.warn("No summary for %s: %s", name, error)
         return []

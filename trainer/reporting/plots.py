@@ -1,21 +1,30 @@
-"""Pictures of evaluations: curves over checkpoints, bars of slices, what one model answers."""
+"""Plots of runs and evaluations: curves over steps, metrics by slice, predictions of one model."""
 
+import math
 from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
+import numpy.typing as npt
 
-from trainer import storage
+from trainer import job_layout, storage
+from trainer.job_dir.metrics_log import MetricsLog
 from trainer.metrics.slices import Predictions, Slice
 
+Floats = npt.NDArray[np.float64]
+
 DPI = 100
-# Slices of one column in a picture, the largest.
+# curves.png has 1200 x 450 pixels.
+CURVES_INCHES = (12.0, 4.5)
+CURVES_MARGINS = {"left": 0.06, "right": 0.985, "bottom": 0.11, "top": 0.93, "wspace": 0.14}
+# Only the largest slices of a column are drawn.
 SHOWN_SLICES = 20
 RELIABILITY_BINS = 15
+ROC_POINTS = 1000
 
 
 def _open(width: float, height: float, panels: int) -> tuple[Any, list[Any]]:
-    # Imported here: it takes half a second, and only pictures need it.
+    # Imported here: it takes half a second, and only plots need it.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -29,8 +38,63 @@ def _save(figure: Any, path: Path) -> None:
         figure.savefig(temporary, format="png")
 
 
-def draw_checkpoints(evaluations: list[dict[str, float]], metric: str, path: Path) -> None:
-    """Draws loss and one metric over the steps of several checkpoints."""
+def draw_curves(job_dir: str, metric: str) -> None:
+    """Draws curves.png in job_dir: losses of training and evaluation, and one metric, by step.
+
+    Args:
+        job_dir: the job's folder.
+        metric: of the evaluations.
+    """
+    # Imported here: it takes half a second, and only plots need it.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    metrics_log = {kind: MetricsLog(job_dir).read(kind) for kind in ("train", "eval")}
+    figure = Figure(figsize=CURVES_INCHES, dpi=DPI)
+    FigureCanvasAgg(figure)
+    # Fixed margins: a layout engine would take as long as the drawing.
+    left, right = figure.subplots(1, 2, gridspec_kw=CURVES_MARGINS)
+    curves = (
+        (left, "train", "loss", "training loss"),
+        (left, "eval", "loss", "evaluation loss"),
+        (right, "eval", metric, metric),
+    )
+    for axes, kind, name, label in curves:
+        points = [(record["step"], record[name]) for record in metrics_log[kind] if name in record]
+        if points:
+            style = {"marker": "o", "markersize": 4} if kind == "eval" else {"alpha": 0.6}
+            axes.plot(*zip(*points), label=label, **style)
+    for axes, title in ((left, "loss"), (right, metric)):
+        axes.set_xlabel("step")
+        axes.set_xlim(left=0)
+        axes.set_title(title)
+        axes.grid(alpha=0.3)
+        if axes.lines:
+            axes.legend()
+    losses, evaluated = ([r["loss"] for r in metrics_log[kind]] for kind in ("train", "eval"))
+    _cut_first_losses(left, losses, evaluated)
+    _save(figure, Path(job_dir) / job_layout.CURVES)
+
+
+def _cut_first_losses(axes: Any, losses: list[float], evaluated: list[float]) -> None:
+    """Limits the y axis where the first steps have a few very large losses."""
+    finite = sorted(loss for loss in losses if math.isfinite(loss))
+    shown = [loss for loss in evaluated if math.isfinite(loss)]
+    if len(finite) >= 10:
+        usual = finite[int(0.9 * (len(finite) - 1))]
+        if finite[-1] > 2 * usual > 0:
+            low, high = min([finite[0], *shown]), max([1.5 * usual, *shown])
+            axes.set_ylim(0.9 * low, 1.05 * high)
+
+
+def draw_checkpoints(evaluations: list[dict[str, Any]], metric: str, path: Path) -> None:
+    """Draws the loss and one metric by the steps of several checkpoints.
+
+    Args:
+        evaluations: each with "step" and metrics; not empty.
+        metric: its name.
+        path: of the PNG file.
+    """
     names = [name for name in ("loss", metric) if name in evaluations[0]]
     figure, panels = _open(6.0 * len(names), 4.5, len(names))
     for axes, name in zip(panels, names):
@@ -43,7 +107,14 @@ def draw_checkpoints(evaluations: list[dict[str, float]], metric: str, path: Pat
 
 
 def draw_slices(slices: list[Slice], metric: str, overall: Optional[float], path: Path) -> None:
-    """Draws one metric as bars, a panel for each column; pale where there are few rows."""
+    """Draws one metric of slices as bars, a panel for each column.
+
+    Args:
+        slices: not empty; bars of slices with few rows are gray.
+        metric: its name.
+        overall: the metric of all rows; None if it is undefined.
+        path: of the PNG file.
+    """
     columns = list(dict.fromkeys(part.by for part in slices))
     longest = max(
         min(SHOWN_SLICES, sum(part.by == column for part in slices)) for column in columns
@@ -56,7 +127,7 @@ def draw_slices(slices: list[Slice], metric: str, overall: Optional[float], path
         colors = ["lightgray" if part.few else "tab:blue" for part in shown]
         axes.barh(range(len(shown)), np.nan_to_num(heights), color=colors)
         axes.set_yticks(range(len(shown)), names)
-        # Bars of one thickness in every panel, the first on top.
+        # Bars have the same thickness in every panel; the first one is on top.
         axes.set_ylim(longest - 0.5, -0.5)
         if overall is not None:
             axes.axvline(overall, color="tab:red")
@@ -66,9 +137,16 @@ def draw_slices(slices: list[Slice], metric: str, overall: Optional[float], path
     _save(figure, path)
 
 
-def draw_answers(task: str, predictions: Predictions, classes: list[str], path: Path) -> None:
-    """Draws what one model answers: ROC and reliability, recall by class, or mean by decile."""
-    figure, panels = _open(*{"binary": (11.0, 4.5, 2)}.get(task, (6.0, 4.5, 1)))
+def draw_predictions(task: str, predictions: Predictions, classes: list[str], path: Path) -> None:
+    """Draws the predictions of a model: ROC and reliability, recall by class, or mean by decile.
+
+    Args:
+        task: binary, multiclass or regression.
+        predictions: labels, scores and weights of all rows.
+        classes: names of the classes.
+        path: of the PNG file.
+    """
+    figure, panels = _open(11.0, 4.5, 2) if task == "binary" else _open(6.0, 4.5, 1)
     labels = predictions.labels.astype(np.float64)
     weights = predictions.weights
     weights = np.ones_like(labels) if weights is None else weights.astype(np.float64)
@@ -84,12 +162,12 @@ def draw_answers(task: str, predictions: Predictions, classes: list[str], path: 
     _save(figure, path)
 
 
-def _draw_roc(axes, labels, scores, weights) -> None:
+def _draw_roc(axes: Any, labels: Floats, scores: Floats, weights: Floats) -> None:
     order = np.argsort(-scores, kind="stable")
     hits = np.cumsum((weights * labels)[order])
     alarms = np.cumsum((weights * (1 - labels))[order])
-    # A thousand points are as good as all.
-    shown = np.unique(np.linspace(0, len(hits) - 1, 1000).astype(int))
+    # More points than these make no visible difference.
+    shown = np.unique(np.linspace(0, len(hits) - 1, ROC_POINTS).astype(int))
     axes.plot(alarms[shown] / max(alarms[-1], 1e-12), hits[shown] / max(hits[-1], 1e-12))
     axes.plot([0, 1], [0, 1], color="gray", linestyle=":")
     axes.set_title("ROC")
@@ -97,7 +175,7 @@ def _draw_roc(axes, labels, scores, weights) -> None:
     axes.set_ylabel("positives found")
 
 
-def _draw_reliability(axes, labels, scores, weights) -> None:
+def _draw_reliability(axes: Any, labels: Floats, scores: Floats, weights: Floats) -> None:
     bins = np.clip((scores * RELIABILITY_BINS).astype(np.int64), 0, RELIABILITY_BINS - 1)
     rows = np.bincount(bins, weights=weights, minlength=RELIABILITY_BINS)
     mean = np.bincount(bins, weights=weights * scores, minlength=RELIABILITY_BINS)
@@ -110,7 +188,9 @@ def _draw_reliability(axes, labels, scores, weights) -> None:
     axes.set_ylabel("share of positives")
 
 
-def _draw_recalls(axes, labels, scores, weights, classes) -> None:
+def _draw_recalls(
+    axes: Any, labels: Floats, scores: Floats, weights: Floats, classes: list[str]
+) -> None:
     ids = labels.astype(np.int64)
     right = np.bincount(ids, weights * (scores.argmax(axis=1) == ids), minlength=len(classes))
     rows = np.bincount(ids, weights, minlength=len(classes))
@@ -120,7 +200,7 @@ def _draw_recalls(axes, labels, scores, weights, classes) -> None:
     axes.set_title("share of each class that is recognised")
 
 
-def _draw_deciles(axes, labels, scores, weights) -> None:
+def _draw_deciles(axes: Any, labels: Floats, scores: Floats, weights: Floats) -> None:
     order = np.argsort(scores, kind="stable")
     for part in np.array_split(order, 10):
         if len(part):

@@ -253,5 +253,5 @@ def test_pictures_are_written_for_one_row(tmp_path):
         ("multiclass", np.array([[0.2, 0.8]])),
     ):
         path = Path(tmp_path / f"{task}.png")
-        plots.draw_answers(task, Predictions(np.array([1]), scores, None), ["a", "b"], path)
+        plots.draw_predictions(task, Predictions(np.array([1]), scores, None), ["a", "b"], path)
         assert path.read_bytes().startswith(PNG)

@@ -388,7 +388,7 @@ def test_the_clock_of_the_listener(bench, tmp_path):
         def export(self, checkpoint, result, is_final):
             calls.append(("export", is_final))
 
-    listener = EvaluationListener(Fake(), 10, 100, clock=lambda: now[0])
+    listener = EvaluationListener(Fake(), throttle_secs=10, max_steps=100, clock=lambda: now[0])
     for second in (0, 1, 5, 11, 12, 22):
         now[0] = float(second)
         listener.after_save(None, second)

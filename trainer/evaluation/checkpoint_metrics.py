@@ -1,0 +1,180 @@
+"""Measures checkpoints of a trained model on given files: metrics, and predictions by slice."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from estimator_bridge import estimator, tf
+from trainer.cluster.run_config import build_run_config
+from trainer.console import Console
+from trainer.errors import UserError
+from trainer.inputs.dataset import ReadOptions, RowSource, make_eval_input_fn
+from trainer.inputs.files import DataFile
+from trainer.inputs.scan import list_input_columns
+from trainer.job_dir.trained_job import Model
+from trainer.metrics import slices
+from trainer.models.build import build_estimator
+from trainer.schema import resolve_defaults
+
+# Task → the output of the Estimator that slices are measured from.
+OUTPUTS = {"binary": "logistic", "multiclass": "probabilities", "regression": "predictions"}
+
+Result = TypeVar("Result")
+
+
+class SlicedPredictions(NamedTuple):
+    """The predictions of a checkpoint for all rows.
+
+    Attributes:
+        predictions: labels, scores and weights.
+        groupings: slicing → the slice of each row.
+    """
+
+    predictions: slices.Predictions
+    groupings: dict[str, slices.Grouping]
+
+
+class CheckpointMeter:
+    """Measures checkpoints of one model on the same rows.
+
+    Args:
+        model: the description of the trained model.
+        files: the data.
+        by: names of the columns of each slicing.
+        folder: a temporary folder, so that nothing is written to the job's own event files.
+    """
+
+    def __init__(
+        self, model: Model, files: Sequence[DataFile], by: Sequence[Sequence[str]], folder: str
+    ):
+        self._model = model
+        self._by = by
+        self._source = _build_source(model, files, by)
+        config = model.config.model_copy(update={"job_dir": folder})
+        self._estimator = build_estimator(
+            config,
+            model.schema,
+            model.statistics,
+            build_run_config(config),
+            config.train.max_steps or 1,
+        )
+
+    def _make_input_fn(self) -> Callable[[], Any]:
+        batch_size = self._model.config.eval.batch_size
+        return make_eval_input_fn(self._source, self._model.schema, batch_size)
+
+    def measure(self, checkpoint: str, console: Console) -> dict[str, Any]:
+        """Returns the Estimator's metrics of a checkpoint, with its path and step.
+
+        Args:
+            checkpoint: its path.
+            console: logs the loss.
+
+        Raises:
+            UserError: the data are wrong, or the checkpoint is of another model.
+        """
+        input_fn = self._make_input_fn()
+        metrics = self._translate_errors(
+            checkpoint,
+            lambda: self._estimator.evaluate(
+                input_fn, hooks=[_ShapeCheck(checkpoint)], checkpoint_path=checkpoint
+            ),
+        )
+        step = int(metrics.pop("global_step"))
+        result = {name: float(value) for name, value in metrics.items()}
+        console.log(f"step {step:,}: loss {result.get('loss', math.nan):.4f}")
+        return {"checkpoint": checkpoint, "step": step, **result}
+
+    def predict(self, checkpoint: str) -> SlicedPredictions:
+        """Returns the predictions of a checkpoint for all rows, and the slice of each row.
+
+        Args:
+            checkpoint: its path.
+
+        Raises:
+            UserError: the data are wrong, or the checkpoint is of another model.
+        """
+        schema = self._model.schema
+        input_fn, output = self._make_input_fn(), OUTPUTS[schema.task]
+        batches = self._translate_errors(
+            checkpoint,
+            lambda: list(
+                self._estimator.predict(
+                    input_fn,
+                    predict_keys=[output],
+                    checkpoint_path=checkpoint,
+                    yield_single_examples=False,
+                )
+            ),
+        )
+        scores = np.concatenate([batch[output] for batch in batches])
+        if schema.task != "multiclass":
+            scores = scores.reshape(-1)
+        names = dict.fromkeys(
+            [schema.label.column, *(name for names in self._by for name in names)]
+        )
+        if schema.weight:
+            names[schema.weight] = None
+        # Labels, weights and slices come from a second pass over the rows, in the same order.
+        chunks = [
+            {name: chunk[name] for name in names} for chunk in self._source.read(names=list(names))
+        ]
+        labels = np.concatenate([slices.read_labels(chunk, schema) for chunk in chunks])
+        weights = None
+        if schema.weight:
+            weights = np.concatenate([chunk[schema.weight] for chunk in chunks])
+        groupings = slices.group(chunks, self._by, schema, self._model.statistics.columns)
+        return SlicedPredictions(slices.Predictions(labels, scores, weights), groupings)
+
+    def _translate_errors(self, checkpoint: str, call: Callable[[], Result]) -> Result:
+        """Returns the result of call(); translates TensorFlow's errors into a UserError."""
+        try:
+            return call()
+        except (tf.errors.OpError, ValueError) as error:
+            if self._source.error is not None:
+                raise self._source.error from error
+            if isinstance(error, UserError):
+                raise
+            message = " ".join(str(error).split())
+            raise UserError(
+                f"checkpoint {checkpoint}: cannot be evaluated as the model that job_dir "
+                f"describes: {message[:200]}; was it written by this job?"
+            ) from error
+
+
+def _build_source(
+    model: Model, files: Sequence[DataFile], by: Sequence[Sequence[str]]
+) -> RowSource:
+    """The rows with the columns of the model and of the slicings."""
+    schema, config = model.schema, model.config
+    inputs = list_input_columns(schema)
+    sliced = {name for names in by for name in names}
+    names = [name for name in schema.columns if name in {*inputs, *sliced}]
+    defaults = resolve_defaults(schema, model.statistics)
+    for name in sliced - set(inputs):
+        # In a column that the model does not read, a missing value is a slice and no error.
+        if defaults[name] is None and schema.columns[name].raw_type == "float":
+            defaults[name] = float("nan")
+    return RowSource(files, schema, config.data, defaults, 0, ReadOptions(names))
+
+
+class _ShapeCheck(estimator.SessionRunHook):
+    """Refuses a checkpoint of another model.
+
+    TensorFlow restores a variable of another shape without an error.
+    """
+
+    def __init__(self, checkpoint: str):
+        self._checkpoint = checkpoint
+
+    def begin(self) -> None:
+        stored = dict(tf.train.list_variables(self._checkpoint))
+        for variable in tf.compat.v1.global_variables():
+            name, shape = variable.op.name, variable.shape.as_list()
+            if list(stored.get(name, shape)) != shape:
+                raise UserError(
+                    f"checkpoint {self._checkpoint}: {name} has the shape {stored[name]}, and "
+                    f"{shape} in the model that job_dir describes; was it written by this job?"
+                )
