@@ -21,21 +21,22 @@ TRAINER = {
     # Entry points; nothing imports them.
     "__main__": "command_line",
     "command_line": "errors",
-    "task": "vertex roles training export reporting models job_dir cluster config schema storage "
-    "environment phase_timer console signals errors",
+    "task": "vertex roles training job_dir cluster config schema storage environment console "
+    "signals errors",
     "launch": "cluster",
     "predict": "prediction",
     "evaluate": "evaluation",
     "schema.__main__": "data_validation config errors",
     "kubernetes": "cluster config storage environment errors",
     # What trains.
-    "roles": "training job_dir cluster config environment console signals errors",
+    "roles": "training job_dir cluster config environment console signals errors evaluation "
+    "export reporting schema storage phase_timer",
     "training": "vertex evaluation export reporting metrics models inputs job_dir features "
     "cluster config schema storage environment phase_timer console signals errors job_layout",
     "evaluation": "export reporting metrics models inputs job_dir cluster config schema storage "
     "phase_timer console errors job_layout",
     "prediction": "export inputs features config schema storage console errors job_layout",
-    "reporting": "export metrics job_dir config storage job_layout",
+    "reporting": "export metrics job_dir storage job_layout",
     "export": "inputs features config schema storage errors",
     "metrics": "inputs config schema errors",
     "data_validation": "inputs config schema storage errors job_layout",

@@ -142,7 +142,7 @@ def test_shortly_before_the_end(tmp_path):
         return estimator.EstimatorSpec(mode, loss=loss, train_op=step)
 
     built = estimator.Estimator(model_fn, config=estimator.RunConfig(str(tmp_path)))
-    near = NearEndHook(lambda: called.append(clock.now), 60, 20.0, clock)
+    near = NearEndHook(lambda: called.append(clock.now), 60, lead_secs=20.0, clock=clock)
     built.train(
         lambda: tf.data.Dataset.from_tensors({"x": 0}).repeat(), hooks=[Ticks(), near], max_steps=60
     )

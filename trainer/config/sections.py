@@ -25,6 +25,7 @@ from trainer.config.values import (
     split,
     yes_or_no,
 )
+from trainer.errors import UserError
 
 Exporter = Literal["latest", "best", "final"]
 # The section of the user's own hyperparameters; their flags are --user.NAME.
@@ -332,3 +333,13 @@ class Config(Section):
         if self.experiment and self.tfx.trainer_fn:
             raise ValueError("experiment and tfx.trainer_fn are both given; remove one of them")
         return self
+
+    def require_job_dir(self) -> str:
+        """Returns job_dir.
+
+        Raises:
+            UserError: it is not set.
+        """
+        if not self.job_dir:
+            raise UserError("job_dir: not given; set --job_dir=FOLDER for checkpoints and exports")
+        return self.job_dir

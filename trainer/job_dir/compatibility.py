@@ -55,7 +55,7 @@ def save_inputs(config: config_lib.Config, schema: Schema, statistics: Statistic
         schema: of the data.
         statistics: of the training data.
     """
-    folder = Path(config.job_dir)
+    folder = Path(config.require_job_dir())
     storage.write_text(folder / CONFIG, config_lib.to_yaml(config))
     storage.write_json(folder / SCHEMA, schema.model_dump(mode="json"))
     storage.write_json(folder / STATISTICS, dump_statistics(statistics))
@@ -71,15 +71,16 @@ def check_same_model(config: config_lib.Config, schema: Schema) -> None:
     Raises:
         UserError: settings that shape the variables differ. The message names them.
     """
-    folder = Path(config.job_dir)
-    if latest_checkpoint(config.job_dir) is None or not (folder / CONFIG).exists():
+    job_dir = config.require_job_dir()
+    folder = Path(job_dir)
+    if latest_checkpoint(job_dir) is None or not (folder / CONFIG).exists():
         return
     stored = config_lib.read_yaml(folder / CONFIG, "job_dir")
     resolved = config.model_dump(mode="json")
     # The slot variables of another optimizer are not in the checkpoint.
     optimizers = OPTIMIZERS.get(config.model.type, ())
     train = stored.get("train") or {}
-    defaults = config_lib.TrainConfig()
+    defaults = config_lib.TrainConfig.model_validate({})
     before = {
         "model": _complete(config_lib.ModelConfig, stored.get("model") or {}),
         "schema": _complete(Schema, storage.read_json(folder / SCHEMA) or {}),
@@ -95,9 +96,9 @@ def check_same_model(config: config_lib.Config, schema: Schema) -> None:
     ]
     if different:
         raise UserError(
-            f"job_dir {config.job_dir}: its checkpoint is of another model: "
+            f"job_dir {job_dir}: its checkpoint is of another model: "
             f"{'; '.join(different[:5])}; set that back, use another --job_dir, or start over with "
-            f"--fresh={config.job_dir}, which deletes the old job"
+            f"--fresh={job_dir}, which deletes the old job"
         )
 
 

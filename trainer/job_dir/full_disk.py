@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from trainer.errors import UserError
-from trainer.job_dir.checkpoints import find_newest_complete
 from trainer.job_layout import EXPORT_FOLDER
 from trainer.storage.disk import describe_free_space, is_full_disk
 
@@ -32,6 +31,9 @@ def translate_full_disk(job_dir: str) -> Iterator[None]:
         if not is_full_disk(error):
             raise
         _remove_unfinished_exports(job_dir, started)
+        # Imported here: it loads TensorFlow, which takes seconds.
+        from trainer.job_dir.checkpoints import find_newest_complete
+
         newest = find_newest_complete(job_dir)
         left = f"{Path(newest).name} is complete" if newest else "no checkpoint has been written"
         raise UserError(

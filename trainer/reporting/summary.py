@@ -1,4 +1,4 @@
-"""What a run leaves for people: metrics.json, curves.png and the summary."""
+"""metrics.json and summary.txt: what a run did, for programs and for people."""
 
 import json
 import math
@@ -7,44 +7,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.export.choose import choose_export
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.metrics import baselines
 from trainer.metrics.catalogue import SHOWN_METRICS
 
-# Pixels of curves.png: 1200 x 450.
-CURVES_INCHES, CURVES_DPI = (12.0, 4.5), 100
-CURVES_MARGINS = {"left": 0.06, "right": 0.985, "bottom": 0.11, "top": 0.93, "wspace": 0.14}
-
-# Phases of the run that took less are not in the summary.
+# Phases of the run that took less time are not in the summary.
 SHOWN_SECS = 0.05
 
+Evaluation = dict[str, Any]
 
-class Facts(NamedTuple):
-    """What the run did, as the report tells it.
+
+class RunResult(NamedTuple):
+    """What a run did.
 
     Attributes:
-        task: binary, multiclass or regression.
-        num_files, num_rows: of the training and of the evaluation data.
-        start_step, end_step: global steps.
+        start_step: global step at which it started.
+        end_step: global step at which it ended.
         stopped_early: why it ended before its last step; None where it did not.
         examples_per_sec: while training; 0 where nothing was trained.
-        secs: where the time went, name → seconds.
-        secs_each: what came several times → seconds of each time, the last ones.
-        checkpoints: those kept, oldest first.
-        exports: exporter → paths, oldest first.
-        best_metric, direction: by which the best evaluation is chosen; min or max.
-        baselines: name → metrics of predictors to be beaten.
-        query: a row that an export can be asked, input name → value.
-        num_bad_rows: rows left out of the training and of the evaluation data.
-        origins: where the training and the evaluation rows came from.
+        secs: phase → seconds.
+        secs_each: phase that occurred several times → seconds of each time, the last ones.
+        checkpoints: paths of those kept, oldest first.
+        exports: exporter → paths of its exports, oldest first.
+        origins: from where the training and the evaluation rows were read; None if unknown.
     """
 
-    task: str
-    num_files: tuple[int, int]
-    num_rows: tuple[int, int]
     start_step: int
     end_step: int
     stopped_early: Optional[str]
@@ -53,68 +42,103 @@ class Facts(NamedTuple):
     secs_each: dict[str, list[float]]
     checkpoints: Sequence[str]
     exports: dict[str, list[str]]
-    best_metric: str
-    direction: str
+    origins: Optional[tuple[str, str]] = None
+
+
+class DataSummary(NamedTuple):
+    """What a job was trained and evaluated on. Pairs are of training and evaluation data.
+
+    Attributes:
+        task: binary, multiclass, regression, multilabel or multihead.
+        num_files: files.
+        num_rows: rows.
+        num_bad_rows: rows that were left out.
+        baselines: name → metrics of the predictors that the model has to beat.
+        query: an example row for an export, input name → value.
+    """
+
+    task: str
+    num_files: tuple[int, int]
+    num_rows: tuple[int, int]
+    num_bad_rows: tuple[int, int]
     baselines: dict[str, dict[str, float]]
     query: dict[str, Any]
-    num_bad_rows: tuple[int, int] = (0, 0)
-    origins: tuple[str, str] = ("files", "files")
 
 
-def collect_facts(
-    job: Any, result: Any, measured: dict[str, dict[str, float]], query: dict[str, Any]
-) -> Facts:
-    """Gathers the facts from a training.job.Job and the training.run.Result of it."""
-    return Facts(
-        task=job.schema.task,
-        num_files=(len(job.train_files), len(job.eval_files)),
-        num_rows=(job.train_scan.statistics.num_rows, job.eval_scan.statistics.num_rows),
-        num_bad_rows=(job.train_scan.num_bad_rows, job.eval_scan.num_bad_rows),
-        best_metric=job.best_metric,
-        direction=job.direction,
-        baselines=measured,
-        query=query,
-        **result._asdict(),
-    )
+class RunSummary(NamedTuple):
+    """What the report contains.
+
+    Attributes:
+        job_dir: the job's folder, to which the report is written.
+        result: what the run did.
+        best_metric: the metric by which the best evaluation is chosen.
+        direction: min or max.
+        data: what the job was trained on; None for a user's experiment.
+        experiment: option and reference of a user's experiment; None for a job.
+    """
+
+    job_dir: str
+    result: RunResult
+    best_metric: str
+    direction: str
+    data: Optional[DataSummary] = None
+    experiment: Optional[str] = None
 
 
 def choose_best(
-    evaluations: list[dict[str, Any]], metric: str, direction: str
-) -> Optional[dict[str, Any]]:
-    """The evaluation with the lowest (min) or highest (max) metric; the first of equals."""
+    evaluations: Sequence[Evaluation], metric: str, direction: str
+) -> Optional[Evaluation]:
+    """Returns the evaluation with the best metric, the first of equals; None without one.
+
+    Args:
+        evaluations: each with "step" and metrics.
+        metric: its name.
+        direction: min or max.
+    """
     measured = [record for record in evaluations if math.isfinite(record.get(metric, math.nan))]
     if not measured:
         return None
     sign = 1 if direction == "min" else -1
-    return min(measured, key=lambda record: sign * record[metric])
+    return min(measured, key=lambda record: float(sign * record[metric]))
 
 
-def write_report(config: config_lib.Config, facts: Facts) -> str:
-    """Writes metrics.json and summary.txt into job_dir; returns the summary."""
-    evaluations = MetricsLog(config.job_dir).read("eval")
-    best = choose_best(evaluations, facts.best_metric, facts.direction)
+def write_report(summary: RunSummary) -> str:
+    """Writes metrics.json and summary.txt into job_dir; returns the text of the summary.
+
+    Args:
+        summary: what the report contains.
+    """
+    evaluations = MetricsLog(summary.job_dir).read("eval")
+    best = choose_best(evaluations, summary.best_metric, summary.direction)
     last = evaluations[-1] if evaluations else None
-    folder = Path(config.job_dir)
-    document = {
-        **facts._asdict(),
-        "best": best,
-        "last": last,
-        "evaluations": evaluations,
-    }
+    document: dict[str, Any] = {}
+    if summary.experiment is not None:
+        document["experiment"] = summary.experiment
+    if summary.data is not None:
+        document.update(summary.data._asdict())
+    document.update(summary.result._asdict())
+    if summary.result.origins is None:
+        del document["origins"]
+    document.update(
+        best_metric=summary.best_metric,
+        direction=summary.direction,
+        best=best,
+        last=last,
+        evaluations=evaluations,
+    )
+    folder = Path(summary.job_dir)
     storage.write_json(folder / job_layout.METRICS, without_nan(document))
-    summary = describe(config, facts, best, last)
-    storage.write_text(folder / job_layout.SUMMARY, summary + "\n")
-    return summary
-
-
-def draw(config: config_lib.Config, task: str) -> None:
-    """Draws curves.png in job_dir, as far as the metrics log goes."""
-    metrics_log = {kind: MetricsLog(config.job_dir).read(kind) for kind in ("train", "eval")}
-    draw_curves(metrics_log, SHOWN_METRICS[task][0], Path(config.job_dir) / job_layout.CURVES)
+    text = describe(summary, best, last)
+    storage.write_text(folder / job_layout.SUMMARY, text + "\n")
+    return text
 
 
 def without_nan(value: Any) -> Any:
-    """NaN and infinity, which JSON does not have, as null."""
+    """Returns a value with NaN and infinity replaced by None, since JSON has neither.
+
+    Args:
+        value: of JSON's types.
+    """
     if isinstance(value, dict):
         return {name: without_nan(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -122,131 +146,116 @@ def without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def draw_curves(metrics_log: dict[str, list[dict[str, Any]]], metric: str, path: Path) -> None:
-    """Draws train and eval loss, and the main metric, over steps."""
-    # Imported here: it takes half a second, and only this function draws.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def describe(summary: RunSummary, best: Optional[Evaluation], last: Optional[Evaluation]) -> str:
+    """Returns the text of the summary.
 
-    figure = Figure(figsize=CURVES_INCHES, dpi=CURVES_DPI)
-    FigureCanvasAgg(figure)
-    # To find out how much room they need would take as long as drawing them.
-    left, right = figure.subplots(1, 2, gridspec_kw=CURVES_MARGINS)
-    curves = (
-        (left, "train", "loss", "training loss"),
-        (left, "eval", "loss", "evaluation loss"),
-        (right, "eval", metric, metric),
-    )
-    for axes, kind, name, label in curves:
-        points = [(record["step"], record[name]) for record in metrics_log[kind] if name in record]
-        if points:
-            style = {"marker": "o", "markersize": 4} if kind == "eval" else {"alpha": 0.6}
-            axes.plot(*zip(*points), label=label, **style)
-    for axes, title in ((left, "loss"), (right, metric)):
-        axes.set_xlabel("step")
-        axes.set_xlim(left=0)
-        axes.set_title(title)
-        axes.grid(alpha=0.3)
-        if axes.lines:
-            axes.legend()
-    _cut_first_losses(left, *([r["loss"] for r in metrics_log[kind]] for kind in ("train", "eval")))
-    with storage.replaced(path) as temporary:
-        figure.savefig(temporary, format="png")
-
-
-def _cut_first_losses(axes: Any, losses: list[float], evaluated: list[float]) -> None:
-    """Lets the few large training losses of the first steps run out of the picture."""
-    finite = sorted(loss for loss in losses if math.isfinite(loss))
-    shown = [loss for loss in evaluated if math.isfinite(loss)]
-    if len(finite) >= 10:
-        usual = finite[int(0.9 * (len(finite) - 1))]
-        if finite[-1] > 2 * usual > 0:
-            low, high = min([finite[0], *shown]), max([1.5 * usual, *shown])
-            axes.set_ylim(0.9 * low, 1.05 * high)
-
-
-def describe(
-    config: config_lib.Config,
-    facts: Facts,
-    best: Optional[dict[str, Any]],
-    last: Optional[dict[str, Any]],
-) -> str:
-    """The summary at the end of a run."""
-    lines = ["", f"Summary of {config.job_dir}", ""]
-    titles = ("training data", "evaluation data")
-    for title, files, rows, origin in zip(titles, facts.num_files, facts.num_rows, facts.origins):
-        lines.append(as_row(title, f"{rows:,} rows in {files} file(s), read from {origin}"))
-    if any(facts.num_bad_rows):
-        training, evaluation = facts.num_bad_rows
-        left_out = f"{training:,} left out of training, {evaluation:,} of evaluation"
-        lines.append(as_row("bad rows", left_out))
-    trained = facts.end_step - facts.start_step
-    speed = f", {facts.examples_per_sec:,.0f} examples/s" if facts.examples_per_sec else ""
-    lines.append(
-        as_row("steps", f"{facts.start_step:,} to {facts.end_step:,} ({trained:,} trained{speed})")
-    )
-    if facts.stopped_early:
-        lines.append(as_row("stopped early", facts.stopped_early))
-    lines.append(describe_secs(facts.secs))
-    lines += ["", *_describe_metrics(facts, best, last), ""]
-    kept = f"{len(facts.checkpoints)} kept"
-    if facts.checkpoints:
-        kept += f", the last {facts.checkpoints[-1]}"
-    lines.append(as_row("checkpoints", kept))
-    for name, paths in facts.exports.items():
-        lines.append(as_row(f"export {name}", paths[-1] if paths else "none"))
+    Args:
+        summary: what the run did.
+        best: the best evaluation, if any.
+        last: the last evaluation, if any.
+    """
+    result, data = summary.result, summary.data
+    lines = ["", f"Summary of {summary.job_dir}", ""]
+    if summary.experiment is not None:
+        lines.append(_format_row("experiment", summary.experiment))
+    if data is not None:
+        lines += _describe_data(data, result.origins or ("files", "files"))
+    trained = result.end_step - result.start_step
+    speed = f", {result.examples_per_sec:,.0f} examples/s" if result.examples_per_sec else ""
+    steps = f"{result.start_step:,} to {result.end_step:,} ({trained:,} trained{speed})"
+    lines.append(_format_row("steps", steps))
+    if result.stopped_early:
+        lines.append(_format_row("stopped early", result.stopped_early))
+    lines.append(_describe_secs(result.secs))
+    if data is not None:
+        lines += ["", *_describe_metrics(data, summary.best_metric, best, last), ""]
+    else:
+        lines += _list_metrics(summary.best_metric, best, last)
+    kept = f"{len(result.checkpoints)} kept"
+    if result.checkpoints:
+        kept += f", the last {result.checkpoints[-1]}"
+    lines.append(_format_row("checkpoints", kept))
+    for name, paths in result.exports.items():
+        lines.append(_format_row(f"export {name}", paths[-1] if paths else "none"))
     files = " ".join((job_layout.CONFIG, job_layout.METRICS, job_layout.CURVES, job_layout.SUMMARY))
-    lines.append(as_row("files", f"{files} in job_dir"))
-    lines.append(as_row("TensorBoard", f"tensorboard --logdir {config.job_dir}"))
-    served = choose_export(facts.exports)
-    if served:
-        question = f"--export={shlex.quote(served)} --row={shlex.quote(json.dumps(facts.query))}"
-        lines.append(as_row("query", f"python -m trainer.predict {question}"))
+    lines.append(_format_row("files", f"{files} in job_dir"))
+    lines.append(_format_row("TensorBoard", f"tensorboard --logdir {summary.job_dir}"))
+    served = choose_export(result.exports)
+    if served and data is not None:
+        options = f"--export={shlex.quote(served)} --row={shlex.quote(json.dumps(data.query))}"
+        lines.append(_format_row("query", f"python -m trainer.predict {options}"))
     return "\n".join(lines)
 
 
-def describe_secs(secs: dict[str, float]) -> str:
-    """One line: where the time went; what took none to speak of is in metrics.json alone."""
-    told = [f"{name} {value:.1f} s" for name, value in secs.items() if value >= SHOWN_SECS]
-    return as_row("time", ", ".join(told) or "none")
+def _describe_data(data: DataSummary, origins: tuple[str, str]) -> list[str]:
+    lines = []
+    titles = ("training data", "evaluation data")
+    for title, files, rows, origin in zip(titles, data.num_files, data.num_rows, origins):
+        lines.append(_format_row(title, f"{rows:,} rows in {files} file(s), read from {origin}"))
+    if any(data.num_bad_rows):
+        training, evaluation = data.num_bad_rows
+        left_out = f"{training:,} left out of training, {evaluation:,} of evaluation"
+        lines.append(_format_row("bad rows", left_out))
+    return lines
 
 
-def as_row(name: str, value: str) -> str:
+def _describe_secs(secs: dict[str, float]) -> str:
+    """One line with the seconds of each phase; very short phases are only in metrics.json."""
+    shown = [f"{name} {value:.1f} s" for name, value in secs.items() if value >= SHOWN_SECS]
+    return _format_row("time", ", ".join(shown) or "none")
+
+
+def _format_row(name: str, value: str) -> str:
     return f"  {name:<18}{value}"
 
 
-def _describe_metrics(facts, best, last) -> list[str]:
+def _list_metrics(metric: str, best: Optional[Evaluation], last: Optional[Evaluation]) -> list[str]:
+    """A line with all metrics of the best and of the last evaluation."""
+    lines = []
+    for title, record in ((f"best {metric}", best), ("last", last)):
+        if record is not None:
+            values = [f"{name} {value:.4f}" for name, value in record.items() if name != "step"]
+            lines.append(_format_row(title, f"step {record['step']:,}: {' · '.join(values)}"))
+    return lines
+
+
+def _describe_metrics(
+    data: DataSummary, metric: str, best: Optional[Evaluation], last: Optional[Evaluation]
+) -> list[str]:
+    """A table of the best and the last evaluation and the baselines, a column for each metric."""
     if last is None:
-        return [as_row("metrics", "no evaluation")]
-    # Of several heads, the main metrics of each.
+        return [_format_row("metrics", "no evaluation")]
+    # Of a model with several heads, the main metrics of each head.
     mains = {metrics[0] for metrics in SHOWN_METRICS.values()}
     heads = sorted(name for name in last if "/" in name and name.partition("/")[0] in mains)
-    wanted = ["loss", *SHOWN_METRICS[facts.task], *heads, facts.best_metric]
+    wanted = ["loss", *SHOWN_METRICS[data.task], *heads, metric]
     names = [name for name in dict.fromkeys(wanted) if name in last]
     widths = [max(len(name), 8) for name in names]
-    columns = [(f"last, step {last['step']:,}", last)]
+    rows = [(f"last, step {last['step']:,}", last)]
     if best is not None:
-        columns.insert(0, (f"best {facts.best_metric}, step {best['step']:,}", best))
-    columns += list(facts.baselines.items())
-    first = max(len(title) for title, _ in columns) + 2
+        rows.insert(0, (f"best {metric}, step {best['step']:,}", best))
+    rows += list(data.baselines.items())
+    first = max(len(title) for title, _ in rows) + 2
     lines = ["  " + " " * first + "  ".join(f"{n:>{w}}" for n, w in zip(names, widths))]
-    for title, metrics in columns:
+    for title, metrics in rows:
         cells = [
             f"{metrics[name]:>{width}.4f}" if name in metrics else " " * width
             for name, width in zip(names, widths)
         ]
         lines.append(f"  {title:<{first}}" + "  ".join(cells))
     lines += [
-        as_row("better than", f"{name} by {', '.join(gains)}")
-        for name, gains in _describe_gains(best or last, facts.baselines).items()
+        _format_row("better than", f"{name} by {', '.join(gains)}")
+        for name, gains in _describe_gains(best or last, data.baselines).items()
     ]
     return lines
 
 
-def _describe_gains(metrics, measured) -> dict[str, list[str]]:
+def _describe_gains(
+    metrics: Evaluation, measured: dict[str, dict[str, float]]
+) -> dict[str, list[str]]:
     gains: dict[str, list[str]] = {name: [] for name in measured}
     for gain in baselines.compare(metrics, measured):
-        # A constant is perfectly calibrated, and says nothing: no rival in that.
+        # A constant prediction has no calibration error, so that the comparison means nothing.
         if gain.metric != "calibration_error":
             gains[gain.baseline].append(f"{gain.metric} {gain.gain:+.4f}")
     return gains

@@ -1,4 +1,4 @@
-"""--dry_run: everything that can go wrong in the night is tried now, in seconds."""
+"""--dry_run: checks data, model, job_dir and disk, and trains one step elsewhere."""
 
 import shutil
 import tempfile
@@ -16,7 +16,7 @@ from trainer.storage import disk
 from trainer.training import job as job_lib
 from trainer.training import run
 
-# Checkpoints written at the same time as the oldest kept one is still there, and exports.
+# Room for a checkpoint that is written before the oldest one is deleted, and for exports.
 SPARE_CHECKPOINTS = 3
 
 
@@ -25,11 +25,18 @@ def rehearse(
 ) -> None:
     """Checks data, model, job_dir and disk; trains, evaluates and exports one step elsewhere.
 
+    Args:
+        config: the resolved configuration.
+        schema: of the data.
+        console: shows progress.
+        watch: receives signals.
+
     Raises:
         UserError: the job would fail.
     """
     console.log("dry run: nothing is written to job_dir")
-    disk.check_writable(config.job_dir, make=False)
+    job_dir = config.require_job_dir()
+    disk.check_writable(job_dir, make=False)
     with tempfile.TemporaryDirectory(prefix="dry-run-") as folder:
         prepared = job_lib.prepare(config, schema, console)
         one_step = config.model_copy(
@@ -42,17 +49,17 @@ def rehearse(
         result = run.train_and_evaluate(
             prepared._replace(config=one_step, max_steps=1), console, watch
         )
-        _check_fits(config.job_dir, result.checkpoints[-1])
+        _check_shapes(job_dir, result.checkpoints[-1])
         size = sum(path.stat().st_size for path in Path(folder).glob(f"{CHECKPOINT_STEM}-*"))
-        _check_space(config, size)
+        _check_space(job_dir, size, config.run.keep_checkpoint_max)
     console.log(
         f"dry run: all is well; the job would train {prepared.max_steps:,} steps "
         f"and write checkpoints of {size / 2**20:.1f} MiB"
     )
 
 
-def _check_fits(job_dir: str, rehearsed: str) -> None:
-    """Holds the variables of job_dir's checkpoint against those of the model just built."""
+def _check_shapes(job_dir: str, rehearsed: str) -> None:
+    """Compares the variables of job_dir's checkpoint with those of the model just built."""
     checkpoint = checkpoints.latest_checkpoint(job_dir)
     if checkpoint is None:
         return
@@ -66,11 +73,11 @@ def _check_fits(job_dir: str, rehearsed: str) -> None:
             )
 
 
-def _check_space(config: config_lib.Config, size: int) -> None:
-    kept = (config.run.keep_checkpoint_max or SPARE_CHECKPOINTS) + SPARE_CHECKPOINTS
-    free = shutil.disk_usage(disk.find_existing(config.job_dir)).free
+def _check_space(job_dir: str, size: int, keep_checkpoint_max: int) -> None:
+    kept = (keep_checkpoint_max or SPARE_CHECKPOINTS) + SPARE_CHECKPOINTS
+    free = shutil.disk_usage(disk.find_existing(job_dir)).free
     if free < kept * size:
         raise UserError(
-            f"job_dir {config.job_dir}: {free / 2**20:,.0f} MiB free and {kept} checkpoints of "
+            f"job_dir {job_dir}: {free / 2**20:,.0f} MiB free and {kept} checkpoints of "
             f"{size / 2**20:,.0f} MiB to come; free some disk, or lower run.keep_checkpoint_max"
         )

@@ -1,8 +1,8 @@
-"""A whole experiment of the user's own: their Estimator and specs, our run around it.
+"""Runs a user's own experiment: their Estimator and specs, with this framework's run around it.
 
-`experiment` names a function of run_config, hparams and schema; tfx.trainer_fn one that was written
-for TFX. Checkpoints, progress, early stopping, signals, the metrics log and the summary are as in
-any other run.
+`experiment` names a function of run_config, hparams and schema; tfx.trainer_fn names one that was
+written for TFX. Checkpoints, progress, early stopping, signals, the metrics log and the summary are
+as in any other run.
 """
 
 import importlib.util
@@ -16,22 +16,21 @@ from trainer import job_layout, storage
 from trainer.cluster.run_config import build_run_config
 from trainer.console import Console
 from trainer.errors import UserError
-from trainer.evaluation.evaluator import Evaluator, train_and_evaluate
-from trainer.export import exporters
+from trainer.evaluation.evaluator import Evaluator
 from trainer.job_dir import checkpoints
-from trainer.job_dir.metrics_log import MetricsLog
 from trainer.metrics.catalogue import choose_direction
 from trainer.models import tfx
 from trainer.models.code import HParams, call_code, load_function, translate_user_errors
 from trainer.models.custom import check_estimator
 from trainer.models.plugins import build_user_hooks
-from trainer.phase_timer import REPORT, Times, TimesHook, TimesListener, process_age
-from trainer.reporting import summary as report
+from trainer.phase_timer import Times, process_age
+from trainer.reporting import plots
+from trainer.reporting import summary as reporting
 from trainer.signals import SignalWatch
-from trainer.training import run
-from trainer.training.hooks import EvaluationRecorder, Pace, PauseListener, TrainingHook
-from trainer.training.profiling import build_profile_hooks
-from trainer.training.stopping import EarlyStop, EarlyStopHook, InterruptHook
+from trainer.training.monitor import BestMetric, Monitor, Session
+from trainer.training.plan import Plan
+from trainer.training.progress import Schedule
+from trainer.training.run import collect_result, run_plan
 
 
 class Experiment(NamedTuple):
@@ -40,8 +39,9 @@ class Experiment(NamedTuple):
     Attributes:
         where: option and reference, for messages.
         built: the Estimator.
-        train_spec, eval_spec: as train_and_evaluate takes them.
-        eval_input_receiver_fn: of a TFX trainer_fn: for TensorFlow Model Analysis; else None.
+        train_spec: the estimator.TrainSpec.
+        eval_spec: the estimator.EvalSpec.
+        eval_input_receiver_fn: of a TFX trainer_fn, for TensorFlow Model Analysis; else None.
     """
 
     where: str
@@ -54,112 +54,126 @@ class Experiment(NamedTuple):
 def run_experiment(
     config: config_lib.Config, console: Console, watch: SignalWatch, dry_run: bool = False
 ) -> Optional[str]:
-    """Runs the experiment that the configuration names; returns the summary.
+    """Runs the experiment that the configuration names; returns the text of the summary.
 
     Args:
-        config: experiment or tfx.trainer_fn is given.
+        config: the resolved configuration; experiment or tfx.trainer_fn is set.
         console: shows progress.
-        watch: tells of signals.
+        watch: receives signals.
         dry_run: whether to train and evaluate one step in a temporary folder and return None.
 
     Raises:
         UserError: the user's code cannot be found, fails, or returns something else.
-        trainer.signals.Interrupted: a signal came; a checkpoint has been saved.
+        Interrupted: a signal arrived; a checkpoint has been saved.
     """
+    session = Session(console, watch, Times(before=process_age()))
     if not dry_run:
-        return _run(config, console, watch)
+        return _run(config, session)
     with tempfile.TemporaryDirectory(prefix="dry-run-") as folder:
         train = config.train.model_copy(update={"max_steps": 1, "epochs": None})
         rehearsed = config.model_copy(update={"job_dir": folder, "train": train})
-        _run(rehearsed, console, watch, steps=1)
+        _run(rehearsed, session, steps=1)
     console.log("dry run: all is well; nothing was written to job_dir")
     return None
 
 
-def _run(config, console, watch, steps: Optional[int] = None) -> str:
-    times = Times(before=process_age())
+def _run(config: config_lib.Config, session: Session, steps: Optional[int] = None) -> str:
+    """Trains and evaluates, at most `steps` steps where they are given; writes the report."""
+    console, job_dir = session.console, config.require_job_dir()
     run_config = build_run_config(config)
-    experiment = build_experiment(config, run_config)
+    experiment = _limit(build_experiment(config, run_config), config.train.max_steps, steps)
+    metric = config.export.best_metric or "loss"
+    best = BestMetric(metric, choose_direction(metric, config.export.best_mode))
+    plan = _build_plan(experiment, config, run_config, session, best)
+    storage.write_text(Path(job_dir) / job_layout.CONFIG, config_lib.to_yaml(config))
+    target = experiment.train_spec.max_steps
+    console.log(
+        f"plan: {experiment.where}, from step {plan.first:,} to "
+        f"{f'step {target:,}' if target else 'the end of its input'}"
+    )
+    with translate_user_errors(experiment.where, "the run"):
+        run_plan(plan, console)
+    result = collect_result(plan, session.times)
+    _export_for_analysis(experiment, job_dir, console)
+    plots.draw_curves(job_dir, metric)
+    summary = reporting.RunSummary(
+        job_dir,
+        result._replace(secs=session.times.read()),
+        best.name,
+        best.direction,
+        experiment=experiment.where,
+    )
+    return reporting.write_report(summary)
+
+
+def _limit(experiment: Experiment, max_steps: Optional[int], steps: Optional[int]) -> Experiment:
+    """Gives the specs of a dry run `steps` steps; else max_steps, if they have no limit."""
     train_spec, eval_spec = experiment.train_spec, experiment.eval_spec
     if steps is not None:
         train_spec = train_spec._replace(max_steps=steps)
         eval_spec = eval_spec._replace(steps=steps, start_delay_secs=0, throttle_secs=0)
     elif train_spec.max_steps is None:
-        train_spec = train_spec._replace(max_steps=config.train.max_steps)
-    metric = config.export.best_metric or "loss"
-    direction = choose_direction(metric, config.export.best_mode)
-    metrics_log, pace = MetricsLog(config.job_dir), Pace()
-    first = checkpoints.read_step(checkpoints.latest_checkpoint(config.job_dir))
-    metrics_log.resume_from(first)
-    stop = EarlyStop(config.stop, config.stop.metric or metric, direction, metrics_log.read("eval"))
+        train_spec = train_spec._replace(max_steps=max_steps)
+    return experiment._replace(train_spec=train_spec, eval_spec=eval_spec)
+
+
+def _build_plan(
+    experiment: Experiment,
+    config: config_lib.Config,
+    run_config: Any,
+    session: Session,
+    best: BestMetric,
+) -> Plan:
+    train_spec, eval_spec = experiment.train_spec, experiment.eval_spec
+    checkpoint = checkpoints.latest_checkpoint(config.require_job_dir())
+    first = checkpoints.read_step(checkpoint)
     saving = experiment.built.config
-    progress = TrainingHook(
-        console,
-        metrics_log,
-        pace,
-        train_spec.max_steps,
-        # Only their input function knows how many rows are in a batch.
-        None,
-        config.run.log_step_count_steps,
-        saving.save_checkpoints_steps,
-        saving.save_checkpoints_secs,
+    schedule = Schedule(
+        first=first,
+        last=train_spec.max_steps,
+        record_every=config.run.log_step_count_steps,
+        save_steps=saving.save_checkpoints_steps,
+        save_secs=saving.save_checkpoints_secs,
     )
-    hparams = HParams(config)
+    monitor = Monitor(config, session, best=best, schedule=schedule)
+    user_hooks = build_user_hooks(config.train.hooks, run_config, HParams(config), None)
     train_spec = train_spec._replace(
-        hooks=(
-            TimesHook(times),
-            progress,
-            EarlyStopHook(stop),
-            InterruptHook(watch, config.job_dir, training=True),
-            *train_spec.hooks,
-            *build_user_hooks(config.train.hooks, run_config, hparams, None),
-            *build_profile_hooks(config, train_spec.max_steps, console),
-        ),
-        saving_listeners=(TimesListener(times), PauseListener(pace), *train_spec.saving_listeners),
+        hooks=monitor.build_train_hooks([*train_spec.hooks, *user_hooks]),
+        saving_listeners=monitor.build_listeners(train_spec.saving_listeners),
     )
     eval_spec = eval_spec._replace(
-        hooks=(InterruptHook(watch, config.job_dir, training=False), *eval_spec.hooks),
-        exporters=(EvaluationRecorder(console, metrics_log, metric, stop), *eval_spec.exporters),
+        hooks=monitor.build_eval_hooks(eval_spec.hooks),
+        exporters=[monitor.build_recorder(best.name), *eval_spec.exporters],
     )
-    storage.write_text(Path(config.job_dir) / job_layout.CONFIG, config_lib.to_yaml(config))
-    target = train_spec.max_steps
-    console.log(
-        f"plan: {experiment.where}, from step {first:,} to "
-        f"{f'step {target:,}' if target else 'the end of its input'}"
-    )
-    with translate_user_errors(experiment.where, "the run"):
-        reached = target is not None and first >= target
-        evaluator = Evaluator(experiment.built, eval_spec, times)
-        if reached or stop.reason:
-            run.finish(evaluator, eval_spec, console)
-        else:
-            train_and_evaluate(experiment.built, train_spec, evaluator)
-        evaluator.close()
-    times.turn_to(REPORT)
-    _export_for_analysis(experiment, config.job_dir, console)
-    return _report(config, experiment, metrics_log, first, metric, direction, times.read())
+    evaluator = Evaluator(experiment.built, eval_spec, session.times)
+    return Plan(experiment.built, evaluator, train_spec, monitor, first, checkpoint)
 
 
 def build_experiment(config: config_lib.Config, run_config: Any) -> Experiment:
     """Calls the user's function and checks what it returns.
 
+    Args:
+        config: the resolved configuration; experiment or tfx.trainer_fn is set.
+        run_config: an estimator.RunConfig.
+
     Raises:
-        UserError: it cannot be found, fails, or returns something else.
+        UserError: the function cannot be found, fails, or returns something else.
     """
+    schema_file = config.data.schema_file
     if config.tfx.trainer_fn:
         where = f"tfx.trainer_fn {config.tfx.trainer_fn}"
         function = load_function(config.tfx.trainer_fn, "tfx.trainer_fn")
-        args = tfx.build_trainer_fn_args(
-            config, str(Path(config.job_dir) / job_layout.EVAL_MODEL_FOLDER)
-        )
-        schema = tfx.read_schema(config.data.schema_file)
+        eval_model = Path(config.require_job_dir()) / job_layout.EVAL_MODEL_FOLDER
+        args = tfx.build_trainer_fn_args(config, str(eval_model))
+        schema = tfx.read_schema(schema_file)
         with translate_user_errors(where, "it"):
-            # TFX passes both by position; what they are called differs from team to team.
+            # TFX passes both by position; users name the parameters differently.
             made = function(args, schema)
     else:
-        where = f"experiment {config.experiment}"
-        function = load_function(config.experiment, "experiment")
-        schema = tfx.read_schema(config.data.schema_file)
+        reference = config.experiment or ""
+        where = f"experiment {reference}"
+        function = load_function(reference, "experiment")
+        schema = tfx.read_schema(schema_file)
         given = {"run_config": run_config, "hparams": HParams(config), "schema": schema}
         made = call_code(function, where, **given)
     return _check(made, where, run_config)
@@ -203,51 +217,3 @@ def _export_for_analysis(experiment: Experiment, job_dir: str, console: Console)
             eval_input_receiver_fn=receiver_fn,
         )
     console.log(f"evaluation graph: {folder}")
-
-
-def _report(config, experiment, metrics_log, first, metric, direction, secs) -> str:
-    """Writes metrics.json, curves.png and summary.txt; returns the summary."""
-    folder = Path(config.job_dir)
-    evaluations = metrics_log.read("eval")
-    best = report.choose_best(evaluations, metric, direction)
-    last = evaluations[-1] if evaluations else None
-    step = checkpoints.read_step(checkpoints.latest_checkpoint(config.job_dir))
-    exports = {
-        one.name: exporters.list_exports(str(folder / job_layout.EXPORT_FOLDER / one.name))
-        for one in experiment.eval_spec.exporters
-    }
-    document = {
-        "experiment": experiment.where,
-        "start_step": first,
-        "end_step": step,
-        "secs": secs,
-        "best_metric": metric,
-        "direction": direction,
-        "best": best,
-        "last": last,
-        "evaluations": evaluations,
-        "checkpoints": checkpoints.list_checkpoints(config.job_dir),
-        "exports": exports,
-    }
-    storage.write_json(folder / job_layout.METRICS, report.without_nan(document))
-    curves = {"train": metrics_log.read("train"), "eval": evaluations}
-    report.draw_curves(curves, metric, folder / job_layout.CURVES)
-    lines = [
-        "",
-        f"Summary of {config.job_dir}",
-        "",
-        report.as_row("experiment", experiment.where),
-        report.as_row("steps", f"{first:,} to {step:,}"),
-        report.describe_secs(secs),
-    ]
-    for title, record in ((f"best {metric}", best), ("last", last)):
-        if record is not None:
-            values = {name: value for name, value in record.items() if name != "step"}
-            told = " · ".join(f"{name} {value:.4f}" for name, value in values.items())
-            lines.append(report.as_row(f"{title}", f"step {record['step']:,}: {told}"))
-    for name, paths in exports.items():
-        lines.append(report.as_row(f"export {name}", paths[-1] if paths else "none"))
-    lines.append(report.as_row("TensorBoard", f"tensorboard --logdir {config.job_dir}"))
-    summary = "\n".join(lines)
-    storage.write_text(folder / job_layout.SUMMARY, summary + "\n")
-    return summary

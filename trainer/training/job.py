@@ -1,10 +1,8 @@
-"""What is known of a job once its data have been looked at."""
+"""A job whose data have been scanned: its files, statistics and number of steps."""
 
 import time
 from collections.abc import Sequence
 from typing import Callable, NamedTuple, Optional
-
-import numpy as np
 
 from trainer import config as config_lib
 from trainer.cluster.strategies import check_strategy, count_batches
@@ -21,29 +19,30 @@ from trainer.inputs.encoded import EncodedRows
 from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.scan import Scan, list_input_columns
 from trainer.inputs.scan_cache import scan_or_load
-from trainer.inputs.weighted_counts import WeightedCounts
 from trainer.job_dir import compatibility
-from trainer.metrics import baselines
 from trainer.metrics.catalogue import choose_direction
 from trainer.models.metrics import list_metrics
 from trainer.phase_timer import Times
-from trainer.schema import Label, Schema, Statistics, resolve_defaults
+from trainer.schema import Schema, Statistics, resolve_defaults
 
 
 class Job(NamedTuple):
-    """Everything that training needs to be told.
+    """Everything that training needs to know.
 
     Attributes:
-        config: resolved configuration.
-        schema: resolved schema.
-        train_files, eval_files: what is read.
-        train_scan, eval_scan: what a pass over them found.
-        statistics: the training data's, as first computed for this job_dir.
-        max_steps: global step to stop at.
-        best_metric, direction: by which the best evaluation is chosen; min or max.
-        times: where the time of this process goes.
-        checker: will check the exports at the end.
-        cache: what is kept of the data for later epochs and runs; None: nothing.
+        config: the resolved configuration.
+        schema: of the data.
+        train_files: the training data.
+        eval_files: the evaluation data.
+        train_scan: result of the pass over the training data.
+        eval_scan: result of the pass over the evaluation data.
+        statistics: of the training data, as first computed for this job_dir.
+        max_steps: global step at which training stops.
+        best_metric: the metric by which the best evaluation is chosen.
+        direction: min or max: which values of that metric are better.
+        times: measures the phases of this process.
+        checker: checks the exports at the end.
+        cache: keeps encoded rows for later epochs and runs; None without a cache.
     """
 
     config: config_lib.Config
@@ -65,18 +64,23 @@ def prepare(
     config: config_lib.Config,
     schema: Schema,
     console: Console,
+    *,
     cluster: Cluster = ALONE,
     times: Optional[Times] = None,
     checker: Optional[Checker] = None,
 ) -> Job:
-    """Looks at the data and turns epochs into steps.
+    """Scans the data and computes the number of steps.
 
     Args:
-        config, schema: resolved.
-        console: shows progress.
-        cluster: who trains together.
-        times: where the time of this process goes; unset: it begins now.
-        checker: will check the exports at the end; unset: nobody does.
+        config: the resolved configuration.
+        schema: of the data.
+        console: logs what was found.
+        cluster: the processes that train together.
+        times: measures the phases of this process; None: from now on.
+        checker: checks the exports at the end; None: they are not checked.
+
+    Returns:
+        The job.
 
     Raises:
         UserError: data or options are wrong.
@@ -118,7 +122,7 @@ def prepare(
         eval_files,
         train_scan,
         eval_scan,
-        compatibility.load_statistics(config.job_dir) or train_scan.statistics,
+        compatibility.load_statistics(config.require_job_dir()) or train_scan.statistics,
         _count_steps(config.train, train_scan.statistics.num_rows, batches, console),
         metric,
         direction,
@@ -129,7 +133,7 @@ def prepare(
 
 
 def _check_metric(option: str, metric: str, config: config_lib.Config, schema: Schema) -> None:
-    """Refuses a metric that no evaluation will have; of a user's own code nothing is known."""
+    """Refuses a metric that no evaluation will have. Metrics of users' own code are unknown."""
     if config.model.type not in config_lib.MODEL_TYPES or config.eval.metric_fn:
         return
     known = list_metrics(schema, config.eval.threshold)
@@ -161,7 +165,7 @@ def _count_steps(
 
 
 def _name_sizes(train: config_lib.TrainConfig, steps: int) -> str:
-    """The batch sizes that the first `steps` steps have."""
+    """The batch sizes of the first `steps` steps, for the log."""
     grown = zip(train.batch_growth_steps, train.batch_growth_sizes)
     sizes = [train.batch_size, *(size for start, size in grown if start < steps)]
     return " then ".join(map(str, dict.fromkeys(sizes)))
@@ -170,10 +174,16 @@ def _name_sizes(train: config_lib.TrainConfig, steps: int) -> str:
 def build_source(
     job: Job, training: bool, cluster: Cluster = ALONE, names: Optional[Sequence[str]] = None
 ) -> RowSource:
-    """The training rows, or the evaluation rows; of a cluster's training rows a process's share.
+    """Returns the training rows of this process, or the evaluation rows.
 
-    Files are dealt out where there are enough of them, else rows. `names` are the columns that are
-    looked at; unset: all of them.
+    Each process of a cluster trains on its share: of the files, where there are enough of them,
+    else of the rows.
+
+    Args:
+        job: names the files.
+        training: whether to return the training rows.
+        cluster: the processes that train together.
+        names: columns to read; None for all.
     """
     scan = job.train_scan if training else job.eval_scan
     files = job.train_files if training else job.eval_files
@@ -190,18 +200,18 @@ def build_source(
         job.schema,
         job.config.data,
         resolve_defaults(job.schema, job.statistics),
-        # The first shards have a row more than the last where the rows do not come out even.
+        # If the division has a remainder, the first shards have one row more than the last.
         -(-num_rows // shard[1]),
         ReadOptions(names, shard=shard),
     )
 
 
 def encode_sources(job: Job, sources: Sequence[RowSource]) -> list[EncodedRows]:
-    """Sources of a job as encoded rows, for a schema that trainer.features.encoding covers.
+    """Returns the rows of a job encoded, for a schema that trainer.features.encoding supports.
 
     Args:
-        job: configuration, schema and statistics.
-        sources: of build_source.
+        job: schema, statistics and cache.
+        sources: returned by build_source.
     """
     encoder = Encoder(build_encoding(job.schema, job.statistics))
     return [EncodedRows(source, job.schema, encoder, job.cache) for source in sources]
@@ -214,7 +224,7 @@ def _build_cache(data: config_lib.DataConfig, log: Callable[[str], None]) -> Opt
     return CacheFolder(str(path), data.cache_max_gb * 1e9, log)
 
 
-def _check_baseline_column(name, schema: Schema) -> None:
+def _check_baseline_column(name: Optional[str], schema: Schema) -> None:
     if name is None:
         return
     known = [
@@ -225,62 +235,3 @@ def _check_baseline_column(name, schema: Schema) -> None:
             f"eval.baseline_column: {name!r} is no numeric column in use"
             f"{config_lib.nearest(name, known)}"
         )
-
-
-def measure_baselines(job: Job) -> dict[str, dict[str, float]]:
-    """Metrics, on the evaluation data, of what the model has to beat: name → metric → value.
-
-    Of several labels at once there are none.
-    """
-    if job.schema.task not in baselines.TASKS:
-        return {}
-    return baselines.measure_baselines(
-        job.schema.task,
-        _read_baseline_rows(job, training=True),
-        _read_baseline_rows(job, training=False),
-        job.config.eval.baseline_column,
-    )
-
-
-def _read_baseline_rows(job: Job, training: bool) -> baselines.Rows:
-    """What the baselines look at; rows that are alike are one, with the sum of their weights."""
-    schema, label = job.schema, job.schema.label
-    column = job.config.eval.baseline_column
-    if column is None and schema.weight is None:
-        counted = _recall_labels(job.train_scan if training else job.eval_scan, label)
-        if counted is not None:
-            return counted
-    names = [name for name in (label.column, column, schema.weight) if name]
-    # Whether a row is left out may be for any column's sake.
-    read = None if job.config.data.max_bad_rows else list(dict.fromkeys(names))
-    counts = WeightedCounts()
-    for chunk, words in build_source(job, training, names=read).read_split(names=names):
-        labels = chunk[label.column]
-        if label.vocabulary is not None:
-            seen = words.get(label.column)
-            values = np.unique(labels) if seen is None else seen
-            ids = {_as_read(value): number for number, value in enumerate(label.vocabulary)}
-            # The words of a chunk end with what stands for a missing one.
-            numbers = np.array([ids.get(value, -1) for value in values.tolist()])
-            labels = numbers[labels if seen is not None else np.searchsorted(values, labels)]
-        ones = np.ones(len(labels))
-        weights = chunk[schema.weight].astype(np.float64) if schema.weight else ones
-        counts.add(labels, chunk[column] if column else ones, weights)
-    labels, values, weights = counts.get()
-    return baselines.Rows(labels, values if column else None, weights)
-
-
-def _recall_labels(scan: Scan, label: Label) -> Optional[baselines.Rows]:
-    """The classes that a scan has counted; None where it has not counted every row's."""
-    known = scan.statistics.categories.get(label.column)
-    if known is None or not known.complete:
-        return None
-    counts = np.array([known.counts.get(str(value), 0) for value in label.classes])
-    if counts.sum() != scan.statistics.num_rows:
-        return None
-    (present,) = counts.nonzero()
-    return baselines.Rows(present, None, counts[present])
-
-
-def _as_read(value):
-    return value.encode() if isinstance(value, str) else value

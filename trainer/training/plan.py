@@ -1,44 +1,276 @@
-"""The line that says what a job is about to do."""
+"""Builds what a run needs: Estimator, input functions, hooks, evaluator and exporters."""
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
 
-from trainer.training.hooks import format_secs
+from estimator_bridge import estimator
+from trainer import config as config_lib
+from trainer.cluster.run_config import build_run_config
+from trainer.cluster.strategies import build_strategy, count_batches
+from trainer.console import Console
+from trainer.environment.cluster_spec import ALONE, TRAINERS, Cluster, tf_config
+from trainer.evaluation.evaluator import Evaluator
+from trainer.export.exporters import build_exporters
+from trainer.export.receivers import make_serving_receiver_fn
+from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
+from trainer.inputs.shuffle import BatchSchedule
+from trainer.job_dir import checkpoints
+from trainer.job_layout import MODEL_FILES
+from trainer.metrics.catalogue import SHOWN_METRICS
+from trainer.models.build import build_estimator, build_preparation
+from trainer.models.code import HParams
+from trainer.models.fused.engine import Engine, choose_engine
+from trainer.models.plugins import build_user_hooks, make_user_receiver_fn
+from trainer.models.warm_start import warm_start
+from trainer.signals import SignalWatch
+from trainer.training.hooks import NearEndHook, SummaryHook
+from trainer.training.job import Job, build_source, encode_sources
+from trainer.training.monitor import BestMetric, Monitor, Session
+from trainer.training.progress import Schedule
+from trainer.training.steps_per_run import RunLengths, build_run_lengths
+
+# The process that checks the exports starts this many seconds before training ends. It needs
+# seconds to load TensorFlow, and would otherwise delay the end of a short job.
+CHECKER_LEAD_SECS = 8.0
+
+# Builds the hooks of a cluster's process from the run's monitor and evaluator.
+MakeHooks = Callable[[Monitor, Evaluator], Sequence[Any]]
 
 
-def describe_plan(plan: Any) -> str:
-    """One line: where it starts and stops, how often it will checkpoint and evaluate, and how.
+class Plan(NamedTuple):
+    """A run that is about to start in this process: a job or a user's experiment.
+
+    Attributes:
+        estimator: the Estimator that trains.
+        evaluator: evaluates and exports, on this process's devices alone.
+        train_spec: the estimator.TrainSpec.
+        monitor: observes the run.
+        first: global step that job_dir is at.
+        checkpoint: path of the newest checkpoint; None at step 0.
+    """
+
+    estimator: Any
+    evaluator: Evaluator
+    train_spec: Any
+    monitor: Monitor
+    first: int
+    checkpoint: Optional[str]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is left to train."""
+        max_steps = self.train_spec.max_steps
+        is_reached = max_steps is not None and self.first >= max_steps
+        return is_reached or bool(self.monitor.early_stop.reason)
+
+
+class JobPlan(NamedTuple):
+    """A job that is about to run in this process.
+
+    Attributes:
+        job: what to train.
+        cluster: the processes that take part.
+        run: Estimator, input functions, hooks and evaluator.
+        sources: training and evaluation rows.
+        engine: trains and evaluates.
+        lengths: of session runs of several steps; None where each run is one step.
+    """
+
+    job: Job
+    cluster: Cluster
+    run: Plan
+    sources: tuple[Rows, Rows]
+    engine: Engine
+    lengths: Optional[RunLengths]
+
+
+class _Model(NamedTuple):
+    """The Estimator of a job, and from where it trains.
+
+    Attributes:
+        built: the Estimator that trains.
+        evaluating: the Estimator that evaluates.
+        run_config: of `built`.
+        engine: what trains.
+        lengths: of session runs of several steps; None where each run is one step.
+        first: global step that job_dir is at.
+        checkpoint: path of the newest checkpoint; None at step 0.
+    """
+
+    built: Any
+    evaluating: Any
+    run_config: Any
+    engine: Engine
+    lengths: Optional[RunLengths]
+    first: int
+    checkpoint: Optional[str]
+
+
+def _no_hooks(monitor: Monitor, evaluator: Evaluator) -> Sequence[Any]:
+    return ()
+
+
+def build_plan(
+    job: Job,
+    console: Console,
+    watch: SignalWatch,
+    *,
+    cluster: Cluster = ALONE,
+    make_hooks: MakeHooks = _no_hooks,
+    eval_hooks: Sequence[Any] = (),
+) -> JobPlan:
+    """Builds Estimator, hooks, input functions and evaluator of a job.
+
+    Only the process that writes shared files gets hooks that write them.
 
     Args:
-        plan: a trainer.training.run.Plan.
+        job: what to train.
+        console: shows progress.
+        watch: receives signals.
+        cluster: the processes that take part.
+        make_hooks: builds the first hooks of training.
+        eval_hooks: further hooks of evaluations.
+
+    Raises:
+        UserError: the options do not make a model, or a device does not exist.
     """
-    config, target, first = plan.job.config, plan.job.max_steps, plan.first
-    reason = plan.early_stop.reason
-    if first >= target or reason:
-        why = f"stopped early ({reason})" if reason else f"the target is {target:,}"
-        return f"plan: nothing to train: {config.job_dir} is at step {first:,} and {why}"
-    if config.run.checkpoint_secs is None:
-        every = f"every {config.run.save_checkpoints_steps:,} steps"
-    else:
-        every = f"every {format_secs(config.run.checkpoint_secs)}"
-    start = "starting at step 0"
-    if plan.checkpoint:
-        start = f"resuming at step {first:,} from {plan.checkpoint}"
-    throttle = (
-        f", at most every {format_secs(config.eval.throttle_secs)}"
-        if config.eval.throttle_secs
-        else ""
+    config = job.config
+    model = _build_model(job, console, cluster)
+    batches = count_batches(config.cluster, cluster)
+    schedule = Schedule(
+        first=model.first,
+        last=job.max_steps,
+        record_every=config.run.log_step_count_steps,
+        save_steps=model.run_config.save_checkpoints_steps,
+        save_secs=model.run_config.save_checkpoints_secs,
+        rows_at=lambda step: config.train.batch_size_at(step) * batches,
+        steps_at=model.lengths,
     )
-    return (
-        f"plan: {start}, stopping at step {target:,}; a checkpoint {every} and at the end; "
-        f"an evaluation after each checkpoint{throttle} and always at the end"
-        f"{_describe_engine(plan)}; rows from {plan.sources[0].describe()}"
+    monitor = Monitor(
+        config,
+        Session(console, watch, job.times),
+        best=BestMetric(job.best_metric, job.direction),
+        schedule=schedule,
+        cluster=cluster,
+    )
+    train_rows, eval_rows = _build_sources(job, cluster, model.engine)
+    eval_spec = estimator.EvalSpec(
+        make_eval_input_fn(eval_rows, job.schema, config.eval.batch_size),
+        steps=config.eval.steps,
+        name=config.eval.name,
+        hooks=monitor.build_eval_hooks(eval_hooks),
+        exporters=[
+            monitor.build_recorder(SHOWN_METRICS[job.schema.task][0]),
+            *_build_exporters(job),
+        ],
+        start_delay_secs=config.eval.start_delay_secs,
+        throttle_secs=config.eval.throttle_secs,
+    )
+    evaluator = Evaluator(model.evaluating, eval_spec, job.times)
+    given = _build_job_hooks(job, model, cluster)
+    train_spec = estimator.TrainSpec(
+        _make_train_input_fn(job, model, train_rows, cluster),
+        max_steps=job.max_steps,
+        hooks=monitor.build_train_hooks(given, first=make_hooks(monitor, evaluator)),
+        saving_listeners=monitor.build_listeners(),
+    )
+    run = Plan(model.built, evaluator, train_spec, monitor, model.first, model.checkpoint)
+    return JobPlan(job, cluster, run, (train_rows, eval_rows), model.engine, model.lengths)
+
+
+def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
+    config = job.config
+    checkpoint = checkpoints.latest_checkpoint(config.require_job_dir())
+    first = checkpoints.read_step(checkpoint)
+    strategy = None
+    if cluster.role in TRAINERS:
+        with tf_config(cluster):
+            strategy = build_strategy(config.cluster)
+    run_config = build_run_config(config, cluster, strategy)
+    parts = (config, job.schema, job.statistics)
+    engine = choose_engine(*parts, run_config, is_fresh=checkpoint is None)
+    lengths = build_run_lengths(
+        config.train, config.run, first=first, max_steps=job.max_steps, is_fused=engine.is_fused
+    )
+    if lengths:
+        # SummaryHook writes them, since TensorFlow's hook counts each run as one step.
+        run_config = run_config.replace(save_summary_steps=0)
+    built = build_estimator(*parts, run_config, job.max_steps, engine)
+    if config.train.warm_start and checkpoint is None:
+        built = warm_start(built, config.train, job.schema, console.log)
+    evaluating = built
+    if cluster.is_distributed:
+        evaluating = build_estimator(*parts, build_run_config(config), job.max_steps)
+    return _Model(built, evaluating, run_config, engine, lengths, first, checkpoint)
+
+
+def _build_sources(job: Job, cluster: Cluster, engine: Engine) -> tuple[Rows, Rows]:
+    """The training and the evaluation rows, as the engine reads them."""
+    train_rows, eval_rows = build_source(job, True, cluster), build_source(job, False)
+    if not engine.is_fused:
+        return train_rows, eval_rows
+    train_encoded, eval_encoded = encode_sources(job, (train_rows, eval_rows))
+    # A user's metric_fn may read the raw columns.
+    return train_encoded, eval_rows if job.config.eval.metric_fn else eval_encoded
+
+
+def _make_train_input_fn(
+    job: Job, model: _Model, rows: Rows, cluster: Cluster
+) -> Callable[[], Any]:
+    config = job.config
+    batches = count_batches(config.cluster, cluster)
+    preparation = None
+    if model.lengths:
+        preparation = build_preparation(config, job.schema, job.statistics).begin
+    return make_train_input_fn(
+        rows,
+        job.schema,
+        BatchSchedule(
+            config.train.batch_size_at,
+            model.first,
+            batches // cluster.num_trainers or 1,
+            model.lengths,
+        ),
+        (config.run.seed, cluster.trainer_id),
+        preparation,
     )
 
 
-def _describe_engine(plan: Any) -> str:
-    """What the plan says of the engine: nothing of a canned one that was asked for."""
-    engine, lengths = plan.engine, plan.lengths
-    if engine.is_fused:
-        together = f", up to {lengths.most} steps in a session run" if lengths else ""
-        return f"; engine fused{together}"
-    return f"; engine canned, as fused does not cover {engine.reason}" if engine.reason else ""
+def _build_job_hooks(job: Job, model: _Model, cluster: Cluster) -> list[Any]:
+    """The user's hooks, the one that starts the checker of exports, and summaries."""
+    config, is_chief = job.config, cluster.role == "chief"
+    hooks = build_user_hooks(
+        config.train.hooks,
+        model.run_config,
+        HParams(config, job.statistics, job.max_steps),
+        job.schema,
+    )
+    if is_chief and job.checker.enabled and config.export.exporters:
+        start = job.checker.start
+        hooks.append(NearEndHook(start, job.max_steps, lead_secs=CHECKER_LEAD_SECS))
+    if model.lengths:
+        every = config.run.save_summary_steps
+        hooks.append(SummaryHook(config.require_job_dir(), every, model.lengths))
+    return hooks
+
+
+def _build_exporters(job: Job) -> list[Any]:
+    config = job.config
+    # The description of an export's inputs is copied with it.
+    assets = {name: str(Path(config.require_job_dir()) / name) for name in MODEL_FILES}
+    return build_exporters(
+        config.export, _make_receiver_fn(job), job.best_metric, job.direction, assets
+    )
+
+
+def _make_receiver_fn(job: Job) -> Callable[[], Any]:
+    config = job.config
+    if not config.export.receiver_fn:
+        return make_serving_receiver_fn(
+            job.schema, job.statistics, config.export.receiver, config.data.delimiter
+        )
+    hparams = HParams(config, job.statistics, job.max_steps)
+    # It is unknown which features a user's own model needs.
+    needed = None if config.model.type in config_lib.MODEL_TYPES else ()
+    return make_user_receiver_fn(config.export.receiver_fn, hparams, job.schema, needed)

@@ -1,51 +1,67 @@
-"""A profile of some training steps, for TensorBoard's profile plugin."""
+"""Profiles some training steps for TensorBoard's profile plugin."""
 
 from typing import Any, Optional
 
 from estimator_bridge import estimator, tf
-from trainer import config as config_lib
 from trainer.config.values import parse_steps
+from trainer.console import Console
 from trainer.errors import UserError
 
 
 class ProfileHook(estimator.SessionRunHook):
     """Writes plugins/profile/<time>/<host>.xplane.pb below a folder.
 
-    A session run that takes several steps is profiled whole if one of them is wanted.
+    A session run of several steps is profiled as a whole if one of its steps is to be profiled.
 
     Args:
-        folder: where TensorBoard looks.
-        steps: the first and the last global step that are profiled; the first step of a job is 1.
-        console: told where the profile is.
+        folder: of TensorBoard's files.
+        steps: the first and the last global step to profile; the first step of a job is 1.
+        console: logs where the profile is.
     """
 
-    def __init__(self, folder: str, steps: tuple[int, int], console: Any):
+    def __init__(self, folder: str, steps: tuple[int, int], console: Console):
         self._folder = folder
         self._first, self._last = steps
         self._console = console
-        self._is_on = False
+        self._is_on = self._is_over = False
+        self._step = self._began = 0
+        # Steps of the last session run; the next one is assumed to have as many.
+        self._stride = 1
 
-    def begin(self):
-        """Finds the step in the graph."""
+    def begin(self) -> None:
+        """Finds the global step in the graph."""
         self._step_tensor = tf.compat.v1.train.get_global_step()
 
-    def after_create_session(self, session, coord):
-        """Notes where training starts."""
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Reads the global step at which training starts.
+
+        Args:
+            session: the new session.
+            coord: its coordinator.
+        """
         self._step = int(session.run(self._step_tensor))
-        # Steps that the last session run took, which the next one takes too.
         self._stride = 1
         self._is_over = self._step >= self._last
         if self._is_over:
             self._console.log(f"profile: step {self._last:,} has been trained already")
 
-    def before_run(self, run_context):
-        """Starts."""
+    def before_run(self, run_context: Any) -> None:
+        """Starts the profiler before the first step to profile.
+
+        Args:
+            run_context: of the coming session run.
+        """
         if not self._is_on and not self._is_over and self._step + self._stride >= self._first:
             tf.profiler.experimental.start(self._folder)
             self._is_on, self._began = True, self._step + 1
 
-    def after_run(self, run_context, run_values):
-        """Stops."""
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Stops the profiler after the last step to profile.
+
+        Args:
+            run_context: of the session run.
+            run_values: unused.
+        """
         if self._is_over:
             return
         before, self._step = self._step, int(run_context.session.run(self._step_tensor))
@@ -53,8 +69,12 @@ class ProfileHook(estimator.SessionRunHook):
         if self._step >= self._last:
             self._stop()
 
-    def end(self, session):
-        """Training has ended sooner: what there is is written."""
+    def end(self, session: Any) -> None:
+        """Writes what has been profiled where training ends earlier.
+
+        Args:
+            session: the training session.
+        """
         self._stop()
 
     def _stop(self) -> None:
@@ -68,25 +88,25 @@ class ProfileHook(estimator.SessionRunHook):
 
 
 def build_profile_hooks(
-    config: config_lib.Config, max_steps: Optional[int], console: Any
+    profile_steps: Optional[str], folder: str, *, max_steps: Optional[int], console: Console
 ) -> list[ProfileHook]:
-    """The hook that run.profile_steps asks for, in a list; else none.
+    """Returns the hook that run.profile_steps requires, in a list; an empty list without it.
 
     Args:
-        config: resolved.
-        max_steps: global step at which the job ends; None where only the input knows.
-        console: told where the profile is.
+        profile_steps: the option, first:last.
+        folder: of TensorBoard's files.
+        max_steps: global step at which the job ends; None where only the input decides.
+        console: logs where the profile is.
 
     Raises:
-        UserError: the job never gets to those steps.
+        UserError: the job ends before those steps.
     """
-    text = config.run.profile_steps
-    if text is None:
+    if profile_steps is None:
         return []
-    first, last = parse_steps(text)
+    first, last = parse_steps(profile_steps)
     if max_steps is not None and last > max_steps:
         raise UserError(
-            f"run.profile_steps: got {text!r}: the job ends at step {max_steps:,}; "
+            f"run.profile_steps: got {profile_steps!r}: the job ends at step {max_steps:,}; "
             "name steps before that"
         )
-    return [ProfileHook(config.job_dir, (first, last), console)]
+    return [ProfileHook(folder, (first, last), console)]

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
@@ -13,30 +13,48 @@ from trainer.signals import Interrupted, SignalWatch
 
 
 class InterruptHook(estimator.SessionRunHook):
-    """Saves a checkpoint and ends when a signal is pending.
+    """Saves a checkpoint and ends the run when a signal is pending.
 
-    In training the checkpoint is of the step just run. In evaluation there is nothing to save: the
-    checkpoint that is being evaluated exists.
+    In training it saves the step just run. In evaluation it saves nothing: the checkpoint that is
+    being evaluated exists.
+
+    Args:
+        watch: receives signals.
+        model_dir: folder of the checkpoints.
+        training: whether the hook is one of training.
     """
 
-    def __init__(self, watch: SignalWatch, model_dir: str, training: bool):
+    def __init__(self, watch: SignalWatch, model_dir: str, *, training: bool):
         self._watch = watch
         self._model_dir = model_dir
         self._training = training
 
-    def begin(self):
-        """Finds the step in the graph, and sees to it that a checkpoint can be saved."""
+    def begin(self) -> None:
+        """Finds the global step in the graph and makes sure that a checkpoint can be saved."""
         self._step = tf.compat.v1.train.get_global_step()
         if self._training:
-            _note_variables_once()
+            _drop_wrapped_variables()
 
-    def after_create_session(self, session, coord):
-        """From here on a signal waits for the end of a step."""
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """From now on a signal waits for the end of a step.
+
+        Args:
+            session: the new session.
+            coord: its coordinator.
+        """
         if self._training:
             self._watch.in_session = True
 
-    def after_run(self, run_context, run_values):
-        """Ends here if a signal has come."""
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Ends the run if a signal has arrived.
+
+        Args:
+            run_context: of the session run.
+            run_values: unused.
+
+        Raises:
+            Interrupted: a signal has arrived; in training a checkpoint has been saved.
+        """
         if self._watch.pending is None:
             return
         if not self._training:
@@ -49,34 +67,39 @@ class InterruptHook(estimator.SessionRunHook):
             saver.save(session, prefix, global_step=step)
         raise Interrupted(self._watch.pending, step)
 
-    def end(self, session):
-        """The session is over."""
+    def end(self, session: Any) -> None:
+        """A signal no longer has to wait for a step.
+
+        Args:
+            session: the session that is about to close.
+        """
         if self._training:
             self._watch.in_session = False
 
 
-def _note_variables_once() -> None:
-    """Takes out of the graph's variables those that others of them wrap.
+def _drop_wrapped_variables() -> None:
+    """Removes variables from the graph's collection that others in it wrap.
 
-    Under central_storage TensorFlow notes what Keras makes, the slots of optimizers among it, both
-    wrapped and as what is wrapped: two variables of one name, of which no saver can be built.
+    Under central_storage TensorFlow collects the variables that Keras creates, the optimizers'
+    slot variables among them, twice: wrapped and unwrapped. No Saver accepts two variables of one
+    name.
     """
-    noted = tf.compat.v1.get_collection_ref(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES)
-    wrapped = [each.get() for each in noted if type(each).__name__ == "AggregatingVariable"]
+    collected = tf.compat.v1.get_collection_ref(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES)
+    wrapped = [each.get() for each in collected if type(each).__name__ == "AggregatingVariable"]
     inner = {id(each) for each in wrapped}
-    noted[:] = [each for each in noted if id(each) not in inner]
+    collected[:] = [each for each in collected if id(each) not in inner]
 
 
 class EarlyStop:
-    """Decides after each evaluation, and on the clock, whether training goes on.
+    """Decides after each evaluation, and by the clock, whether training goes on.
 
     Args:
         stop: the rules.
         metric: name of the metric that is watched.
-        direction: min or max.
-        evaluations: earlier evaluations of the job, oldest first, each with "step" and metrics: a
-            restarted job counts on from them.
-        clock: gives seconds.
+        direction: min or max: which values of the metric are better.
+        evaluations: earlier evaluations of the job, oldest first, each with "step" and metrics. A
+            restarted job continues to count from them.
+        clock: returns seconds.
 
     Attributes:
         reason: why training stops; None while it goes on.
@@ -86,8 +109,9 @@ class EarlyStop:
         self,
         stop: config_lib.StopConfig,
         metric: str,
+        *,
         direction: str,
-        evaluations: list[dict[str, Any]],
+        evaluations: Sequence[dict[str, Any]],
         clock: Callable[[], float] = time.monotonic,
     ):
         self._stop = stop
@@ -102,7 +126,11 @@ class EarlyStop:
             self.add(evaluation)
 
     def add(self, evaluation: dict[str, Any]) -> None:
-        """Takes the metrics of one evaluation."""
+        """Applies the rules to one evaluation.
+
+        Args:
+            evaluation: metric → value.
+        """
         if self._metric not in evaluation:
             return
         value = self._sign * evaluation[self._metric]
@@ -117,20 +145,37 @@ class EarlyStop:
         if target is not None and value >= self._sign * target:
             self.reason = f"{name} {evaluation[name]:.6g} has reached the target {target:g}"
 
+    def stop_for(self, reason: Optional[str]) -> None:
+        """Stops training for a reason that another process found.
+
+        Args:
+            reason: why; None where there is no reason. An earlier reason stays.
+        """
+        self.reason = self.reason or reason
+
     def check_clock(self) -> None:
-        """Stops when the time budget is used up."""
+        """Stops training when the time budget is used up."""
         if self._stop.max_secs is not None and self._clock() - self._started >= self._stop.max_secs:
             self.reason = f"the time budget of {self._stop.max_secs} s is used up"
 
 
 class EarlyStopHook(estimator.SessionRunHook):
-    """Ends training once an EarlyStop has a reason."""
+    """Ends training once an EarlyStop has a reason.
+
+    Args:
+        early_stop: decides.
+    """
 
     def __init__(self, early_stop: EarlyStop):
         self._early_stop = early_stop
 
-    def after_run(self, run_context, run_values):
-        """Asks after each step."""
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Checks after each session run.
+
+        Args:
+            run_context: of the session run.
+            run_values: unused.
+        """
         self._early_stop.check_clock()
         if self._early_stop.reason:
             run_context.request_stop()

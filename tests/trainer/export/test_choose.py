@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from trainer import config as config_lib
-from trainer import task
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.export.choose import ORDER, choose_export, choose_from_files, find_export
 from trainer.export.exporters import list_exports
 from trainer.prediction import command
+from trainer.training.report import publish_model
 
 SUBSETS = [
     names for number in range(1, 4) for names in itertools.combinations(sorted(ORDER), number)
@@ -53,7 +53,7 @@ def predicted(monkeypatch, capsys):
 def test_predict_and_vertex_serve_the_same_export(exporters, predicted, monkeypatch, tmp_path):
     exports = write_exports(tmp_path / "job", exporters)
     monkeypatch.setenv("AIP_MODEL_DIR", str(tmp_path / "model"))
-    task._publish_model(exports, config_lib.StorageConfig(), Console(quiet=True))
+    publish_model(exports, config_lib.StorageConfig(), Console(quiet=True))
     published = (tmp_path / "model" / "saved_model.pb").read_text()
     assert predicted(tmp_path / "job") == published
     # The files of a job in a bucket are chosen from by name.

@@ -6,7 +6,7 @@ from sklearn import linear_model, metrics
 
 from trainer.metrics import baselines
 from trainer.metrics.baselines import Rows, compare, measure_baselines
-from trainer.training import job
+from trainer.training import baseline_rows
 
 
 def _binary_rows(seed, num_rows=4000):
@@ -159,12 +159,14 @@ def test_what_the_scan_has_counted_need_not_be_read_again(make, tmp_path, monkey
     path = make.csv(tmp_path / "rows.csv", make.rows(200, seed=3))
     prepared = make.prepare(make.config(tmp_path / "job", path), make.schema(label))
     recalled = []
-    recall = job._recall_labels
+    recall = baseline_rows._count_labels
     with monkeypatch.context() as patched:
-        patched.setattr(job, "_recall_labels", lambda *given: recalled.append(recall(*given)))
-        read = job.measure_baselines(prepared)
+        patched.setattr(
+            baseline_rows, "_count_labels", lambda *given: recalled.append(recall(*given))
+        )
+        read = baseline_rows.measure_baselines(prepared)
     assert len(recalled) == 2 and None not in recalled
     assert sum(recalled[0].weights) == 200
-    monkeypatch.setattr(job, "build_source", None)
-    counted = job.measure_baselines(prepared)
+    monkeypatch.setattr(baseline_rows, "build_source", None)
+    counted = baseline_rows.measure_baselines(prepared)
     assert counted == {name: pytest.approx(metrics) for name, metrics in read.items()}

@@ -6,14 +6,20 @@ import shlex
 import pytest
 
 from trainer.job_dir.metrics_log import MetricsLog
-from trainer.reporting.summary import Facts, choose_best, draw, write_report
+from trainer.reporting.plots import draw_curves
+from trainer.reporting.summary import DataSummary, RunResult, RunSummary, choose_best, write_report
 
 pytestmark = pytest.mark.newest
 
-FACTS = Facts(
+DATA = DataSummary(
     task="binary",
     num_files=(2, 1),
     num_rows=(12_345, 678),
+    num_bad_rows=(0, 0),
+    baselines={},
+    query={"city": "Land's End", "age": 3.5},
+)
+RESULT = RunResult(
     start_step=0,
     end_step=30,
     stopped_early=None,
@@ -22,23 +28,18 @@ FACTS = Facts(
     secs_each={"export": [0.25]},
     checkpoints=["job/model.ckpt-30"],
     exports={"best": ["job/export/best/17"], "final": []},
-    best_metric="auc",
-    direction="max",
-    baselines={},
-    query={"city": "Land's End", "age": 3.5},
+    origins=("files", "files"),
 )
 
 
-def _write(tmp_path, make, evaluations, losses=(), **facts):
+def _write(tmp_path, make, evaluations, losses=(), **result):
     metrics_log = MetricsLog(str(tmp_path))
     for step, loss in losses:
         metrics_log.append("train", step, {"loss": loss})
     for step, values in evaluations:
         metrics_log.append("eval", step, values)
-    config = make.config(tmp_path)
-    facts = FACTS._replace(**facts)
-    draw(config, facts.task)
-    return write_report(config, facts)
+    draw_curves(str(tmp_path), "auc")
+    return write_report(RunSummary(str(tmp_path), RESULT._replace(**result), "auc", "max", DATA))
 
 
 EVALUATIONS = [
@@ -87,7 +88,7 @@ def test_the_query_survives_a_shell(tmp_path, make):
     line = _write(tmp_path, make, EVALUATIONS).splitlines()[-1]
     words = shlex.split(line)
     assert words[0] == "query" and "--export=job/export/best/17" in words
-    assert json.loads(words[-1][len("--row=") :]) == (FACTS.query)
+    assert json.loads(words[-1][len("--row=") :]) == (DATA.query)
 
 
 def test_metrics_json(tmp_path, make):

@@ -11,7 +11,8 @@ from trainer.environment.cluster_spec import Cluster
 from trainer.export.exporters import list_exports
 from trainer.job_dir import checkpoints
 from trainer.job_dir.metrics_log import MetricsLog
-from trainer.roles.evaluator import await_evaluator, is_my_turn, run_evaluator, steps_in
+from trainer.roles.evaluator import run_evaluator
+from trainer.roles.handover import await_evaluator, may_evaluate, take_over
 from trainer.signals import SignalWatch
 
 
@@ -39,18 +40,18 @@ def pair(tmp_path, clock):
 
 def test_the_chief_does_not_step_in_for_one_that_is_there(pair):
     chief, evaluator = pair
-    assert not steps_in(chief) and is_my_turn(evaluator)
+    assert not take_over(chief) and may_evaluate(evaluator)
 
 
 def test_one_that_is_gone_is_stepped_in_for_and_waits_when_it_comes_back(pair, tmp_path, clock):
     chief, _ = pair
     clock.move(SILENT_SECS + 1)
     chief.publish(RUNNING)
-    assert steps_in(chief)
+    assert take_over(chief)
     back = HeartbeatFile(str(tmp_path), "evaluator-0", clock)
-    assert is_my_turn(back) is True, "the chief has not been seen alive yet"
+    assert may_evaluate(back) is True, "the chief has not been seen alive yet"
     chief.publish(RUNNING)
-    assert not is_my_turn(back)
+    assert not may_evaluate(back)
 
 
 def test_of_two_at_once_the_chief_gives_way(pair, clock, monkeypatch):
@@ -63,8 +64,8 @@ def test_of_two_at_once_the_chief_gives_way(pair, clock, monkeypatch):
         refresh()
 
     monkeypatch.setattr(chief, "refresh", come_back_meanwhile)
-    assert not steps_in(chief)
-    assert is_my_turn(evaluator)
+    assert not take_over(chief)
+    assert may_evaluate(evaluator)
 
 
 @pytest.fixture
@@ -199,9 +200,9 @@ def test_the_chief_waits_for_the_last_word_as_long_as_it_was_told(pair, secs, co
         evaluator.publish(RUNNING, final_step=7)
         chief.refresh()
 
-    monkeypatch.setattr("trainer.roles.evaluator.time.sleep", speak)
+    monkeypatch.setattr("trainer.roles.handover.time.sleep", speak)
     config = ClusterConfig(evaluator_wait_secs=secs)
-    assert await_evaluator(config, cluster, chief, 7, console) is comes
+    assert await_evaluator(config, cluster, chief, step=7, console=console) is comes
     assert console.lines[0] == "waiting for the evaluator to evaluate and export step 7"
     assert bool(chief.status.get("evaluates")) is not comes
 

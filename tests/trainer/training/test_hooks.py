@@ -7,7 +7,8 @@ import pytest
 from estimator_bridge import estimator, tf
 from trainer.console import Console
 from trainer.job_dir.metrics_log import MetricsLog
-from trainer.training.hooks import Pace, TrainingHook, format_secs
+from trainer.training.pace import Pace
+from trainer.training.progress import Schedule, TrainingHook, format_secs
 
 
 @pytest.mark.parametrize(
@@ -56,9 +57,10 @@ def _train(tmp_path, steps, every, first=0, **options):
     stream = io.StringIO()
     metrics_log = MetricsLog(str(tmp_path))
     options = {"save_steps": None, "save_secs": 300, **options}
-    hook = TrainingHook(
-        Console(stream), metrics_log, Pace(), steps, lambda step: 8, every, **options
+    schedule = Schedule(
+        first=first, last=steps, record_every=every, rows_at=lambda step: 8, **options
     )
+    hook = TrainingHook(Console(stream), Pace(), schedule=schedule, metrics_log=metrics_log)
 
     def model_fn(features, labels, mode):
         step = tf.compat.v1.train.get_or_create_global_step()

@@ -68,9 +68,10 @@ def test_no_end_is_ever_passed(most, first, length, every, multiple):
 )
 def test_how_many_steps_at_most(make, train, most):
     config = make.config(train=train, run={"save_checkpoints_steps": 10})
-    lengths = build_run_lengths(config, 0, 1000, is_fused=True)
+    lengths = build_run_lengths(config.train, config.run, first=0, max_steps=1000, is_fused=True)
     assert (lengths and lengths.most) == most
-    assert build_run_lengths(config, 0, 1000, is_fused=False) is None
+    canned = build_run_lengths(config.train, config.run, first=0, max_steps=1000, is_fused=False)
+    assert canned is None
 
 
 def _read_summaries(folder, tag):

@@ -21,7 +21,9 @@ def _stop(rules, values, direction="max", clock=time.monotonic):
     from trainer.training.stopping import EarlyStop
 
     records = [{"step": step, "auc": value} for step, value in enumerate(values)]
-    return EarlyStop(StopConfig(**rules), "auc", direction, records, clock)
+    return EarlyStop(
+        StopConfig(**rules), "auc", direction=direction, evaluations=records, clock=clock
+    )
 
 
 @pytest.mark.parametrize(

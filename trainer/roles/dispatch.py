@@ -1,0 +1,150 @@
+"""Runs a job in the role of this process: alone, or as one of a cluster."""
+
+from typing import NamedTuple, Optional
+
+from trainer import config as config_lib
+from trainer.cluster import strategies, watchdog
+from trainer.cluster.heartbeat import HeartbeatFile
+from trainer.console import Console
+from trainer.environment.cluster_spec import Cluster
+from trainer.export.checker import Checker
+from trainer.job_dir import compatibility, quarantine
+from trainer.phase_timer import Times, process_age
+from trainer.roles.chief import run_chief
+from trainer.roles.evaluator import run_evaluator
+from trainer.roles.parameter_server import run_parameter_server
+from trainer.roles.process import ClusterProcess
+from trainer.roles.worker import run_worker
+from trainer.schema import Schema
+from trainer.signals import SignalWatch
+from trainer.storage import disk
+from trainer.storage.workspace import Workspace
+from trainer.training import dry_run
+from trainer.training.job import prepare
+from trainer.training.report import publish_model, report_job
+from trainer.training.resources import translate_resource_errors
+from trainer.training.run import train_and_evaluate
+
+
+class Place(NamedTuple):
+    """Where this process runs.
+
+    Attributes:
+        cluster: the cluster, and which process of it this is.
+        workspace: the job's folder on this machine.
+        console: shows progress.
+        watch: receives signals.
+    """
+
+    cluster: Cluster
+    workspace: Workspace
+    console: Console
+    watch: SignalWatch
+
+
+def rehearse_job(config: config_lib.Config, schema: Schema, place: Place) -> None:
+    """Checks that a job would run, without writing to job_dir.
+
+    Args:
+        config: the resolved configuration.
+        schema: of the data.
+        place: where this process runs.
+
+    Raises:
+        UserError: the job would fail.
+    """
+    strategies.check_strategy(config.cluster, place.cluster)
+    _check_job_dir(config, schema)
+    dry_run.rehearse(config, schema, place.console, place.watch)
+
+
+def run_job(
+    config: config_lib.Config, schema: Schema, place: Place, fresh: Optional[str] = None
+) -> None:
+    """Runs a job in the role of this process.
+
+    Args:
+        config: the resolved configuration.
+        schema: of the data.
+        place: where this process runs.
+        fresh: the folder that the user named to be emptied first; None for none.
+
+    Raises:
+        UserError: data, options, model or job_dir are wrong.
+        Interrupted: a signal arrived; a checkpoint has been saved.
+        JobEnded: another process of the cluster has ended.
+    """
+    times, cluster = Times(before=process_age()), place.cluster
+    strategies.check_strategy(config.cluster, cluster)
+    disk.check_writable(config.require_job_dir(), make=True)
+    if not cluster.has_others:
+        _run_trainer(config, schema, place, times=times, fresh=fresh)
+        return
+    joined = watchdog.join_cluster(
+        config.require_job_dir(),
+        config.cluster,
+        cluster,
+        console=place.console,
+        watch=place.watch,
+        relay=place.workspace.relay,
+    )
+    # Errors are translated before the heartbeat file publishes them: only a UserError tells the
+    # other processes that a restart would fail again.
+    with joined as heartbeat, translate_resource_errors(config.require_job_dir()):
+        if cluster.role == "chief":
+            _run_trainer(config, schema, place, times=times, fresh=fresh, heartbeat=heartbeat)
+        elif watchdog.has_finished(heartbeat):
+            place.console.log(
+                f"{cluster.name}: the job has finished already; nothing is left to do"
+            )
+        else:
+            _run_other(config, schema, place, heartbeat)
+
+
+def _run_trainer(
+    config: config_lib.Config,
+    schema: Schema,
+    place: Place,
+    *,
+    times: Times,
+    fresh: Optional[str],
+    heartbeat: Optional[HeartbeatFile] = None,
+) -> None:
+    """Trains alone, or as the chief of a cluster, and writes the report."""
+    console, cluster = place.console, place.cluster
+    if fresh is not None:
+        compatibility.delete_job(config.require_job_dir(), fresh)
+    compatibility.check_same_model(config, schema)
+    if quarantine.quarantine_corrupt(config.require_job_dir(), console.warn):
+        # Now there is a checkpoint that could not be found before.
+        compatibility.check_same_model(config, schema)
+    compatibility.check_warm_start(config.require_job_dir(), config.train.warm_start)
+    with Checker(config.export.verify) as checker:
+        job = prepare(config, schema, console, cluster=cluster, times=times, checker=checker)
+        if heartbeat is None:
+            result = train_and_evaluate(job, console, place.watch)
+        else:
+            process = ClusterProcess(console, place.watch, cluster, heartbeat)
+            result = run_chief(job, process)
+        print(place.workspace.display_path(report_job(job, result, console)))
+        publish_model(result.exports, config.storage, console)
+
+
+def _run_other(
+    config: config_lib.Config, schema: Schema, place: Place, heartbeat: HeartbeatFile
+) -> None:
+    """Runs a worker, a parameter server or an evaluator."""
+    console, watch, cluster = place.console, place.watch, place.cluster
+    if cluster.role == "ps":
+        run_parameter_server(cluster, heartbeat)
+        return
+    job = prepare(config, schema, console, cluster=cluster)
+    if cluster.role == "worker":
+        run_worker(job, ClusterProcess(console, watch, cluster, heartbeat))
+    else:
+        run_evaluator(job, console, watch, heartbeat)
+
+
+def _check_job_dir(config: config_lib.Config, schema: Schema) -> None:
+    compatibility.check_same_model(config, schema)
+    compatibility.check_warm_start(config.require_job_dir(), config.train.warm_start)

@@ -1,0 +1,245 @@
+"""What the chief and the workers share: their plan, their hook, server and training."""
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from estimator_bridge import estimator, tf
+from trainer.cluster.heartbeat import ENDED, LOST, RUNNING, TRAINED, HeartbeatFile
+from trainer.cluster.strategies import SYNCHRONOUS
+from trainer.cluster.watchdog import CHIEF, EVALUATOR
+from trainer.console import Console
+from trainer.environment.cluster_spec import Cluster, tf_config
+from trainer.errors import JobEnded, UserError
+from trainer.evaluation.evaluator import Evaluator
+from trainer.signals import SignalWatch
+from trainer.training.hooks import MoveHook
+from trainer.training.job import Job
+from trainer.training.monitor import Monitor
+from trainer.training.plan import JobPlan, build_plan
+from trainer.training.run import translate_errors
+from trainer.training.stopping import EarlyStop
+
+# What TensorFlow writes before the reason of an error: the place in the graph.
+PLACE_IN_GRAPH = re.compile(r"(?s)^Graph execution error:.*?\nNode: '.*?'\n(From \S+:\n)?")
+
+
+class ClusterProcess(NamedTuple):
+    """This process of a cluster.
+
+    Attributes:
+        console: shows progress.
+        watch: receives signals.
+        cluster: the cluster, and which process of it this is.
+        heartbeat: this process's heartbeat file, and its view of the others'.
+    """
+
+    console: Console
+    watch: SignalWatch
+    cluster: Cluster
+    heartbeat: HeartbeatFile
+
+
+class HeartbeatHook(estimator.SessionRunHook):
+    """Publishes that the session exists, times its steps, and ends training with the chief's.
+
+    Args:
+        heartbeat: of this process.
+        cluster: the cluster, and which process of it this is.
+        is_synchronous: whether the strategy trains all processes in the same step.
+        early_stop: of this process; the evaluator's reason to stop is passed to it.
+    """
+
+    def __init__(
+        self,
+        heartbeat: HeartbeatFile,
+        cluster: Cluster,
+        *,
+        is_synchronous: bool,
+        early_stop: EarlyStop,
+    ):
+        self._heartbeat = heartbeat
+        self._is_chief = cluster.role == "chief"
+        self._is_synchronous = is_synchronous and cluster.is_distributed
+        self._early_stop = early_stop
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Makes the session's runs pass through this hook.
+
+        Args:
+            session: the new session.
+            coord: its coordinator.
+        """
+        session.run = functools.partial(self._run, session.run)
+        self._heartbeat.publish(RUNNING, in_session=True)
+
+    def _run(self, run: Callable[..., Any], fetches: Any, *args: Any, **options: Any) -> Any:
+        # A step fetches the requests of all hooks as one dict. Other runs are not steps: a
+        # checkpoint, or the global step that a hook reads.
+        is_step = isinstance(fetches, dict)
+        steps = self._heartbeat.steps
+        if is_step:
+            steps.begin_step()
+        try:
+            results = run(fetches, *args, **options)
+        except (tf.errors.UnavailableError, tf.errors.AbortedError) as error:
+            # MonitoredSession creates a new session.
+            steps.start_session()
+            if self._is_synchronous:
+                # The other processes cannot join a new session.
+                end = describe_lost_step(error)
+                self._heartbeat.publish(LOST, message=str(end))
+                raise end from error
+            raise
+        if is_step:
+            steps.end_step()
+        else:
+            steps.note_progress()
+        return results
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Ends a worker's training after the chief's; passes the evaluator's early stop on.
+
+        Args:
+            run_context: of the session run.
+            run_values: unused.
+        """
+        if self._is_chief:
+            self._early_stop.stop_for(self._heartbeat.read(EVALUATOR).get("stop_reason"))
+        elif self._heartbeat.read(CHIEF).get("state") in (TRAINED, *ENDED):
+            run_context.request_stop()
+
+
+def start_server(cluster: Cluster, session_config: Any) -> Any:
+    """Starts this process's tf.distribute.Server.
+
+    Args:
+        cluster: the cluster, and which process of it this is.
+        session_config: a ConfigProto; None for the defaults.
+
+    Returns:
+        The server, which runs until it is deleted.
+
+    Raises:
+        UserError: the address is in use.
+    """
+    try:
+        return tf.distribute.Server(
+            tf.train.ClusterSpec(cluster.spec),
+            job_name=cluster.role,
+            task_index=cluster.index,
+            config=session_config,
+        )
+    except tf.errors.OpError as error:
+        address = cluster.spec[cluster.role][cluster.index]
+        raise UserError(
+            f"TF_CONFIG: {cluster.name} cannot listen on {address}: "
+            f"{error.message.splitlines()[0][:120]}; is another process using that port?"
+        ) from error
+
+
+def is_synchronous(job: Job) -> bool:
+    """Returns whether the strategy of a job trains all processes in the same step.
+
+    Args:
+        job: of this process.
+    """
+    return job.config.cluster.strategy in SYNCHRONOUS
+
+
+def build_process_plan(
+    job: Job,
+    process: ClusterProcess,
+    make_more_hooks: Callable[[Monitor, Evaluator], Sequence[Any]] = lambda monitor, evaluator: (),
+) -> JobPlan:
+    """Returns the plan of a chief or a worker.
+
+    Args:
+        job: of this process.
+        process: this process.
+        make_more_hooks: builds hooks that follow the HeartbeatHook.
+    """
+
+    def make_hooks(monitor: Monitor, evaluator: Evaluator) -> Sequence[Any]:
+        hook = HeartbeatHook(
+            process.heartbeat,
+            process.cluster,
+            is_synchronous=is_synchronous(job),
+            early_stop=monitor.early_stop,
+        )
+        return (hook, *make_more_hooks(monitor, evaluator))
+
+    return build_plan(
+        job,
+        process.console,
+        process.watch,
+        cluster=process.cluster,
+        make_hooks=make_hooks,
+        eval_hooks=(MoveHook(process.heartbeat.steps),),
+    )
+
+
+def train(plan: JobPlan, heartbeat: HeartbeatFile) -> None:
+    """Trains in this process, timing its steps.
+
+    Args:
+        plan: of this process.
+        heartbeat: of this process.
+
+    Raises:
+        UserError: the data or the model are wrong.
+        JobEnded: another process of a synchronous step has ended.
+    """
+    heartbeat.steps.start_session()
+    try:
+        with translate_errors(plan), tf_config(plan.cluster):
+            _run_estimator(plan)
+    finally:
+        heartbeat.steps.stop()
+
+
+def _run_estimator(plan: JobPlan) -> None:
+    cluster, run = plan.cluster, plan.run
+    spec = run.train_spec
+    if cluster.is_distributed and plan.job.config.cluster.strategy != "none":
+        # Under a strategy TensorFlow's distribute coordinator starts server and session.
+        with _translate_lost_step(is_synchronous(plan.job)):
+            estimator.train_and_evaluate(run.estimator, spec, run.evaluator.eval_spec)
+        return
+    server = None
+    if cluster.is_distributed:
+        server = start_server(cluster, run.estimator.config.session_config)
+    run.estimator.train(
+        spec.input_fn,
+        hooks=list(spec.hooks),
+        max_steps=spec.max_steps,
+        saving_listeners=list(spec.saving_listeners) if cluster.role == "chief" else None,
+    )
+    del server
+
+
+@contextmanager
+def _translate_lost_step(synchronous: bool) -> Iterator[None]:
+    """Translates the end of another process of a synchronous step into JobEnded."""
+    try:
+        yield
+    except (tf.errors.UnavailableError, tf.errors.AbortedError) as error:
+        if not synchronous:
+            raise
+        raise describe_lost_step(error) from error
+
+
+def describe_lost_step(error: Any) -> JobEnded:
+    """Returns the exception that ends a process whose synchronous step was aborted.
+
+    Args:
+        error: TensorFlow's.
+    """
+    # The reason may be wrapped several times.
+    reason = PLACE_IN_GRAPH.sub("", error.message).replace("Collective ops is aborted by: ", "")
+    line = " ".join(reason.split())[:160]
+    return JobEnded(
+        f"another process of the same synchronous step has ended or does not respond: {line}"
+    )

@@ -1,0 +1,68 @@
+"""The worker of a cluster: trains beside the chief."""
+
+import time
+
+from estimator_bridge import tf
+from trainer.cluster.heartbeat import FAILED, INTERRUPTED, RUNNING, HeartbeatFile
+from trainer.cluster.watchdog import CHIEF, POLL_SECS, await_chief, build_end, is_over
+from trainer.environment.cluster_spec import Cluster
+from trainer.job_dir import pinning
+from trainer.roles.process import ClusterProcess, build_process_plan, is_synchronous, train
+from trainer.training.job import Job
+
+
+def run_worker(job: Job, process: ClusterProcess) -> None:
+    """Trains beside the chief until the chief has reached the last step.
+
+    Args:
+        job: of this process.
+        process: this process.
+
+    Raises:
+        UserError: the data or the model are wrong.
+        JobEnded: the job failed or was interrupted.
+    """
+    heartbeat = process.heartbeat
+    await_chief(heartbeat)
+    if is_synchronous(job):
+        job = _join(job, process.cluster, heartbeat)
+    else:
+        heartbeat.publish(RUNNING, joined=True)
+    if not is_over(heartbeat):
+        _train(job, process)
+    status = heartbeat.read(CHIEF)
+    if status.get("state") in (FAILED, INTERRUPTED):
+        raise build_end(status)
+
+
+def _join(job: Job, cluster: Cluster, heartbeat: HeartbeatFile) -> Job:
+    """Joins the barrier of a synchronous cluster; returns the job with a job_dir of its own."""
+    # Before the worker joins, and therefore before the chief may write a checkpoint.
+    folder = heartbeat.folder / f"held-by-{cluster.name}"
+    pinning.snapshot(job.config.require_job_dir(), folder)
+    heartbeat.publish(RUNNING, joined=True)
+    while not is_over(heartbeat):
+        lineup = heartbeat.read(CHIEF).get("lineup", {})
+        if lineup.get(cluster.name) == heartbeat.incarnation:
+            heartbeat.publish(RUNNING, joined=False, lineup=lineup)
+            break
+        time.sleep(POLL_SECS)
+    return job._replace(config=job.config.model_copy(update={"job_dir": str(folder)}))
+
+
+def _train(job: Job, process: ClusterProcess) -> None:
+    heartbeat = process.heartbeat
+    plan = build_process_plan(job, process)
+    if not is_synchronous(job):
+        # TensorFlow checks only every 30 s whether the chief has initialised the variables.
+        while not heartbeat.read(CHIEF).get("in_session"):
+            if is_over(heartbeat):
+                return
+            time.sleep(POLL_SECS)
+    try:
+        if plan.run.first < job.max_steps:
+            train(plan, heartbeat)
+    except tf.errors.OpError:
+        # Errors are expected once the chief has closed its session.
+        if not is_over(heartbeat):
+            raise

@@ -1,0 +1,43 @@
+"""The log line about what a job is about to do."""
+
+from trainer.training.plan import JobPlan
+from trainer.training.progress import format_secs
+
+
+def describe_plan(plan: JobPlan) -> str:
+    """Returns one line: start, end, checkpoints, evaluations, engine and source of the rows.
+
+    Args:
+        plan: of the job.
+    """
+    config, target, first = plan.job.config, plan.job.max_steps, plan.run.first
+    reason = plan.run.monitor.early_stop.reason
+    if plan.run.is_finished:
+        why = f"stopped early ({reason})" if reason else f"the target is {target:,}"
+        return f"plan: nothing to train: {config.job_dir} is at step {first:,} and {why}"
+    if config.run.checkpoint_secs is None:
+        every = f"every {config.run.save_checkpoints_steps:,} steps"
+    else:
+        every = f"every {format_secs(config.run.checkpoint_secs)}"
+    start = "starting at step 0"
+    if plan.run.checkpoint:
+        start = f"resuming at step {first:,} from {plan.run.checkpoint}"
+    throttle = (
+        f", at most every {format_secs(config.eval.throttle_secs)}"
+        if config.eval.throttle_secs
+        else ""
+    )
+    return (
+        f"plan: {start}, stopping at step {target:,}; a checkpoint {every} and at the end; "
+        f"an evaluation after each checkpoint{throttle} and always at the end"
+        f"{_describe_engine(plan)}; rows from {plan.sources[0].describe()}"
+    )
+
+
+def _describe_engine(plan: JobPlan) -> str:
+    """The engine's part of the line; empty where the canned engine was requested."""
+    engine, lengths = plan.engine, plan.lengths
+    if engine.is_fused:
+        together = f", up to {lengths.most} steps in a session run" if lengths else ""
+        return f"; engine fused{together}"
+    return f"; engine canned, as fused does not cover {engine.reason}" if engine.reason else ""

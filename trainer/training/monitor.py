@@ -1,0 +1,152 @@
+"""The hooks that observe and end a run, the same for jobs and for users' experiments."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from trainer import config as config_lib
+from trainer.cluster.strategies import SYNCHRONOUS, count_batches
+from trainer.console import Console
+from trainer.environment.cluster_spec import ALONE, Cluster
+from trainer.job_dir.metrics_log import MetricsLog
+from trainer.phase_timer import Times, TimesHook, TimesListener
+from trainer.signals import SignalWatch
+from trainer.training.hooks import EvaluationRecorder
+from trainer.training.pace import Pace, PauseListener
+from trainer.training.profiling import build_profile_hooks
+from trainer.training.progress import Replication, Schedule, TrainingHook
+from trainer.training.stopping import EarlyStop, EarlyStopHook, InterruptHook
+
+
+class Session(NamedTuple):
+    """What a process has from its start to its end.
+
+    Attributes:
+        console: shows progress.
+        watch: receives signals.
+        times: measures the phases of the process.
+    """
+
+    console: Console
+    watch: SignalWatch
+    times: Times
+
+
+class BestMetric(NamedTuple):
+    """The metric by which the best evaluation is chosen.
+
+    Attributes:
+        name: of the metric.
+        direction: min or max.
+    """
+
+    name: str
+    direction: str
+
+
+class Monitor:
+    """Builds the hooks and listeners that observe a run: progress, losses, early stop, signals.
+
+    Args:
+        config: sections cluster, run and stop are read; names job_dir.
+        session: of this process.
+        best: the metric by which the best evaluation is chosen.
+        schedule: the steps of the run.
+        cluster: the processes that train together. Only the chief writes to job_dir.
+
+    Attributes:
+        metrics_log: records losses and evaluations.
+        pace: measures the speed of training.
+        early_stop: decides whether training goes on.
+        progress: shows progress and records losses.
+    """
+
+    def __init__(
+        self,
+        config: config_lib.Config,
+        session: Session,
+        *,
+        best: BestMetric,
+        schedule: Schedule,
+        cluster: Cluster = ALONE,
+    ):
+        self._job_dir = config.require_job_dir()
+        self._run = config.run
+        self._session = session
+        self._last = schedule.last
+        self._is_chief = cluster.role == "chief"
+        self.metrics_log = MetricsLog(self._job_dir)
+        if self._is_chief:
+            self.metrics_log.resume_from(schedule.first)
+        self.pace = Pace()
+        self.early_stop = EarlyStop(
+            config.stop,
+            config.stop.metric or best.name,
+            direction=best.direction,
+            evaluations=self.metrics_log.read("eval"),
+        )
+        strategy = config.cluster.strategy
+        self.progress = TrainingHook(
+            session.console,
+            self.pace,
+            schedule=schedule,
+            metrics_log=self.metrics_log if self._is_chief else None,
+            replication=Replication(
+                count_batches(config.cluster, cluster),
+                cluster.is_distributed and strategy in SYNCHRONOUS,
+            ),
+        )
+
+    def build_train_hooks(self, given: Sequence[Any] = (), first: Sequence[Any] = ()) -> list[Any]:
+        """Returns the hooks of training.
+
+        Args:
+            given: further hooks.
+            first: hooks that run before all others. The time that they take is a pause, which
+                `progress` subtracts.
+        """
+        profile = []
+        if self._is_chief:
+            profile = build_profile_hooks(
+                self._run.profile_steps,
+                self._job_dir,
+                max_steps=self._last,
+                console=self._session.console,
+            )
+        return [
+            *first,
+            TimesHook(self._session.times),
+            self.progress,
+            EarlyStopHook(self.early_stop),
+            InterruptHook(self._session.watch, self._job_dir, training=self._is_chief),
+            *given,
+            *profile,
+        ]
+
+    def build_listeners(self, given: Sequence[Any] = ()) -> list[Any]:
+        """Returns the listeners of checkpoints.
+
+        Args:
+            given: further listeners.
+        """
+        return [TimesListener(self._session.times), PauseListener(self.pace), *given]
+
+    def build_eval_hooks(self, given: Sequence[Any] = ()) -> list[Any]:
+        """Returns the hooks of evaluations.
+
+        Args:
+            given: further hooks.
+        """
+        return [InterruptHook(self._session.watch, self._job_dir, training=False), *given]
+
+    def build_recorder(self, shown: str) -> EvaluationRecorder:
+        """Returns the exporter that records evaluations.
+
+        Args:
+            shown: the metric that is logged beside the loss.
+        """
+        return EvaluationRecorder(
+            self._session.console,
+            self.metrics_log,
+            shown=shown,
+            early_stop=self.early_stop,
+        )

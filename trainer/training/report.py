@@ -1,0 +1,78 @@
+"""The end of a job: checks its exports, measures baselines, and writes the report."""
+
+from typing import Any
+
+from trainer import config as config_lib
+from trainer import storage
+from trainer.console import Console
+from trainer.environment.services import read_service
+from trainer.export.checker import read_sample_rows
+from trainer.export.choose import choose_export
+from trainer.metrics.catalogue import SHOWN_METRICS
+from trainer.phase_timer import VERIFY
+from trainer.reporting import plots
+from trainer.reporting.summary import DataSummary, RunResult, RunSummary, write_report
+from trainer.training.baseline_rows import measure_baselines
+from trainer.training.job import Job, build_source
+from trainer.vertex.job_environment import publish
+
+
+def report_job(job: Job, result: RunResult, console: Console) -> str:
+    """Checks the exports and writes the report; returns the text of the summary.
+
+    Args:
+        job: that has run.
+        result: what it did.
+        console: logs the check of the exports.
+
+    Raises:
+        UserError: an export cannot be loaded, or its predictions are wrong.
+    """
+    config, job_dir = job.config, job.config.require_job_dir()
+    rows = read_sample_rows(build_source(job, training=False), job.schema)
+    exports = [path for paths in result.exports.values() for path in paths[-1:]]
+    # The inputs of a user's own receiver_fn are unknown: its exports are only loaded.
+    queries = [] if config.export.receiver_fn else rows
+    if exports:
+        job.checker.submit(exports, queries, job.schema, config.data.delimiter)
+    # Meanwhile, what does not depend on the check.
+    data = _summarize_data(job, rows[0])
+    plots.draw_curves(job_dir, SHOWN_METRICS[job.schema.task][0])
+    if exports and job.checker.enabled:
+        with job.times.within(VERIFY):
+            job.checker.wait()
+        answered = ", each answered" if queries else ""
+        console.log(f"exports: {len(exports)} loaded in a fresh process{answered}")
+    result = result._replace(secs=job.times.read())
+    return write_report(RunSummary(job_dir, result, job.best_metric, job.direction, data))
+
+
+def _summarize_data(job: Job, query: dict[str, Any]) -> DataSummary:
+    return DataSummary(
+        task=job.schema.task,
+        num_files=(len(job.train_files), len(job.eval_files)),
+        num_rows=(job.train_scan.statistics.num_rows, job.eval_scan.statistics.num_rows),
+        num_bad_rows=(job.train_scan.num_bad_rows, job.eval_scan.num_bad_rows),
+        baselines=measure_baselines(job),
+        query=query,
+    )
+
+
+def publish_model(
+    exports: dict[str, list[str]], settings: config_lib.StorageConfig, console: Console
+) -> None:
+    """Copies the export that is served to AIP_MODEL_DIR, where the environment sets it.
+
+    Args:
+        exports: exporter → paths of its exports, oldest first.
+        settings: how gs:// paths are reached.
+        console: logs where the model is.
+
+    Raises:
+        UserError: it cannot be copied.
+    """
+    model_dir = read_service().model_dir
+    chosen = choose_export(exports)
+    if model_dir and chosen:
+        publish(chosen, model_dir, storage.Settings(**settings.model_dump()))
+        console.log(f"model: {chosen} is in {model_dir} too")
