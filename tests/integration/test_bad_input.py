@@ -1,4 +1,4 @@
-"""Wrong options, files, folders and disks: one line, exit status 2, nothing harmed."""
+"""Wrong options, files, folders and disks: one line, exit status 2, nothing changed."""
 
 import gzip
 import hashlib
@@ -196,7 +196,7 @@ TABLE = {**OPTIONS, **DATA, **DAMAGE}
 
 
 @pytest.mark.parametrize("case", TABLE)
-def test_it_is_told_in_one_line_and_nothing_is_harmed(case, place, monkeypatch, capfd):
+def test_bad_input_is_reported_in_one_line_and_changes_nothing(case, place, monkeypatch, capfd):
     change, words = TABLE[case]
     monkeypatch.chdir(place)
     monkeypatch.syspath_prepend(place)
@@ -215,13 +215,13 @@ def test_it_is_told_in_one_line_and_nothing_is_harmed(case, place, monkeypatch, 
     assert all(path.startswith(str(place / "job")) for path in added), added
 
 
-def test_the_table_is_long_enough():
+def test_the_table_has_enough_cases():
     assert len(TABLE) == len(OPTIONS) + len(DATA) + len(DAMAGE) >= 40
 
 
 @pytest.fixture
 def mounted(tmp_path):
-    """Mounts a small disk of its own; skips where that is not allowed."""
+    """Mounts a small disk; skips the test where that is not allowed."""
     folder = tmp_path / "disk"
     folder.mkdir()
 
@@ -262,7 +262,7 @@ def test_a_folder_that_cannot_be_written(mounted, shop, capfd):
 
 @pytest.fixture
 def bound():
-    """Command before a command that lets root, too, be bound by the permissions of files."""
+    """A command prefix under which file permissions apply to root too."""
     if os.geteuid():
         return []
     if shutil.which("setpriv") is None:
@@ -279,7 +279,7 @@ def bound():
         ("types.yaml", 0o000, ["hparams types.yaml: Permission denied", "check the path"]),
     ],
 )
-def test_what_permissions_forbid(bound, place, closed, mode, words):
+def test_missing_permissions_are_reported(bound, place, closed, mode, words):
     before = _fingerprint(place)
     options = {**GOOD, **({"hparams": closed} if closed == "types.yaml" else {})}
     arguments = [f"--{name}={value}" for name, value in options.items()]
@@ -337,7 +337,7 @@ def trained(shop, run_module, tmp_path_factory):
     return folder, options
 
 
-def test_a_torn_checkpoint_gives_way_to_the_one_before(trained, shop, tmp_path, capfd):
+def test_the_checkpoint_before_a_corrupt_one_is_resumed(trained, shop, tmp_path, capfd):
     folder, options = trained
     shutil.copytree(folder, tmp_path / "job")
     data = tmp_path / "job" / "model.ckpt-20.data-00000-of-00001"
@@ -349,7 +349,7 @@ def test_a_torn_checkpoint_gives_way_to_the_one_before(trained, shop, tmp_path, 
     assert "resuming at step 10" in said
 
 
-def test_no_checkpoint_that_can_be_read(trained, shop, tmp_path, capfd):
+def test_no_readable_checkpoint_is_an_error(trained, shop, tmp_path, capfd):
     folder, options = trained
     shutil.copytree(folder, tmp_path / "job")
     for data in (tmp_path / "job").glob("model.ckpt-*.data-*"):

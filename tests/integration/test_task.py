@@ -1,4 +1,4 @@
-"""python -m trainer.task as a person runs it: whole jobs, kills, resumes and wrong commands."""
+"""python -m trainer.task as a command: whole jobs, kills, resumed jobs and wrong options."""
 
 import hashlib
 import importlib.metadata
@@ -95,7 +95,7 @@ def test_metrics_json(whole):
 
 
 @pytest.mark.smoke
-def test_the_query_of_the_summary_answers(whole, run_module):
+def test_the_query_of_the_summary_runs(whole, run_module):
     _, done = whole
     command = done.stdout.split("python -m trainer.predict ")[1].strip()
     answer = subprocess.run(
@@ -112,7 +112,7 @@ def test_the_query_of_the_summary_answers(whole, run_module):
 
 
 @pytest.mark.smoke
-def test_resumes_by_the_same_command(whole, shop, run_module):
+def test_the_same_command_resumes(whole, shop, run_module):
     folder, _ = whole
     # The copy of the configuration in job_dir is an hparams file like any other.
     done = run_module(
@@ -132,7 +132,7 @@ def test_resumes_by_the_same_command(whole, shop, run_module):
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_it_goes_on(shop, start_module, run_module, tmp_path):
+def test_a_killed_job_resumes(shop, start_module, run_module, tmp_path):
     folder = tmp_path / "job"
     often = (
         "--run.save_checkpoints_steps=100",
@@ -206,7 +206,7 @@ def _check_error(status, errors, words):
 
 @pytest.fixture
 def place(tmp_path, make):
-    """A folder with good files and one with a value that is none."""
+    """A folder with good files, and one with an invalid value."""
     rows = make.rows(30, missing=False)
     make.csv(tmp_path / "good.csv", rows)
     make.csv(tmp_path / "old.csv", [rows[0], {**rows[1], "age": "old"}])
@@ -237,7 +237,7 @@ def _arguments(change):
     return [f"--{name}={value}" for name, value in {**GOOD, **change}.items()]
 
 
-def test_a_wrong_flag_costs_no_import_of_tensorflow(place):
+def test_a_wrong_flag_is_refused_before_tensorflow_is_imported(place):
     program = (
         "import sys\nfrom trainer import task\nstatus = task.main(sys.argv[1:])\n"
         "loaded = [n for n in ('tensorflow', 'numpy', 'pyarrow') if n in sys.modules]\n"
@@ -302,7 +302,7 @@ def test_a_loss_that_is_not_a_number(shop, run_module, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_activations_that_are_infinite_before_the_loss_is(shop, tmp_path, capfd):
+def test_infinite_activations_are_reported_before_the_loss(shop, tmp_path, capfd):
     options = ("--type=dnn", "--optimizer=sgd", "--learning_rate=1e30", "--export.exporters=")
     often = "--run.save_summary_steps=1"
     arguments = _small(shop, tmp_path / "job", "--train_steps=50", *options, often, label="price")
@@ -311,7 +311,7 @@ def test_activations_that_are_infinite_before_the_loss_is(shop, tmp_path, capfd)
     assert last.startswith("error: ") and "became" in last and "--learning_rate" in last
 
 
-def test_help_ends_well(run_module):
+def test_help_returns_status_0(run_module):
     done = run_module("trainer.task", "--help")
     assert done.returncode == 0 and done.stderr == ""
     assert "--train.learning_rate (also --learning_rate)" in done.stdout

@@ -1,4 +1,4 @@
-"""A checkpoint evaluated again gives what training saw; slices give what sklearn says of them."""
+"""Metrics of checkpoints equal those of training; metrics of slices equal those of sklearn."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ def several(trained):
     return trained("wide_deep", "bought", run={"save_checkpoints_steps": 30}, weight=True)
 
 
-def test_all_checkpoints_give_what_training_saw(several, tmp_path, capsys):
+def test_all_checkpoints_have_the_metrics_of_training(several, tmp_path, capsys):
     before = {path: path.stat().st_mtime_ns for path in several.folder.rglob("*")}
     report = _run(tmp_path, f"--job_dir={several.folder}", "--all_checkpoints")
     seen = {record["step"]: record for record in several.read("eval")}
@@ -64,7 +64,7 @@ def test_one_checkpoint_by_step_or_path(several, tmp_path):
         assert overall[name] == pytest.approx(own[name], rel=1e-3, abs=1e-4), name
 
 
-def test_slices_are_what_the_rows_alone_give(several, make, shop, tmp_path, capsys):
+def test_a_slice_has_the_metrics_of_its_rows_alone(several, make, shop, tmp_path, capsys):
     whole = _run(
         tmp_path,
         f"--job_dir={several.folder}",
@@ -131,7 +131,7 @@ def test_bad_input(several, make, tmp_path, capsys):
     assert not (tmp_path / "report").exists()
 
 
-def test_a_process_of_its_own(several, tmp_path, run_module):
+def test_evaluate_as_a_process(several, tmp_path, run_module):
     done = run_module(
         "trainer.evaluate", f"--job_dir={several.folder}", "--by=city", f"--output={tmp_path}"
     )
@@ -143,7 +143,7 @@ def test_a_process_of_its_own(several, tmp_path, run_module):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_binary_measures_are_those_of_sklearn(weighted):
+def test_binary_metrics_equal_those_of_sklearn(weighted):
     rng = np.random.default_rng(0)
     scores = np.round(rng.uniform(size=500), 2).clip(0.01, 0.99)
     labels = (rng.uniform(size=500) < scores).astype(int)
@@ -160,7 +160,7 @@ def test_binary_measures_are_those_of_sklearn(weighted):
     assert got["recall_at_0.3"] == pytest.approx(sk.recall_score(labels, called, **options))
 
 
-def test_multiclass_measures_are_those_of_sklearn():
+def test_multiclass_metrics_equal_those_of_sklearn():
     rng = np.random.default_rng(1)
     scores = rng.dirichlet(np.ones(4), 300)
     labels = np.array([rng.choice(4, p=row) for row in scores])
@@ -174,14 +174,14 @@ def test_multiclass_measures_are_those_of_sklearn():
     )
 
 
-def test_a_slice_of_one_class_has_no_auc_and_one_without_weight_nothing():
+def test_a_slice_of_one_class_has_no_auc_and_zero_weight_no_metrics():
     ones = Predictions(np.ones(3), np.array([0.2, 0.5, 0.9]), None)
     got = slices.measure("binary", ones, 0.5)
     assert np.isnan(got["auc"]) and got["recall_at_0.5"] == pytest.approx(1 / 3)
     assert slices.measure("binary", ones._replace(weights=np.zeros(3)), 0.5) == {}
 
 
-def test_slices_come_largest_first_and_numbers_in_order():
+def test_slices_are_sorted_by_size_and_numbers_by_value():
     predictions = Predictions(np.arange(6.0), np.arange(6.0), None)
     codes = np.array([1, 1, 1, 0, 0, 2])
     words = Grouping(["a", "b", "c", "never"], codes)
@@ -244,7 +244,7 @@ def test_labels_follow_the_vocabulary(make):
     assert slices.read_labels({"flag": np.array([1, 0])}, schema).tolist() == [1, 0]
 
 
-def test_pictures_are_written_for_one_row(tmp_path):
+def test_plots_are_drawn_for_one_row(tmp_path):
     from trainer.reporting import plots
 
     for task, scores in (

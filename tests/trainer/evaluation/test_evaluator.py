@@ -1,4 +1,4 @@
-"""trainer.evaluation.evaluator: a kept graph gives the results of a new one."""
+"""trainer.evaluation.evaluator: a reused graph returns the results of a new one."""
 
 import gc
 import os
@@ -15,7 +15,7 @@ REGRESSION = {"column": "label"}
 
 
 def _train(built, input_fn, times=2):
-    """Trains in pieces; returns the checkpoints."""
+    """Trains in several calls; returns the checkpoints."""
     checkpoints = []
     for _ in range(times):
         built.train(input_fn, steps=5)
@@ -41,7 +41,7 @@ def _read_events(folder):
 
 
 def _compare(built, input_fn, checkpoints, folder, **spec):
-    """Evaluates all checkpoints by both ways; returns the Evaluator and its results."""
+    """Evaluates all checkpoints in both ways; returns the Evaluator and its results."""
     evaluator = Evaluator(built, estimator.EvalSpec(input_fn, **{"steps": None, **spec}))
     # Back and forth: each result is of the checkpoint that was asked for.
     order = [*checkpoints, checkpoints[0]]
@@ -61,7 +61,7 @@ def _compare(built, input_fn, checkpoints, folder, **spec):
 
 
 @pytest.mark.parametrize("kind", ["wide_deep", "residual"])
-def test_as_estimator_evaluate(bench, tmp_path, kind):
+def test_results_equal_those_of_estimator_evaluate(bench, tmp_path, kind):
     config = bench.build_config(
         model={"type": kind}, train={"optimizer": "adagrad", "learning_rate": 0.3}
     )
@@ -120,7 +120,7 @@ def test_hooks_steps_and_name(bench, tmp_path, grows):
 
 
 def _model_fn(eval_noise=0.0, hooks=(), scaffold=None, tables=False):
-    """A model_fn of one weight; what Estimators of users have beside it is asked for by name."""
+    """A model_fn with one weight; parameters add what users' Estimators may contain."""
 
     def model_fn(features, labels, mode):
         weight = tf.compat.v1.get_variable("weight", [], initializer=tf.ones_initializer())
@@ -185,7 +185,7 @@ def _scaffold():
         ({"hooks": [Counter]}, False),
     ],
 )
-def test_models_of_users(bench, tmp_path, options, kept):
+def test_models_of_users_reuse_or_rebuild_the_graph(bench, tmp_path, options, kept):
     built = _own(tmp_path, **options)
     checkpoints = _train(built, bench.feed(bench.positive))
     evaluate = bench.feed(bench.positive, epochs=1)
@@ -217,7 +217,7 @@ def _drawn(feed):
 
 
 @pytest.mark.parametrize("wrap", [_shuffled, _tensors, _drawn])
-def test_inputs_that_cannot_be_begun_again(bench, tmp_path, wrap):
+def test_inputs_that_cannot_be_restarted_rebuild_the_graph(bench, tmp_path, wrap):
     built = _own(tmp_path)
     checkpoints = _train(built, bench.feed(bench.positive))
     evaluate = wrap(bench.feed(bench.positive, batch=20, epochs=1))
@@ -225,7 +225,7 @@ def test_inputs_that_cannot_be_begun_again(bench, tmp_path, wrap):
     assert evaluator._graph is None
 
 
-def test_a_generator_begins_anew(bench, tmp_path):
+def test_a_generator_is_restarted(bench, tmp_path):
     built = _own(tmp_path)
     checkpoints = _train(built, bench.feed(bench.positive))
     begun = []
@@ -245,7 +245,7 @@ def test_a_generator_begins_anew(bench, tmp_path):
     assert len(begun) == 6
 
 
-def test_after_an_error_it_begins_with_a_new_graph(bench, tmp_path):
+def test_an_error_discards_the_graph(bench, tmp_path):
     built = _own(tmp_path)
     first, second = _train(built, bench.feed(bench.positive))
 
@@ -273,7 +273,7 @@ def test_after_an_error_it_begins_with_a_new_graph(bench, tmp_path):
     evaluator.close()
 
 
-def test_under_a_strategy_the_estimator_evaluates_itself(bench, tmp_path):
+def test_under_a_strategy_estimator_evaluate_is_called(bench, tmp_path):
     config = estimator.RunConfig(
         str(tmp_path / "own"), eval_distribute=tf.distribute.OneDeviceStrategy("/cpu:0")
     )
@@ -317,7 +317,7 @@ def test_memory_stays_flat_over_200_evaluations(bench):
 
 
 class Recorder(estimator.Exporter):
-    """Notes what it is told."""
+    """Records its calls."""
 
     name = "recorder"
 
@@ -370,11 +370,11 @@ class Stop(estimator.SessionRunHook):
         ({"max_steps": 14, "throttle_secs": 600}, [(4, False), (14, True)]),
     ],
 )
-def test_when_it_evaluates(bench, tmp_path, options, seen):
+def test_the_listener_evaluates_at_these_steps(bench, tmp_path, options, seen):
     assert _run(bench, tmp_path, **options) == seen
 
 
-def test_the_clock_of_the_listener(bench, tmp_path):
+def test_the_listener_throttles_by_its_clock(bench, tmp_path):
     now, calls = [0.0], []
 
     class Fake:

@@ -1,4 +1,4 @@
-"""Checkpoints deleted while they are read, and torn ones, as TensorFlow writes them."""
+"""Checkpoints that are deleted while they are read, and corrupt ones."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from trainer.job_dir import checkpoints, pinning, quarantine
 
 @pytest.fixture
 def job_dir(tmp_path):
-    """A folder with checkpoints of steps 10, 20 and 30, of which the state names the last two."""
+    """A folder with checkpoints of steps 10, 20 and 30; the state file names the last two."""
     folder = tmp_path / "job"
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         step = tf.compat.v1.train.get_or_create_global_step()
@@ -30,7 +30,7 @@ def names(folder):
     return sorted(path.name for path in Path(folder).iterdir())
 
 
-def test_a_held_checkpoint_outlives_its_deletion(job_dir, tmp_path):
+def test_a_pinned_checkpoint_outlives_its_deletion(job_dir, tmp_path):
     checkpoint = str(job_dir / "model.ckpt-20")
     with pinning.pin(checkpoint, tmp_path / "held") as held:
         for path in job_dir.glob("model.ckpt-20.*"):
@@ -41,7 +41,7 @@ def test_a_held_checkpoint_outlives_its_deletion(job_dir, tmp_path):
     assert not (tmp_path / "held").exists()
 
 
-def test_files_that_cannot_have_two_names_are_copied(job_dir, tmp_path, monkeypatch):
+def test_files_are_copied_without_hard_links(job_dir, tmp_path, monkeypatch):
     def refuse(source, target):
         raise PermissionError(1, "Operation not permitted")
 
@@ -51,21 +51,21 @@ def test_files_that_cannot_have_two_names_are_copied(job_dir, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize("gone", ["", "index", "data-"])
-def test_what_is_deleted_already_cannot_be_held(job_dir, tmp_path, gone):
+def test_a_deleted_checkpoint_cannot_be_pinned(job_dir, tmp_path, gone):
     for path in job_dir.glob(f"model.ckpt-20.{gone}*"):
         path.unlink()
     with pinning.pin(str(job_dir / "model.ckpt-20"), tmp_path / "held") as held:
         assert held is None
 
 
-def test_what_is_just_being_written_cannot_be_held(job_dir, tmp_path):
+def test_an_unfinished_checkpoint_cannot_be_pinned(job_dir, tmp_path):
     index = job_dir / "model.ckpt-30.index"
     index.write_bytes(index.read_bytes()[:40])
     with pinning.pin(str(job_dir / "model.ckpt-30"), tmp_path / "held") as held:
         assert held is None
 
 
-def test_a_checkpoint_that_is_saved_again_stays_as_it_is_held(job_dir, tmp_path):
+def test_a_pinned_checkpoint_does_not_change_when_it_is_saved_again(job_dir, tmp_path):
     index = job_dir / "model.ckpt-30.index"
     with pinning.pin(str(job_dir / "model.ckpt-30"), tmp_path / "held") as held:
         # In place, as TensorFlow does it.
@@ -73,7 +73,7 @@ def test_a_checkpoint_that_is_saved_again_stays_as_it_is_held(job_dir, tmp_path)
         assert checkpoints.read_step(held) == 30
 
 
-def test_the_newest_is_taken_into_a_folder_of_its_own(job_dir, tmp_path):
+def test_a_snapshot_contains_the_newest_checkpoint(job_dir, tmp_path):
     taken = tmp_path / "taken"
     pinning.snapshot(str(job_dir), taken)
     assert checkpoints.latest_checkpoint(str(taken)) == str(taken / "model.ckpt-30")
@@ -82,14 +82,14 @@ def test_the_newest_is_taken_into_a_folder_of_its_own(job_dir, tmp_path):
     assert checkpoints.latest_checkpoint(str(taken)) is None
 
 
-def test_what_a_killed_process_held_is_let_go(job_dir, tmp_path):
+def test_pinning_removes_what_a_killed_process_left(job_dir, tmp_path):
     (tmp_path / "held").mkdir()
     (tmp_path / "held" / "model.ckpt-10.index").write_text("left")
     with pinning.pin(str(job_dir / "model.ckpt-20"), tmp_path / "held"):
         assert not list((tmp_path / "held").glob("model.ckpt-10*"))
 
 
-def test_whole_checkpoints_are_left_alone(job_dir):
+def test_intact_checkpoints_are_not_renamed(job_dir):
     before, said = names(job_dir), []
     quarantine.quarantine_corrupt(str(job_dir), said.append)
     assert (names(job_dir), said) == (before, [])
@@ -122,7 +122,7 @@ DATA, INDEX = "data-00000-of-00001", "index"
         (INDEX, Path.unlink),
     ],
 )
-def test_the_one_before_a_torn_one_is_gone_on_from(job_dir, part, tear):
+def test_a_corrupt_checkpoint_is_renamed_and_the_one_before_is_resumed(job_dir, part, tear):
     tear(job_dir / f"model.ckpt-30.{part}")
     said = []
     quarantine.quarantine_corrupt(str(job_dir), said.append)
@@ -137,7 +137,7 @@ def test_the_one_before_a_torn_one_is_gone_on_from(job_dir, part, tear):
     assert [Path(path).name for path in state.all_model_checkpoint_paths] == ["model.ckpt-20"]
 
 
-def test_several_torn_ones(job_dir):
+def test_several_corrupt_checkpoints_are_renamed(job_dir):
     for step in (20, 30):
         _cut(job_dir / f"model.ckpt-{step}.{DATA}", 50)
     said = []
@@ -146,7 +146,7 @@ def test_several_torn_ones(job_dir):
     assert "model.ckpt-30 and 1 before it is corrupt" in said[0]
 
 
-def test_none_is_whole(job_dir):
+def test_it_is_an_error_if_all_checkpoints_are_corrupt(job_dir):
     for step in (10, 20, 30):
         _cut(job_dir / f"model.ckpt-{step}.{DATA}", 50)
     before = names(job_dir)
@@ -156,7 +156,7 @@ def test_none_is_whole(job_dir):
 
 
 @pytest.mark.parametrize("torn", ["", 'model_checkpoint_path: "mod'])
-def test_a_torn_list_of_checkpoints_loses_none(job_dir, torn):
+def test_a_corrupt_state_file_loses_no_checkpoint(job_dir, torn):
     (job_dir / "checkpoint").write_text(torn)
     said = []
     quarantine.quarantine_corrupt(str(job_dir), said.append)
@@ -166,7 +166,7 @@ def test_a_torn_list_of_checkpoints_loses_none(job_dir, torn):
     )
 
 
-def test_a_large_checkpoint_is_held_against_its_size_alone(job_dir, monkeypatch):
+def test_only_the_size_of_a_large_checkpoint_is_checked(job_dir, monkeypatch):
     monkeypatch.setattr(checkpoints, "CHECKED_BYTES", 100)
     path = job_dir / f"model.ckpt-30.{DATA}"
     _spoil(path)

@@ -1,4 +1,4 @@
-"""What an existing job_dir allows: resuming, a fresh start, a warm start, a dry run."""
+"""An existing job_dir: resuming, starting over, warm start, dry run."""
 
 import shutil
 
@@ -91,7 +91,7 @@ def test_another_schema_is_refused_by_the_column(make, trained):
 
 
 def _check(make, trained, model=None, change=None):
-    """check_same_model of a job whose schema was, or is now, another one."""
+    """Calls check_same_model for a job whose old or new schema is changed."""
     from trainer.job_dir.compatibility import check_same_model
     from trainer.schema import Schema
 
@@ -119,7 +119,7 @@ FREE = {
 
 
 @pytest.mark.parametrize("case", FREE)
-def test_what_shapes_no_variable_may_change(make, trained, case):
+def test_settings_that_shape_no_variable_may_change(make, trained, case):
     model, change = FREE[case]
     _check(make, trained, model, change)
 
@@ -142,12 +142,12 @@ def test_what_shapes_no_variable_may_change(make, trained, case):
         (lambda values: values.update(weight="w"), "schema.weight was None, now 'w'"),
     ],
 )
-def test_what_is_there_now_and_was_not_is_told(make, trained, change, words):
+def test_added_and_removed_settings_are_named(make, trained, change, words):
     with pytest.raises(UserError, match=words):
         _check(make, trained, change=change)
 
 
-def test_a_setting_that_an_older_version_did_not_have_was_at_its_default(make, trained, tmp_path):
+def test_a_setting_missing_in_an_older_version_has_its_default(make, trained, tmp_path):
     import json
 
     import yaml
@@ -177,7 +177,7 @@ def test_fresh_must_name_the_job_dir(trained, tmp_path):
     assert (trained / "job" / "checkpoint").exists()
 
 
-def test_fresh_deletes_no_strangers_folder(tmp_path):
+def test_fresh_refuses_a_folder_that_is_no_job(tmp_path):
     from trainer.job_dir.compatibility import delete_job
 
     (tmp_path / "thesis.txt").write_text("precious")
@@ -195,7 +195,7 @@ def test_fresh_deletes_a_job(make, tmp_path):
     assert tmp_path.exists() and not any(tmp_path.iterdir())
 
 
-def test_warm_start_takes_values_over(make, trained, tmp_path):
+def test_warm_start_copies_values(make, trained, tmp_path):
     lines = []
     options = {**OPTIONS, "train": {**STAND_STILL}}
     options["train"]["warm_start"] = str(trained / "job")
@@ -210,7 +210,7 @@ def test_warm_start_takes_values_over(make, trained, tmp_path):
         )
 
 
-def test_warm_start_brings_the_slots_of_ftrl(make, trained, tmp_path):
+def test_warm_start_copies_the_slot_variables_of_ftrl(make, trained, tmp_path):
     options = {**OPTIONS, "train": {"max_steps": 1, "batch_size": 20}}
     options["train"]["warm_start"] = str(trained / "job")
     make.run(build_config(tmp_path / "warm", trained / "rows.csv", **options), make.schema())
@@ -219,7 +219,7 @@ def test_warm_start_brings_the_slots_of_ftrl(make, trained, tmp_path):
     assert np.abs(after - before).max() < 0.3 * np.abs(before).max()
 
 
-def test_a_resumed_job_takes_the_new_learning_rate(make, trained, tmp_path):
+def test_a_resumed_job_uses_the_new_learning_rate(make, trained, tmp_path):
     shutil.copytree(trained / "job", tmp_path / "job")
     options = {**OPTIONS, "train": {"max_steps": 6, "batch_size": 20, "learning_rate": 1e-12}}
     make.run(build_config(tmp_path / "job", trained / "rows.csv", **options), make.schema())
@@ -229,7 +229,7 @@ def test_a_resumed_job_takes_the_new_learning_rate(make, trained, tmp_path):
     )
 
 
-def test_warm_start_carries_words_over(make, trained, tmp_path):
+def test_warm_start_copies_rows_by_word(make, trained, tmp_path):
     from trainer.schema import Schema
 
     values = make.schema_values()
@@ -248,7 +248,7 @@ def test_warm_start_carries_words_over(make, trained, tmp_path):
     np.testing.assert_allclose(after[1 : count + 1], before[:count][::-1], atol=1e-6)
 
 
-def test_warm_start_keeps_what_a_keras_model_brings(make, trained, tmp_path, monkeypatch):
+def test_warm_start_keeps_values_that_a_keras_model_loads(make, trained, tmp_path, monkeypatch):
     (tmp_path / "keras_of_mine.py").write_text(KERAS)
     monkeypatch.syspath_prepend(tmp_path)
     start = {"model": {"type": "keras_of_mine:build"}, "export": {"exporters": []}}
@@ -272,7 +272,7 @@ def test_warm_start_keeps_what_a_keras_model_brings(make, trained, tmp_path, mon
     np.testing.assert_allclose(_read(tmp_path / "warm", "first/kernel"), 7, atol=0.01)
 
 
-def test_warm_start_carries_the_words_of_a_shared_table_over(make, tmp_path):
+def test_warm_start_copies_rows_of_a_shared_embedding_by_word(make, tmp_path):
     from trainer.schema import Schema
 
     city = {"type": "string", "vocabulary": ["a", "b", "c"]}
@@ -292,7 +292,7 @@ def test_warm_start_carries_the_words_of_a_shared_table_over(make, tmp_path):
     np.testing.assert_allclose(after[1:], before[::-1], atol=1e-6)
 
 
-def test_warm_start_that_would_be_overruled_is_refused(make, trained):
+def test_warm_start_that_a_checkpoint_would_override_is_refused(make, trained):
     from trainer.job_dir.compatibility import check_warm_start
 
     options = {**OPTIONS, "train": {**OPTIONS["train"], "warm_start": "elsewhere"}}
@@ -301,7 +301,7 @@ def test_warm_start_that_would_be_overruled_is_refused(make, trained):
         check_warm_start(config.job_dir, config.train.warm_start)
 
 
-def test_warm_start_from_nothing(make, trained, tmp_path):
+def test_warm_start_from_a_folder_without_checkpoint_is_refused(make, trained, tmp_path):
     options = {**OPTIONS, "train": {**OPTIONS["train"], "warm_start": str(tmp_path)}}
     config = build_config(tmp_path / "job", trained / "rows.csv", **options)
     with pytest.raises(UserError, match="no checkpoint at"):

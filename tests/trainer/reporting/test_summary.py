@@ -1,4 +1,4 @@
-"""trainer.reporting.summary: metrics.json, curves.png and the summary."""
+"""trainer.reporting: metrics.json, curves.png and the summary."""
 
 import json
 import shlex
@@ -69,7 +69,7 @@ def test_choose_best(metric, direction, step):
     assert choose_best([{"step": 1, "auc": float("nan")}], "auc", "max") is None
 
 
-def test_the_summary_tells_what_was_done(tmp_path, make):
+def test_the_summary_contains_what_was_done(tmp_path, make):
     summary = _write(tmp_path, make, EVALUATIONS)
     for words in (
         "12,345 rows in 2 file(s)",
@@ -84,7 +84,7 @@ def test_the_summary_tells_what_was_done(tmp_path, make):
     assert (tmp_path / "summary.txt").read_text(encoding="utf-8") == summary + "\n"
 
 
-def test_the_query_survives_a_shell(tmp_path, make):
+def test_the_query_is_quoted_for_a_shell(tmp_path, make):
     line = _write(tmp_path, make, EVALUATIONS).splitlines()[-1]
     words = shlex.split(line)
     assert words[0] == "query" and "--export=job/export/best/17" in words
@@ -101,14 +101,14 @@ def test_metrics_json(tmp_path, make):
     assert document["num_rows"] == [12_345, 678]
 
 
-def test_nothing_measured(tmp_path, make):
+def test_a_run_without_evaluations(tmp_path, make):
     summary = _write(tmp_path, make, [], checkpoints=[], exports={}, examples_per_sec=0.0)
     assert "no evaluation" in summary and "0 kept" in summary
     assert "query" not in summary
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_picture(tmp_path, make):
+def test_curves_are_drawn(tmp_path, make):
     losses = [(1, 900.0), *((step, 1.0 / step) for step in range(2, 30))]
     _write(tmp_path, make, EVALUATIONS, losses)
     content = (tmp_path / "curves.png").read_bytes()
@@ -116,12 +116,12 @@ def test_the_picture(tmp_path, make):
     assert not list(tmp_path.glob("*.tmp")) and not list(tmp_path.glob(".*.tmp"))
 
 
-def test_the_picture_with_a_loss_that_is_no_number(tmp_path, make):
+def test_curves_of_losses_that_are_nan(tmp_path, make):
     _write(tmp_path, make, EVALUATIONS, [(step, float("nan")) for step in range(1, 20)])
     assert (tmp_path / "curves.png").exists()
 
 
-def test_a_metrics_log_that_a_crash_cut_short(tmp_path, make):
+def test_a_line_that_a_crash_cut_short_is_skipped(tmp_path, make):
     metrics_log = MetricsLog(str(tmp_path))
     metrics_log.append("eval", 10, {"loss": 0.5})
     metrics_log.append("eval", 20, {"loss": 0.4})
@@ -132,8 +132,8 @@ def test_a_metrics_log_that_a_crash_cut_short(tmp_path, make):
     assert metrics_log.read("eval") == [{"step": 10, "loss": 0.3}, {"step": 20, "loss": 0.4}]
 
 
-def test_what_a_lost_run_saw_beyond_the_step_that_is_gone_on_from(tmp_path):
-    """A disk is gone, and the bucket has the metrics log but not the last checkpoint."""
+def test_lines_beyond_the_resumed_step_do_not_count(tmp_path):
+    """A disk is lost, and the bucket has the metrics log but not the last checkpoint."""
     metrics_log = MetricsLog(str(tmp_path))
     for step in (10, 20, 30):
         metrics_log.append("train", step, {"loss": 1 / step})

@@ -1,4 +1,4 @@
-"""The evaluator on a real job, and its agreement with the chief on who evaluates."""
+"""The evaluator of a trained job, and how it and the chief agree which of them evaluates."""
 
 import shutil
 
@@ -38,12 +38,12 @@ def pair(tmp_path, clock):
     return heartbeats
 
 
-def test_the_chief_does_not_step_in_for_one_that_is_there(pair):
+def test_the_chief_does_not_take_over_from_a_live_evaluator(pair):
     chief, evaluator = pair
     assert not take_over(chief) and may_evaluate(evaluator)
 
 
-def test_one_that_is_gone_is_stepped_in_for_and_waits_when_it_comes_back(pair, tmp_path, clock):
+def test_the_chief_takes_over_and_a_returning_evaluator_waits(pair, tmp_path, clock):
     chief, _ = pair
     clock.move(SILENT_SECS + 1)
     chief.publish(RUNNING)
@@ -54,7 +54,7 @@ def test_one_that_is_gone_is_stepped_in_for_and_waits_when_it_comes_back(pair, t
     assert not may_evaluate(back)
 
 
-def test_of_two_at_once_the_chief_gives_way(pair, clock, monkeypatch):
+def test_the_chief_gives_way_if_the_evaluator_returns_meanwhile(pair, clock, monkeypatch):
     chief, evaluator = pair
     clock.move(SILENT_SECS + 1)
     refresh = chief.refresh
@@ -81,7 +81,7 @@ def job(make, trained, tmp_path):
 
 
 class _Script(Console):
-    """A console that does things when it is told of them."""
+    """A console that calls functions when certain lines are logged."""
 
     def __init__(self, **on):
         super().__init__(quiet=True)
@@ -104,7 +104,7 @@ def _heartbeat_files(folder):
     return chief, evaluator
 
 
-def test_a_checkpoint_that_is_deleted_while_it_is_evaluated(job, monkeypatch):
+def test_a_checkpoint_is_deleted_while_it_is_evaluated(job, monkeypatch):
     job, folder = job
     chief, evaluator = _heartbeat_files(folder)
     first, last = folder / "model.ckpt-20", folder / "model.ckpt-60"
@@ -129,7 +129,7 @@ def test_a_checkpoint_that_is_deleted_while_it_is_evaluated(job, monkeypatch):
     assert not list((folder / "cluster").glob("held*"))
 
 
-def test_a_checkpoint_that_was_deleted_before_is_passed_over(job, monkeypatch):
+def test_a_deleted_checkpoint_is_skipped(job, monkeypatch):
     job, folder = job
     chief, evaluator = _heartbeat_files(folder)
     latest = [str(folder / "model.ckpt-10")]
@@ -152,7 +152,7 @@ def _throttled(config):
     )
 
 
-def test_a_throttle_holds_an_evaluator_back_from_all_but_the_last(job, monkeypatch):
+def test_the_evaluator_throttles_all_but_the_last_evaluation(job, monkeypatch):
     job, folder = job
     job = job._replace(config=_throttled(job.config))
     chief, evaluator = _heartbeat_files(folder)
@@ -171,7 +171,7 @@ def test_a_throttle_holds_an_evaluator_back_from_all_but_the_last(job, monkeypat
     assert [line["step"] for line in MetricsLog(str(folder)).read("eval")] == [20, 60]
 
 
-def test_a_throttle_is_said_at_the_start_and_never_holds_back_the_last(make, shop, tmp_path):
+def test_the_plan_logs_the_throttle_and_the_last_step_is_evaluated(make, shop, tmp_path):
     config = make.config(
         tmp_path / "job",
         shop / "train.csv",
@@ -191,7 +191,7 @@ def test_a_throttle_is_said_at_the_start_and_never_holds_back_the_last(make, sho
 
 
 @pytest.mark.parametrize("secs, comes", [(0, False), (1000, True)])
-def test_the_chief_waits_for_the_last_word_as_long_as_it_was_told(pair, secs, comes, monkeypatch):
+def test_the_chief_waits_evaluator_wait_secs_for_the_last_result(pair, secs, comes, monkeypatch):
     chief, evaluator = pair
     cluster = Cluster({"chief": ("a:1",)}, expects_evaluator=True)
     console = _Script()
@@ -223,7 +223,7 @@ def test_the_last_checkpoint_is_evaluated_once(job):
     assert len(list_exports(folder / "export" / "final")) == 1
 
 
-def test_nothing_is_left_to_do_once_the_chief_has_finished(job):
+def test_the_evaluator_ends_if_the_chief_has_finished(job):
     job, folder = job
     chief, evaluator = _heartbeat_files(folder)
     chief.publish(FINISHED)

@@ -1,4 +1,4 @@
-"""trainer.training.hooks: pace without pauses, progress, recorded losses."""
+"""trainer.training.pace and progress: speed without pauses, progress lines, recorded losses."""
 
 import io
 
@@ -33,7 +33,7 @@ class _Clock:
         return self.now
 
 
-def test_pace_leaves_the_first_step_and_pauses_out():
+def test_pace_excludes_the_first_step_and_pauses():
     clock = _Clock()
     pace = Pace(clock)
     assert pace.rows_per_sec == 0
@@ -84,7 +84,7 @@ def test_losses_are_recorded_at_the_first_the_last_and_every_nth_step(tmp_path):
     assert [record["step"] for record in records] == [1, 10, 20, 25, 26, 30, 40, 42]
 
 
-def test_progress_tells_step_loss_and_what_comes_next(tmp_path):
+def test_progress_shows_step_loss_and_the_next_checkpoint(tmp_path):
     _, shown = _train(tmp_path, 25, every=10, save_steps=20, save_secs=None)
     assert shown[0].startswith("step 1/25 · loss ")
     assert shown[0].endswith("next checkpoint and evaluation at step 20")
@@ -92,6 +92,6 @@ def test_progress_tells_step_loss_and_what_comes_next(tmp_path):
     assert "next checkpoint" not in shown[-1]
 
 
-def test_progress_tells_the_time_to_the_next_checkpoint(tmp_path):
+def test_progress_shows_the_time_to_the_next_checkpoint(tmp_path):
     _, shown = _train(tmp_path, 3, every=10)
     assert "next checkpoint and evaluation in 5 min 0 s" in shown[0]

@@ -1,4 +1,4 @@
-"""trainer.training.profiling: the steps that were asked for are in TensorBoard's folder."""
+"""trainer.training.profiling: the requested steps are in TensorBoard's folder."""
 
 import io
 
@@ -32,12 +32,12 @@ def test_a_profile_of_some_steps(make, shop, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["6:4", "0:3", "5", "a:b", "1:2:3", "-1:2", ":"])
-def test_what_is_no_range(text):
+def test_an_invalid_range_is_refused(text):
     with pytest.raises(UserError, match=r"run.profile_steps.*write FIRST:LAST"):
         load_config(None, {"run.profile_steps": text})
 
 
-def test_yaml_takes_a_range_for_a_time(make, tmp_path):
+def test_yaml_reads_a_range_as_a_time_of_day(make, tmp_path):
     path = tmp_path / "options.yaml"
     path.write_text("run:\n  profile_steps: 10:20\n")
     with pytest.raises(UserError, match="in quotes where it is YAML"):
@@ -47,12 +47,12 @@ def test_yaml_takes_a_range_for_a_time(make, tmp_path):
     assert load_config(str(path), {"run.profile_steps": "none"}).run.profile_steps is None
 
 
-def test_steps_behind_the_end(make, shop, tmp_path):
+def test_steps_after_the_end_of_the_job_are_refused(make, shop, tmp_path):
     with pytest.raises(UserError, match="'5:9': the job ends at step 8; name steps before that"):
         make.run(_config(make, shop, tmp_path, "5:9"), make.schema())
 
 
-def test_steps_that_are_over(make, shop, tmp_path):
+def test_steps_that_have_been_trained_are_not_profiled(make, shop, tmp_path):
     make.run(_config(make, shop, tmp_path, None), make.schema())
     config = _config(make, shop, tmp_path, "3:8")
     config = config.model_copy(update={"train": config.train.model_copy(update={"max_steps": 10})})

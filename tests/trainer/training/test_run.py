@@ -1,4 +1,4 @@
-"""trainer.training.run: from configuration to steps, checkpoints, resumes and results."""
+"""trainer.training.run: steps, checkpoints, resumed jobs and results."""
 
 import io
 import json
@@ -36,7 +36,7 @@ def _steps_of(folder):
         ({"max_steps": 24, "batch_size": 50}, 24, "24 steps of 50 rows = 2.00 epochs"),
     ],
 )
-def test_epochs_become_steps_and_the_sum_is_shown(make, shop, train, steps, told):
+def test_epochs_are_converted_to_steps_and_logged(make, shop, train, steps, told):
     from trainer.training import job
 
     stream = io.StringIO()
@@ -99,7 +99,7 @@ def test_checkpoints_by_steps_and_how_many_are_kept(often):
     assert "a checkpoint every 4 steps and at the end" in said
 
 
-def test_every_checkpoint_is_kept_where_nothing_else_is_said(make, shop, tmp_path):
+def test_all_checkpoints_are_kept_with_keep_checkpoint_max_0(make, shop, tmp_path):
     run = {"save_checkpoints_steps": 2, "keep_checkpoint_max": 0}
     config = _config(make, shop, tmp_path, train={"max_steps": 6, "batch_size": 10}, run=run)
     _, result = make.run(config, make.schema())
@@ -115,7 +115,7 @@ def test_a_run_shorter_than_any_interval_is_evaluated_and_exported(trained):
     assert len(done.result.exports["final"]) == 1
 
 
-def test_the_seed_makes_two_runs_alike(make, shop, tmp_path, often):
+def test_runs_with_the_same_seed_are_equal(make, shop, tmp_path, often):
     folder, config, _, _, _ = often
     losses = {"often": [record["loss"] for record in MetricsLog(str(folder)).read("train")]}
     for name, seed in (("same", 1), ("other", 2)):
@@ -131,13 +131,13 @@ def test_the_seed_makes_two_runs_alike(make, shop, tmp_path, often):
 
 @pytest.fixture
 def copy(often, tmp_path):
-    """A copy of the job to go on with: (folder, configuration)."""
+    """A copy of the job, to be resumed: (folder, configuration)."""
     folder, config, _, _, _ = often
     shutil.copytree(folder, tmp_path / "copy")
     return tmp_path / "copy", config.model_copy(update={"job_dir": str(tmp_path / "copy")})
 
 
-def test_resuming_goes_on_from_the_checkpoint(make, copy):
+def test_a_job_resumes_from_its_checkpoint(make, copy):
     folder, config = copy
     stream = io.StringIO()
     longer = config.model_copy(update={"train": config.train.model_copy(update={"max_steps": 15})})
@@ -158,7 +158,7 @@ def test_nothing_to_train(make, copy):
     assert f"nothing to train: {folder} is at step 10 and the target is 10" in stream.getvalue()
 
 
-def test_statistics_stay_those_of_the_model(make, shop, copy):
+def test_a_resumed_model_keeps_its_statistics(make, shop, copy):
     folder, config = copy
     rows = make.rows(50, seed=77)
     for row in rows:
@@ -196,7 +196,7 @@ def test_another_schema_is_refused_by_name(make, copy):
         check_same_model(config, Schema.model_validate(values))
 
 
-def test_what_shapes_no_variable_may_change(make, copy):
+def test_settings_that_shape_no_variable_may_change(make, copy):
     _, config = copy
     free = config.model_copy(update={"model": config.model.model_copy(update={"dropout": 0.5})})
     check_same_model(free, make.schema())

@@ -1,4 +1,4 @@
-"""Phases of batch size and learning rate, as steps count them."""
+"""Phases of the batch size and the learning rate, by global step."""
 
 import math
 
@@ -23,12 +23,12 @@ def test_batch_size_at(step, size):
     assert PHASES.batch_size_at(step) == size
 
 
-def test_rows_are_the_sum_of_the_batches():
+def test_count_rows_sums_the_batch_sizes():
     for steps in range(20):
         assert PHASES.count_rows(steps) == sum(map(PHASES.batch_size_at, range(steps)))
 
 
-def test_steps_are_the_fewest_that_read_the_rows():
+def test_count_steps_returns_the_fewest_steps():
     for rows in range(1, 400):
         steps = PHASES.count_steps(rows)
         assert PHASES.count_rows(steps - 1) < rows <= PHASES.count_rows(steps)
@@ -50,7 +50,7 @@ def test_steps_of_one_phase():
         ({"piecewise_steps": (5,), "piecewise_shares": (0.5,)}, "go together"),
     ],
 )
-def test_contradictions(options, said):
+def test_contradictory_options_are_refused(options, said):
     with pytest.raises(ValueError, match=said):
         TrainConfig(**options)
 
@@ -104,7 +104,7 @@ def test_regularisation_needs_an_optimizer_that_applies_it():
         check_regularisation(TrainConfig(l1=0.1), ("adam",))
 
 
-def test_batches_grow_and_a_resumed_run_begins_in_its_phase(make, tmp_path):
+def test_batches_grow_and_a_resumed_run_starts_in_its_phase(make, tmp_path):
     from trainer.inputs.dataset import make_train_input_fn
     from trainer.inputs.shuffle import BatchSchedule
     from trainer.training.job import build_source

@@ -30,7 +30,7 @@ def test_runs_end_where_something_happens():
     assert all(after - before <= 32 for before, after in zip([100, *ends], ends))
 
 
-def test_runs_between_two_ends_are_of_one_length():
+def test_runs_between_two_ends_have_equal_lengths():
     assert _list_ends(RunLengths(32, 0, 1000, multiples=[100]), 100, 200) == [125, 150, 175, 200]
 
 
@@ -41,7 +41,7 @@ def test_runs_between_two_ends_are_of_one_length():
     st.integers(1, 60),
     st.integers(1, 60),
 )
-def test_no_end_is_ever_passed(most, first, length, every, multiple):
+def test_no_run_passes_an_end(most, first, length, every, multiple):
     lengths = RunLengths(most, first, first + length, every=[every], multiples=[multiple])
     ends = set(_list_ends(lengths, first, first + length))
     wanted = [
@@ -66,7 +66,7 @@ def test_no_end_is_ever_passed(most, first, length, every, multiple):
         ({"batch_size": 64, "batch_growth_steps": [9], "batch_growth_sizes": [16384]}, 2),
     ],
 )
-def test_how_many_steps_at_most(make, train, most):
+def test_most_steps_in_a_run(make, train, most):
     config = make.config(train=train, run={"save_checkpoints_steps": 10})
     lengths = build_run_lengths(config.train, config.run, first=0, max_steps=1000, is_fused=True)
     assert (lengths and lengths.most) == most
@@ -111,7 +111,7 @@ def jobs(make, shop, tmp_path_factory):
     return train_job
 
 
-def test_a_job_is_the_same_whatever_the_engine_and_the_steps_in_a_run(jobs):
+def test_engine_and_steps_per_run_do_not_change_the_result(jobs):
     records = []
     for engine, steps_per_run in (("canned", 1), ("fused", 1), ("fused", 16)):
         folder, result = jobs(steps_per_run, model={"engine": engine})
@@ -139,7 +139,7 @@ def test_a_resumed_job_ends_at_its_last_step_too(jobs):
     assert steps == [0, 37, 82, 110]
 
 
-def test_nan_is_found_at_its_own_step(jobs, make):
+def test_nan_is_reported_at_its_step(jobs, make):
     told = []
     for steps_per_run in (1, 16):
         with pytest.raises(UserError, match="the loss became NaN at step") as raised:
@@ -152,7 +152,7 @@ def test_nan_is_found_at_its_own_step(jobs, make):
     assert told[0] == told[1]
 
 
-def test_a_signal_saves_the_step_that_a_run_ended_at(jobs, make, shop, tmp_path):
+def test_a_signal_saves_the_last_step_of_the_run(jobs, make, shop, tmp_path):
     config = make.config(
         tmp_path,
         shop / "train.csv",

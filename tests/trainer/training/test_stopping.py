@@ -1,4 +1,4 @@
-"""Ends before the last step: early stops, the clock, signals."""
+"""What ends training before its last step: early stops, the time budget, signals."""
 
 import os
 import re
@@ -73,7 +73,7 @@ def test_a_signal_in_a_session_waits_and_a_second_does_not():
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_early_stop_ends_evaluated_and_exported_and_stays_stopped(make, tmp_path):
+def test_an_early_stop_evaluates_exports_and_persists(make, tmp_path):
     rows = make.csv(tmp_path / "rows.csv", make.rows(300))
     schema = make.schema()
     config = build_config(
@@ -96,7 +96,7 @@ def test_early_stop_ends_evaluated_and_exported_and_stays_stopped(make, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_saves_the_step_and_the_next_run_goes_on(
+def test_a_signal_saves_the_step_and_the_next_run_resumes(
     make, start_module, run_module, tmp_path, number, status
 ):
     rows = make.csv(tmp_path / "rows.csv", make.rows(500))
