@@ -52,7 +52,7 @@ def main(argv: list[str]) -> int:
         return end.status
     except Interrupted as interruption:
         print(
-            f"stopped by {interruption.signal.name}{interruption.saved}; the same command goes on "
+            f"stopped by {interruption.signal.name}{interruption.saved}; the same command resumes "
             "from the last checkpoint",
             file=sys.stderr,
         )

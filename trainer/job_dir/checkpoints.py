@@ -69,7 +69,7 @@ def choose_checkpoints(job_dir: str, wanted: Optional[str], every: bool) -> list
     if wanted:
         if not wanted.isdigit() or int(wanted) not in paths:
             raise UserError(
-                f"--checkpoint={wanted}: no such checkpoint; there are those of the steps "
+                f"--checkpoint={wanted}: no such checkpoint; choose one of the steps "
                 f"{', '.join(map(str, steps))}"
             )
         return [paths[int(wanted)]]

@@ -191,7 +191,7 @@ def delete_job(job_dir: str, named: str) -> None:
         return
     if not (folder / CONFIG).exists():
         raise UserError(
-            f"--fresh={named}: holds no {CONFIG}, so it is no job's folder; remove it by hand"
+            f"--fresh={named}: holds no {CONFIG}, so it is not a job's folder; delete it yourself"
         )
     for child in children:
         if child.is_dir() and not child.is_symlink():

@@ -133,8 +133,6 @@ def _await_workers(cluster: Cluster, heartbeat: HeartbeatFile) -> None:
 def _describe_cluster(strategy: str, cluster: Cluster) -> str:
     counts = ", ".join(f"{len(cluster.spec[role])} {role}" for role in cluster.spec)
     by_whom = (
-        "by the evaluator"
-        if cluster.expects_evaluator
-        else "by the chief, unless an evaluator is there"
+        "by the evaluator" if cluster.expects_evaluator else "by the chief while no evaluator runs"
     )
     return f"cluster: {counts}; strategy {strategy}; evaluation {by_whom}"

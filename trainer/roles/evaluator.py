@@ -113,7 +113,7 @@ class _Evaluations:
             )
         if not Path(f"{checkpoint}.index").exists():
             self._done = _Done(checkpoint)
-            self._console.log(f"{checkpoint} was deleted before it could be evaluated; going on")
+            self._console.log(f"{checkpoint} was deleted before it could be evaluated; skipped")
 
     def _build_plan(self) -> JobPlan:
         # The chief stores the model's statistics before its first checkpoint.

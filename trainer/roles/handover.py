@@ -88,5 +88,5 @@ def await_evaluator(
         time.sleep(POLL_SECS)
     heartbeat.publish(TRAINED, evaluates=True)
     if heartbeat.read(EVALUATOR):
-        console.warn("the evaluator is gone or late: the chief evaluates and exports in its place")
+        console.warn("the evaluator has ended or is late: the chief evaluates and exports instead")
     return False

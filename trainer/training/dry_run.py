@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Optional
 
 from estimator_bridge import tf
 from trainer import config as config_lib
@@ -68,9 +69,13 @@ def _check_shapes(job_dir: str, rehearsed: str) -> None:
         if stored.get(name) != shape:
             raise UserError(
                 f"job_dir {job_dir}: {Path(checkpoint).name} has "
-                f"{name} {stored.get(name, 'not at all')} and the model wants {shape}; "
+                f"{_describe_shape(name, stored.get(name))} and the model needs {shape}; "
                 "use another --job_dir, or the settings it was trained with"
             )
+
+
+def _describe_shape(name: str, shape: Optional[list[int]]) -> str:
+    return f"no {name}" if shape is None else f"{name} {shape}"
 
 
 def _check_space(job_dir: str, size: int, keep_checkpoint_max: int) -> None:
@@ -79,5 +84,5 @@ def _check_space(job_dir: str, size: int, keep_checkpoint_max: int) -> None:
     if free < kept * size:
         raise UserError(
             f"job_dir {job_dir}: {free / 2**20:,.0f} MiB free and {kept} checkpoints of "
-            f"{size / 2**20:,.0f} MiB to come; free some disk, or lower run.keep_checkpoint_max"
+            f"{size / 2**20:,.0f} MiB will be written; make room, or lower run.keep_checkpoint_max"
         )

@@ -99,7 +99,7 @@ def prepare(
     if train_scan.absent:
         raise UserError(
             f"data.train: no record has a value for column {train_scan.absent[0]!r}; "
-            "mend its name in the schema, or leave it out with use: []"
+            "correct its name in the schema, or exclude it with use: []"
         )
     eval_scan, eval_known = scan_or_load(eval_files, schema, config.data, console.log, cache)
     known = " before; unchanged since" if train_known and eval_known else ""

@@ -115,7 +115,7 @@ def test_bad_input(several, make, tmp_path, capsys):
     for argv, words in [
         ([], "--job_dir: not given"),
         ([f"--job_dir={tmp_path}"], "no config.yaml"),
-        ([job, "--checkpoint=31"], "those of the steps"),
+        ([job, "--checkpoint=31"], "choose one of the steps"),
         ([job, "--checkpoint=30", "--all_checkpoints"], "both given"),
         ([job, "--by=cty"], "did you mean city?"),
         ([job, "--by=city", "--all_checkpoints"], "remove"),

@@ -181,7 +181,7 @@ def test_fresh_refuses_a_folder_that_is_no_job(tmp_path):
     from trainer.job_dir.compatibility import delete_job
 
     (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(UserError, match="no job's folder"):
+    with pytest.raises(UserError, match="not a job's folder"):
         delete_job(str(tmp_path), str(tmp_path))
     assert (tmp_path / "thesis.txt").read_text() == "precious"
 
@@ -331,5 +331,5 @@ def test_dry_run_finds_a_checkpoint_of_another_shape(make, trained, tmp_path):
     (job / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-5"\n')
     options = {**OPTIONS, "model": {"type": "wide_deep", "hidden_units": [7]}}
     config = build_config(job, trained / "rows.csv", **options)
-    with pytest.raises(UserError, match=r"model.ckpt-5 has .* and the model wants"):
+    with pytest.raises(UserError, match=r"model.ckpt-5 has .* and the model needs"):
         rehearse(config, make.schema(), Console(quiet=True), SignalWatch())

@@ -118,7 +118,7 @@ def test_what_cannot_be_evaluated_is_told_in_one_line(job, rows, cloud, capsys, 
     assert "--job_dir: there is nothing in gs://a-bucket/jobs/frist" in refused(
         "--job_dir=gs://a-bucket/jobs/frist"
     )
-    assert f"--checkpoint={JOB}/model.ckpt-31: no such checkpoint; there are those of the" in (
+    assert f"--checkpoint={JOB}/model.ckpt-31: no such checkpoint; choose one of the" in (
         refused(f"--job_dir={JOB}", f"--checkpoint={JOB}/model.ckpt-31")
     )
     assert "raise --storage.cache_gib" in refused(f"--job_dir={JOB}", "--storage.cache_gib=1e-6")

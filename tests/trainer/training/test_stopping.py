@@ -122,7 +122,7 @@ def test_a_signal_saves_the_step_and_the_next_run_resumes(
     _, errors = process.communicate(timeout=60)
     assert process.returncode == status
     last = errors.strip().splitlines()[-1]
-    saved = re.search(r"checkpoint saved at step ([\d,]+); the same command goes on", last)
+    saved = re.search(r"checkpoint saved at step ([\d,]+); the same command resumes", last)
     assert saved, last
     step = int(saved.group(1).replace(",", ""))
     assert (job / f"model.ckpt-{step}.index").exists()
