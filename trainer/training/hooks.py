@@ -2,8 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import numpy as np
 

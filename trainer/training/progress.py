@@ -2,8 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
 from trainer.console import Console
