@@ -40,7 +40,7 @@ def test_an_invalid_range_is_refused(text):
 def test_yaml_reads_a_range_as_a_time_of_day(make, tmp_path):
     path = tmp_path / "options.yaml"
     path.write_text("run:\n  profile_steps: 10:20\n")
-    with pytest.raises(UserError, match="in quotes where it is YAML"):
+    with pytest.raises(UserError, match="write FIRST:LAST, in quotes in YAML"):
         load_config(str(path), {})
     path.write_text("run:\n  profile_steps: '10:20'\n")
     assert load_config(str(path), {}).run.profile_steps == "10:20"
