@@ -1,8 +1,9 @@
-# make demo    trains, evaluates and exports on a year of real flights
-# make test    the whole test suite
-# make bench   speed against other trainers, written to benchmarks/RESULTS.md
+# make demo         trains, evaluates and exports on a year of real flights
+# make test         the whole test suite
+# make test-quick   the tests that need no TensorFlow, in a minute
+# make bench        speed against other trainers, written to benchmarks/RESULTS.md
 #
-# Both make the virtual environment that they need (.venv/tf<TensorFlow>-py<Python>) and keep it.
+# They make the virtual environment that they need (.venv/tf<TensorFlow>-py<Python>) and keep it.
 #   PYTHON=python3.11   which Python; default: python3
 #   TF=2.15             which TensorFlow; default: the newest that this Python can have
 #   JOBS=2              tests at once
@@ -25,7 +26,7 @@ ENVIRONMENT = command -v $(PYTHON) >/dev/null \
 	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
 	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
 
-.PHONY: help demo test test-matrix bench lint environment
+.PHONY: help demo test test-quick test-matrix bench lint environment
 .SILENT:
 
 help:
@@ -40,6 +41,9 @@ demo:
 
 test:
 	$(ENVIRONMENT); exec "$$env/bin/python" -m pytest -n $(JOBS) -m "$(MARK)" $(ARGS)
+
+test-quick: MARK = quick
+test-quick: test
 
 # Every supported TensorFlow, with the tests that are too long for every commit.
 test-matrix:

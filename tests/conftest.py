@@ -45,6 +45,14 @@ def _file_of(node_id):
     return node_id.partition("::")[0]
 
 
+def pytest_ignore_collect(collection_path, config):
+    """With -m quick other files are not imported: many import TensorFlow."""
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    if config.option.markexpr == "quick" and is_test:
+        return "mark.quick" not in collection_path.read_text(encoding="utf-8") or None
+    return None
+
+
 def pytest_collection_modifyitems(items):
     """Long files first, so that no worker is left alone with one; each file in its order."""
     secs = _read_durations()
@@ -280,6 +288,15 @@ def cache_home(tmp_path_factory):
     os.environ.pop("XDG_CACHE_HOME")
     if before is not None:
         os.environ["XDG_CACHE_HOME"] = before
+
+
+@pytest.fixture(autouse=True)
+def stays_quick(request):
+    """A test marked `quick` imports no TensorFlow."""
+    before = "tensorflow" in sys.modules
+    yield
+    if request.node.get_closest_marker("quick") and not before:
+        assert "tensorflow" not in sys.modules
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import pytest
 
 from trainer.console import LIVE_SECS, PLAIN_SECS, Console
 
-pytestmark = pytest.mark.newest
+pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 
 class _Stream(io.StringIO):

@@ -8,6 +8,8 @@ from trainer import config as config_lib
 from trainer.config import Config, list_options, load_config, to_yaml
 from trainer.errors import UserError
 
+pytestmark = pytest.mark.quick
+
 
 def _file(tmp_path, text, name="mine.yaml"):
     path = tmp_path / name

@@ -5,6 +5,8 @@ import pytest
 from trainer.config import flags, list_options, load_config
 from trainer.errors import UserError
 
+pytestmark = pytest.mark.quick
+
 
 def _parse(*argv):
     return flags.parse_command_line(list(argv))

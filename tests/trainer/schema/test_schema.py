@@ -6,6 +6,8 @@ import yaml
 from trainer.errors import UserError
 from trainer.schema import Range, Schema, Statistics, load_schema, resolve_defaults
 
+pytestmark = pytest.mark.quick
+
 
 def _write(tmp_path, values):
     path = tmp_path / "schema.yaml"

@@ -3,7 +3,7 @@ import pytest
 from trainer.errors import UserError
 from trainer.storage.addresses import Address, is_remote, literal_prefix, parse_address, to_regex
 
-pytestmark = pytest.mark.newest
+pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 
 def test_an_address_is_read_and_written():

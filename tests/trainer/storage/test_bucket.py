@@ -8,7 +8,7 @@ import pytest
 from trainer.errors import UserError
 from trainer.storage.bucket import CHUNK_BYTES, Bucket, Changed, Conflict, Unavailable
 
-pytestmark = pytest.mark.newest
+pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 
 @pytest.fixture

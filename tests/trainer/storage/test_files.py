@@ -7,7 +7,7 @@ import pytest
 from trainer.storage import disk
 from trainer.storage.files import replaced, write_text
 
-pytestmark = pytest.mark.newest
+pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 
 def _at_once(act, threads=4, times=200):

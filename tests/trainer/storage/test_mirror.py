@@ -12,7 +12,7 @@ from trainer.storage.claim import Claim
 from trainer.storage.keeper import Keeper
 from trainer.storage.mirror import Division, Mirror
 
-pytestmark = pytest.mark.newest
+pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 ADDRESS = Address("a-bucket", "jobs/x")
 

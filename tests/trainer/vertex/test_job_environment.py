@@ -8,7 +8,7 @@ from trainer.errors import UserError
 from trainer.storage.data import Settings
 from trainer.vertex.job_environment import place, publish
 
-pytestmark = pytest.mark.newest
+pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 ENVIRONMENT = {
     "AIP_MODEL_DIR": "gs://b/x/model/",
