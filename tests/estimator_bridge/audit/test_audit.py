@@ -17,7 +17,7 @@ from estimator_bridge.audit.html import render as render_html
 from estimator_bridge.audit.text import hours
 from estimator_bridge.audit.text import render as render_text
 
-pytestmark = pytest.mark.newest
+pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 MAIN = '\nif __name__ == "__main__":\n    main()\n'
 

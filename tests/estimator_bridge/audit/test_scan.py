@@ -8,7 +8,7 @@ import pytest
 
 from estimator_bridge.audit import audit
 
-pytestmark = pytest.mark.newest
+pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 
 def write(root, **files):

@@ -16,7 +16,7 @@ from estimator_bridge.audit.table import Table
 from estimator_bridge.audit.verdict import KERAS_HOURS
 from estimator_bridge.versions import installed_tensorflow, parse
 
-pytestmark = pytest.mark.newest
+pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 TODAY = parse(installed_tensorflow())[:2]
 UNLISTED = ("raw_ops", "__internal__", "__operators__", "tools")

@@ -5,6 +5,8 @@ import pytest
 from trainer import storage
 from trainer.cluster.heartbeat import FAILED, FINISHED, RUNNING, SILENT_SECS, HeartbeatFile
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def clock():
