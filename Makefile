@@ -40,7 +40,8 @@ demo:
 	    --job_dir=$(DEMO)/run-$$(date +%Y%m%d-%H%M%S) $(ARGS)
 
 test:
-	$(ENVIRONMENT); exec "$$env/bin/python" -m pytest -n $(JOBS) -m "$(MARK)" $(ARGS)
+	$(ENVIRONMENT); exec "$$env/bin/python" -m pytest -n $(JOBS) --dist=loadfile --no-loadscope-reorder \
+	    -m "$(MARK)" $(ARGS)
 
 test-quick: MARK = quick
 test-quick: test
