@@ -18,7 +18,7 @@ import numpy as np
 from estimator_bridge import tf
 from trainer.errors import UserError
 from trainer.export.serving_session import ServingSession, to_python
-from trainer.features.columns import list_csv_inputs, list_inputs, raw_dtype
+from trainer.features.raw_inputs import list_csv_inputs, list_inputs, raw_dtype
 from trainer.inputs.dataset import RowSource
 from trainer.schema import Schema
 

@@ -3,7 +3,7 @@
 from typing import Any, Callable
 
 from estimator_bridge import estimator, tf
-from trainer.features.columns import list_inputs, parse_csv_lines, parse_examples, raw_dtype
+from trainer.features.raw_inputs import list_inputs, parse_csv_lines, parse_examples, raw_dtype
 from trainer.schema import Schema, Statistics
 
 

@@ -1,13 +1,13 @@
-"""From raw columns to what a model sees, in graph and in NumPy.
+"""From raw columns to what a model sees, in the graph and in NumPy.
 
-A model_fn of your own imports `build_feature_columns` from here.
+Users' own model_fns import `build_feature_columns` from here.
 """
 
 from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded on first use: this package is imported by modules that do without TensorFlow.
+    # Loaded on first use: modules that do not need TensorFlow import this package.
     if name == "build_feature_columns":
         from trainer.features.columns import build_feature_columns
 

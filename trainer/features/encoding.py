@@ -1,30 +1,30 @@
-"""What a model reads of a row once it is encoded: a few ids and a few numbers.
+"""Encodes rows as ids and numbers: what a model reads of them, computed ahead of training.
 
-The ids and numbers are exactly those that the feature columns of trainer.features.columns
-compute, so that they can be computed ahead of training, once, and kept.
+The ids and numbers are exactly those that the feature columns of trainer.features.columns compute.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import tf
 from trainer.features.columns import DATE_IDS, YEAR_BOUNDARIES, make_normalizer, name_feature
-from trainer.schema import Column, Schema, Statistics
+from trainer.schema import Column, Cross, Schema, Statistics
 
 IDS, NUMBERS = "ids", "numbers"
-# What a row without a value has in the place of an id.
+# The id of a row without a value.
 NO_VALUE = -1
 
 
 class Field(NamedTuple):
-    """A categorical input of one value a row.
+    """A categorical input with one value per row.
 
     Attributes:
-        name: that of its feature column: "city", "age_bucketized", "born_month", "age_X_city".
-        columns: names of the raw columns that it is made of; of a cross in the cross' order.
+        name: name of its feature column: "city", "age_bucketized", "born_month", "age_X_city".
+        columns: names of the raw columns that it is computed from; those of a cross in its order.
         kind: vocabulary, hash, identity, bucketized, date or cross.
-        size: ids are from 0 to this.
-        part: of a date: year, month, day, weekday or hour.
+        size: number of ids, which start at 0.
+        part: year, month, day, weekday or hour for a date, else None.
     """
 
     name: str
@@ -38,9 +38,10 @@ class Encoding(NamedTuple):
     """How the rows of a schema are encoded.
 
     Attributes:
-        fields: what each column of the ids is, each input of the wide and the deep part once.
+        fields: what each column of the ids is; each input of the wide and the deep part once.
         numbers: raw column of each column of the numbers, which are normalised.
-        schema, statistics: what they follow from.
+        schema: the schema that is encoded.
+        statistics: statistics of the training data, for normalisation.
     """
 
     fields: tuple[Field, ...]
@@ -49,7 +50,11 @@ class Encoding(NamedTuple):
     statistics: Statistics
 
     def can_encode(self, features: dict[str, Any]) -> bool:
-        """Whether features, name → anything, are what `encode` takes."""
+        """Returns whether `encode` takes these features.
+
+        Args:
+            features: name → anything.
+        """
         wanted = [features.get(name) for name in self._list_features()]
         return all(
             isinstance(each, tf.Tensor)
@@ -63,14 +68,14 @@ class Encoding(NamedTuple):
         return list(dict.fromkeys([*self.numbers, *inputs]))
 
     def encode(self, features: dict[str, Any]) -> dict[str, Any]:
-        """Encodes raw rows within the graph.
+        """Encodes raw rows in the graph.
 
         Args:
-            features: name → tensor [batch] or [batch, 1]; dates taken apart, as
-                trainer.features.parts.derive_features does.
+            features: name → tensor [batch] or [batch, 1] of the column's type, with the parts of
+                dates that trainer.features.parts.derive_features adds.
 
         Returns:
-            "ids": int32 [batch, len(fields)], -1 where the feature columns would see no value;
+            "ids": int32 [batch, len(fields)], -1 where the feature columns see no value;
             "numbers": float32 [batch, len(numbers)].
         """
         raw = {name: tf.reshape(features[name], [-1]) for name in self._list_features()}
@@ -82,11 +87,12 @@ class Encoding(NamedTuple):
             NUMBERS: tf.stack(numbers, axis=1) if numbers else tf.zeros([num_rows, 0]),
         }
 
-    def _normalize(self, name: str, values: Any):
+    def _normalize(self, name: str, values: Any) -> Any:
         normalizer = make_normalizer(self.schema.columns[name], name, self.statistics)
         return tf.cast(values if normalizer is None else normalizer(values), tf.float32)
 
-    def _encode(self, field: Field, raw: dict[str, Any]):
+    def _encode(self, field: Field, raw: dict[str, Any]) -> Any:
+        """Returns the ids of a field, an integer tensor [batch]."""
         if field.kind == "cross":
             return self._cross(field, raw)
         (name,) = _list_inputs(field)
@@ -94,18 +100,19 @@ class Encoding(NamedTuple):
             return _bucketize(raw[name], YEAR_BOUNDARIES) if field.part == "year" else raw[name]
         column = self.schema.columns[name]
         if field.kind == "bucketized":
-            return _bucketize(raw[name], column.buckets)
+            return _bucketize(raw[name], column.buckets or ())
         return _look_up(raw[name], column)
 
-    def _cross(self, field: Field, raw: dict[str, Any]):
+    def _cross(self, field: Field, raw: dict[str, Any]) -> Any:
         parts = []
         for name in field.columns:
             column = self.schema.columns[name]
             if column.is_categorical:
                 parts.append(raw[name][:, None])
             else:
-                # TensorFlow hashes sparse parts before dense ones, and buckets are sparse to it.
-                buckets = tf.cast(_bucketize(raw[name], column.buckets), tf.int64)
+                # As in crossed_column: buckets are sparse, and sparse parts are hashed before
+                # dense ones.
+                buckets = tf.cast(_bucketize(raw[name], column.buckets or ()), tf.int64)
                 rows = tf.range(tf.shape(buckets, tf.int64)[0])
                 where = tf.stack([rows, tf.zeros_like(rows)], axis=1)
                 shape = tf.stack([tf.shape(buckets, tf.int64)[0], 1])
@@ -114,11 +121,11 @@ class Encoding(NamedTuple):
 
 
 def build_encoding(schema: Schema, statistics: Statistics) -> Encoding:
-    """Builds the encoding of a schema that is covered.
+    """Builds the encoding of a schema that can be encoded.
 
     Args:
-        schema: columns and crosses, vocabularies read; `unsupported_reason` says None of it.
-        statistics: of the training data, for normalisation.
+        schema: columns and crosses, with vocabularies loaded; `unsupported_reason` is None.
+        statistics: statistics of the training data, for normalisation.
     """
     fields: list[Field] = []
     numbers: list[str] = []
@@ -146,15 +153,19 @@ def build_encoding(schema: Schema, statistics: Statistics) -> Encoding:
 
 
 def unsupported_reason(schema: Schema) -> Optional[str]:
-    """Why rows of a schema cannot be encoded as one id a field; None where they can."""
+    """Returns why rows of a schema cannot be encoded as one id per field, None if they can.
+
+    Args:
+        schema: columns and crosses.
+    """
     for name in schema.used_features:
         column = schema.columns[name]
-        for kind, there in (
+        for kind, value in (
             ("a text", column.text),
             ("an image", column.image),
-            ("of several values a row", column.separator),
+            ("multivalent", column.separator),
         ):
-            if there is not None:
+            if value is not None:
                 return f"column {name} is {kind}"
     names = [_name_cross(cross, schema) for cross in schema.crosses]
     twice = [name for name, count in Counter(names).items() if count > 1]
@@ -167,7 +178,7 @@ def _kind(column: Column) -> str:
     return "identity" if column.identities else "hash"
 
 
-def _name_cross(cross, schema: Schema) -> str:
+def _name_cross(cross: Cross, schema: Schema) -> str:
     parts = [
         name_feature(name) + ("" if schema.columns[name].is_categorical else "_bucketized")
         for name in cross.columns
@@ -176,23 +187,24 @@ def _name_cross(cross, schema: Schema) -> str:
 
 
 def _list_inputs(field: Field) -> tuple[str, ...]:
-    """The features that a field is made of, once dates have been taken apart."""
+    """Returns the features that a field is computed from, parts of dates included."""
     return (f"{field.columns[0]}_{field.part}",) if field.part else field.columns
 
 
-def _bucketize(values, boundaries):
+def _bucketize(values: Any, boundaries: Sequence[float]) -> Any:
+    """Returns the bucket of each number, int32 [batch]."""
     return tf.raw_ops.Bucketize(
         input=tf.cast(values, tf.float32), boundaries=[float(each) for each in boundaries]
     )
 
 
-def _look_up(values, column: Column):
-    """Categories [batch] to ids; what feature columns drop, "" and -1, to NO_VALUE."""
+def _look_up(values: Any, column: Column) -> Any:
+    """Returns the ids of categories, int64 [batch]; NO_VALUE for "" and -1, as feature columns."""
     dropped = tf.equal(values, "" if column.type == "string" else -1)
     if column.type == "int":
         values = tf.cast(values, tf.int64)
     if column.vocabulary is not None:
-        ids = _look_up_words(values, column)
+        ids = _look_up_vocabulary(values, column)
     elif column.identities:
         known = tf.logical_and(values >= 0, values < column.identities)
         ids = tf.where(known, values, tf.zeros_like(values))
@@ -202,12 +214,12 @@ def _look_up(values, column: Column):
     return tf.where(dropped, tf.fill(tf.shape(ids), tf.constant(NO_VALUE, ids.dtype)), ids)
 
 
-def _look_up_words(values, column: Column):
+def _look_up_vocabulary(values: Any, column: Column) -> Any:
+    vocabulary = list(column.vocabulary or ())
     kind = tf.string if column.type == "string" else tf.int64
-    words = tf.constant(list(column.vocabulary), kind)
-    filled = tf.lookup.KeyValueTensorInitializer(
-        words, tf.range(len(column.vocabulary), dtype=tf.int64)
+    table = tf.lookup.KeyValueTensorInitializer(
+        tf.constant(vocabulary, kind), tf.range(len(vocabulary), dtype=tf.int64)
     )
     if column.oov_buckets:
-        return tf.lookup.StaticVocabularyTable(filled, column.oov_buckets).lookup(values)
-    return tf.lookup.StaticHashTable(filled, NO_VALUE).lookup(values)
+        return tf.lookup.StaticVocabularyTable(table, column.oov_buckets).lookup(values)
+    return tf.lookup.StaticHashTable(table, NO_VALUE).lookup(values)

@@ -1,4 +1,4 @@
-"""Rows that hold several values: one text outside the graph, apart inside it."""
+"""Multivalent features in the graph: one text per row outside of it, single values inside."""
 
 from typing import Any
 
@@ -6,59 +6,63 @@ from estimator_bridge import tf
 
 
 def join_values(values: Any, separator: str) -> Any:
-    """Several values a row to one text each, as a CSV file has them.
+    """Joins the values of each row to one text, as in a CSV file.
 
     Args:
         values: ragged strings, floats or ints [batch, (values)].
-        separator: between them.
+        separator: text between the values.
 
     Returns:
         strings [batch]; "" for a row without values. Each float keeps all of its digits.
     """
     if values.dtype != tf.string:
-        # Nine digits tell every float32 from its neighbours.
+        # Nine digits distinguish every float32 from its neighbours.
         digits = {"precision": 9, "shortest": True} if values.dtype == tf.float32 else {}
         values = values.with_flat_values(tf.strings.as_string(values.flat_values, **digits))
     return tf.strings.reduce_join(values, axis=-1, separator=separator)
 
 
 def split_values(texts: Any, separator: str) -> Any:
-    """The reverse of join_values.
+    """Splits the text of each row into its values: the reverse of join_values.
 
     Args:
         texts: strings [batch].
-        separator: between the values.
+        separator: text between the values.
 
     Returns:
-        ragged strings [batch, (values)] without blanks around them; one between two separators may
-        be empty. A text of blanks alone has none.
+        ragged strings [batch, (values)], without blanks around the values. A value may be empty;
+        a text of blanks only has no values.
     """
     texts = tf.strings.strip(tf.reshape(texts, [-1]))
-    pieces = tf.strings.split(texts, separator)
-    # Splitting an empty text gives an empty value.
-    there = tf.not_equal(texts, "")
-    kept = tf.boolean_mask(pieces.flat_values, tf.repeat(there, pieces.row_lengths()))
-    lengths = pieces.row_lengths() * tf.cast(there, tf.int64)
+    values = tf.strings.split(texts, separator)
+    # Splitting an empty text returns one empty value.
+    is_present = tf.not_equal(texts, "")
+    kept = tf.boolean_mask(values.flat_values, tf.repeat(is_present, values.row_lengths()))
+    lengths = values.row_lengths() * tf.cast(is_present, tf.int64)
     return tf.RaggedTensor.from_row_lengths(tf.strings.strip(kept), lengths, validate=False)
 
 
 def drop_empty(values: Any) -> Any:
-    """Ragged strings [batch, (values)] without the empty ones."""
+    """Returns ragged strings without the empty ones.
+
+    Args:
+        values: ragged strings [batch, (values)].
+    """
     return tf.ragged.boolean_mask(values, tf.not_equal(values, ""))
 
 
 def drop_unpaired(weights: Any, values: Any, names: tuple[str, str]) -> Any:
-    """The weights of those values that are not empty.
+    """Returns the weights of those values that are not empty.
+
+    The graph fails with an InvalidArgumentError that names the columns if lengths differ.
 
     Args:
         weights: ragged strings [batch, (weights)], of numbers.
         values: ragged strings [batch, (values)] of the same lengths, paired by position.
-        names: columns of the weights and of the values.
+        names: column of the weights and column of the values.
 
     Returns:
         ragged float32 [batch, (values that are not empty)].
-
-    The graph fails (InvalidArgumentError, which names the columns) where lengths differ.
     """
     message = f"column {names[0]}: it needs one number for each value of column {names[1]}"
     same = tf.debugging.assert_equal(weights.row_lengths(), values.row_lengths(), message)
@@ -70,7 +74,15 @@ def drop_unpaired(weights: Any, values: Any, names: tuple[str, str]) -> Any:
 
 
 def to_numbers(values: Any, dtype: Any) -> Any:
-    """Ragged strings to int64 or float32 of the same shape; an empty int is -1, no category."""
+    """Parses ragged strings as numbers.
+
+    Args:
+        values: ragged strings [batch, (values)].
+        dtype: tf.int64 or tf.float32.
+
+    Returns:
+        ragged numbers of the same shape; an empty int becomes -1, which means no category.
+    """
     flat = values.flat_values
     if dtype == tf.int64:
         flat = tf.where(tf.equal(flat, ""), tf.fill(tf.shape(flat), "-1"), flat)

@@ -1,8 +1,8 @@
-"""Encodes many rows at once, in NumPy, exactly as trainer.features.encoding does within a graph.
+"""Encodes many rows at once in NumPy, exactly as trainer.features.encoding does in a graph.
 
-Whatever depends on a single column of categories is computed by the encoding's own operations, but
-once for each word of a chunk rather than for each row. Crosses are hashes of several columns: those
-of the words are TensorFlow's too, their combination is done here.
+What depends on a single categorical column is computed by the encoding's own operations, once per
+distinct value of a chunk instead of once per row. A cross is a hash of several columns: TensorFlow
+computes the hashes of the distinct values, and NumPy combines them.
 """
 
 from collections.abc import Mapping
@@ -13,19 +13,20 @@ import numpy as np
 import pyarrow as pa
 
 from estimator_bridge import tf
-from trainer.features import columns as features
-from trainer.features import encoding, parts
 from trainer.features.encoding import IDS, NUMBERS, Encoding, Field
+from trainer.features.parts import derive_features
+from trainer.schema import Column
 from trainer.storage.files import checksum_files
 
-# A hash is known from its remainders by these two: the second tells how often the first goes in.
+# A 64-bit hash is computed from its remainders by these two numbers: the first one fits into it
+# at most twice, and the second remainder tells how often.
 REMAINDERS = (2**63 - 1, 2**62)
-# The key with which tf.sparse.cross_hashed begins, and the factor of its FingerprintCat64, in
-# TensorFlow's sparse_ops.py and fingerprint.h.
+# The initial key of tf.sparse.cross_hashed (TensorFlow's sparse_ops.py), and the factor and shift
+# of its FingerprintCat64 (TensorFlow's fingerprint.h).
 CROSS_KEY = 0xDECAFCAFFE
 CROSS_FACTOR = np.uint64(0xC6A4A7935BD1E995)
 SHIFT = np.uint64(47)
-# Words whose encoding tells whether TensorFlow still hashes as it did.
+# Words whose hashes are part of the fingerprint: they change if TensorFlow's hashing does.
 PROBE = ("", "a", "Adm-clerical", "\u00e4\u4e2d" * 40)
 
 
@@ -45,31 +46,32 @@ class Encoder:
     """Encodes rows that have been read.
 
     Args:
-        how: the encoding.
+        encoding: how to encode them.
 
     Attributes:
-        encoding: the same.
-        names: the raw columns that it needs.
-        fingerprint: another one means that the same rows may be encoded otherwise: it has hashes
-            of a few words, and a checksum of the code.
+        encoding: how rows are encoded.
+        names: the raw columns that the encoding needs.
+        fingerprint: text that differs if the same rows may be encoded differently; it has hashes
+            of a few words and a checksum of the code.
     """
 
-    def __init__(self, how: Encoding):
-        self.encoding = how
-        schema = how.schema
-        self.names = list(
-            dict.fromkeys([*how.numbers, *(name for field in how.fields for name in field.columns)])
-        )
+    def __init__(self, encoding: Encoding):
+        self.encoding = encoding
+        schema = encoding.schema
+        crossed = [name for field in encoding.fields for name in field.columns]
+        self.names = list(dict.fromkeys([*encoding.numbers, *crossed]))
         self._texts = [name for name in self.names if schema.columns[name].type == "string"]
         self._ints = [
             name
             for name in self.names
             if schema.columns[name].type == "int" and schema.columns[name].is_categorical
         ]
+        # Places in the ids: of the fields of one categorical column, of those computed per row, and
+        # of the crosses.
         self._by_column: dict[str, list[int]] = {}
         self._by_row: list[int] = []
         self._crosses: dict[int, list[_Part]] = {}
-        for place, field in enumerate(how.fields):
+        for place, field in enumerate(encoding.fields):
             if field.kind == "cross":
                 self._crosses[place] = self._list_parts(field)
             elif field.columns[0] in (*self._texts, *self._ints):
@@ -79,7 +81,6 @@ class Encoder:
         self._graph = tf.Graph()
         with self._graph.as_default():
             self._build()
-        # A session of one graph: the words of a chunk in, all that is known of them out.
         self._session = tf.compat.v1.Session(graph=self._graph)
         self._session.run(self._initial)
         self.fingerprint = self._identify()
@@ -92,34 +93,37 @@ class Encoder:
             if columns[name].is_categorical:
                 kind = "text" if columns[name].type == "string" else "int"
             found.append(_Part(name, kind))
-        # TensorFlow hashes sparse parts before dense ones, and buckets are sparse to it.
+        # As in crossed_column: buckets are sparse, and sparse parts are hashed before dense ones.
         return sorted(found, key=lambda part: part.kind != "bucketized")
 
     def _build(self) -> None:
-        how, schema = self.encoding, self.encoding.schema
-        fields = how.fields
+        """Builds the graph: distinct values of a chunk in, ids and hashes of these values out."""
+        encoding, columns = self.encoding, self.encoding.schema.columns
+        fields = encoding.fields
         crossed = {part for cross in self._crosses.values() for part in cross}
-        self._fed: dict[str, Any] = {}
+        kinds = {"string": tf.string, "int": tf.int64, "float": tf.float32}
+        self._fed: dict[str, Any] = {
+            name: tf.compat.v1.placeholder(kinds[columns[name].type], [None]) for name in self.names
+        }
         self._fetches: dict[str, Any] = {"columns": {}, "hashes": {}, "rows": {}}
-        for name in self.names:
-            kinds = {"string": tf.string, "int": tf.int64, "float": tf.float32}
-            self._fed[name] = tf.compat.v1.placeholder(kinds[schema.columns[name].type], [None])
         for name, places in self._by_column.items():
-            of_one = how._replace(fields=tuple(fields[place] for place in places), numbers=())
-            words = parts.derive_features({name: self._fed[name]}, schema)
-            self._fetches["columns"][name] = of_one.encode(words)[IDS]
+            by_column = encoding._replace(
+                fields=tuple(fields[place] for place in places), numbers=()
+            )
+            words = derive_features({name: self._fed[name]}, encoding.schema)
+            self._fetches["columns"][name] = by_column.encode(words)[IDS]
         for part in crossed:
             if part.kind == "text":
                 self._fetches["hashes"][part.name] = _hash(self._fed[part.name])
         bucketized = sorted(part.name for part in crossed if part.kind == "bucketized")
+        # Column → its place in the ids that are computed per row.
         self._buckets = {name: place for place, name in enumerate(bucketized, len(self._by_row))}
         buckets = [
-            Field(name, (name,), "bucketized", len(schema.columns[name].buckets) + 1)
-            for name in bucketized
+            Field(name, (name,), "bucketized", _count_buckets(columns[name])) for name in bucketized
         ]
-        of_rows = [fields[place] for place in self._by_row] + buckets
-        if of_rows or how.numbers:
-            by_row = how._replace(fields=tuple(of_rows))
+        row_fields = [fields[place] for place in self._by_row] + buckets
+        if row_fields or encoding.numbers:
+            by_row = encoding._replace(fields=tuple(row_fields))
             self._fetches["rows"] = by_row.encode(self._fed)
         probe = tf.constant(list(PROBE))
         self._probe = [
@@ -131,10 +135,8 @@ class Encoder:
         self._initial = tf.compat.v1.tables_initializer()
 
     def _identify(self) -> str:
-        modules = (encoding, features, parts)
-        paths = [Path(__file__), *(Path(module.__file__) for module in modules)]
         hashes = np.concatenate(self._session.run(self._probe)).tolist()
-        return f"{checksum_files(paths)} {hashes}"
+        return f"{checksum_files(Path(__file__).parent.glob('*.py'))} {hashes}"
 
     def encode(
         self, chunk: Mapping[str, np.ndarray], words: Mapping[str, np.ndarray]
@@ -142,11 +144,11 @@ class Encoder:
         """Encodes rows.
 
         Args:
-            chunk: name → [rows]: float32, int64, or of text the place in `words` of each value.
-            words: name → the words of a column of text, bytes as objects.
+            chunk: column → values [rows]: float32, int64, or int32 indices into `words` for text.
+            words: text column → distinct values, bytes as objects [words].
 
         Returns:
-            ids, int32 [rows, fields], and numbers, float32 [rows, numbers], as of
+            ids, int32 [rows, fields], and numbers, float32 [rows, numbers], those of
             Encoding.encode.
         """
         num_rows = len(chunk[self.names[0]]) if self.names else 0
@@ -174,49 +176,63 @@ class Encoder:
                 hashes = self._hash(part, found, chunk, places)
                 mixed = _concatenate(np.uint64(CROSS_KEY) if mixed is None else mixed, hashes)
             size = np.uint64(self.encoding.fields[place].size)
-            # A division by one number is quicker than its remainder.
+            # NumPy divides by a scalar faster than it computes the remainder.
             ids[:, place] = mixed - mixed // size * size
         numbers = of_rows[NUMBERS] if of_rows else np.zeros([num_rows, 0], np.float32)
         return ids, numbers
 
-    def _hash(self, part: _Part, found, chunk, places) -> np.ndarray:
-        """What a column brings into a cross, uint64 [rows]."""
-        if part.kind == "text":
-            hashes = _join_remainders(found["hashes"][part.name])
-            return np.take(_mix(hashes), places[part.name])
+    def _hash(
+        self,
+        part: _Part,
+        found: dict[str, Any],
+        chunk: Mapping[str, np.ndarray],
+        places: dict[str, np.ndarray],
+    ) -> np.ndarray:
+        """Returns the mixed hashes of one column of a cross, uint64 [rows]."""
         if part.kind == "int":
             return _mix(chunk[part.name].astype(np.uint64))
-        size = len(self.encoding.schema.columns[part.name].buckets) + 1
+        if part.kind == "text":
+            mixed = _mix(_join_remainders(found["hashes"][part.name]))
+            result: np.ndarray = np.take(mixed, places[part.name])
+            return result
+        size = _count_buckets(self.encoding.schema.columns[part.name])
         bucket = found["rows"][IDS][:, self._buckets[part.name]]
-        return np.take(_mix(np.arange(size, dtype=np.uint64)), bucket)
+        result = np.take(_mix(np.arange(size, dtype=np.uint64)), bucket)
+        return result
 
     def close(self) -> None:
         """Closes the session."""
         self._session.close()
 
 
+def _count_buckets(column: Column) -> int:
+    return len(column.buckets or ()) + 1
+
+
 def _hash(words: Any) -> Any:
-    """The remainders of the 64-bit fingerprints of words, int64 [2, words]."""
+    """Returns remainders of the 64-bit fingerprints of strings [words], int64 [2, words]."""
     return tf.stack([tf.strings.to_hash_bucket_fast(words, number) for number in REMAINDERS])
 
 
 def _join_remainders(remainders: np.ndarray) -> np.ndarray:
-    """Remainders by REMAINDERS, int64 [2, n], to the numbers below 2**64 that have them."""
-    by, low = remainders.astype(np.uint64)
+    """Returns the numbers, uint64 [words], that have remainders int64 [2, words] by REMAINDERS."""
+    by_large, low_bits = remainders.astype(np.uint64)
     large, mask = np.uint64(REMAINDERS[0]), np.uint64(REMAINDERS[1] - 1)
-    # Each time that the first goes in takes one off the low bits.
-    return by + ((by - low) & mask) * large
+    # Subtracting `large` once adds one to the low bits.
+    result: np.ndarray = by_large + ((by_large - low_bits) & mask) * large
+    return result
 
 
 def _mix(hashes: np.ndarray) -> np.ndarray:
-    """The second argument's part in FingerprintCat64."""
+    """Returns what FingerprintCat64 computes of its second argument alone, uint64 of any shape."""
     hashes = hashes * CROSS_FACTOR
-    return (hashes ^ (hashes >> SHIFT)) * CROSS_FACTOR
+    result: np.ndarray = (hashes ^ (hashes >> SHIFT)) * CROSS_FACTOR
+    return result
 
 
 def _concatenate(first: Any, mixed: np.ndarray) -> np.ndarray:
-    """FingerprintCat64 of hashes and of others of which `_mix` has been taken; uint64."""
-    result = ((first ^ CROSS_FACTOR) ^ mixed) * CROSS_FACTOR
+    """Returns FingerprintCat64 of hashes and of others after `_mix`, uint64 [rows]."""
+    result: np.ndarray = ((first ^ CROSS_FACTOR) ^ mixed) * CROSS_FACTOR
     result ^= result >> SHIFT
     result *= CROSS_FACTOR
     result ^= result >> SHIFT

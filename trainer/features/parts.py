@@ -1,4 +1,4 @@
-"""Columns of several values in one text, and dates: taken apart in graph, for every use alike."""
+"""Derives single values and parts of dates from texts, in the graph, for every use alike."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from trainer.features.multivalent import drop_empty, drop_unpaired, split_values
 from trainer.schema import Schema
 from trainer.schema.columns import DATE_PATTERN
 
-# What is after the day: the hour, if it is there.
+# A date that has an hour.
 WITH_HOUR = r".{10}[T ]\d\d.*"
 
 
 def derive_features(features: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """Replaces texts of several values by the values, and adds the parts of dates.
+    """Replaces multivalent texts by their values, and adds the parts of dates.
 
     It is part of the model's graph, so that training, evaluation and every export do it alike.
 
@@ -25,54 +25,61 @@ def derive_features(features: dict[str, Any], schema: Schema) -> dict[str, Any]:
         the same, with a SparseTensor [batch, most in a row] for each column with a separator:
         strings or int64 for categories, without empty ones; float32 for their weights;
         "<column>_sequence", such a SparseTensor of all values in their order, for each sequence;
-        and "<column>_<part>", int64 [batch], for each part of a date; -1 where the text is no date.
-        What feature columns call otherwise (name_feature) is there under that name too.
+        and "<column>_<part>", int64 [batch], for each part of a date, -1 if the text is not a
+        date. A feature whose key differs from its name (name_feature) is there under both.
     """
-    taken, weights_of = dict(features), schema.weights_of
+    derived, weights_of = dict(features), schema.weights_of
     for name in features:
         column = schema.columns.get(name)
         if column is None:
             continue
         if column.separator is not None and name not in weights_of:
-            taken.update(_split(name, features, schema))
+            derived.update(_split(name, column.separator, features, schema))
         elif column.text is not None and "sequence" in column.use:
-            taken[name_sequence(name)] = features[name]
+            derived[name_sequence(name)] = features[name]
         if column.date:
             parts = split_dates(features[name])
-            taken.update({f"{name}_{part}": parts[part] for part in column.date})
-    return {**taken, **{name_feature(name): tensor for name, tensor in taken.items()}}
+            derived.update({f"{name}_{part}": parts[part] for part in column.date})
+    return {**derived, **{name_feature(name): tensor for name, tensor in derived.items()}}
 
 
-def _split(name: str, features: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """The features that a column of several values, and its weights, become."""
+def _split(name: str, separator: str, features: dict[str, Any], schema: Schema) -> dict[str, Any]:
+    """Returns the features that a multivalent column and its weights become."""
     column = schema.columns[name]
-    values = split_values(features[name], column.separator)
+    values = split_values(features[name], separator)
     made, dtype = {}, {"float": tf.float32, "int": tf.int64}.get(column.type)
     if column.weights is not None and column.weights in features:
-        weights = split_values(features[column.weights], schema.columns[column.weights].separator)
+        # The schema requires that weights have a separator.
+        weights_separator = schema.columns[column.weights].separator or separator
+        weights = split_values(features[column.weights], weights_separator)
         made[column.weights] = drop_unpaired(weights, values, (column.weights, name)).to_sparse()
     if "sequence" in column.use:
         sequence = values if dtype is None else to_numbers(values, dtype)
         made[name_sequence(name)] = sequence.to_sparse()
-    single = drop_empty(values)
-    made[name] = (single if dtype is None else to_numbers(single, dtype)).to_sparse()
+    present = drop_empty(values)
+    made[name] = (present if dtype is None else to_numbers(present, dtype)).to_sparse()
     return made
 
 
 def split_dates(values: Any) -> dict[str, Any]:
-    """ISO dates, strings [batch], to year, month, day, weekday and hour, int64 [batch].
+    """Splits ISO dates into their parts.
 
-    Month and day count from 1, weekday from Monday = 0. A text that is no date gives -1
-    throughout, a date without a time gives the hour -1.
+    Args:
+        values: strings [batch], such as 2020-12-31 or 2020-12-31 23:59.
+
+    Returns:
+        year, month, day, weekday and hour, int64 [batch] each. Month and day count from 1, weekday
+        from Monday = 0. All parts are -1 if the text is not a date; the hour is -1 if the date has
+        no time.
     """
     values = tf.strings.strip(tf.reshape(values, [-1]))
     is_date = tf.strings.regex_full_match(values, DATE_PATTERN)
     has_hour = tf.logical_and(is_date, tf.strings.regex_full_match(values, WITH_HOUR))
-    # What is parsed below must parse in every row, also in those that are not kept.
+    # Every row must parse, also those whose result is dropped.
     dates = tf.where(is_date, values, tf.fill(tf.shape(values), "1970-01-01"))
     times = tf.where(has_hour, values, tf.fill(tf.shape(values), "1970-01-01 00"))
 
-    def number(texts, start, length):
+    def number(texts: Any, start: int, length: int) -> Any:
         return tf.strings.to_number(tf.strings.substr(texts, start, length), tf.int64)
 
     year, month, day = number(dates, 0, 4), number(dates, 5, 2), number(dates, 8, 2)
@@ -83,8 +90,8 @@ def split_dates(values: Any) -> dict[str, Any]:
     return parts
 
 
-def _weekday(year, month, day):
-    """Monday = 0, by counting days from 1 March of year 0.
+def _weekday(year: Any, month: Any, day: Any) -> Any:
+    """Returns the weekday, Monday = 0, by counting days from 1 March of year 0; int64 [batch].
 
     Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", days_from_civil.
     """
@@ -92,5 +99,5 @@ def _weekday(year, month, day):
     era, of_era = year // 400, year % 400
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
     days = era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year
-    # 1 March 0000 of this calendar was a Wednesday.
+    # In this calendar 1 March 0000 is a Wednesday.
     return (days + 2) % 7

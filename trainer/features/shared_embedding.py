@@ -1,4 +1,4 @@
-"""Categorical columns that share one embedding, as one dense feature column."""
+"""A dense feature column: the embeddings of several categorical columns that share a table."""
 
 import math
 from collections import namedtuple
@@ -11,16 +11,18 @@ class SharedEmbeddingColumn(
     namedtuple("SharedEmbeddingColumn", ("columns", "dimension")),
     tf.__internal__.feature_column.DenseColumn,
 ):
-    """Looks the ids of several categorical columns up in one table.
+    """Embeds the ids of several categorical columns in one table.
 
-    The columns' embeddings stand side by side, float32 [batch, number of columns * dimension]; of
-    several values in a row the mean, of none zeros. TensorFlow's own shared_embeddings keeps its
-    table outside the layers: the canned Estimators of version 2 save it but never train it. Here
-    the layer that reads the features owns the table, and so it is trained like any embedding.
+    The output has the embeddings of the columns side by side, float32 [batch, columns *
+    dimension]: the mean of a row's values, zeros for a row without values.
+
+    TensorFlow's own shared_embeddings keeps its table outside of the layers, so that the canned
+    Estimators of version 2 save it but never train it. Here the layer that reads the features owns
+    the table and trains it like any embedding.
 
     Attributes:
-        columns: categorical feature columns of equal numbers of ids.
-        dimension: of the table.
+        columns: categorical feature columns with equal numbers of ids.
+        dimension: width of the table.
     """
 
     @property
@@ -29,12 +31,12 @@ class SharedEmbeddingColumn(
 
     @property
     def name(self) -> str:
-        """Of the column, and so of the scope of its table."""
+        """Name of the column, and of the scope of its table."""
         return "_".join(column.name for column in self.columns) + "_shared_embedding"
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """Of all columns, for parsing tf.Example."""
+        """Parsing spec of all columns for tf.Example."""
         return {
             name: feature
             for column in self.columns
@@ -43,16 +45,20 @@ class SharedEmbeddingColumn(
 
     @property
     def variable_shape(self) -> Any:
-        """[number of columns * dimension]."""
+        """Shape of a row: [columns * dimension]."""
         return tf.TensorShape([len(self.columns) * self.dimension])
 
     @property
-    def parents(self) -> list:
-        """The columns that it reads."""
+    def parents(self) -> list[Any]:
+        """The columns that this one reads."""
         return list(self.columns)
 
     def create_state(self, state_manager: Any) -> None:
-        """Creates the table, float32 [ids, dimension]."""
+        """Creates the table, float32 [ids, dimension].
+
+        Args:
+            state_manager: owns the variables of a layer.
+        """
         state_manager.create_variable(
             self,
             name="embedding_weights",
@@ -60,21 +66,31 @@ class SharedEmbeddingColumn(
             dtype=tf.float32,
             trainable=True,
             use_resource=True,
-            # As of an embedding column.
+            # The initializer of an embedding column.
             initializer=tf.compat.v1.truncated_normal_initializer(
                 stddev=1 / math.sqrt(self.dimension)
             ),
         )
 
-    def transform_feature(self, transformation_cache: Any, state_manager: Any) -> tuple:
-        """The ids of each column, sparse int64 [batch, most in a row], and their weights."""
+    def transform_feature(self, transformation_cache: Any, state_manager: Any) -> tuple[Any, ...]:
+        """Returns the ids of each column and their weights, sparse int64 and float32.
+
+        Args:
+            transformation_cache: computes what the columns need, once each.
+            state_manager: owns the variables of a layer.
+        """
         return tuple(
             column.get_sparse_tensors(transformation_cache, state_manager)
             for column in self.columns
         )
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """The embeddings side by side, float32 [batch, number of columns * dimension]."""
+        """Returns the embeddings side by side, float32 [batch, columns * dimension].
+
+        Args:
+            transformation_cache: computes what the columns need, once each.
+            state_manager: owns the variables of a layer.
+        """
         table = state_manager.get_variable(self, "embedding_weights")
         return tf.concat(
             [
@@ -85,7 +101,7 @@ class SharedEmbeddingColumn(
         )
 
     def get_config(self) -> dict[str, Any]:
-        """What from_config takes."""
+        """Returns what from_config takes."""
         serialize = tf.__internal__.feature_column.serialize_feature_column
         return {
             "columns": [serialize(column) for column in self.columns],
@@ -94,9 +110,15 @@ class SharedEmbeddingColumn(
 
     @classmethod
     def from_config(
-        cls, config: dict, custom_objects=None, columns_by_name=None
+        cls, config: dict[str, Any], custom_objects: Any = None, columns_by_name: Any = None
     ) -> "SharedEmbeddingColumn":
-        """The reverse of get_config."""
+        """Returns the column that get_config described.
+
+        Args:
+            config: what get_config returned.
+            custom_objects: name → class of further columns.
+            columns_by_name: columns that exist already.
+        """
         deserialize = tf.__internal__.feature_column.deserialize_feature_column
         columns = [
             deserialize(column, custom_objects, columns_by_name) for column in config["columns"]

@@ -1,16 +1,16 @@
-"""Free text as a categorical column of many values: words and word sequences, split in graph."""
+"""Free text as a multivalent categorical column: words and n-grams, split in the graph."""
 
 from typing import Any
 
 from estimator_bridge import tf
 from trainer.schema import Schema, Text
 
-# What separates words: everything but letters, digits, marks on letters and apostrophes (RE2).
+# What separates words: everything but letters, digits, combining marks and apostrophes (RE2).
 SEPARATORS = r"[^\pL\pN\pM']+"
 
 
 def split_texts(features: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """Replaces each text by its words and word sequences, so that feature columns take them.
+    """Replaces each text by its words and n-grams, as feature columns take them.
 
     It is part of the model's graph, so that training, evaluation and every export split alike.
 
@@ -19,24 +19,27 @@ def split_texts(features: dict[str, Any], schema: Schema) -> dict[str, Any]:
         schema: which columns are texts.
 
     Returns:
-        the same with a SparseTensor of strings [batch, most in a row] for each text; one without a
-        word has none.
+        the same, with a SparseTensor of strings [batch, most in a row] for each text; a text
+        without words has no values.
     """
-    texts = {
-        name: schema.columns[name].text
-        for name in features
-        if name in schema.columns and schema.columns[name].text is not None
-    }
-    return {
-        name: split_text(values, texts[name]) if name in texts else values
-        for name, values in features.items()
-    }
+    split = dict(features)
+    for name, values in features.items():
+        text = schema.columns[name].text if name in schema.columns else None
+        if text is not None:
+            split[name] = split_text(values, text)
+    return split
 
 
 def split_text(values: Any, text: Text) -> Any:
-    """Strings [batch] to n-grams of 1 to text.ngrams words, sparse [batch, most in a row].
+    """Splits texts into n-grams of 1 to `text.ngrams` words.
 
-    The words of one n-gram are separated by a space; text.max_words cuts long texts.
+    Args:
+        values: strings [batch].
+        text: how to split; `max_words` cuts long texts.
+
+    Returns:
+        SparseTensor of strings [batch, most in a row]; the words of an n-gram are separated by a
+        space.
     """
     values = tf.reshape(values, [-1])
     if text.lower:

@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional
 
 from estimator_bridge import estimator, tf
 from trainer.errors import UserError
-from trainer.features.columns import list_inputs
+from trainer.features.raw_inputs import list_inputs
 from trainer.models.code import HParams, call_code, load_code, load_function, translate_user_errors
 from trainer.schema import Schema
 

@@ -9,7 +9,8 @@ import pytest
 
 from estimator_bridge import tf
 from trainer.export.receivers import make_serving_receiver_fn
-from trainer.features.columns import build_feature_columns, list_csv_inputs, list_inputs
+from trainer.features.columns import build_feature_columns
+from trainer.features.raw_inputs import list_csv_inputs, list_inputs
 from trainer.inputs.dataset import make_eval_input_fn
 from trainer.schema import Range, Schema, Statistics
 from trainer.training.job import build_source

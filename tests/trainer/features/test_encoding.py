@@ -150,7 +150,7 @@ def test_nothing_but_numbers_and_nothing_but_ids():
 @pytest.mark.parametrize(
     ("column", "words"),
     [
-        ({"type": "string", "hash_buckets": 9, "separator": "|"}, "several values a row"),
+        ({"type": "string", "hash_buckets": 9, "separator": "|"}, "column c is multivalent"),
         ({"type": "string", "hash_buckets": 9, "text": {}}, "a text"),
         ({"type": "string", "image": {}}, "an image"),
     ],

@@ -188,7 +188,7 @@ def test_a_model_learns_the_weights_and_every_door_answers_alike(make, tmp_path)
     lists = [{"tags": ["a", "b"], "w": [2.0, 0.5], "ids": [1, 3]}, {"tags": [], "w": [], "ids": []}]
     name = predictor.find_signature("predict", "example")
     records = {"examples": np.array([_example(row) for row in lists], object)}
-    same = [row["predictions"][0] for row in predictor.ask_rows(name, records, 2)]
+    same = [row["predictions"][0] for row in predictor.run_rows(name, records, 2)]
     assert same == pytest.approx(got, abs=1e-6)
     with pytest.raises(UserError, match="column w: it needs one number for each value") as caught:
         predictor.predict([{**asked[0], "w": "1"}])

@@ -195,7 +195,7 @@ def test_an_example_may_hold_its_values_apart(learned):
 
     records = [example([b"red", b"blue"]), example([b"red|blue"]), example([])]
     name = predictor.find_signature("predict", "example")
-    answers = predictor.ask_rows(name, {"examples": np.array(records, object)}, 3)
+    answers = predictor.run_rows(name, {"examples": np.array(records, object)}, 3)
     got = [row["predictions"][0] for row in answers]
     assert got[0] == got[1] != got[2]
 

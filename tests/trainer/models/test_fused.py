@@ -8,7 +8,7 @@ from trainer.cluster.run_config import build_run_config
 from trainer.errors import UserError
 from trainer.export.receivers import make_serving_receiver_fn
 from trainer.export.serving_session import ServingSession
-from trainer.features.columns import list_inputs
+from trainer.features.raw_inputs import list_inputs
 from trainer.inputs.dataset import DTYPES, make_eval_input_fn, make_train_input_fn
 from trainer.inputs.shuffle import BatchSchedule
 from trainer.job_dir.checkpoints import latest_checkpoint

@@ -182,7 +182,7 @@ def test_contradictions_of_labels(bench, label, told):
 def test_labels_are_read_checked_and_kept_from_the_model(make, tmp_path):
     from trainer.config import DataConfig
     from trainer.errors import UserError
-    from trainer.features.columns import list_csv_inputs, list_inputs
+    from trainer.features.raw_inputs import list_csv_inputs, list_inputs
     from trainer.inputs.dataset import RowSource, make_eval_input_fn
     from trainer.inputs.files import find_files
     from trainer.inputs.scan import scan_files

@@ -1,0 +1,108 @@
+"""The raw features that an export takes, and how tf.Example and CSV lines are parsed to them."""
+
+from typing import Any
+
+from estimator_bridge import tf
+from trainer.features.multivalent import join_values
+from trainer.schema import Column, Schema, Statistics, resolve_defaults
+
+_DTYPES = {"float": tf.float32, "int": tf.int64, "string": tf.string}
+
+
+def raw_dtype(column: Column) -> Any:
+    """Returns the TensorFlow type of a column's raw values.
+
+    Args:
+        column: the column; the values of a multivalent one are one string.
+    """
+    return _DTYPES[column.raw_type]
+
+
+def list_inputs(schema: Schema) -> list[str]:
+    """Returns the names of the raw features that an export takes: used features and the key.
+
+    Args:
+        schema: the columns and their roles.
+    """
+    names = schema.used_features
+    return names + [schema.key] if schema.key else names
+
+
+def list_csv_inputs(schema: Schema) -> list[str]:
+    """Returns the columns of a CSV line for serving: all but labels and weight, in file order.
+
+    Args:
+        schema: the columns and their roles.
+    """
+    roles = {*schema.label_columns, schema.weight}
+    return [name for name in schema.columns if name not in roles]
+
+
+def parse_examples(serialized: Any, schema: Schema, statistics: Statistics) -> dict[str, Any]:
+    """Parses tf.Example records to raw features.
+
+    Args:
+        serialized: strings [batch].
+        schema: the columns.
+        statistics: statistics of the training data, for defaults.
+
+    Returns:
+        name → tensor [batch] of the column's raw type.
+    """
+    defaults = resolve_defaults(schema, statistics)
+    spec = {
+        name: tf.io.FixedLenFeature([], raw_dtype(schema.columns[name]), defaults[name])
+        for name in list_inputs(schema)
+    }
+    separators = {
+        name: separator
+        for name in spec
+        if (separator := schema.columns[name].separator) is not None
+    }
+    spec.update(
+        {name: tf.io.RaggedFeature(_DTYPES[schema.columns[name].type]) for name in separators}
+    )
+    parsed: dict[str, Any] = tf.io.parse_example(serialized, spec)
+    for name, separator in separators.items():
+        # One text as in a CSV file, whether the record has one joined value or several.
+        joined = join_values(parsed[name], separator)
+        default = tf.fill(tf.shape(joined), defaults[name])
+        parsed[name] = tf.where(tf.equal(joined, ""), default, joined)
+    return parsed
+
+
+def parse_csv_lines(
+    lines: Any, schema: Schema, statistics: Statistics, delimiter: str
+) -> dict[str, Any]:
+    """Parses CSV lines to raw features.
+
+    Args:
+        lines: strings [batch]; each has the columns of list_csv_inputs.
+        schema: the columns.
+        statistics: statistics of the training data, for defaults.
+        delimiter: text between fields.
+
+    Returns:
+        name → tensor [batch] of the column's raw type.
+    """
+    defaults = resolve_defaults(schema, statistics)
+    names = list_csv_inputs(schema)
+    fields = tf.io.decode_csv(lines, [[""]] * len(names), field_delim=delimiter)
+    wanted = set(list_inputs(schema))
+    features = {}
+    for name, text in zip(names, fields):
+        if name not in wanted:
+            continue
+        missing = tf.reduce_any(
+            tf.equal(text[:, None], tf.constant(list(schema.missing_values))[None, :]), axis=1
+        )
+        dtype = raw_dtype(schema.columns[name])
+        default = defaults[name]
+        if dtype == tf.string:
+            features[name] = tf.where(missing, tf.fill(tf.shape(text), default), text)
+            continue
+        # Without a default, a missing number is text that does not parse: an error.
+        if default is not None:
+            text = tf.where(missing, tf.fill(tf.shape(text), str(default)), text)
+        features[name] = tf.strings.to_number(text, dtype)
+    return features
