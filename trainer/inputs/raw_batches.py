@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trainer import config as config_lib
-from trainer.errors import UserError
+from trainer.errors import UserError, nearest
 from trainer.inputs.bad_rows import BadRows, Fault
 from trainer.inputs.files import DataFile
 from trainer.schema import Schema
@@ -92,7 +92,7 @@ def require_columns(names: Sequence[str], columns: Sequence[str], file: DataFile
     for name in names:
         if name not in columns:
             raise UserError(
-                f"{file.path}: no column {name!r}{config_lib.nearest(name, columns)} "
+                f"{file.path}: no column {name!r}{nearest(name, columns)} "
                 f"(it has {', '.join(columns[:30])}); fix the schema or the file"
             )
         if list(columns).count(name) > 1:

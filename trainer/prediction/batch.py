@@ -1,50 +1,39 @@
-"""Batch prediction: the rows of files through an export, into files, resumable by shards."""
+"""Batch prediction: from data files to one file, or to a folder of shards that can be resumed."""
 
-import hashlib
-import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Union
-
-import numpy as np
-import pyarrow as pa
+from typing import NamedTuple, Optional, Union
 
 from trainer import config as config_lib
-from trainer import job_layout, storage
+from trainer import storage
 from trainer.console import Console
 from trainer.errors import UserError
-from trainer.export.serving_session import describe_error
-from trainer.features.columns import list_csv_inputs, list_inputs
-from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile, find_files
-from trainer.inputs.shuffle import Chunk
+from trainer.prediction.file_predictor import FilePredictor
 from trainer.prediction.predictor import Predictor
-from trainer.prediction.writers import FORMATS, open_writer
-from trainer.schema import Schema, Statistics, parse_statistics, resolve_defaults
-
-# Rows asked at once: on two cores throughput is within a few per cent of its best from 2k to 32k.
-BATCH_ROWS = 8_192
-# Says the same in every row; what it says is in the schema.
-CONSTANT_OUTPUTS = ("all_class_ids", "all_classes")
-# Outputs that people look for first, in this order.
-FIRST_OUTPUTS = ("predictions", "classes", "class_ids", "logistic", "probabilities")
-MANIFEST = "_predictions.json"
-# Of an input, its size, its time and so many bytes at both ends are compared.
-COMPARED_BYTES = 1 << 16
+from trainer.prediction.shards import (
+    MANIFEST,
+    Manifest,
+    Settings,
+    fingerprint_export,
+    fingerprint_shard,
+    name_shards,
+)
+from trainer.prediction.writers import FORMATS, Writer, open_writer
 
 
-class Request(NamedTuple):
-    """What is asked for.
+class BatchRequest(NamedTuple):
+    """What to predict, and where to write it.
 
     Attributes:
-        data: files, globs, directories.
-        output: a file, or a folder for a shard of each input file.
+        data: input files, globs and directories.
+        output: a file, or a folder for a shard per input file.
         format: csv, parquet or jsonl.
-        copied: columns of the input handed on besides the key.
-        outputs: outputs of the model that are kept; empty: all but constant ones.
+        copied: columns of the input that are copied to the predictions, besides the key.
+        outputs: outputs of the model to keep; empty: all but constant ones.
         data_config: format, delimiter and header of the input.
-        overwrite: whether what is there and is not ours may be replaced.
+        overwrite: whether existing files of others may be replaced.
     """
 
     data: Sequence[str]
@@ -56,323 +45,180 @@ class Request(NamedTuple):
     overwrite: bool
 
 
-class Description(NamedTuple):
-    """What an export's inputs mean."""
-
-    schema: Schema
-    statistics: Statistics
-
-
-def describe_export(export: str) -> Description:
-    """Finds the schema and the statistics that an export was made with.
-
-    They are in its own assets.extra, or in the job_dir that it is in.
-
-    Raises:
-        UserError: they are in neither.
-    """
-    folder = Path(export).resolve()
-    for candidate in (folder / "assets.extra", *folder.parents[:3]):
-        schema = storage.read_json(candidate / job_layout.SCHEMA)
-        statistics = storage.read_json(candidate / job_layout.STATISTICS)
-        if schema is not None and statistics is not None:
-            return Description(Schema.model_validate(schema), parse_statistics(statistics))
-    raise UserError(
-        f"export {export}: no schema.json and statistics.json in its assets.extra, nor in a folder "
-        "around it; name an export inside its job_dir, or copy the two files into assets.extra"
-    )
-
-
-def run(predictor: Predictor, request: Request, console: Console, copies: storage.Copies) -> str:
+def predict_files(
+    predictor: Predictor, request: BatchRequest, console: Console, copies: storage.Copies
+) -> str:
     """Predicts every row of some files.
 
     Args:
-        predictor: asks an export.
-        request: what is asked for.
+        predictor: a loaded export.
+        request: what to predict, and where to write it.
         console: shows progress.
-        copies: keeps the output, which may be in Cloud Storage.
+        copies: uploads the output if it is in Cloud Storage.
+
+    Returns:
+        a line for people: the number of rows, the speed, and the output.
 
     Raises:
         UserError: the data do not fit the model, or the output cannot be written.
-
-    Returns:
-        a line for people: how much was done, how fast, and where it is.
     """
-    description = describe_export(predictor.path)
     files = find_files(request.data, request.data_config.format, "data")
-    asker = _Asker(predictor, description, request)
+    file_predictor = FilePredictor(predictor, request.data_config, request.copied, request.outputs)
+    job = _Job(file_predictor, request, console, copies)
     started = time.monotonic()
-    progress = _Progress(console, len(files))
     try:
-        if names_file(request.output) and not request.output.is_dir():
-            _refuse_existing(request.output, request, copies)
-            request.output.parent.mkdir(parents=True, exist_ok=True)
-            _write(request.output, files, asker, progress, request.format)
-            copies.store_output(request.output)
-            told = "1 file"
+        if is_file_name(request.output) and not request.output.is_dir():
+            summary = job.write_file(files)
         else:
-            told = _write_shards(files, asker, progress, request, predictor.path, copies)
+            summary = job.write_shards(files, fingerprint_export(predictor.path))
     except OSError as error:
         raise UserError(
             f"--output={request.output}: {error.strerror or error}; choose another, or make room"
         ) from error
-    if not progress.rows:
-        return f"nothing to do; {told}: {request.output}"
+    if not job.num_rows:
+        return f"nothing to do; {summary}: {request.output}"
     secs = max(time.monotonic() - started, 1e-9)
     return (
-        f"{progress.rows:,} rows in {secs:.1f} s, {progress.rows / secs:,.0f} rows/s; {told}: "
+        f"{job.num_rows:,} rows in {secs:.1f} s, {job.num_rows / secs:,.0f} rows/s; {summary}: "
         f"{request.output}"
     )
 
 
-class _Progress:
-    """Rows so far, shown now and then."""
+class _Job:
+    """Writes the predictions of one request.
 
-    def __init__(self, console: Console, num_files: int):
-        self._console = console
-        self._started = time.monotonic()
-        self.num_files = num_files
-        self.file = 0
-        self.rows = 0
+    Attributes:
+        num_rows: number of rows predicted so far.
+    """
 
-    def add(self, rows: int) -> None:
-        self.rows += rows
-        if self._console.is_due():
-            rate = self.rows / max(time.monotonic() - self._started, 1e-9)
-            self._console.progress(
-                f"file {self.file}/{self.num_files} · {self.rows:,} rows · {rate:,.0f} rows/s"
-            )
-
-
-class _Asker:
-    """Turns files into tables of predictions."""
-
-    def __init__(self, predictor: Predictor, description: Description, request: Request):
-        schema = description.schema
+    def __init__(
+        self,
+        predictor: FilePredictor,
+        request: BatchRequest,
+        console: Console,
+        copies: storage.Copies,
+    ):
         self._predictor = predictor
-        self._name = predictor.find_signature("predict", "json")
-        self._dtypes = predictor.signatures[self._name].inputs
-        self._description, self._request = description, request
-        unknown = [name for name in request.copied if name not in schema.columns]
-        if unknown:
-            raise UserError(
-                f"--columns: no column {unknown[0]!r}"
-                f"{config_lib.nearest(unknown[0], schema.columns)} in the model's schema"
-            )
-        self._copied = [name for name in request.copied if name != schema.key]
-        self._inputs = [name for name in self._dtypes if name in schema.columns]
-        if set(self._inputs) != set(self._dtypes):
-            strange = sorted(set(self._dtypes) - set(self._inputs))
-            raise UserError(
-                f"export {predictor.path}: input {strange[0]!r} is no column of its schema; "
-                "ask it with --row"
-            )
-        self.names = self._name_outputs(predictor)
+        self._request = request
+        self._console = console
+        self._copies = copies
+        self._started = time.monotonic()
+        self._num_files = 0
+        self.num_rows = 0
 
-    def _name_outputs(self, predictor: Predictor) -> list[str]:
-        key, known = self._description.schema.key, predictor.signatures[self._name].outputs
-        for name in self._request.outputs:
-            if name not in known:
-                raise UserError(
-                    f"--outputs: no output {name!r}{config_lib.nearest(name, known)} "
-                    f"(there are {', '.join(sorted(known))})"
-                )
-        twice = [name for name in self._copied if name in known]
-        if twice:
-            raise UserError(f"--columns: {twice[0]!r} is also the name of an output; leave it out")
-        wanted = list(self._request.outputs)
-        if not wanted:
-            wanted = [name for name in FIRST_OUTPUTS if name in known]
-            rest = sorted(set(known) - set(wanted) - set(CONSTANT_OUTPUTS) - {key})
-            wanted += rest
-        return [key, *(name for name in wanted if name != key)] if key in known else wanted
+    def write_file(self, files: Sequence[DataFile]) -> str:
+        """Writes all predictions to one file; returns what was done, for people."""
+        output = self._request.output
+        self._require_absent(output)
+        output.parent.mkdir(parents=True, exist_ok=True)
+        self._write(output, files, len(files))
+        self._copies.store_output(output)
+        return "1 file"
 
-    def ask(self, file: DataFile, progress: _Progress) -> Iterator[pa.RecordBatch]:
-        """Yields the predictions for a file, in its order."""
-        schema, statistics = self._description
-        names = [n for n in schema.columns if n in set(self._inputs) | set(self._copied)]
-        source = RowSource(
-            [file],
-            schema,
-            self._request.data_config,
-            resolve_defaults(schema, statistics),
-            0,
-            ReadOptions(names, [list_csv_inputs(schema), list_inputs(schema)]),
+    def write_shards(self, files: Sequence[DataFile], model: str) -> str:
+        """Writes the shards that are not complete yet; returns what was done, for people."""
+        request, copies = self._request, self._copies
+        folder = request.output
+        folder.mkdir(parents=True, exist_ok=True)
+        copies.fetch_output(folder / MANIFEST)
+        manifest = Manifest(folder)
+        settings = Settings(
+            model, self._predictor.outputs, request.copied, request.format, request.data_config
         )
-        for chunk in source.read():
-            rows = len(chunk[names[0]])
-            for start in range(0, rows, BATCH_ROWS):
-                part = {name: array[start : start + BATCH_ROWS] for name, array in chunk.items()}
-                batch = self._ask(part)
-                progress.add(batch.num_rows)
-                yield batch
+        num_written, num_skipped = 0, 0
+        names = name_shards(files, request.format)
+        for file, name in zip(files, names):
+            path, fingerprint = folder / name, fingerprint_shard(file, settings)
+            entry = manifest.get(name)
+            if entry and copies.find_size(path) == entry["bytes"]:
+                if entry["fingerprint"] == fingerprint:
+                    self._num_files += 1
+                    num_skipped += 1
+                    continue
+            elif entry is None:
+                self._require_absent(path)
+            rows = self._write(path, [file], len(files))
+            copies.store_output(path)
+            # After the shard: a crash in between costs the time of one shard.
+            manifest.add(
+                name,
+                {
+                    "input": file.path,
+                    "fingerprint": fingerprint,
+                    "rows": rows,
+                    "bytes": path.stat().st_size,
+                },
+            )
+            copies.store_output(manifest.path)
+            num_written += 1
+        summary = f"{num_written} shard(s) written, {num_skipped} finished before"
+        num_others = manifest.count_others(names)
+        if num_others:
+            summary += f", {num_others} of other inputs unchanged"
+        return summary
 
-    def _ask(self, chunk: Chunk) -> pa.RecordBatch:
-        from estimator_bridge import tf
-
-        inputs = {
-            name: chunk[name].astype(self._dtypes[name].as_numpy_dtype, copy=False)
-            for name in self._inputs
-        }
+    def _write(self, path: Path, files: Sequence[DataFile], num_files: int) -> int:
+        """Writes the predictions for some files, all or nothing; returns the number of rows."""
+        temporary = path.with_name(f".{path.name}.tmp")
+        rows = 0
+        writer: Optional[Writer] = None
         try:
-            outputs = self._predictor.run(self._name, inputs)
-        except tf.errors.OpError as error:
+            for file in files:
+                self._num_files += 1
+                for batch in self._predictor.predict(file):
+                    self._show_progress(batch.num_rows, num_files)
+                    if writer is None:
+                        writer = open_writer(temporary, self._request.format, batch.schema)
+                    writer.write(batch)
+                    rows += batch.num_rows
+            if writer is not None:
+                writer.close()
+                writer = None
+            temporary.replace(path)
+        finally:
+            if writer is not None:
+                writer.close()
+            temporary.unlink(missing_ok=True)
+        return rows
+
+    def _show_progress(self, rows: int, num_files: int) -> None:
+        self.num_rows += rows
+        if self._console.is_due():
+            rate = self.num_rows / max(time.monotonic() - self._started, 1e-9)
+            self._console.progress(
+                f"file {self._num_files}/{num_files} · {self.num_rows:,} rows · {rate:,.0f} rows/s"
+            )
+
+    def _require_absent(self, path: Path) -> None:
+        if self._copies.find_size(path) is not None and not self._request.overwrite:
             raise UserError(
-                f"the export cannot answer these rows: {describe_error(error)}"
-            ) from error
-        rows = len(chunk[self._inputs[0]])
-        columns = {}
-        for name in self.names:
-            array = outputs[name]
-            if array.ndim == 0 or len(array) != rows:
-                raise UserError(
-                    f"the export's output {name!r} has the shape {list(array.shape)} for {rows} "
-                    "rows; leave it out with --outputs"
-                )
-            columns[name] = _to_arrow(array.reshape(rows, -1))
-        key = self._description.schema.key
-        first = {name: columns.pop(name) for name in [key] if name in columns}
-        copied = {name: _to_arrow(chunk[name].reshape(rows, 1)) for name in self._copied}
-        return pa.RecordBatch.from_pydict({**first, **copied, **columns})
+                f"--output={self._request.output}: {path} is there already; choose another, or "
+                "--overwrite"
+            )
 
 
-def _to_arrow(array: np.ndarray) -> pa.Array:
-    """An array [rows, n] as a column: plain for one value a row, else a list of n."""
-    flat = array.reshape(-1)
-    values = pa.array(flat, pa.binary() if flat.dtype == object else None)
-    if pa.types.is_binary(values.type):
-        try:
-            values = values.cast(pa.string())
-        except pa.ArrowInvalid:
-            values = pa.array([word.decode(errors="replace") for word in flat.tolist()])
-    if array.shape[1] == 1:
-        return values
-    return pa.FixedSizeListArray.from_arrays(values, array.shape[1])
+def is_file_name(output: Union[str, Path]) -> bool:
+    """Returns whether an output's name is that of a file; else it is a folder's.
 
-
-def _write(path: Path, files, asker: _Asker, progress: _Progress, file_format: str) -> int:
-    """Writes the predictions for some files into one, whole or not at all; returns the rows."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    rows, writer = 0, None
-    try:
-        for file in files:
-            progress.file += 1
-            for batch in asker.ask(file, progress):
-                if writer is None:
-                    writer = open_writer(temporary, file_format, batch.schema)
-                writer.write(batch)
-                rows += batch.num_rows
-        writer.close()
-        writer = None
-        temporary.replace(path)
-    finally:
-        if writer is not None:
-            writer.close()
-        temporary.unlink(missing_ok=True)
-    return rows
-
-
-def _refuse_existing(path: Path, request: Request, copies: storage.Copies) -> None:
-    if copies.find_size(path) is not None and not request.overwrite:
-        raise UserError(
-            f"--output={request.output}: {path} is there already; choose another, or --overwrite"
-        )
-
-
-def _write_shards(files, asker, progress, request: Request, export: str, copies) -> str:
-    """A shard for each input file; those that are finished are passed over."""
-    folder = request.output
-    folder.mkdir(parents=True, exist_ok=True)
-    copies.fetch_output(folder / MANIFEST)
-    manifest = storage.read_json(folder / MANIFEST) or {}
-    model = fingerprint_export(export)
-    written, passed = 0, 0
-    names = name_shards(files, request.format)
-    for file, name in zip(files, names):
-        path, mark = folder / name, _fingerprint(file, model, asker, request)
-        entry = manifest.get(name)
-        if entry and copies.find_size(path) == entry["bytes"]:
-            if entry["fingerprint"] == mark:
-                progress.file += 1
-                passed += 1
-                continue
-        elif entry is None:
-            _refuse_existing(path, request, copies)
-        rows = _write(path, [file], asker, progress, request.format)
-        manifest[name] = {
-            "input": file.path,
-            "fingerprint": mark,
-            "rows": rows,
-            "bytes": path.stat().st_size,
-        }
-        copies.store_output(path)
-        # After the shard: a crash in between costs that shard's time, never its truth.
-        storage.write_json(folder / MANIFEST, manifest)
-        copies.store_output(folder / MANIFEST)
-        written += 1
-    told = f"{written} shard(s) written, {passed} finished before"
-    others = sorted(set(manifest) - set(names))
-    if others:
-        told += f", {len(others)} of other inputs left as they were"
-    return told
-
-
-def name_shards(files: Sequence[DataFile], file_format: str) -> list[str]:
-    """A file name for the predictions of each input: its own, told apart where two are alike."""
-    stems = [Path(file.path).name.split(".")[0] or "data" for file in files]
-    return [
-        f"{stem}.{file_format}"
-        if stems.count(stem) == 1
-        else f"{stem}-{hashlib.sha256(file.path.encode()).hexdigest()[:8]}.{file_format}"
-        for stem, file in zip(stems, files)
-    ]
-
-
-def fingerprint_export(export: str) -> str:
-    """A hash of the graph, the variables and the assets of a SavedModel."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(export).rglob("*")):
-        if path.is_file() and path.name != "fingerprint.pb":
-            digest.update(str(path.relative_to(export)).encode())
-            with path.open("rb") as stream:
-                for block in iter(lambda: stream.read(1 << 20), b""):  # noqa: B023
-                    digest.update(block)
-    return digest.hexdigest()
-
-
-def _fingerprint(file: DataFile, model: str, asker: _Asker, request: Request) -> str:
-    path = Path(file.local_path)
-    size = path.stat().st_size
-    # The name of a file that was fetched holds its version; its time is that of its last use.
-    version = path.stat().st_mtime_ns if str(path) == file.path else path.name
-    with path.open("rb") as stream:
-        head = stream.read(COMPARED_BYTES)
-        stream.seek(max(0, size - COMPARED_BYTES))
-        tail = stream.read()
-    said: dict[str, Any] = {
-        "model": model,
-        "input": [size, version, hashlib.sha256(head + tail).hexdigest()],
-        "outputs": asker.names,
-        "copied": list(request.copied),
-        "format": request.format,
-        "delimiter": request.data_config.delimiter,
-        "header": request.data_config.header,
-    }
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-
-
-def names_file(output: Union[str, Path]) -> bool:
-    """Whether an output's name is that of a file; else of a folder."""
+    Args:
+        output: local path or gs:// address.
+    """
     return Path(output).suffix.lstrip(".") in FORMATS
 
 
-def choose_format(output: Path, wanted: Optional[str]) -> str:
-    """The output's format: what is wanted, else what the file name says, else csv.
+def choose_format(output: Path, requested: Optional[str]) -> str:
+    """Returns the requested format, else that of the file name, else csv.
+
+    Args:
+        output: file or folder.
+        requested: csv, parquet or jsonl; None: unset.
 
     Raises:
-        UserError: the two contradict each other.
+        UserError: the requested format and the file name contradict each other.
     """
-    said = output.suffix.lstrip(".")
-    if said in FORMATS and wanted and wanted != said and not output.is_dir():
-        raise UserError(f"--format={wanted}: --output={output} ends in .{said}; remove one of them")
-    return wanted or (said if said in FORMATS else "csv")
+    suffix = output.suffix.lstrip(".")
+    if suffix in FORMATS and requested and requested != suffix and not output.is_dir():
+        raise UserError(
+            f"--format={requested}: --output={output} ends in .{suffix}; remove one of them"
+        )
+    return requested or (suffix if suffix in FORMATS else "csv")

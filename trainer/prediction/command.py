@@ -1,17 +1,17 @@
-"""python -m trainer.predict: asks an export, loaded once, one row or files of them.
+"""python -m trainer.predict: predicts rows or whole files with an export.
 
 python -m trainer.predict --job_dir=jobs/census --data='new/*.csv' --output=predictions/
 python -m trainer.predict --export=jobs/census/export/best/1700000000 --row='{"age": 39, ...}'
 
-With --job_dir it takes the newest export of best, else of final, else of latest. --output names a
-file, or a folder that gets a shard for each input file; run again, finished shards of unchanged
-inputs are passed over. The predictions carry the schema's key.
+--job_dir takes the newest export of best, else of final, else of latest. --output names a file, or
+a folder that gets a shard for each input file. Run again, the command skips the complete shards of
+unchanged inputs. The predictions have the schema's key.
 """
 
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from absl import flags
 
@@ -24,14 +24,21 @@ from trainer.export.choose import choose_from_files, find_export
 from trainer.job_layout import CONFIG, MODEL_FILES
 from trainer.prediction.predictor import Predictor
 
+# Flags that override how the job's own data were written, with their option.
+DATA_FLAGS = {"data_format": "format", "header": "header", "delimiter": "delimiter"}
+
 
 def main(argv: list[str]) -> int:
-    """Answers rows of the command line, or those of files; returns the exit status."""
+    """Runs the command and returns the exit status.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
     return commands.run(_main, argv)
 
 
 def _main(argv: list[str]) -> int:
-    values = arguments.parse_flags("trainer.predict", _define, argv, __doc__)
+    values = arguments.parse_flags("trainer.predict", _define, argv, __doc__ or "")
     if values is None:
         return 0
     if bool(values.export) == bool(values.job_dir):
@@ -44,56 +51,59 @@ def _main(argv: list[str]) -> int:
     bridge.set_verbosity("error")
     bridge.prefer_onednn()
     with commands.open_storage(values) as copies:
-        export = _fetch_export(values, copies)
+        export = _fetch_export(values.export, values.job_dir, copies)
         if not rows:
             _predict_files(export, values, copies)
             return 0
-        for answer in Predictor(export).predict(rows):
-            print(json.dumps(answer))
+        for prediction in Predictor(export).predict(rows):
+            print(json.dumps(prediction))
     return 0
 
 
-def _fetch_export(values, copies: storage.Copies) -> str:
-    """The folder here of the export that the flags name; around it, what its job says of it."""
-    folder, inside = values.export or values.job_dir, ""
+def _fetch_export(export: Optional[str], job_dir: Optional[str], copies: storage.Copies) -> str:
+    """Returns a local folder of an export, or of the one of a job, with the job's files around it.
+
+    Exactly one of export and job_dir is given.
+    """
+    folder, inside = export or job_dir or "", ""
     if not storage.is_remote(folder):
-        return values.export or find_export(values.job_dir)
-    if values.export:
-        # What describes its inputs may lie in the job_dir that it is in.
+        return export or find_export(folder)
+    if export:
+        # The files that describe its inputs may be in the job_dir around it.
         match = re.fullmatch(r"(gs://[^/]+/.+)/(export/[^/]+/\d+)/?", folder)
         folder, inside = match.groups() if match else (folder, "")
     else:
         inside = choose_from_files(copies.list_names(folder, "--job_dir"), folder)
-    wanted = f"{inside}/" if inside else ""
-    here = copies.fetch(
+    prefix = f"{inside}/" if inside else ""
+    local = copies.fetch(
         folder,
-        "--export" if values.export else "--job_dir",
-        lambda name: name.startswith(wanted) or name in MODEL_FILES,
+        "--export" if export else "--job_dir",
+        lambda name: name.startswith(prefix) or name in MODEL_FILES,
     )
-    return str(Path(here, inside))
+    return str(Path(local, inside))
 
 
-def _predict_files(export: str, values, copies: storage.Copies) -> None:
+def _predict_files(export: str, values: flags.FlagValues, copies: storage.Copies) -> None:
     from trainer.console import Console
     from trainer.prediction import batch
 
-    is_file = batch.names_file(values.output)
-    output = copies.open_output(values.output, "--output", is_file)
-    request = batch.Request(
+    output = copies.open_output(values.output, "--output", batch.is_file_name(values.output))
+    request = batch.BatchRequest(
         data=values.data,
         output=output,
         format=batch.choose_format(output, values.format),
         copied=values.columns,
         outputs=values.outputs,
-        data_config=_read_data_config(export, values),
+        data_config=_load_data_config(
+            export, {option: values[flag].value for flag, option in DATA_FLAGS.items()}
+        ),
         overwrite=values.overwrite,
     )
     console = Console(display_path=copies.display_path)
-    done = batch.run(Predictor(export), request, console, copies)
-    console.log(done)
+    console.log(batch.predict_files(Predictor(export), request, console, copies))
 
 
-def _define(values) -> None:
+def _define(values: flags.FlagValues) -> None:
     for name, meaning in (
         ("export", "folder of an export"),
         ("job_dir", "folder of a job: its newest export of best, else of final, else of latest"),
@@ -104,37 +114,39 @@ def _define(values) -> None:
     flags.DEFINE_multi_string("row", [], "JSON object, input name → value", flag_values=values)
     for name, meaning in (
         ("data", "files to predict: paths, globs, directories"),
-        ("columns", "input columns handed on besides the key"),
-        ("outputs", "outputs of the model to keep; unset: all that differ by row"),
+        ("columns", "input columns to copy to the predictions besides the key"),
+        ("outputs", "outputs of the model to keep; unset: all that are not constant"),
     ):
         flags.DEFINE_list(name, [], meaning, flag_values=values)
     for name, choices, meaning in (
-        ("format", ["csv", "parquet", "jsonl"], "of the predictions; unset: by --output, else csv"),
+        (
+            "format",
+            ["csv", "parquet", "jsonl"],
+            "format of the predictions; unset: that of --output's name, else csv",
+        ),
         ("header", ["auto", "yes", "no"], "CSV header line; unset: the job's"),
         ("data_format", ["auto", "csv", "tfrecord", "parquet"], "of --data; unset: the job's"),
     ):
         flags.DEFINE_enum(name, None, choices, meaning, flag_values=values)
-    flags.DEFINE_boolean("overwrite", False, "replace files that are there", flag_values=values)
+    flags.DEFINE_boolean("overwrite", False, "replace existing files", flag_values=values)
     commands.define_storage(values)
 
 
-def _read_data_config(export: str, values) -> config_lib.DataConfig:
-    """How the input files are written: as flags say, else as the job's own were."""
-    stored = {}
+def _load_data_config(export: str, given: dict[str, Optional[str]]) -> config_lib.DataConfig:
+    """Returns how the input files are written: as given, else as the job's own data were.
+
+    Args:
+        export: folder of the export, in its job_dir or with the job's config in assets.extra.
+        given: option of the section data → value, None if unset.
+    """
+    stored: dict[str, Any] = {}
     folder = Path(export).resolve()
     for candidate in (folder, folder / "assets.extra", *folder.parents[:3]):
         if (candidate / CONFIG).is_file():
             stored = config_lib.read_yaml(candidate / CONFIG, "job_dir").get("data") or {}
             break
-    overrides = {
-        f"data.{option}": value
-        for option, value in (
-            ("format", values.data_format or stored.get("format")),
-            ("header", values.header or stored.get("header")),
-            ("delimiter", values.delimiter or stored.get("delimiter")),
-        )
-        if value is not None
-    }
+    chosen = {option: value or stored.get(option) for option, value in given.items()}
+    overrides = {f"data.{name}": value for name, value in chosen.items() if value is not None}
     return config_lib.load_config(None, overrides).data
 
 

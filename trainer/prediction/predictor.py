@@ -1,4 +1,4 @@
-"""An export, loaded once and asked for predictions as often as wanted."""
+"""Predicts rows of raw values with an export."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,20 +11,24 @@ from trainer.export.serving_session import ServingSession, describe_error, to_py
 
 
 class Predictor(ServingSession):
-    """An export, loaded once and asked as often as wanted.
+    """An export that is loaded once and predicts any number of rows.
 
     Args:
-        path: a SavedModel's folder.
+        path: folder of a SavedModel.
+        optimize: whether to optimise the graph and use a GPU.
 
     Raises:
-        UserError: there is no SavedModel, or none that this TensorFlow can load.
+        UserError: there is no SavedModel, or this TensorFlow cannot load it.
     """
 
     def predict(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Asks for rows of raw values, name → value.
+        """Predicts rows of raw values.
+
+        Args:
+            rows: input name → value, for each row.
 
         Returns:
-            for each row, output name → value, as plain Python.
+            output name → value as plain Python, for each row.
 
         Raises:
             UserError: a row lacks an input, or a value has the wrong type.
@@ -36,16 +40,30 @@ class Predictor(ServingSession):
             if missing:
                 raise UserError(f"row {missing[0]}: no value for {each!r}; give every input one")
             inputs[each] = _to_array(each, [row[each] for row in rows], dtype)
-        return self.ask_rows(name, inputs, len(rows))
+        return self.run_rows(name, inputs, len(rows))
 
-    def ask_rows(
+    def run_rows(
         self, name: str, inputs: dict[str, np.ndarray], num_rows: int
     ) -> list[dict[str, Any]]:
-        """Asks one signature; returns a dict for each row, output name → value as plain Python."""
+        """Runs one signature.
+
+        Args:
+            name: name of the signature.
+            inputs: input name → array [rows]; texts are objects, str or bytes.
+            num_rows: number of rows.
+
+        Returns:
+            output name → value as plain Python, for each row.
+
+        Raises:
+            UserError: the graph fails on these inputs.
+        """
         try:
             outputs = self.run(name, inputs)
         except bridge.tf.errors.OpError as error:
-            raise UserError(f"the export cannot answer: {describe_error(error)}") from error
+            raise UserError(
+                f"export {self.path}: fails on these rows: {describe_error(error)}; fix the rows"
+            ) from error
         return [
             {each: to_python(array[row]) for each, array in outputs.items()}
             for row in range(num_rows)
@@ -53,16 +71,15 @@ class Predictor(ServingSession):
 
 
 def _to_array(name: str, values: list[Any], dtype: Any) -> np.ndarray:
-    """The values of one input as an array [rows].
-
-    Raises:
-        UserError: names the first row whose value is not of the type.
-    """
+    """Returns the values of one input as an array [rows]; raises for one of another type."""
     for number, value in enumerate(values, start=1):
         try:
             fits = bridge.tf.constant(value, dtype).shape.rank == 0
         except (TypeError, ValueError):
             fits = False
         if not fits:
-            raise UserError(f"row {number}, {name}: {value!r:.80} is not one {dtype.name}; mend it")
-    return bridge.tf.constant(values, dtype).numpy()
+            raise UserError(
+                f"row {number}, {name}: {value!r:.80} is not one {dtype.name}; fix the value"
+            )
+    array: np.ndarray = bridge.tf.constant(values, dtype).numpy()
+    return array

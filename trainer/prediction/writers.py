@@ -1,8 +1,8 @@
-"""Tables to CSV, Parquet and JSON lines, without a line of Python per row."""
+"""Writes Arrow tables as CSV, Parquet and JSON lines, without Python code per row."""
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,36 +12,49 @@ import pyarrow.parquet
 FORMATS = ("csv", "parquet", "jsonl")
 
 
-def open_writer(path: Path, file_format: str, schema: pa.Schema) -> Any:
-    """Opens a file for record batches: write(batch), close().
+class Writer(Protocol):
+    """Writes record batches to a file."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Appends rows.
+
+        Args:
+            batch: rows of the writer's schema.
+        """
+
+    def close(self) -> None:
+        """Completes the file."""
+
+
+def open_writer(path: Path, file_format: str, schema: pa.Schema) -> Writer:
+    """Opens a file for record batches.
 
     Args:
         path: the file, which is replaced.
         file_format: csv, parquet or jsonl.
-        schema: of the batches: numbers, text, and lists of a fixed number of them.
+        schema: types of the columns: numbers, text, and lists of a fixed number of these.
     """
     if file_format == "parquet":
-        return pa.parquet.ParquetWriter(str(path), schema)
-    return (_CsvWriter if file_format == "csv" else _JsonWriter)(path, schema)
+        writer: Writer = pa.parquet.ParquetWriter(str(path), schema)
+        return writer
+    return _CsvWriter(path, schema) if file_format == "csv" else _JsonWriter(path)
 
 
 class _CsvWriter:
-    """A list of n values becomes the columns name_0 ... name_{n-1}."""
+    """Writes a list of n values as the columns name_0 ... name_{n-1}."""
 
     def __init__(self, path: Path, schema: pa.Schema):
-        empty = _spread(pa.RecordBatch.from_pylist([], schema=schema))
+        empty = _flatten_lists(pa.RecordBatch.from_pylist([], schema=schema))
         self._writer = pa.csv.CSVWriter(str(path), empty.schema)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Adds rows."""
-        self._writer.write(_spread(batch))
+        self._writer.write(_flatten_lists(batch))
 
     def close(self) -> None:
-        """Ends the file."""
         self._writer.close()
 
 
-def _spread(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _flatten_lists(batch: pa.RecordBatch) -> pa.RecordBatch:
     columns = {}
     for field, column in zip(batch.schema, batch.columns):
         if not pa.types.is_fixed_size_list(field.type):
@@ -55,13 +68,12 @@ def _spread(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 class _JsonWriter:
-    """One object a line; NaN and infinity, which JSON does not have, as null."""
+    """Writes one object per line, with null for NaN and infinity, which JSON does not have."""
 
-    def __init__(self, path: Path, schema: pa.Schema):
+    def __init__(self, path: Path):
         self._stream = path.open("wb")
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Adds rows."""
         parts: list[Any] = []
         for index, (field, column) in enumerate(zip(batch.schema, batch.columns)):
             parts.append(f"{', ' if index else '{'}{json.dumps(field.name)}: ")
@@ -69,16 +81,15 @@ class _JsonWriter:
         parts.append("}\n")
         lines = pc.binary_join_element_wise(*parts, "")
         buffers = lines.buffers()
-        # The text of all lines, one after the other, is what an Arrow string column is.
+        # The data buffer of an Arrow string column is the text of all rows, one after the other.
         self._stream.write(memoryview(buffers[2]))
 
     def close(self) -> None:
-        """Ends the file."""
         self._stream.close()
 
 
 def _to_json(column: pa.Array) -> pa.Array:
-    """Each value as JSON text."""
+    """Returns each value as JSON text."""
     kind = column.type
     if pa.types.is_fixed_size_list(kind):
         values = _to_json(column.flatten())
@@ -89,8 +100,8 @@ def _to_json(column: pa.Array) -> pa.Array:
         text = pc.if_else(pc.is_finite(column), column.cast(pa.string()), "null")
     elif pa.types.is_string(kind):
         words = column.dictionary_encode()
-        spelled = [json.dumps(word, ensure_ascii=False) for word in words.dictionary.to_pylist()]
-        text = pa.array(spelled, pa.string()).take(words.indices)
+        quoted = [json.dumps(word, ensure_ascii=False) for word in words.dictionary.to_pylist()]
+        text = pa.array(quoted, pa.string()).take(words.indices)
     else:
         text = column.cast(pa.string())
     return text.fill_null("null")

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from trainer.errors import UserError
-from trainer.prediction import batch, writers
+from trainer.prediction import file_predictor, writers
 from trainer.prediction import command as predict
 
 
@@ -208,7 +208,7 @@ def test_an_export_tells_what_its_inputs_mean_wherever_it_is(make, finished, tmp
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     shutil.rmtree(moved / "assets.extra")
     with pytest.raises(UserError, match="assets.extra"):
-        batch.describe_export(str(moved))
+        file_predictor.describe_export(str(moved))
 
 
 def test_existing_files_are_not_replaced_unasked(make, finished, tmp_path, capsys):

@@ -1,0 +1,196 @@
+"""Predicts the rows of data files with an export, as Arrow tables."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from trainer import config as config_lib
+from trainer import job_layout, storage
+from trainer.errors import UserError, nearest
+from trainer.export.serving_session import describe_error
+from trainer.features.raw_inputs import list_csv_inputs, list_inputs
+from trainer.inputs.dataset import ReadOptions, RowSource
+from trainer.inputs.files import DataFile
+from trainer.inputs.shuffle import Chunk
+from trainer.prediction.predictor import Predictor
+from trainer.schema import Schema, Statistics, parse_statistics, resolve_defaults
+
+# Rows predicted at once. On two cores throughput is within a few per cent of its best from 2k to
+# 32k rows.
+BATCH_ROWS = 8_192
+# Constant per row, and known from the schema; omitted.
+CONSTANT_OUTPUTS = ("all_class_ids", "all_classes")
+# Outputs that come first, in this order.
+FIRST_OUTPUTS = ("predictions", "classes", "class_ids", "logistic", "probabilities")
+
+
+class ExportDescription(NamedTuple):
+    """What an export's inputs mean.
+
+    Attributes:
+        schema: columns of the data.
+        statistics: statistics of the training data, for defaults.
+    """
+
+    schema: Schema
+    statistics: Statistics
+
+
+def describe_export(export: str) -> ExportDescription:
+    """Returns the schema and the statistics that an export was made with.
+
+    They are in its assets.extra, or in the job_dir around it.
+
+    Args:
+        export: folder of the export.
+
+    Raises:
+        UserError: they are in neither.
+    """
+    folder = Path(export).resolve()
+    for candidate in (folder / "assets.extra", *folder.parents[:3]):
+        schema = storage.read_json(candidate / job_layout.SCHEMA)
+        statistics = storage.read_json(candidate / job_layout.STATISTICS)
+        if schema is not None and statistics is not None:
+            return ExportDescription(Schema.model_validate(schema), parse_statistics(statistics))
+    raise UserError(
+        f"export {export}: no schema.json and statistics.json in its assets.extra, nor in a folder "
+        "around it; name an export inside its job_dir, or copy the two files into assets.extra"
+    )
+
+
+class FilePredictor:
+    """Turns data files into tables of predictions.
+
+    Args:
+        predictor: a loaded export.
+        data: format, delimiter and header of the files.
+        copied: columns of the input that are copied to the predictions, besides the key.
+        outputs: outputs of the model to keep; empty: all but constant ones.
+
+    Attributes:
+        outputs: names of the outputs that are kept, in their order.
+
+    Raises:
+        UserError: a column or an output does not exist, or the export has an input that is not a
+            column.
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        data: config_lib.DataConfig,
+        copied: Sequence[str] = (),
+        outputs: Sequence[str] = (),
+    ):
+        self._predictor = predictor
+        self._data = data
+        self._schema, self._statistics = describe_export(predictor.path)
+        self._signature = predictor.find_signature("predict", "json")
+        self._dtypes = predictor.signatures[self._signature].inputs
+        columns = self._schema.columns
+        unknown = [name for name in copied if name not in columns]
+        if unknown:
+            raise UserError(
+                f"--columns: no column {unknown[0]!r}{nearest(unknown[0], columns)} in "
+                "the model's schema"
+            )
+        self._copied = [name for name in copied if name != self._schema.key]
+        self._inputs = [name for name in self._dtypes if name in columns]
+        if set(self._inputs) != set(self._dtypes):
+            strange = sorted(set(self._dtypes) - set(self._inputs))
+            raise UserError(
+                f"export {predictor.path}: input {strange[0]!r} is not a column of its schema; "
+                "predict with --row"
+            )
+        known = predictor.signatures[self._signature].outputs
+        self.outputs = self._choose_outputs(outputs, known)
+
+    def _choose_outputs(self, requested: Sequence[str], known: Sequence[str]) -> list[str]:
+        key = self._schema.key
+        for name in requested:
+            if name not in known:
+                raise UserError(
+                    f"--outputs: no output {name!r}{nearest(name, known)} "
+                    f"(there are {', '.join(sorted(known))})"
+                )
+        twice = [name for name in self._copied if name in known]
+        if twice:
+            raise UserError(f"--columns: {twice[0]!r} is also the name of an output; leave it out")
+        chosen = list(requested)
+        if not chosen:
+            chosen = [name for name in FIRST_OUTPUTS if name in known]
+            chosen += sorted(set(known) - set(chosen) - set(CONSTANT_OUTPUTS) - {key})
+        if key is None or key not in known:
+            return chosen
+        return [key, *(name for name in chosen if name != key)]
+
+    def predict(self, file: DataFile) -> Iterator[pa.RecordBatch]:
+        """Yields the predictions for a file, in its order, at most BATCH_ROWS at a time.
+
+        Args:
+            file: what to read.
+
+        Raises:
+            UserError: the file does not fit the schema, or the export fails on a row.
+        """
+        schema = self._schema
+        names = [n for n in schema.columns if n in set(self._inputs) | set(self._copied)]
+        source = RowSource(
+            [file],
+            schema,
+            self._data,
+            resolve_defaults(schema, self._statistics),
+            0,
+            ReadOptions(names, [list_csv_inputs(schema), list_inputs(schema)]),
+        )
+        for chunk in source.read():
+            for start in range(0, len(chunk[names[0]]), BATCH_ROWS):
+                part = {name: array[start : start + BATCH_ROWS] for name, array in chunk.items()}
+                yield self._predict_chunk(part)
+
+    def _predict_chunk(self, chunk: Chunk) -> pa.RecordBatch:
+        from estimator_bridge import tf
+
+        inputs = {
+            name: chunk[name].astype(self._dtypes[name].as_numpy_dtype, copy=False)
+            for name in self._inputs
+        }
+        try:
+            outputs = self._predictor.run(self._signature, inputs)
+        except tf.errors.OpError as error:
+            raise UserError(
+                f"export {self._predictor.path}: fails on these rows: {describe_error(error)}; "
+                "fix the data"
+            ) from error
+        rows = len(chunk[self._inputs[0]])
+        columns = {}
+        for name in self.outputs:
+            array = outputs[name]
+            if array.ndim == 0 or len(array) != rows:
+                raise UserError(
+                    f"export {self._predictor.path}: output {name!r} has the shape "
+                    f"{list(array.shape)} for {rows} rows; leave it out with --outputs"
+                )
+            columns[name] = _to_arrow(array.reshape(rows, -1))
+        key = self._schema.key
+        first = {name: columns.pop(name) for name in [key] if name in columns}
+        copied = {name: _to_arrow(chunk[name].reshape(rows, 1)) for name in self._copied}
+        return pa.RecordBatch.from_pydict({**first, **copied, **columns})
+
+
+def _to_arrow(array: np.ndarray) -> pa.Array:
+    """Returns an array [rows, n] as a column: plain for n = 1, else lists of n values."""
+    flat = array.reshape(-1)
+    values = pa.array(flat, pa.binary() if flat.dtype == object else None)
+    if pa.types.is_binary(values.type):
+        try:
+            values = values.cast(pa.string())
+        except pa.ArrowInvalid:
+            values = pa.array([word.decode(errors="replace") for word in flat.tolist()])
+    if array.shape[1] == 1:
+        return values
+    return pa.FixedSizeListArray.from_arrays(values, array.shape[1])

@@ -1,0 +1,141 @@
+"""The shards of a batch prediction: their names, and the fingerprints by which they are resumed."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+from trainer import config as config_lib
+from trainer import storage
+from trainer.inputs.files import DataFile
+
+# File in the output folder: shard name → input, fingerprint, rows and bytes.
+MANIFEST = "_predictions.json"
+# Bytes at either end of an input that are compared, besides its size and its time.
+COMPARED_BYTES = 1 << 16
+BLOCK_BYTES = 1 << 20
+
+
+class Settings(NamedTuple):
+    """What all shards of a run depend on.
+
+    Attributes:
+        model: fingerprint of the export.
+        outputs: outputs of the model that are kept.
+        copied: columns of the input that are copied.
+        format: csv, parquet or jsonl.
+        data: delimiter and header of the input.
+    """
+
+    model: str
+    outputs: Sequence[str]
+    copied: Sequence[str]
+    format: str
+    data: config_lib.DataConfig
+
+
+class Manifest:
+    """The shards in an output folder that are complete.
+
+    Args:
+        folder: the output folder.
+
+    Attributes:
+        path: the manifest's file.
+    """
+
+    def __init__(self, folder: Path):
+        self.path = folder / MANIFEST
+        self._shards: dict[str, dict[str, Any]] = storage.read_json(self.path) or {}
+
+    def get(self, name: str) -> Optional[dict[str, Any]]:
+        """Returns input, fingerprint, rows and bytes of a shard, None for an unknown one.
+
+        Args:
+            name: file name of the shard.
+        """
+        return self._shards.get(name)
+
+    def add(self, name: str, entry: dict[str, Any]) -> None:
+        """Records a complete shard and writes the manifest.
+
+        Args:
+            name: file name of the shard.
+            entry: its input, fingerprint, rows and bytes.
+
+        Raises:
+            OSError: the manifest cannot be written.
+        """
+        self._shards[name] = entry
+        storage.write_json(self.path, self._shards)
+
+    def count_others(self, names: Sequence[str]) -> int:
+        """Returns the number of shards that have other names.
+
+        Args:
+            names: file names of shards.
+        """
+        return len(set(self._shards) - set(names))
+
+
+def name_shards(files: Sequence[DataFile], file_format: str) -> list[str]:
+    """Returns the file names of the predictions for each input, all of them different.
+
+    Args:
+        files: the inputs.
+        file_format: csv, parquet or jsonl.
+    """
+    stems = [Path(file.path).name.split(".")[0] or "data" for file in files]
+    return [
+        f"{stem}.{file_format}"
+        if stems.count(stem) == 1
+        else f"{stem}-{hashlib.sha256(file.path.encode()).hexdigest()[:8]}.{file_format}"
+        for stem, file in zip(stems, files)
+    ]
+
+
+def fingerprint_export(export: str) -> str:
+    """Returns a hash of the graph, the variables and the assets of a SavedModel.
+
+    Args:
+        export: folder of the SavedModel.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(Path(export).rglob("*")):
+        if path.is_file() and path.name != "fingerprint.pb":
+            digest.update(str(path.relative_to(export)).encode())
+            with path.open("rb") as stream:
+                while block := stream.read(BLOCK_BYTES):
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+def fingerprint_shard(file: DataFile, settings: Settings) -> str:
+    """Returns a hash of all that the predictions for a file depend on.
+
+    Args:
+        file: the input.
+        settings: what all shards of the run depend on.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    path = Path(file.local_path)
+    size = path.stat().st_size
+    # The name of a fetched file contains its version; its time is that of its last use.
+    version = path.stat().st_mtime_ns if str(path) == file.path else path.name
+    with path.open("rb") as stream:
+        head = stream.read(COMPARED_BYTES)
+        stream.seek(max(0, size - COMPARED_BYTES))
+        tail = stream.read()
+    parts: dict[str, Any] = {
+        "model": settings.model,
+        "input": [size, version, hashlib.sha256(head + tail).hexdigest()],
+        "outputs": list(settings.outputs),
+        "copied": list(settings.copied),
+        "format": settings.format,
+        "delimiter": settings.data.delimiter,
+        "header": settings.data.header,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
