@@ -138,17 +138,15 @@ class _Job:
             elif entry is None:
                 self._require_absent(path)
             rows = self._write(path, [file], len(files))
+            entry = {
+                "input": file.path,
+                "fingerprint": fingerprint,
+                "rows": rows,
+                "bytes": path.stat().st_size,
+            }
             copies.store_output(path)
             # After the shard: a crash in between costs the time of one shard.
-            manifest.add(
-                name,
-                {
-                    "input": file.path,
-                    "fingerprint": fingerprint,
-                    "rows": rows,
-                    "bytes": path.stat().st_size,
-                },
-            )
+            manifest.add(name, entry)
             copies.store_output(manifest.path)
             num_written += 1
         summary = f"{num_written} shard(s) written, {num_skipped} finished before"

@@ -1,4 +1,4 @@
-"""trainer.features.columns: what the model sees of a value, in training and in serving alike."""
+"""trainer.features.columns: what the model sees of a value, in training and in serving."""
 
 import csv
 import io
@@ -31,13 +31,13 @@ def _columns(statistics=None, crosses=(), **columns):
 
 
 def _dense(columns, **values):
-    """What dense columns make of raw values, float32 [rows, width]."""
+    """Returns what dense columns compute from raw values, float32 [rows, width]."""
     features = {name: tf.constant(value) for name, value in values.items()}
     return tf.keras.layers.DenseFeatures(columns)(features).numpy()
 
 
 def _ids(column, **values):
-    """Which ids a categorical column has set in each row."""
+    """Returns the ids of a categorical column in each row."""
     rows = _dense([tf.feature_column.indicator_column(column)], **values)
     return [np.flatnonzero(row).tolist() for row in rows]
 
@@ -90,14 +90,14 @@ def test_buckets_of_an_int():
     assert np.argmax(_dense([wide], x=[-1, 0, 10]), axis=1).tolist() == [0, 1, 2]
 
 
-def test_vocabulary_with_and_without_buckets_for_other_words():
+def test_vocabulary_with_and_without_oov_buckets():
     (ids,) = _columns(c={"type": "string", "vocabulary": ["a", "ö"]}).wide
     assert _ids(ids, c=["a", "ö", "z", ""]) == [[0], [1], [], []]
     (ids,) = _columns(c={"type": "string", "vocabulary": ["a", "ö"], "oov_buckets": 3}).wide
     known, other, unknown, missing = _ids(ids, c=["a", "ö", "z", ""])
     assert (known, other) == ([0], [1])
     assert unknown[0] in (2, 3, 4) and len(unknown) == 1
-    # No value is no word.
+    # A missing value is not a word.
     assert missing == []
 
 
@@ -117,7 +117,7 @@ def test_hash_buckets():
 
 def test_identities_and_ids_outside_them():
     (ids,) = _columns(c={"type": "int", "identities": 3}).wide
-    # To feature columns -1 is no value at all.
+    # Feature columns treat -1 as missing.
     assert _ids(ids, c=[0, 2, 3, -2, -1]) == [[0], [2], [0], [0], []]
 
 
@@ -126,8 +126,8 @@ def test_small_vocabularies_are_one_hot_and_large_ones_embedded():
     assert _dense([small], c=["a"]).shape == (1, 32)
     (large,) = _columns(c={"type": "string", "hash_buckets": 33}).deep
     assert _dense([large], c=["a"]).shape == (1, round(6 * 33**0.25))
-    (told,) = _columns(c={"type": "string", "hash_buckets": 4, "embedding": 5}).deep
-    assert _dense([told], c=["a"]).shape == (1, 5)
+    (column,) = _columns(c={"type": "string", "hash_buckets": 4, "embedding": 5}).deep
+    assert _dense([column], c=["a"]).shape == (1, 5)
 
 
 def test_use_chooses_the_part():
@@ -162,16 +162,16 @@ def test_crosses():
 def test_the_inputs_of_an_export(make):
     schema = make.schema("bought", weight=True)
     assert list_inputs(schema) == ["age", "hours", "city", "job", "level", "id"]
-    # A CSV line has what a file has, but the label and the weight.
+    # A CSV line has the columns of a file without label and weight.
     assert list_csv_inputs(schema)[:4] == ["id", "age", "hours", "city"]
     assert not {"bought", "w"} & set(list_csv_inputs(schema))
 
 
-# Serving and training see the same.
+# Serving and training see the same features.
 
 
 class Doors:
-    """The serving graph of a schema, asked by one of its three inputs."""
+    """The serving graph of a schema, fed by one of its three receivers."""
 
     def __init__(self, schema, statistics, delimiter=",", receiver="example"):
         self.graph, self.default = tf.Graph(), receiver
@@ -180,7 +180,7 @@ class Doors:
             self.receiver = fn()
 
     def ask(self, door, inputs):
-        """Features that the model gets when only this door is used."""
+        """Returns the features that the model gets from one receiver."""
         doors = {self.default: self.receiver.receiver_tensors}
         doors.update(self.receiver.receiver_tensors_alternatives)
         with tf.compat.v1.Session(graph=self.graph) as session:
@@ -218,7 +218,7 @@ def _same(got, wanted):
 
 
 @pytest.mark.parametrize("receiver", ["example", "json", "csv"])
-def test_every_door_gives_what_training_sees(make, served, receiver):
+def test_every_receiver_gives_what_training_sees(make, served, receiver):
     schema, statistics, rows, wanted = served
     doors = Doors(schema, statistics, receiver=receiver)
     examples = [make.example({name: row[name] for name in list_inputs(schema)}) for row in rows]
@@ -233,7 +233,7 @@ def test_csv_lines_with_another_delimiter(served):
     _same(doors.ask("csv", {"csv": _lines(schema, rows, ";")}), wanted)
 
 
-def test_the_words_for_a_missing_value_hold_in_serving():
+def test_missing_value_texts_apply_in_serving():
     schema = Schema.model_validate(
         {
             "columns": {

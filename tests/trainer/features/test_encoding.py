@@ -1,4 +1,4 @@
-"""trainer.features.encoding: the same ids and numbers as the feature columns'."""
+"""trainer.features.encoding: the ids and numbers that feature columns compute."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def _tensor(name):
 
 
 def _read_indicator(column, features):
-    """Id of the one category of each row that a categorical feature column has set."""
+    """Returns the id of the one category that a feature column has in each row."""
     rows = tf.keras.layers.DenseFeatures([tf.feature_column.indicator_column(column)])(features)
     assert (rows.numpy().sum(axis=1) <= 1).all()
     return np.where(rows.numpy().any(axis=1), rows.numpy().argmax(axis=1), NO_VALUE)
@@ -106,7 +106,7 @@ def test_ids_and_numbers_are_those_of_the_feature_columns(batched):
         assert encoded["numbers"].numpy()[:, number].tolist() == wanted.tolist(), name
 
 
-def test_within_a_graph():
+def test_encoding_in_a_graph():
     schema = _schema({"words": COLUMNS["words"], "plain": COLUMNS["plain"]})
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         _, _, encoded = _encode(schema, {name: _tensor(name) for name in ("words", "plain")})
@@ -141,7 +141,7 @@ def test_fields_are_in_the_order_of_the_schema_then_of_the_crosses():
     assert encoding.fields[-2].columns == ("years", "size", "hashed")
 
 
-def test_nothing_but_numbers_and_nothing_but_ids():
+def test_rows_of_only_numbers_or_only_ids():
     for name, widths in (("asis", (0, 1)), ("words", (1, 0))):
         _, _, encoded = _encode(_schema({name: COLUMNS[name]}), {name: _tensor(name)})
         assert (encoded["ids"].shape[1], encoded["numbers"].shape[1]) == widths
@@ -155,14 +155,14 @@ def test_nothing_but_numbers_and_nothing_but_ids():
         ({"type": "string", "image": {}}, "an image"),
     ],
 )
-def test_what_is_not_covered(column, words):
+def test_unsupported_columns(column, words):
     found = unsupported_reason(_schema({"c": column, "x": {"type": "float"}}))
     assert found.startswith("column c") and words in found
-    # What the model does not see is in nobody's way.
+    # A column that the model does not use does not matter.
     assert unsupported_reason(_schema({"c": {**column, "use": []}, "x": {"type": "float"}})) is None
 
 
-def test_two_crosses_of_one_name_are_not_covered():
+def test_two_crosses_of_one_name_are_unsupported():
     cross = {"columns": ["words", "hashed"], "hash_buckets": 10}
     other = {"columns": ["hashed", "words"], "hash_buckets": 20}
     columns = {name: COLUMNS[name] for name in ("words", "hashed")}

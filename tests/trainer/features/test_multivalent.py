@@ -1,4 +1,4 @@
-"""Several values a row: split and joined alike everywhere, weighed, held against each other."""
+"""Multivalent features: split and joined the same everywhere, weighted, and checked."""
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,7 @@ def _schema(**columns):
 
 
 def _rows(number, seed=0):
-    """Rows as Python has them; the label: the weights of a, less those of b, and 1 for each 3."""
+    """Returns rows whose label is the weights of a, less those of b, plus 1 for each 3."""
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(number):
@@ -164,7 +164,7 @@ def test_an_embedding_is_the_weighted_mean(shared):
     np.testing.assert_allclose(got, wanted, rtol=1e-5)
 
 
-def test_a_model_learns_the_weights_and_every_door_answers_alike(make, tmp_path):
+def test_a_model_learns_the_weights_and_all_receivers_agree(make, tmp_path):
     from trainer.export.checker import check_exports
     from trainer.job_dir.metrics_log import MetricsLog
 
@@ -177,13 +177,13 @@ def test_a_model_learns_the_weights_and_every_door_answers_alike(make, tmp_path)
         export={"exporters": ["final"]},
     )
     _, result = make.run(config, schema)
-    # Were the weights left out, it would be 0.3 at least.
+    # Without the weights it would be at least 0.3.
     assert MetricsLog(config.job_dir).read("eval")[-1]["rmse"] < 0.05
     export = result.exports["final"][-1]
-    asked = [{"tags": "a|b", "w": "2|0.5", "ids": "1 3"}, {"tags": "", "w": "", "ids": ""}]
-    check_exports([export], asked, schema, ",")
+    rows = [{"tags": "a|b", "w": "2|0.5", "ids": "1 3"}, {"tags": "", "w": "", "ids": ""}]
+    check_exports([export], rows, schema, ",")
     predictor = predict.Predictor(export)
-    got = [row["predictions"][0] for row in predictor.predict(asked)]
+    got = [row["predictions"][0] for row in predictor.predict(rows)]
     assert got == pytest.approx([2.5, 0], abs=0.1)
     lists = [{"tags": ["a", "b"], "w": [2.0, 0.5], "ids": [1, 3]}, {"tags": [], "w": [], "ids": []}]
     name = predictor.find_signature("predict", "example")
@@ -191,7 +191,7 @@ def test_a_model_learns_the_weights_and_every_door_answers_alike(make, tmp_path)
     same = [row["predictions"][0] for row in predictor.run_rows(name, records, 2)]
     assert same == pytest.approx(got, abs=1e-6)
     with pytest.raises(UserError, match="column w: it needs one number for each value") as caught:
-        predictor.predict([{**asked[0], "w": "1"}])
+        predictor.predict([{**rows[0], "w": "1"}])
     assert "\n" not in str(caught.value)
 
 
@@ -203,16 +203,16 @@ FAULTS = {
     "no weights": ({"w": None}, "column w: None is not one weight"),
     "weights alone": ({"tags": None}, "column w: '1|2' is not one weight"),
     "a gap": ({"w": "1|"}, "column w: '1|' is not one weight"),
-    "text": ({"w": "1|two"}, "column w: '1|two' is not numbers with '|' between"),
+    "text": ({"w": "1|two"}, "column w: '1|two' is not numbers separated by '|'"),
     "infinite": ({"w": "1|inf"}, "column w: '1|inf' is not numbers"),
-    "half an id": ({"ids": "1 2.5"}, "column ids: '1 2.5' is not whole numbers with ' ' between"),
-    "shorter": ({"n": "1"}, "column n: '1' is not as long a sequence as that of column s"),
+    "half an id": ({"ids": "1 2.5"}, "column ids: '1 2.5' is not whole numbers separated by ' '"),
+    "shorter": ({"n": "1"}, "column n: '1' is not as long as the sequence in column s"),
     "no step": ({"n": "1||3"}, "column n: '1||3' is not numbers"),
 }
 
 
 @pytest.mark.parametrize("case", FAULTS)
-def test_a_row_that_does_not_fit_is_told(make, tmp_path, case):
+def test_a_row_that_does_not_fit_is_reported(make, tmp_path, case):
     change, words = FAULTS[case]
     good = {"tags": "a|b", "w": "1|2", "ids": "1 2", "s": "a||c", "n": "1|2|3", "y": 1.0}
     gaps = {**good, "tags": "a||b", "w": "1||2", "ids": None, "s": None, "n": None}
@@ -253,7 +253,7 @@ def test_a_row_that_does_not_fit_is_told(make, tmp_path, case):
         ({"y": {"type": "float", "separator": "|"}}, "label: column 'y' has a separator"),
     ],
 )  # fmt: skip
-def test_contradictions(make, tmp_path, columns, words):
+def test_contradictory_schemas_are_rejected(make, tmp_path, columns, words):
     from trainer.schema import load_schema
 
     values = {**SCHEMA, "columns": {**COLUMNS, **columns}}
@@ -261,7 +261,7 @@ def test_contradictions(make, tmp_path, columns, words):
         load_schema(make.yaml(tmp_path / "s.yaml", values))
 
 
-def test_what_is_left_out_needs_no_weights():
+def test_unused_columns_need_no_weights():
     schema = _schema(tags={**TAGS, "use": []}, w={**COLUMNS["w"], "use": []})
     assert schema.used_features == ["ids"]
     assert _schema().used_features == ["tags", "w", "ids"]

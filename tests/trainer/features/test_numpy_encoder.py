@@ -1,4 +1,4 @@
-"""trainer.features.numpy_encoder: bit for bit what trainer.features.encoding computes."""
+"""trainer.features.numpy_encoder: exactly what trainer.features.encoding computes."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def _encoding(columns=COLUMNS, crosses=CROSSES):
 
 
 def _rows(seed):
-    """Random rows, with words that no vocabulary has, empty ones, and numbers at their limits."""
+    """Returns random rows with unknown and empty words, and numbers at their limits."""
     rng = np.random.default_rng(seed)
     words = {
         "vocabulary": [b"a", b"b", b"c", b"unknown", b"q" * 300],
@@ -67,7 +67,7 @@ def _rows(seed):
 def _encode_in_graph(encoding, names, chunk, words):
     values = {name: words[name][chunk[name]] if name in words else chunk[name] for name in names}
     with tf.Graph().as_default():
-        # Fed, as in training: constants would be folded by other arithmetic.
+        # Fed, as in training: constant folding computes differently.
         raw = {
             name: tf.compat.v1.placeholder(tf.string if name in words else array.dtype, [None])
             for name, array in values.items()
@@ -79,7 +79,7 @@ def _encode_in_graph(encoding, names, chunk, words):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_as_in_the_graph(seed):
+def test_ids_and_numbers_are_those_of_the_graph(seed):
     encoder = Encoder(_encoding())
     chunk, words = _rows(seed)
     ids, numbers = encoder.encode(chunk, words)
@@ -91,7 +91,7 @@ def test_as_in_the_graph(seed):
 
 
 @pytest.mark.parametrize("names", [["ranged"], ["hashed"], ["bucketed"], ["day"]])
-def test_one_kind_of_column_alone(names):
+def test_columns_of_a_single_kind(names):
     columns = {name: COLUMNS[name] for name in [*names, "y"]}
     encoder = Encoder(_encoding(columns, []))
     chunk, words = _rows(3)
@@ -103,7 +103,7 @@ def test_one_kind_of_column_alone(names):
 
 def test_fingerprints_are_stable():
     assert Encoder(_encoding()).fingerprint == Encoder(_encoding(crosses=[])).fingerprint
-    # As TensorFlow 2.15 and 2.21 both have it: they share what is kept.
+    # The hashes of TensorFlow 2.15 and 2.21, which can share a cache.
     assert "[377723, 291400, 609174, 310891, 644345, 245631, 67677, 429622]" in (
         Encoder(_encoding()).fingerprint
     )

@@ -1,4 +1,4 @@
-"""Columns of several values and dates: the same values by every door, and models that use them."""
+"""Multivalent columns and dates: the same values from every receiver, and models that use them."""
 
 import datetime
 
@@ -28,7 +28,7 @@ SCHEMA = {"columns": COLUMNS, "label": {"column": "y"}, "key": "id"}
 
 
 def _rows(number, seed=0):
-    """Rows whose label is 3 for red, and 2 more on weekends; lists and dates as Python has them."""
+    """Returns rows whose label is 3 for red and 2 more on weekends, with lists and dates."""
     rng = np.random.default_rng(seed)
     rows = []
     for index in range(number):
@@ -108,11 +108,11 @@ def test_every_format_gives_the_same_rows_and_counts(make, tmp_path):
     assert read["csv"] == read["tfrecord"]
     for name in ("tags", "topics", "id", "y"):
         assert read["parquet"][name] == read["csv"][name]
-    # A time stamp may be spelled with more digits; what counts is the same.
+    # A time stamp may have more digits; the parts are the same.
     assert [day[:13] for day in read["parquet"]["day"]] == [day[:13] for day in read["csv"]["day"]]
 
 
-def test_values_and_dates_are_taken_apart_in_graph():
+def test_values_and_date_parts_are_derived_in_the_graph():
     from estimator_bridge import tf
     from trainer.features.parts import derive_features, split_dates
 
@@ -138,7 +138,7 @@ def test_values_and_dates_are_taken_apart_in_graph():
 
 @pytest.fixture(scope="module")
 def learned(make, tmp_path_factory):
-    """A model of the rows above, trained from Parquet lists and time stamps."""
+    """A model of these rows, trained from Parquet lists and time stamps."""
     folder = tmp_path_factory.mktemp("parts")
     path = _write(make, folder, "parquet", _rows(2000))
     config = make.config(
@@ -161,7 +161,7 @@ def test_a_model_learns_from_single_values_and_weekdays(learned):
     assert last["rmse"] < 0.3
 
 
-def test_every_door_of_an_export_gives_the_same_answer(learned):
+def test_all_receivers_of_an_export_agree(learned):
     from trainer.export.checker import check_exports
 
     config, schema, result = learned
@@ -178,7 +178,7 @@ def test_every_door_of_an_export_gives_the_same_answer(learned):
     assert got[0] == pytest.approx(5, abs=0.8) and got[1] == pytest.approx(0, abs=0.8)
 
 
-def test_an_example_may_hold_its_values_apart(learned):
+def test_an_example_may_hold_separate_values(learned):
     from estimator_bridge import tf
 
     export = learned[2].exports["final"][-1]
@@ -200,7 +200,7 @@ def test_an_example_may_hold_its_values_apart(learned):
     assert got[0] == got[1] != got[2]
 
 
-def test_a_text_that_is_no_date_is_told(make, tmp_path):
+def test_a_text_that_is_not_a_date_is_reported(make, tmp_path):
     rows = _joined(_rows(20))
     rows[4]["day"] = "31.12.2020"
     schema = Schema.model_validate(SCHEMA)
@@ -221,7 +221,7 @@ def test_a_text_that_is_no_date_is_told(make, tmp_path):
         ({"type": "string", "date": ["minute"]}, "minute"),
     ],
 )
-def test_contradictions(make, tmp_path, column, words):
+def test_contradictory_schemas_are_rejected(make, tmp_path, column, words):
     from trainer.schema import load_schema
 
     values = {"columns": {"x": column, "y": {"type": "float"}}, "label": {"column": "y"}}

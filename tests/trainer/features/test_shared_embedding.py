@@ -1,4 +1,4 @@
-"""Columns that share an embedding: one table, trained, saved, and asked by every door."""
+"""Columns that share an embedding: one table, trained, saved and exported."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ COLUMNS = {"origin": CITY, "dest": {**CITY, "separator": "|"}, "y": {"type": "fl
 SCHEMA = {"columns": COLUMNS, "label": {"column": "y"}, "shared_embeddings": SHARED}
 
 
-def test_one_table_gives_both_columns_their_numbers():
+def test_both_columns_are_looked_up_in_one_table():
     from estimator_bridge import tf
     from trainer.features.columns import build_feature_columns
     from trainer.features.parts import derive_features
@@ -57,12 +57,12 @@ def test_the_table_is_trained_saved_and_exported(make, tmp_path, kind):
     reader = tf.train.load_checkpoint(tf.train.latest_checkpoint(config.job_dir))
     names = [name for name in reader.get_variable_to_shape_map() if "embedding_weights" in name]
     tables = [name for name in names if reader.get_tensor(name).shape == (4, 3)]
-    # The other ones are the optimizer's slots, which only a trained variable has.
+    # The others are slot variables of the optimizer, which only a trained variable has.
     assert len(tables) > 1
-    asked = [{"origin": "a", "dest": "c|d"}, {"origin": "d", "dest": "b"}]
+    rows = [{"origin": "a", "dest": "c|d"}, {"origin": "d", "dest": "b"}]
     export = result.exports["final"][-1]
-    check_exports([export], asked, schema, ",")
-    got = [row["predictions"][0] for row in predictor.Predictor(export).predict(asked)]
+    check_exports([export], rows, schema, ",")
+    got = [row["predictions"][0] for row in predictor.Predictor(export).predict(rows)]
     assert got[0] == pytest.approx(2, abs=0.9) and got[1] == pytest.approx(-1, abs=0.9)
 
 
@@ -85,7 +85,7 @@ def test_the_table_is_trained_saved_and_exported(make, tmp_path, kind):
         ({"dest": {"type": "float"}}, "'dest' needs a vocabulary"),
     ],
 )
-def test_contradictions(make, tmp_path, change, words):
+def test_contradictory_schemas_are_rejected(make, tmp_path, change, words):
     from trainer.schema import load_schema
 
     columns = {**COLUMNS, **{name: value for name, value in change.items() if name in COLUMNS}}

@@ -1,4 +1,4 @@
-"""trainer.inputs.arrow: pandas is imported when something wants it."""
+"""trainer.inputs.arrow: pandas is imported only when something needs it."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def scan():
 
 WHAT
 """
-# What pyarrow knows of pandas decides what a NaN of a Series is to it.
+# Only a pyarrow that knows pandas reads the NaN of a Series as null.
 KNOWN = "assert pa.array(pandas.Series([1.0, float('nan')])).null_count == 1"
 
 
@@ -30,15 +30,15 @@ def test_pandas_is_not_imported_for_tables():
     run("scan(); assert 'pandas' not in sys.modules")
 
 
-def test_pandas_is_known_once_it_is_there():
+def test_pandas_is_recognised_after_its_import():
     run(f"scan(); import pandas; {KNOWN}")
 
 
-def test_tables_become_frames():
+def test_tables_can_be_converted_to_pandas():
     run(f"scan(); assert len(pa.table({{'a': [1]}}).to_pandas()) == 1; import pandas; {KNOWN}")
 
 
-def test_pandas_that_was_there_before_is_known():
+def test_pandas_imported_before_is_recognised():
     program = PROGRAM.replace("import sys", "import sys, pandas", 1)
     program = program.replace("WHAT", f"scan(); {KNOWN}")
     subprocess.run([sys.executable, "-c", program], check=True)

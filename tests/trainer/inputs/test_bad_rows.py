@@ -1,4 +1,4 @@
-"""Rows that do not fit: the first stops a run, or so many are left out, counted and told."""
+"""Rows that do not fit: the first is an error, or they are dropped, counted and reported."""
 
 import json
 
@@ -43,7 +43,7 @@ def _write(make, folder, kind, rows):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "tfrecord"])
-def test_bad_rows_are_left_out_and_the_others_are_kept_as_they_are(make, tmp_path, kind):
+def test_bad_rows_are_dropped_and_others_are_unchanged(make, tmp_path, kind):
     rows = _bad_rows(make)
     path = _write(make, tmp_path, kind, rows)
     scan, source = _scan([path], make.schema("bought"), max_bad_rows=5)
@@ -52,15 +52,15 @@ def test_bad_rows_are_left_out_and_the_others_are_kept_as_they_are(make, tmp_pat
     ids = [word.decode() for chunk in source.read() for word in chunk["id"]]
     bad = {10, 20, 30, 40, 41}
     assert ids == [row["id"] for index, row in enumerate(rows) if index not in bad]
-    # The statistics are those of the rows that are left.
+    # The statistics are those of the remaining rows.
     kept = [row["age"] for index, row in enumerate(rows) if index not in bad]
     assert scan.statistics.columns["age"].mean == pytest.approx(sum(kept) / len(kept), rel=1e-6)
-    # Each pass finds the same again.
+    # A second pass finds the same rows.
     assert sum(len(chunk["id"]) for chunk in source.read()) == GOOD_ROWS
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "tfrecord"])
-def test_one_more_than_tolerated_is_an_error_that_lists_them(make, tmp_path, kind):
+def test_too_many_bad_rows_are_an_error_that_lists_them(make, tmp_path, kind):
     path = _write(make, tmp_path, kind, _bad_rows(make))
     with pytest.raises(UserError) as caught:
         _scan([path], make.schema("bought"), max_bad_rows=4)
@@ -74,14 +74,14 @@ def test_one_more_than_tolerated_is_an_error_that_lists_them(make, tmp_path, kin
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "tfrecord"])
-def test_by_default_the_first_stops(make, tmp_path, kind):
+def test_the_first_bad_row_is_an_error_by_default(make, tmp_path, kind):
     path = _write(make, tmp_path, kind, _bad_rows(make))
     with pytest.raises(UserError) as caught:
         _scan([path], make.schema("bought"))
     assert "max_bad_rows" not in str(caught.value) and str(caught.value).startswith(f"{path}: row ")
 
 
-def test_limit_counts_all_files_together(make, tmp_path):
+def test_the_limit_applies_to_all_files_together(make, tmp_path):
     rows = make.rows(20, missing=False)
     rows[3]["bought"] = "maybe"
     paths = [make.csv(tmp_path / f"{name}.csv", rows) for name in "abc"]
@@ -91,7 +91,7 @@ def test_limit_counts_all_files_together(make, tmp_path):
         _scan(paths, make.schema("bought"), max_bad_rows=2)
 
 
-def test_csv_rows_that_are_no_rows(make, tmp_path):
+def test_malformed_csv_rows_are_dropped(make, tmp_path):
     rows = make.rows(30, missing=False)
     # Rows on one line each, so that the lines can be counted.
     for row in rows:
@@ -104,22 +104,22 @@ def test_csv_rows_that_are_no_rows(make, tmp_path):
     lines[7] = lines[7].replace(b",nurse,", b",nur\xffse,")
     lines[9] = lines[9].replace(rows[8]["id"].encode() + b",", b"r00008,old,", 1)
     lines[11] = lines[11].replace(str(rows[10]["age"]).encode(), b"old", 1)
-    # A blank around a number is no fault.
+    # A blank around a number is allowed.
     lines[13] = lines[13].replace(str(rows[12]["age"]).encode(), b" 33 ", 1)
     path.write_bytes(b"\n".join(lines))
     scan, source = _scan([path], make.schema("bought"), max_bad_rows=10)
     assert scan.num_bad_rows == 5
-    told = " ".join(scan.bad_rows)
-    assert "row 4: 2 fields instead of 13: 'short,row'" in told
-    assert "row 6: 15 fields instead of 13" in told
-    assert "row 8, column job: 'nur\\\\xffse' is not UTF-8 text" in told
-    assert "row 10: 14 fields" in told
-    assert "row 12, column age: 'old' is not a float" in told
+    text = " ".join(scan.bad_rows)
+    assert "row 4: 2 fields instead of 13: 'short,row'" in text
+    assert "row 6: 15 fields instead of 13" in text
+    assert "row 8, column job: 'nur\\\\xffse' is not UTF-8 text" in text
+    assert "row 10: 14 fields" in text
+    assert "row 12, column age: 'old' is not a float" in text
     ages = [age for chunk in source.read() for age in chunk["age"].tolist()]
     assert len(ages) == 25 and 33.0 in ages
 
 
-def test_row_numbers_are_right_in_later_blocks(make, tmp_path, monkeypatch):
+def test_row_numbers_are_correct_in_later_blocks(make, tmp_path, monkeypatch):
     monkeypatch.setattr("trainer.inputs.csv_files.BLOCK_BYTES", 2048)
     rows = make.rows(300, missing=False)
     for row in rows:
@@ -146,7 +146,7 @@ def test_row_numbers_are_right_in_later_blocks(make, tmp_path, monkeypatch):
     assert scan.bad_rows == (f"{path}: row 197, column age: 'old' is not a float",)
 
 
-def test_records_that_do_not_parse(make, tmp_path):
+def test_records_that_do_not_parse_are_dropped(make, tmp_path):
     from estimator_bridge import tf
 
     rows = make.rows(30, missing=False)
@@ -163,13 +163,13 @@ def test_records_that_do_not_parse(make, tmp_path):
                 writer.write(make.example(row))
     scan, source = _scan([path], make.schema("bought"), max_bad_rows=3)
     assert scan.num_bad_rows == 3
-    told = " ".join(scan.bad_rows)
-    assert "row 5" in told and "row 9, column age" in told and "row 13, column city" in told
+    text = " ".join(scan.bad_rows)
+    assert "row 5" in text and "row 9, column age" in text and "row 13, column city" in text
     ids = [word.decode() for chunk in source.read() for word in chunk["id"]]
     assert ids == [row["id"] for index, row in enumerate(rows) if index not in (4, 8, 12)]
 
 
-def test_text_in_parquet_that_is_no_number(make, tmp_path):
+def test_parquet_text_that_is_not_a_number_is_dropped(make, tmp_path):
     rows = [{**row, "age": str(row["age"])} for row in make.rows(20, missing=False)]
     rows[7]["age"] = "old"
     path = make.parquet(tmp_path / "a.parquet", rows)
@@ -177,7 +177,7 @@ def test_text_in_parquet_that_is_no_number(make, tmp_path):
     assert scan.bad_rows == (f"{path}: row 8, column age: 'old' is not a float",)
 
 
-def test_damage_and_emptiness_are_errors_all_the_same(make, tmp_path):
+def test_damaged_and_empty_files_are_still_errors(make, tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"PAR1" + b"\1" * 50)
     with pytest.raises(UserError, match="damaged"):
         _scan([tmp_path / "a.parquet"], make.schema("bought"), max_bad_rows=99)
@@ -192,7 +192,7 @@ def test_damage_and_emptiness_are_errors_all_the_same(make, tmp_path):
         _scan([path], make.schema("bought"), max_bad_rows=99)
 
 
-def test_a_run_tells_how_many(make, tmp_path, run_module):
+def test_a_run_reports_the_number_of_bad_rows(make, tmp_path, run_module):
     schema = make.yaml(tmp_path / "s.yaml", make.schema_values("bought"))
     train = make.csv(tmp_path / "train.csv", _bad_rows(make))
     evaluation = make.csv(tmp_path / "eval.csv", make.rows(30))
@@ -213,7 +213,7 @@ def test_a_run_tells_how_many(make, tmp_path, run_module):
     assert metrics["num_bad_rows"] == [5, 0] and metrics["num_rows"] == [GOOD_ROWS, 30]
 
 
-def test_a_row_of_bytes_that_are_no_text_is_told_and_nothing_else(make, tmp_path, capfd):
+def test_a_row_that_is_not_utf8_is_reported_without_a_traceback(make, tmp_path, capfd):
     path = tmp_path / "a.csv"
     make.csv(path, make.rows(5, missing=False))
     path.write_bytes(path.read_bytes() + b"\x87\xff\n")

@@ -1,4 +1,4 @@
-"""trainer.inputs.cache: whole or not at all, never stale, bounded, and never in the way."""
+"""trainer.inputs.cache: complete entries, never stale, bounded; failures do not stop training."""
 
 import os
 import re
@@ -44,7 +44,7 @@ def _encode(make, path, folder, columns=COLUMNS, log=lambda line: None, **data):
 
 
 def _list(folder):
-    """Names in a cache folder; what is known of files has other tests."""
+    """Returns the names in a cache folder, without notes, which have tests of their own."""
     return sorted(path.name for path in folder.iterdir() if not path.name.endswith(".note.json"))
 
 
@@ -52,8 +52,8 @@ def _read(rows):
     return [chunk["//rows"] for chunk in rows._read()]
 
 
-def _fill(folder, key, said=None, rows=ROWS):
-    """Writes an entry; returns whether it was begun."""
+def _fill(folder, key, logged=None, rows=ROWS):
+    """Writes an entry; returns whether the cache accepted it."""
     writer = folder.begin(key, rows.dtype, rows.nbytes)
     if writer is None:
         return False
@@ -73,11 +73,11 @@ def _rewrite(path, text, times):
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def test_a_file_that_has_changed_is_encoded_anew(make, tmp_path):
+def test_a_changed_file_is_encoded_again(make, tmp_path):
     path = Path(make.csv(tmp_path / "a.csv", _rows()))
     _read(_encode(make, path, tmp_path / "cache"))
     assert _encode(make, path, tmp_path / "cache").origin == "cache"
-    # The same size, and the time set back: as a copying tool does it.
+    # The same size and an old time, as copying tools set it.
     _rewrite(path, path.read_text().replace("1.0,b", "2.0,b", 1), times=True)
     rows = _encode(make, path, tmp_path / "cache")
     assert rows.origin == "text"
@@ -129,7 +129,7 @@ def _imported_packages(packages):
         for package in new:
             folder = root / package
             for path in sorted(folder.rglob("*.py")) or [folder.with_suffix(".py")]:
-                # An entry point is imported by nothing.
+                # Nothing imports an entry point.
                 text = "" if path.name == "__main__.py" else path.read_text(encoding="utf-8")
                 names |= set(re.findall(r"^ *(?:from|import) trainer\.(\w+)", text, re.M))
                 for line in re.findall(r"^ *from trainer import (.*)", text, re.M):
@@ -139,7 +139,7 @@ def _imported_packages(packages):
 
 
 def test_all_code_that_rows_depend_on_is_in_the_key():
-    # These decide where options and files come from; their values are in the key themselves.
+    # These determine where options and files come from; the key contains their values.
     others = {"config", "storage", "environment", "job_layout", "errors"}
     assert _imported_packages(CODE) == {*CODE, *others}
 
@@ -170,7 +170,7 @@ def test_statistics_are_in_the_key(make, tmp_path):
     assert build_key(rows._source, schema, encoder) != before
 
 
-def test_a_source_that_changes_while_it_is_read_is_not_kept(make, tmp_path):
+def test_a_source_that_changes_while_it_is_read_is_not_cached(make, tmp_path):
     path = Path(make.csv(tmp_path / "a.csv", _rows()))
     rows = _encode(make, path, tmp_path / "cache")
     chunks = rows._read()
@@ -181,7 +181,7 @@ def test_a_source_that_changes_while_it_is_read_is_not_kept(make, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["half", "no index", "no rows", "other layout", "no JSON"])
-def test_an_entry_that_is_not_whole_is_built_again(make, tmp_path, damage):
+def test_an_incomplete_entry_is_built_again(make, tmp_path, damage):
     path = make.csv(tmp_path / "a.csv", _rows())
     wanted = _read(_encode(make, path, tmp_path / "cache"))
     (name,) = _list(tmp_path / "cache")
@@ -217,7 +217,7 @@ sys.stdin.readline()
 """
 
 
-def test_a_killed_builder_leaves_nothing_that_counts(tmp_path):
+def test_a_killed_writer_leaves_no_entry(tmp_path):
     folder = CacheFolder(str(tmp_path), 1e9, pytest.fail)
     process = subprocess.Popen(
         [sys.executable, "-c", BUILDER, str(tmp_path)],
@@ -227,7 +227,7 @@ def test_a_killed_builder_leaves_nothing_that_counts(tmp_path):
     )
     try:
         assert process.stdout.readline() == "begun\n"
-        # While it lives, no other process builds the same; it reads the files as they are.
+        # While it runs, no other process writes the same entry; they read the files.
         assert not _fill(folder, "key")
         assert _fill(folder, "another")
         assert len(list(tmp_path.glob("key.building-*"))) == 1
@@ -242,7 +242,7 @@ def test_a_killed_builder_leaves_nothing_that_counts(tmp_path):
     assert _list(tmp_path) == ["another", "key", "third"]
 
 
-def test_reading_that_is_given_up_leaves_nothing(make, tmp_path):
+def test_an_unfinished_pass_leaves_nothing(make, tmp_path):
     path = make.csv(tmp_path / "a.csv", _rows())
     chunks = _encode(make, path, tmp_path / "cache")._read()
     next(chunks)
@@ -253,7 +253,7 @@ def test_reading_that_is_given_up_leaves_nothing(make, tmp_path):
 # Bounds
 
 
-def test_what_was_not_used_for_longest_goes(tmp_path):
+def test_the_least_recently_used_entry_is_evicted(tmp_path):
     folder = CacheFolder(str(tmp_path), 3.5 * ROWS.nbytes, pytest.fail)
     for key in "abc":
         assert _fill(folder, key)
@@ -264,7 +264,7 @@ def test_what_was_not_used_for_longest_goes(tmp_path):
     assert _list(tmp_path) == ["a", "c", "d"]
 
 
-def test_what_is_in_use_stays_readable_when_it_goes(tmp_path):
+def test_an_evicted_entry_stays_readable_while_open(tmp_path):
     rows = np.arange(3000, dtype=np.int32).view([("a", np.int32)])
     folder = CacheFolder(str(tmp_path), 1.5 * rows.nbytes, pytest.fail)
     assert _fill(folder, "a", rows=rows)
@@ -275,7 +275,7 @@ def test_what_is_in_use_stays_readable_when_it_goes(tmp_path):
     assert list(entry.read(1)) == []
 
 
-def test_an_entry_that_is_cut_short_while_in_use(tmp_path):
+def test_an_entry_truncated_while_open_is_an_error(tmp_path):
     folder = CacheFolder(str(tmp_path), 1e9, pytest.fail)
     assert _fill(folder, "a")
     entry = folder.open("a", DTYPE, 1)
@@ -284,41 +284,41 @@ def test_an_entry_that_is_cut_short_while_in_use(tmp_path):
         list(entry.read(0))
 
 
-def test_more_than_may_be_kept_is_not_kept(tmp_path):
-    said = []
-    folder = CacheFolder(str(tmp_path / "new"), 100, said.append)
+def test_rows_larger_than_the_limit_are_not_cached(tmp_path):
+    logged = []
+    folder = CacheFolder(str(tmp_path / "new"), 100, logged.append)
     assert not _fill(folder, "a") and not _fill(folder, "b")
-    assert len(said) == 1 and "data.cache_max_gb" in said[0]
+    assert len(logged) == 1 and "data.cache_max_gb" in logged[0]
     assert not (tmp_path / "new").exists()
 
 
-# Trouble with the disk
+# Failures of the disk
 
 
 @pytest.mark.parametrize("where", ["in a file", "read only"])
-def test_a_folder_that_cannot_be_written_is_said_once(make, tmp_path, where):
+def test_an_unwritable_folder_is_reported_once(make, tmp_path, where):
     path = make.csv(tmp_path / "a.csv", _rows())
-    said = []
+    logged = []
     folder = Path("/proc/self/cache")
     if where == "in a file":
         (tmp_path / "file").write_text("")
         folder = tmp_path / "file" / "cache"
-    rows = _encode(make, path, folder, log=said.append)
+    rows = _encode(make, path, folder, log=logged.append)
     assert len(np.concatenate(_read(rows))) == 40
     assert len(np.concatenate(_read(rows))) == 40
-    told = [line for line in said if line.startswith("cache:")]
-    assert len(told) == 1 and str(folder) in told[0] and "going on without" in told[0]
+    lines = [line for line in logged if line.startswith("cache:")]
+    assert len(lines) == 1 and str(folder) in lines[0] and "going on without" in lines[0]
 
 
-def test_a_disk_without_room_is_seen_before(tmp_path, monkeypatch):
-    said = []
+def test_a_full_disk_is_found_before_writing(tmp_path, monkeypatch):
+    logged = []
     usage = type("Usage", (), {"free": 1000})
     monkeypatch.setattr("trainer.inputs.cache.shutil.disk_usage", lambda path: usage)
-    assert not _fill(CacheFolder(str(tmp_path), 1e9, said.append), "a")
-    assert "GB are free" in said[0] and _list(tmp_path) == []
+    assert not _fill(CacheFolder(str(tmp_path), 1e9, logged.append), "a")
+    assert "GB are free" in logged[0] and _list(tmp_path) == []
 
 
-def test_a_disk_that_fills_while_rows_are_written(tmp_path):
+def test_a_disk_that_fills_during_writing_is_reported_once(tmp_path):
     program = BUILDER.replace("import os, sys", "import resource, sys").replace(
         "writer = ", "resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))\nwriter = "
     )
@@ -338,7 +338,7 @@ def test_a_disk_that_fills_while_rows_are_written(tmp_path):
     assert len(lines) == 1 and "File too large" in lines[0]
 
 
-def test_off_keeps_nothing(make, tmp_path, cache_home):
+def test_off_caches_nothing(make, tmp_path, cache_home):
     path = make.csv(tmp_path / "a.csv", _rows())
     rows = _encode(make, path, "off")
     _read(rows)
@@ -354,7 +354,7 @@ def test_off_keeps_nothing(make, tmp_path, cache_home):
 @pytest.mark.parametrize(
     "text, value", [("off", "off"), ("on", "auto"), ("auto", "auto"), ("no", "off"), ("./x", "./x")]
 )
-def test_yaml_may_leave_out_quotes(tmp_path, text, value):
+def test_off_needs_no_quotes_in_yaml(tmp_path, text, value):
     path = tmp_path / "hparams.yaml"
     path.write_text(f"data: {{cache: {text}}}\n")
     assert load_config(str(path), {}).data.cache == value
@@ -373,23 +373,23 @@ def test_a_user_without_a_home(monkeypatch, cache_home):
     assert find_cache_home() == Path(tempfile.gettempdir())
 
 
-# What a scan found
+# Scans
 
 
-def test_a_scan_is_known_from_the_run_before(make, shop, tmp_path):
+def test_a_scan_is_loaded_in_the_next_run(make, shop, tmp_path):
     schema = make.schema("bought", weight=True)
     paths = [Path(make.csv(tmp_path / f"{name}.csv", _shop_rows(make))) for name in "ab"]
-    said = []
-    console = type("Console", (), {"log": staticmethod(said.append)})
+    logged = []
+    console = type("Console", (), {"log": staticmethod(logged.append)})
     jobs = []
     for cache in ("off", tmp_path / "cache", tmp_path / "cache"):
         config = make.config(rows=[str(path) for path in paths], data={"cache": str(cache)})
         jobs.append(prepare(config, schema, console))
-    known = [line for line in said if line.endswith("checked before; unchanged since")]
+    known = [line for line in logged if line.endswith("checked before; unchanged since")]
     assert len(known) == 1
     assert jobs[0].train_scan == jobs[1].train_scan == jobs[2].train_scan
     assert jobs[0].eval_scan == jobs[2].eval_scan
-    # Another file, another schema, another tolerance: it is looked at again.
+    # Another file, schema or tolerance needs another scan.
     os.utime(paths[0])
     prepare(config, schema, console)
     bad = make.config(
@@ -397,14 +397,14 @@ def test_a_scan_is_known_from_the_run_before(make, shop, tmp_path):
     )
     prepare(bad, schema, console)
     prepare(config, make.schema("price"), console)
-    assert len([line for line in said if "checked before" in line]) == 1
+    assert len([line for line in logged if "checked before" in line]) == 1
 
 
 def _shop_rows(make):
     return make.rows(50)
 
 
-def test_only_the_last_notes_are_kept(tmp_path, monkeypatch):
+def test_only_the_most_recent_notes_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr("trainer.inputs.cache.MAX_NOTES", 3)
     folder = CacheFolder(str(tmp_path), 1e9, pytest.fail)
     for number in range(5):

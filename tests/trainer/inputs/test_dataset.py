@@ -1,4 +1,4 @@
-"""trainer.inputs.dataset: each row once an epoch, seeded, in exact batches; evaluation in order."""
+"""trainer.inputs.dataset: each row once per epoch, seeded, exact batches; evaluation in order."""
 
 import itertools
 import threading
@@ -49,7 +49,7 @@ def _flat(batches):
 
 
 @pytest.mark.parametrize("window", [1, 13, 40, ROWS, 10_000])
-def test_every_row_once_an_epoch(make, numbered, window):
+def test_every_row_appears_once_per_epoch(make, numbered, window):
     source = _source(make, numbered, shuffle_rows=window)
     seen = _flat(_train(source, count=30))
     for epoch in range(3):
@@ -58,7 +58,7 @@ def test_every_row_once_an_epoch(make, numbered, window):
 
 @pytest.mark.parametrize("window", [1, 13, 10_000])
 @pytest.mark.parametrize("batch", [1, 7, 64, 250])
-def test_batches_have_exactly_the_wanted_rows_across_epochs(make, numbered, window, batch):
+def test_batches_have_exactly_the_batch_size_across_epochs(make, numbered, window, batch):
     source = _source(make, numbered, shuffle_rows=window)
     batches = _train(source, batch=batch, count=2 + 3 * ROWS // batch)
     assert {len(rows) for rows in batches} == {batch}
@@ -67,14 +67,14 @@ def test_batches_have_exactly_the_wanted_rows_across_epochs(make, numbered, wind
         assert sorted(rows[epoch * ROWS : (epoch + 1) * ROWS]) == list(range(ROWS))
 
 
-def test_a_batch_size_that_grows(make, numbered):
+def test_the_batch_size_follows_its_schedule(make, numbered):
     source = _source(make, numbered)
     batches = _train(source, count=6, step=3, sizes=lambda step: 5 if step < 5 else 20)
     assert [len(rows) for rows in batches] == [5, 5, 20, 20, 20, 20]
 
 
 @pytest.mark.parametrize("window", [13, 10_000])
-def test_the_seed_decides_the_order(make, numbered, window):
+def test_the_seed_determines_the_order(make, numbered, window):
     first = _train(_source(make, numbered, shuffle_rows=window), count=20)
     again = _train(_source(make, numbered, shuffle_rows=window), count=20)
     other = _train(_source(make, numbered, shuffle_rows=window), count=20, seed=2)
@@ -83,11 +83,11 @@ def test_the_seed_decides_the_order(make, numbered, window):
 
 
 @pytest.mark.parametrize("window", [13, 10_000])
-def test_other_order_in_each_epoch_and_after_a_restart(make, numbered, window):
+def test_each_epoch_and_each_restart_has_another_order(make, numbered, window):
     source = _source(make, numbered, shuffle_rows=window)
     rows = _flat(_train(source, count=20))
     assert rows[:ROWS] != rows[ROWS:]
-    # Restarted at step 10 a run does not begin with the rows of the first start.
+    # A run restarted at step 10 does not begin with the rows of the first start.
     restarted = _flat(_train(source, count=10, step=10))
     assert restarted != rows[:ROWS]
     assert sorted(restarted) == sorted(rows[:ROWS])
@@ -98,7 +98,7 @@ def test_shuffling_mixes_files(make, numbered):
     assert min(first) < 60 <= max(first)
 
 
-def test_one_row_a_window_keeps_the_order(make, numbered):
+def test_windows_of_one_row_keep_the_order(make, numbered):
     rows = _flat(_train(_source(make, numbered, shuffle_rows=1), count=20))
     assert rows == [*range(ROWS), *range(ROWS)]
 
@@ -118,7 +118,7 @@ def test_an_input_fn_can_be_called_again(make, numbered):
         assert len(list(input_fn())) == 4
 
 
-def test_features_and_labels(make, shop):
+def test_types_of_features_and_labels(make, shop):
     import tensorflow as tf
 
     for label, kind in {
@@ -140,7 +140,7 @@ def test_features_and_labels(make, shop):
         assert features["city"].dtype == tf.string
 
 
-def test_classes_that_are_numbers_become_text(make, shop):
+def test_integer_classes_become_text(make, shop):
     schema = make.schema("size")
     dataset = make_eval_input_fn(_source(make, shop / "train.csv", schema), schema, 600)()
     _, labels = next(dataset.as_numpy_iterator())
@@ -154,7 +154,7 @@ def test_training_leaves_no_thread_behind(make, numbered):
     assert threading.active_count() <= before + 2
 
 
-def test_damage_that_appears_while_training_is_kept_as_the_cause(make, tmp_path):
+def test_a_file_damaged_during_training_is_recorded_as_the_cause(make, tmp_path):
     import tensorflow as tf
 
     path = tmp_path / "a.csv"
@@ -167,7 +167,7 @@ def test_damage_that_appears_while_training_is_kept_as_the_cause(make, tmp_path)
     assert "row 3, column x: 'bad'" in str(source.error)
 
 
-def test_values_survive_unchanged(make, tmp_path):
+def test_values_are_unchanged(make, tmp_path):
     rng = np.random.default_rng(3)
     values = rng.normal(size=500).astype(np.float32)
     path = make.csv(tmp_path / "a.csv", [{"x": float(v), "y": float(v)} for v in values])

@@ -1,4 +1,4 @@
-"""trainer.inputs.encoded: the rows of trainer.inputs.dataset, in the same order, encoded."""
+"""trainer.inputs.encoded: the encoded rows of trainer.inputs.dataset, in the same order."""
 
 import dataclasses
 import itertools
@@ -33,7 +33,7 @@ SCHEMA = {
 
 @pytest.fixture(scope="module")
 def paths(make, tmp_path_factory):
-    """Three files of rows that can be told apart by their number x."""
+    """Three files of rows whose number x is unique."""
     folder = tmp_path_factory.mktemp("rows")
     rows = [
         {
@@ -70,13 +70,13 @@ def _take(rows, job, count, batch, step=0, seed=1, count_at=None):
 
 
 def _x(batches):
-    """The number of each row, as the encoding hands it on."""
+    """Returns the encoded number x of each row."""
     return np.concatenate([features["numbers"][:, 0] for features, _ in batches]).tolist()
 
 
 @pytest.mark.parametrize("batch", [7, 50])
 @pytest.mark.parametrize("window", [1, 13, 10_000])
-def test_the_same_rows_in_the_same_order(make, paths, tmp_path, window, batch):
+def test_rows_come_in_the_order_of_the_source(make, paths, tmp_path, window, batch):
     job = _job(make, paths, tmp_path, shuffle_rows=window)
     count = 3 * ROWS // batch
     raw = _take(build_source(job, True), job, count, batch, step=4)
@@ -114,7 +114,7 @@ def test_ids_are_those_of_the_encoding(make, paths, tmp_path):
         assert seen["ids"].dtype == np.int32 and seen["ids"].min() == -1
 
 
-def test_several_steps_in_one_element(make, paths, tmp_path):
+def test_several_steps_are_stacked_in_one_element(make, paths, tmp_path):
     job = _job(make, paths, tmp_path, shuffle_rows=50)
     single = _take(_encoded(job), job, 20, 8, step=3)
     # Up to 4 steps, none across step 10, and an end at step 23.
@@ -132,7 +132,7 @@ def test_several_steps_in_one_element(make, paths, tmp_path):
     )
 
 
-def test_batches_that_grow_are_not_stacked_together(make, paths):
+def test_batches_of_different_sizes_are_not_stacked(make, paths):
     job = _job(make, paths)
     schedule = BatchSchedule(lambda step: 5 if step < 3 else 20, count_at=lambda _: 4)
     input_fn = make_train_input_fn(_encoded(job), job.schema, schedule, (1,))
@@ -171,7 +171,7 @@ def test_columns_of_one_kind_alone(make, tmp_path, column, widths):
     assert [len(labels) for _, labels in batches] == [50, 50, 20, 50, 50]
 
 
-def test_no_dataset_has_a_tuner_that_keeps_a_session_open(make, paths):
+def test_autotuning_is_off(make, paths):
     job = _job(make, paths)
     for rows in (_encoded(job), build_source(job, True)):
         training = make_train_input_fn(rows, job.schema, BatchSchedule(lambda _: 50), (1,))
@@ -179,14 +179,14 @@ def test_no_dataset_has_a_tuner_that_keeps_a_session_open(make, paths):
         assert [each().options().autotune.enabled for each in (training, evaluation)] == [False] * 2
 
 
-def test_an_evaluation_set_shares_what_training_has_kept(make, paths, tmp_path):
+def test_evaluation_shares_the_entry_of_training(make, paths, tmp_path):
     job = _job(make, paths, tmp_path)
     _take(_encoded(job), job, 1, 10)
     assert _encoded(job, training=False).origin == "cache"
 
 
 @pytest.mark.parametrize("label", ["price", "bought", "flag", "grade", "size", "colour"])
-def test_labels_and_weight_as_they_are(make, shop, label, tmp_path):
+def test_labels_and_weight_are_unchanged(make, shop, label, tmp_path):
     job = make.prepare(
         make.config(rows=shop / "train.csv", data={"cache": str(tmp_path)}),
         make.schema(label, weight=True),
@@ -200,7 +200,7 @@ def test_labels_and_weight_as_they_are(make, shop, label, tmp_path):
             assert one["w"].numpy().tolist() == features["w"].numpy().tolist()
 
 
-def test_a_process_of_several_keeps_its_share(make, paths, tmp_path):
+def test_each_process_caches_its_shard(make, paths, tmp_path):
     spec = {"chief": ["a:1"], "worker": ["b:1", "c:1", "d:1"]}
     job = _job(make, paths, tmp_path)
     seen = []
@@ -220,7 +220,7 @@ def _one_epoch(rows, job):
     return make_eval_input_fn(rows, job.schema, 50)().as_numpy_iterator()
 
 
-def test_files_of_a_step_are_remembered(make, paths, tmp_path):
+def test_the_files_of_a_step_are_known(make, paths, tmp_path):
     job = _job(make, paths, tmp_path, shuffle_rows=1)
     for _ in range(2):
         rows = _encoded(job)
@@ -231,7 +231,7 @@ def test_files_of_a_step_are_remembered(make, paths, tmp_path):
         assert rows.list_files_at(999_999) == []
 
 
-def test_bad_rows_are_left_out_of_what_is_kept(make, tmp_path):
+def test_bad_rows_are_not_cached(make, tmp_path):
     path = tmp_path / "bad.csv"
     rows = [
         {"x": float(number), "city": "c", "kind": "k1", "n": 1, "w": 1, "label": "no"}
@@ -247,7 +247,7 @@ def test_bad_rows_are_left_out_of_what_is_kept(make, tmp_path):
         assert seen == [float(number) for number in range(30) if number != 7]
 
 
-def test_damage_that_appears_while_training_is_kept_as_the_cause(make, tmp_path):
+def test_a_file_damaged_during_training_is_recorded_as_the_cause(make, tmp_path):
     path = tmp_path / "a.csv"
     row = {"x": 1.0, "city": "c", "kind": "k1", "n": 1, "w": 1, "label": "no"}
     make.csv(path, [row] * 50)

@@ -1,4 +1,4 @@
-"""trainer.inputs.files: which files a pattern means, and what is in them."""
+"""trainer.inputs.files: which files a pattern matches, and their formats."""
 
 import gzip
 
@@ -33,29 +33,29 @@ def _names(files):
     return [file.path.rpartition("/")[2] for file in files]
 
 
-def test_a_path_a_glob_a_directory(folder):
+def test_paths_globs_and_directories(folder):
     assert _names(_find(folder / "b.csv")) == ["b.csv"]
     assert _names(_find(folder / "[ab].csv")) == ["a.csv", "b.csv"]
-    # Markers and temporary files are left out, folders inside too.
+    # Markers, temporary files and nested folders are ignored.
     assert _names(_find(folder)) == ["a.csv", "b.csv", "c.csv"]
     assert _names(_find(folder / "**" / "d.csv")) == ["d.csv"]
 
 
-def test_order_of_patterns_and_each_file_once(folder):
+def test_files_have_the_order_of_patterns_without_duplicates(folder):
     assert _names(_find(folder / "c.csv", folder)) == ["c.csv", "a.csv", "b.csv"]
 
 
-def test_home_folder(folder, monkeypatch):
+def test_a_tilde_is_the_home_folder(folder, monkeypatch):
     monkeypatch.setenv("HOME", str(folder))
     assert _names(_find("~/a.csv")) == ["a.csv"]
 
 
-def test_a_name_with_the_signs_of_a_glob(tmp_path):
+def test_a_file_name_with_glob_characters(tmp_path):
     (tmp_path / "part[1].csv").write_text("x\n1\n")
     assert _names(_find(tmp_path / "part[1].csv")) == ["part[1].csv"]
 
 
-def test_nothing_found_names_pattern_and_where_it_looked(folder, monkeypatch):
+def test_no_match_names_the_pattern_and_the_folder(folder, monkeypatch):
     monkeypatch.chdir(folder)
     message = _refuse("nope-*.csv")
     assert "'nope-*.csv'" in message and str(folder) in message
@@ -96,17 +96,17 @@ def test_formats_by_name_and_by_first_bytes(make, tmp_path):
         assert (file.format, file.gzipped) == (kind, True), name
 
 
-def test_compression_goes_by_the_bytes_and_not_by_the_name(tmp_path):
+def test_compression_is_detected_from_the_bytes(tmp_path):
     (tmp_path / "a.csv").write_bytes(gzip.compress(b"x\n1\n"))
     assert _find(tmp_path / "a.csv")[0].gzipped
 
 
-def test_a_given_format_wins(make, tmp_path):
+def test_a_given_format_overrides_detection(make, tmp_path):
     path = make.tfrecord(tmp_path / "a.csv", [{"x": 1.0}])
     assert _find(path, file_format="tfrecord")[0].format == "tfrecord"
 
 
-def test_no_parquet_file(tmp_path):
+def test_a_file_that_is_not_parquet(tmp_path):
     (tmp_path / "a.parquet").write_text("x\n1\n")
     message = _refuse(tmp_path / "a.parquet")
     assert "not a Parquet file" in message and "write it again" in message

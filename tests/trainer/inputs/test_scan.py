@@ -1,4 +1,4 @@
-"""trainer.inputs.scan: one pass that counts rows and measures numbers."""
+"""trainer.inputs.scan: one pass that counts rows and computes statistics."""
 
 import numpy as np
 import pytest
@@ -28,13 +28,13 @@ def _statistics(make, tmp_path, values, default=0):
 def test_moments_over_several_files(make, tmp_path):
     values = np.random.default_rng(1).normal(1e6, 0.5, 999).astype(np.float32).tolist()
     seen = _statistics(make, tmp_path, values).statistics.columns["x"]
-    # Sums of squares in float32, or in float64 without care, would lose these digits.
+    # Plain sums of squares, even in float64, would lose these digits.
     assert seen.mean == pytest.approx(np.mean(values), rel=1e-12)
     assert seen.std == pytest.approx(np.std(values), rel=1e-6)
     assert (seen.min, seen.max, seen.count) == (min(values), max(values), 999)
 
 
-def test_missing_values_are_left_out(make, tmp_path):
+def test_missing_values_are_not_counted(make, tmp_path):
     scan = _statistics(make, tmp_path, [1.0, None, 3.0, None, None, 8.0])
     seen = scan.statistics.columns["x"]
     assert (seen.count, seen.missing, seen.mean) == (3, 3, 4.0)
@@ -52,11 +52,11 @@ def test_a_constant_column(make, tmp_path):
     assert (seen.mean, seen.std, seen.min, seen.max) == (2.5, 0.0, 2.5, 2.5)
 
 
-def test_only_what_the_model_uses_is_read(make, tmp_path):
+def test_only_used_columns_are_read(make, tmp_path):
     schema = make.schema("bought")
     assert list_input_columns(schema) == ["id", "age", "hours", "city", "job", "level", "bought"]
     rows = make.rows(20, missing=False)
-    # Of columns that nobody uses the values do not matter, nor whether they are there.
+    # Unused columns may have any values, or be absent.
     for row in rows:
         row["grade"] = "not a number"
         del row["colour"]
@@ -72,7 +72,7 @@ def test_the_evaluation_data_are_checked_before_training(make, tmp_path):
         make.prepare(make.config(rows=good, eval_rows=bad), make.schema("bought"))
 
 
-def test_unknown_metrics_are_refused_before_training(make, shop):
+def test_unknown_metrics_are_rejected_before_training(make, shop):
     for options in ({"best_metric": "auc"}, {"best_metric": "rmsee", "best_mode": "min"}):
         config = make.config(rows=shop / "train.csv", export=options)
         with pytest.raises(UserError, match="export.best_metric: .*a regression model has .*rmse"):

@@ -1,4 +1,4 @@
-"""trainer.inputs.shuffle, ahead and words: windows, groups of batches, reading ahead, numbers."""
+"""trainer.inputs.shuffle, prefetch and words: windows, groups, prefetching, indices of words."""
 
 import threading
 import time
@@ -34,13 +34,13 @@ def _chunks(*sizes):
 
 @pytest.mark.parametrize("sizes", [(10,), (3, 3, 4), (1,) * 10, (7, 3), (4, 0, 6)])
 @pytest.mark.parametrize("rows", [1, 3, 4, 10, 99])
-def test_windows_do_not_depend_on_chunks(sizes, rows):
+def test_windows_do_not_depend_on_the_sizes_of_chunks(sizes, rows):
     windows = [chunk["x"].tolist() for chunk in cut_windows(_chunks(*sizes), rows)]
     assert windows == [list(range(10))[start : start + rows] for start in range(0, 10, rows)]
 
 
 @pytest.mark.parametrize("batches_per_step", [1, 3])
-def test_groups_are_cut_where_the_size_changes(batches_per_step):
+def test_groups_end_where_the_batch_size_changes(batches_per_step):
     size_at = lambda step: 2 if step < 4 else 5  # noqa: E731
     stream = RowStream(map(Window, _chunks(13, 30, 30)))
     groups = list(cut_groups(stream, BatchSchedule(size_at, 2, batches_per_step, lambda step: 4)))
@@ -56,14 +56,14 @@ def test_groups_are_cut_where_the_size_changes(batches_per_step):
     assert len(groups[-1].chunk["x"]) == groups[-1].rows
 
 
-def test_order_of_a_window_is_kept_across_groups():
+def test_the_order_of_a_window_holds_across_calls():
     order = np.array([3, 0, 4, 1, 2])
     stream = RowStream(iter([Window({"x": np.arange(5)}, order), Window({"x": np.arange(5, 8)})]))
     assert [stream.take(rows)["x"].tolist() for rows in (2, 4, 9)] == [[3, 0], [4, 1, 2, 5], [6, 7]]
     assert stream.take(1) is None
 
 
-def test_files_are_remembered_by_step():
+def test_the_file_history_knows_the_files_of_a_step():
     file_history = FileHistory(["a", "b", "c"])
     file_history.add(Group(7, 2, {FILE: np.array([0, 0, 0, 1, 1, 2])}))
     file_history.add(Group(10, 2, {FILE: np.array([2, 2])}), batches_per_step=1)
@@ -71,7 +71,7 @@ def test_files_are_remembered_by_step():
     assert found == [[], ["a"], ["a", "b"], ["b", "c"], ["c"], []]
 
 
-def test_one_item_is_made_ahead():
+def test_one_item_is_prefetched():
     made = []
 
     def make():
@@ -89,7 +89,7 @@ def test_one_item_is_made_ahead():
     assert list(items) == [1, 2, 3, 4] and made == [0, 1, 2, 3, 4]
 
 
-def test_what_is_raised_ahead_is_raised_in_its_turn():
+def test_an_error_while_prefetching_is_raised_at_its_item():
     def make():
         yield 1
         raise ValueError("damaged")
@@ -111,7 +111,7 @@ def _await_no_thread():
     return _count_threads() == 0
 
 
-def test_an_iterator_that_is_dropped_ends_its_thread():
+def test_closing_the_iterator_ends_its_thread():
     closed = []
 
     def make():
@@ -135,7 +135,7 @@ SCHEMA = {
 
 @pytest.fixture
 def source(make, tmp_path):
-    """1,000 rows, each with a text of its own; shuffled 300 at a time."""
+    """1,000 rows with different texts, shuffled 300 at a time."""
     rows = [{"x": float(number), "t": f"t{number}"} for number in range(1000)]
     path = make.csv(tmp_path / "a.csv", rows)
     config = make.config(rows=path, data={"shuffle_rows": 300, "cache": "off"})
@@ -151,13 +151,13 @@ def _train(source, count):
             return [session.run((features["t"], labels)) for _ in range(count)]
 
 
-def test_a_closed_session_ends_the_thread(source):
+def test_closing_the_session_ends_the_thread(source):
     _train(source, 5)
     assert _await_no_thread()
 
 
 @pytest.mark.parametrize("limit", [1, 100, 600, 5000])
-def test_text_of_more_words_than_are_numbered(source, limit):
+def test_text_with_more_words_than_are_indexed(source, limit):
     source._words = {"t": WordIndex(limit)}
     for texts, labels in _train(source, 20):
         assert texts.tolist() == [f"t{label:.0f}".encode() for label in labels]
@@ -170,7 +170,7 @@ def test_text_of_more_words_than_are_numbered(source, limit):
     assert seen == [f"t{number}".encode() for number in range(1000)]
 
 
-def test_numbers_of_words_stay():
+def test_indices_of_words_are_stable():
     known = WordIndex(limit=3)
     one = np.array([b"a", b"b"], object)
     assert known.index(one).tolist() == [0, 1]

@@ -1,4 +1,4 @@
-"""Reading CSV, Parquet and TFRecord: the same rows give the same batches; damage is named."""
+"""Reading CSV, Parquet and TFRecord: the same rows in every format; errors name the place."""
 
 import gzip
 import zlib
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.newest
 
 
 def _read(make, paths, schema, **data):
-    """All rows in order, name → array, the label under its own name."""
+    """Returns all rows in order, name → array, labels included."""
     job = make.prepare(make.config(rows=paths, data=data), schema)
     batches = make_eval_input_fn(build_source(job, training=True), schema, 64)()
     rows = [{**features, schema.label.column: y} for features, y in batches.as_numpy_iterator()]
@@ -39,7 +39,7 @@ def rows(make):
 
 @pytest.fixture(scope="module")
 def wanted(rows):
-    """What every format has to give."""
+    """The rows that every format must give."""
     mean = np.mean([row["age"] for row in rows if row["age"] is not None])
 
     def values(name, default):
@@ -181,20 +181,20 @@ def test_missing_values_become_defaults(make, tmp_path):
     assert got["s"].tolist() == [b"none", b"none", b"x"]
 
 
-def test_the_mean_stands_for_a_missing_value(make, tmp_path):
+def test_missing_values_become_the_mean(make, tmp_path):
     schema = _small(a={"type": "float", "default": "mean"})
     got = _read_text(make, tmp_path, "a,n,s,y\n1,1,x,1\n,1,x,1\n6,1,x,1\n", schema)
     assert got["a"].tolist() == [1, 3.5, 6]
 
 
-def test_header_can_be_said(make, tmp_path):
+def test_the_header_option(make, tmp_path):
     schema = Schema.model_validate(
         {
             "columns": {"s": {"type": "string", "hash_buckets": 3}, "y": {"type": "int"}},
             "label": {"column": "y"},
         }
     )
-    # A first row that looks like a header, and is data.
+    # A first row of data that looks like a header.
     got = _read_text(make, tmp_path, "s,1\nx,2\n", schema, header="no")
     assert got["s"].tolist() == [b"s", b"x"]
     got = _read_text(make, tmp_path, "s,y\nx,2\n", schema, header="yes")
@@ -247,7 +247,7 @@ def test_bad_csv_names_file_row_column_and_value(make, tmp_path, case):
         ({"column": "y", "vocabulary": [10, 20]}, "15", ["15 is none", "10, 20"]),
     ],
 )
-def test_a_label_that_is_no_class(make, tmp_path, label, text, words):
+def test_a_label_outside_its_classes(make, tmp_path, label, text, words):
     known = str(label.get("vocabulary", [0])[0])
     kind = "string" if known == "no" else "int"
     schema = Schema.model_validate(
@@ -260,7 +260,7 @@ def test_a_label_that_is_no_class(make, tmp_path, label, text, words):
 
 
 def test_bad_row_of_a_later_batch(make, tmp_path):
-    # Beyond the first block of text that is parsed at once.
+    # In a later block of text.
     lines = ["a,n,s,y", *["1,2,some text that takes space in the block,3"] * 120_000]
     lines[100_000] = "1,2,x,bad"
     with pytest.raises(UserError, match="row 100001, column y: 'bad'"):
@@ -306,14 +306,14 @@ def test_a_gzip_stream_cut_off_between_two_records(make, tmp_path, rows, max_bad
     assert len(_read(make, str(path), make.schema(), max_bad_rows=max_bad_rows)["id"]) == len(rows)
 
 
-def test_the_first_bytes_of_a_gzip_stream_alone(make, tmp_path):
+def test_only_the_first_bytes_of_a_gzip_stream(make, tmp_path):
     path = tmp_path / "a.tfrecord.gz"
     path.write_bytes(b"\x1f\x8b")
     with pytest.raises(UserError, match=f"{path}: damaged after row 0"):
         _read(make, str(path), make.schema())
 
 
-def test_gzip_members_in_a_row(make, tmp_path, rows, wanted):
+def test_a_gzip_file_of_several_members(make, tmp_path, rows, wanted):
     members = []
     for number, part in enumerate((rows[:100], rows[100:])):
         with open(make.tfrecord(tmp_path / f"{number}.tfrecord", part), "rb") as stream:
@@ -403,7 +403,7 @@ def test_tfrecord_int_without_default(make, tmp_path):
         _read(make, path, _small(**NO_DEFAULT))
 
 
-def test_records_that_are_no_examples(make, tmp_path):
+def test_records_that_are_not_examples(make, tmp_path):
     from estimator_bridge import tf
 
     path = str(tmp_path / "a.tfrecord")
@@ -413,7 +413,7 @@ def test_records_that_are_no_examples(make, tmp_path):
         _read(make, path, _small())
 
 
-def test_a_name_that_no_record_has_is_told(make, tmp_path):
+def test_a_column_absent_from_all_records_is_an_error(make, tmp_path):
     rows = [{"a": 1.0, "n": 2, "z": "x", "y": 3.0}] * 5
     path = make.tfrecord(tmp_path / "a.tfrecord", rows)
     with pytest.raises(UserError, match="column 's'"):
@@ -437,7 +437,7 @@ def test_a_name_that_no_record_has_is_told(make, tmp_path):
     ),
     max_bad_rows=st.sampled_from([0, 3]),
 )
-def test_random_bytes_are_read_or_refused_with_one_line(make, tmp_path, content, max_bad_rows):
+def test_random_bytes_are_read_or_rejected_in_one_line(make, tmp_path, content, max_bad_rows):
     path = tmp_path / "a.csv"
     path.write_bytes(content)
     try:
@@ -472,7 +472,7 @@ INTS = st.integers(-(2**62), 2**62)
     delimiter=st.sampled_from([",", ";", "\t"]),
     compress=st.booleans(),
 )
-def test_what_was_written_as_csv_is_what_is_read(make, tmp_path, table, delimiter, compress):
+def test_values_written_as_csv_are_read_unchanged(make, tmp_path, table, delimiter, compress):
     table = [{name: row[name] for name in ("a", "n", "s", "y")} for row in table]
     path = make.csv(tmp_path / "a.csv", table, delimiter=delimiter, compress=compress)
     got = _read(make, path, _small(), delimiter=delimiter)

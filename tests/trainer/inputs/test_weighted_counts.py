@@ -33,7 +33,7 @@ def test_baselines_are_those_of_the_rows():
         assert measured[name] == pytest.approx(metrics, rel=1e-9)
 
 
-def test_many_different_rows_are_thinned_out_evenly():
+def test_pairs_beyond_the_limit_are_dropped_evenly():
     rng = np.random.default_rng(1)
     column = rng.normal(size=50_000)
     labels = 3 * column + rng.normal(size=50_000)
@@ -43,5 +43,5 @@ def test_many_different_rows_are_thinned_out_evenly():
     assert slope == pytest.approx(3, abs=0.2) and intercept == pytest.approx(0, abs=0.2)
 
 
-def test_nothing():
+def test_without_rows_there_are_no_pairs():
     assert [len(array) for array in WeightedCounts().get()] == [0, 0, 0]

@@ -1,4 +1,4 @@
-"""Batch prediction: what comes out is what Estimator.predict says, in every format, once."""
+"""Batch prediction: every format holds the predictions of the export, once."""
 
 import csv
 import functools
@@ -12,13 +12,13 @@ import pyarrow.parquet
 import pytest
 
 from trainer.errors import UserError
-from trainer.prediction import file_predictor, writers
 from trainer.prediction import command as predict
+from trainer.prediction import file_predictor, writers
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _load_once():
-    """Loading an export takes seconds; it is the same one in nearly every test."""
+    """Loads each export once: it takes seconds, and most tests use the same one."""
     load = predict.Predictor
     predict.Predictor = functools.lru_cache(load)
     yield
@@ -33,15 +33,15 @@ def finished(trained):
 
 @pytest.fixture(scope="module")
 def expected(finished, make):
-    """key → score, as the export itself answers row by row."""
+    """Rows, and key → prediction of the export."""
     rows = make.rows(300, seed=9)
     predictor = predict.Predictor(finished.export)
     statistics = finished.job.statistics
-    asked = []
+    inputs = []
     for row in rows:
         age = statistics.columns["age"].mean if row["age"] is None else row["age"]
         hours = 40 if row["hours"] is None else row["hours"]
-        asked.append(
+        inputs.append(
             {
                 "age": age,
                 "hours": hours,
@@ -51,7 +51,7 @@ def expected(finished, make):
                 "id": row["id"],
             }
         )
-    answers = predictor.predict(asked)
+    answers = predictor.predict(inputs)
     return rows, {answer["id"]: answer for answer in answers}
 
 
@@ -76,7 +76,7 @@ def _score(row):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "tfrecord"])
 @pytest.mark.parametrize("wanted", ["csv", "parquet", "jsonl"])
-def test_every_format_in_and_out(make, finished, expected, tmp_path, kind, wanted):
+def test_every_input_and_output_format(make, finished, expected, tmp_path, kind, wanted):
     rows, answers = expected
     writer = {"csv": make.csv, "parquet": make.parquet, "tfrecord": make.tfrecord}[kind]
     path = writer(tmp_path / f"in.{kind}", rows)
@@ -126,7 +126,7 @@ def test_input_without_label_and_without_header(make, finished, expected, tmp_pa
         ), name
 
 
-def test_columns_and_outputs_are_chosen(make, finished, tmp_path):
+def test_the_options_columns_and_outputs(make, finished, tmp_path):
     rows = make.rows(30)
     path = make.csv(tmp_path / "in.csv", rows)
     output = tmp_path / "out.csv"
@@ -138,7 +138,7 @@ def test_columns_and_outputs_are_chosen(make, finished, tmp_path):
     assert [float(row["w"]) for row in got] == pytest.approx([row["w"] for row in rows])
 
 
-def test_shards_are_resumed_and_redone_when_something_changed(
+def test_shards_are_resumed_and_rewritten_after_changes(
     make, finished, tmp_path, capsys, monkeypatch
 ):
     data, output = tmp_path / "data", tmp_path / "out"
@@ -147,7 +147,7 @@ def test_shards_are_resumed_and_redone_when_something_changed(
         make.csv(data / f"part-{number}.csv", make.rows(50, seed=number))
     argv = [f"--export={finished.export}", f"--data={data}", f"--output={output}"]
 
-    # The third file stops it: two shards are finished, and nothing half done is there.
+    # The third file is an error: two shards are complete, and there is no partial one.
     third = data / "part-2.csv"
     good = third.read_bytes()
     third.write_bytes(good + b"short,row\n")
@@ -166,7 +166,7 @@ def test_shards_are_resumed_and_redone_when_something_changed(
     assert _run(*argv) == 0
     assert "0 shard(s) written, 4 finished before" in capsys.readouterr().err
 
-    # A changed input, a shard cut short, a shard that is gone.
+    # A changed input, a truncated shard, a deleted shard.
     make.csv(data / "part-0.csv", make.rows(50, seed=77))
     cut = output / "part-1.csv"
     cut.write_bytes(cut.read_bytes()[:-5])
@@ -174,7 +174,7 @@ def test_shards_are_resumed_and_redone_when_something_changed(
     assert _run(*argv) == 0
     assert "3 shard(s) written, 1 finished before" in capsys.readouterr().err
 
-    # Other outputs, and another model, make other shards.
+    # Other outputs or another model need other shards.
     assert _run(*argv, "--outputs=logistic") == 0
     assert "4 shard(s) written" in capsys.readouterr().err
     other = tmp_path / "export"
@@ -186,7 +186,7 @@ def test_shards_are_resumed_and_redone_when_something_changed(
     assert "4 shard(s) written" in capsys.readouterr().err
 
 
-def test_files_of_one_name_get_shards_of_two(make, finished, tmp_path):
+def test_inputs_of_one_name_get_different_shards(make, finished, tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         make.csv(tmp_path / folder / "x.csv", make.rows(10))
@@ -196,7 +196,7 @@ def test_files_of_one_name_get_shards_of_two(make, finished, tmp_path):
     assert len(list(output.glob("x-*.jsonl"))) == 2
 
 
-def test_an_export_tells_what_its_inputs_mean_wherever_it_is(make, finished, tmp_path):
+def test_an_export_can_be_moved(make, finished, tmp_path):
     path = make.csv(tmp_path / "in.csv", make.rows(20))
     moved = tmp_path / "elsewhere"
     shutil.copytree(finished.export, moved)
@@ -211,7 +211,7 @@ def test_an_export_tells_what_its_inputs_mean_wherever_it_is(make, finished, tmp
         file_predictor.describe_export(str(moved))
 
 
-def test_existing_files_are_not_replaced_unasked(make, finished, tmp_path, capsys):
+def test_existing_files_are_replaced_only_with_overwrite(make, finished, tmp_path, capsys):
     path = make.csv(tmp_path / "in.csv", make.rows(20))
     mine = tmp_path / "out.csv"
     mine.write_text("mine")
@@ -227,7 +227,7 @@ def test_existing_files_are_not_replaced_unasked(make, finished, tmp_path, capsy
     assert len(_read(mine)) == 20
 
 
-def test_bad_input(make, finished, tmp_path, capsys):
+def test_invalid_arguments_and_input(make, finished, tmp_path, capsys):
     path = make.csv(tmp_path / "in.csv", make.rows(20))
     export, output = f"--export={finished.export}", f"--output={tmp_path / 'o.csv'}"
     for argv, words in [
@@ -244,12 +244,12 @@ def test_bad_input(make, finished, tmp_path, capsys):
     ]:
         assert _run(*argv) == 2
         _, err = capsys.readouterr()
-        # Progress of what was begun may stand before the error.
+        # Progress may precede the error.
         assert words in err.splitlines()[-1], argv
     assert not (tmp_path / "o.csv").exists()
 
 
-def test_a_row_on_the_command_line_as_ever(finished, capsys):
+def test_a_row_on_the_command_line(finished, capsys):
     row = {"age": 30, "hours": 3, "city": "Ulm", "job": "cook", "level": 1, "id": "k1"}
     assert _run(f"--export={finished.export}", f"--row={json.dumps(row)}") == 0
     answer = json.loads(capsys.readouterr().out)
@@ -258,7 +258,7 @@ def test_a_row_on_the_command_line_as_ever(finished, capsys):
     assert json.loads(capsys.readouterr().out) == answer
 
 
-def test_json_lines_spell_everything(tmp_path):
+def test_json_lines_of_all_types(tmp_path):
     table = pa.RecordBatch.from_pydict(
         {
             'a"b': ['x"y', "é\n", None, ""],
@@ -282,7 +282,7 @@ def test_json_lines_spell_everything(tmp_path):
     assert got[4:] == got[1:3]
 
 
-def test_a_process_of_its_own(make, finished, tmp_path, run_module):
+def test_the_command_in_its_own_process(make, finished, tmp_path, run_module):
     path = make.csv(tmp_path / "in.csv", make.rows(20))
     done = run_module(
         "trainer.predict",

@@ -1,4 +1,4 @@
-"""trainer.predict: an export, loaded once and asked for rows."""
+"""trainer.predict: predictions for rows on the command line."""
 
 import json
 
@@ -10,16 +10,16 @@ from trainer.prediction.predictor import Predictor
 
 
 @pytest.fixture(scope="module")
-def asked(trained, make):
-    """(path of an export, rows that it can be asked)."""
+def export(trained, make):
+    """Returns the path of an export and rows for it."""
     done = trained("linear", "bought")
     names = [*done.schema.used_features, "id"]
     rows = [{name: row[name] for name in names} for row in make.rows(4, seed=6, missing=False)]
     return done.export, rows
 
 
-def test_rows_together_are_answered_as_alone(asked):
-    path, rows = asked
+def test_predictions_do_not_depend_on_other_rows(export):
+    path, rows = export
     predictor = Predictor(path)
     together = predictor.predict(rows)
     assert [answer["id"] for answer in together] == [row["id"] for row in rows]
@@ -28,8 +28,8 @@ def test_rows_together_are_answered_as_alone(asked):
         assert alone["probabilities"] == pytest.approx(answer["probabilities"], rel=1e-6)
 
 
-def test_the_command(asked, capsys):
-    path, rows = asked
+def test_the_command_prints_a_prediction_per_row(export, capsys):
+    path, rows = export
     arguments = [f"--export={path}", *(f"--row={json.dumps(row)}" for row in rows[:2])]
     assert predict.main(arguments) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -46,8 +46,8 @@ def test_the_command(asked, capsys):
         ({"city": 5}, ["city", "5"]),
     ],
 )
-def test_a_value_of_the_wrong_type(asked, capsys, change, words):
-    path, rows = asked
+def test_a_value_of_the_wrong_type(export, capsys, change, words):
+    path, rows = export
     good, bad = rows[0], {**rows[1], **change}
     status = predict.main(
         [f"--export={path}", f"--row={json.dumps(good)}", f"--row={json.dumps(bad)}"]
@@ -58,8 +58,8 @@ def test_a_value_of_the_wrong_type(asked, capsys, change, words):
         assert word in line
 
 
-def test_a_row_without_an_input(asked):
-    path, rows = asked
+def test_a_row_without_an_input(export):
+    path, rows = export
     short = {name: value for name, value in rows[0].items() if name != "city"}
     with pytest.raises(UserError, match="no value for 'city'"):
         Predictor(path).predict([short])
@@ -75,8 +75,8 @@ def test_a_row_without_an_input(asked):
         (["--exprot={export}", "--row={}"], ["exprot"]),
     ],
 )
-def test_wrong_commands(asked, capsys, arguments, words):
-    path, _ = asked
+def test_invalid_arguments(export, capsys, arguments, words):
+    path, _ = export
     status = predict.main([argument.replace("{export}", path) for argument in arguments])
     captured = capsys.readouterr()
     assert status == 2 and captured.out == ""
@@ -86,7 +86,7 @@ def test_wrong_commands(asked, capsys, arguments, words):
         assert word in line
 
 
-def test_a_damaged_export(asked, tmp_path):
+def test_a_damaged_export(export, tmp_path):
     (tmp_path / "saved_model.pb").write_bytes(b"\xff\x00 not a model")
     with pytest.raises(UserError, match="cannot be loaded"):
         Predictor(str(tmp_path))
