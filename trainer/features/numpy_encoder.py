@@ -34,7 +34,7 @@ class _Part(NamedTuple):
     """One column of a cross.
 
     Attributes:
-        name: of the raw column.
+        name: name of the raw column.
         kind: text, int or bucketized.
     """
 
@@ -58,8 +58,8 @@ class Encoder:
     def __init__(self, encoding: Encoding):
         self.encoding = encoding
         schema = encoding.schema
-        crossed = [name for field in encoding.fields for name in field.columns]
-        self.names = list(dict.fromkeys([*encoding.numbers, *crossed]))
+        used = [name for field in encoding.fields for name in field.columns]
+        self.names = list(dict.fromkeys([*encoding.numbers, *used]))
         self._texts = [name for name in self.names if schema.columns[name].type == "string"]
         self._ints = [
             name
