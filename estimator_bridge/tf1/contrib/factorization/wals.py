@@ -93,7 +93,7 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
                 metrics = {self.RWSE: tf.metrics.mean(rwse)}
                 return tf.estimator.EstimatorSpec(mode, loss=loss, eval_metric_ops=metrics)
             weights = features.get(self.PROJECTION_WEIGHTS)
-            projected = _either(
+            projected = _for_side(
                 features[self.PROJECT_ROW],
                 inputs,
                 lambda side: solver.project(side, inputs[side], weights)[1],
@@ -139,7 +139,7 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
             with tf.control_dependencies([tf.cond(done, turn, tf.no_op)]):
                 return tf.identity(loss), tf.identity(rwse)
 
-        loss, rwse = _either(on_rows.read_value(), inputs, step)
+        loss, rwse = _for_side(on_rows.read_value(), inputs, step)
         tf.summary.scalar(self.LOSS, loss)
         tf.summary.scalar(self.RWSE, rwse)
         with tf.control_dependencies([loss]):
@@ -277,7 +277,7 @@ class _Solver:
         return share * error + self._regularization * penalty, tf.sqrt(error / weight)
 
 
-def _either(on_rows, inputs, function):
+def _for_side(on_rows, inputs, function):
     """Returns function(0) if `on_rows`, else function(1), or the one with an input."""
     for number in (0, 1):
         if inputs[1 - number] is None:

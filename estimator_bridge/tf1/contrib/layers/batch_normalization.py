@@ -77,8 +77,7 @@ def batch_norm(
     """
     if renorm or adjustment is not None:
         raise ValueError(
-            "batch_norm: renorm and adjustment are not supplied to 1.x programs; use "
-            "tf.layers.batch_normalization"
+            "batch_norm: renorm and adjustment are not supported; use tf.layers.batch_normalization"
         )
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format: {data_format!r} is unknown; use NHWC or NCHW")

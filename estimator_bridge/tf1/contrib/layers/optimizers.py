@@ -93,13 +93,13 @@ def optimize_loss(
             colocate_gradients_with_ops=colocate_gradients_with_ops,
         )
         if gradient_noise_scale is not None:
-            gradients = [(_noisy(g, gradient_noise_scale), var) for g, var in gradients]
+            gradients = [(_add_noise(g, gradient_noise_scale), var) for g, var in gradients]
         if gradient_multipliers is not None:
-            gradients = _multiplied(gradients, gradient_multipliers)
+            gradients = _multiply(gradients, gradient_multipliers)
         if "global_gradient_norm" in summaries or "gradient_norm" in summaries:
             norm = tf.global_norm([gradient for gradient, _ in gradients])
             tf.summary.scalar("global_norm/gradient_norm", norm)
-        gradients = _clipped(gradients, clip_gradients)
+        gradients = _clip(gradients, clip_gradients)
         if "loss" in summaries:
             tf.summary.scalar("loss", loss)
         _summarize(gradients, summaries, clipped=clip_gradients is not None)
@@ -184,7 +184,7 @@ def _map_values(function, gradient):
     return function(gradient)
 
 
-def _noisy(gradient, scale):
+def _add_noise(gradient, scale):
     if gradient is None:
         return None
     return _map_values(
@@ -193,7 +193,7 @@ def _noisy(gradient, scale):
     )
 
 
-def _multiplied(gradients, multipliers):
+def _multiply(gradients, multipliers):
     result = []
     for gradient, var in gradients:
         key = next((k for k in (var.name, var.op.name) if k in multipliers), None)
@@ -210,7 +210,7 @@ def _multiplied(gradients, multipliers):
     return result
 
 
-def _clipped(gradients, clip):
+def _clip(gradients, clip):
     """Returns gradients clipped to a global norm, by a function, or not at all (None)."""
     if clip is None:
         return gradients

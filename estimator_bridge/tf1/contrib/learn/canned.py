@@ -18,7 +18,7 @@ __all__ = [
 # tf.contrib.learn averaged the loss; tf.estimator's v1 classes sum it.
 _MEAN = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
 
-_DROPPED = (
+_UNSUPPORTED = (
     "enable_centered_bias",
     "embedding_lr_multipliers",
     "fix_global_step_increment_bug",
@@ -44,11 +44,11 @@ _WITHOUT_EFFECT = {
 }
 
 
-def _arguments(name, kwargs):
+def _convert_arguments(name, kwargs):
     """Renames old arguments, drops those without effect and rejects unsupported ones."""
     kept = {}
     for key, value in kwargs.items():
-        if key in _DROPPED:
+        if key in _UNSUPPORTED:
             if key not in _WITHOUT_EFFECT and value:
                 raise ValueError(
                     f"tf.contrib.learn.{name}: {key} is not supported; use tf.estimator.{name} "
@@ -69,7 +69,7 @@ def _arguments(name, kwargs):
     return kept
 
 
-def _taking_one_tensor(model_fn):
+def _accept_single_tensor(model_fn):
     """Returns a model_fn that also accepts a single tensor as features, under the name ""."""
 
     def wrapped(features, labels, mode, config):
@@ -80,7 +80,7 @@ def _taking_one_tensor(model_fn):
     return wrapped
 
 
-def _like(base, positional):
+def _with_old_arguments(base, positional):
     """Returns a subclass of an estimator with the old order of arguments and `fit`."""
 
     def __init__(self, *args, **kwargs):
@@ -90,8 +90,8 @@ def _like(base, positional):
                 f"{positional}, got {len(args)} values"
             )
         kwargs.update(zip(positional, args))
-        super(cls, self).__init__(**_arguments(base.__name__, kwargs))
-        self._model_fn = _taking_one_tensor(self._model_fn)
+        super(cls, self).__init__(**_convert_arguments(base.__name__, kwargs))
+        self._model_fn = _accept_single_tensor(self._model_fn)
 
     body = {
         "__init__": __init__,
@@ -104,18 +104,24 @@ def _like(base, positional):
     return cls
 
 
-DNNClassifier = _like(
+DNNClassifier = _with_old_arguments(
     tf.estimator.DNNClassifier, ("hidden_units", "feature_columns", "model_dir", "n_classes")
 )
-DNNRegressor = _like(tf.estimator.DNNRegressor, ("hidden_units", "feature_columns", "model_dir"))
-LinearClassifier = _like(
+DNNRegressor = _with_old_arguments(
+    tf.estimator.DNNRegressor, ("hidden_units", "feature_columns", "model_dir")
+)
+LinearClassifier = _with_old_arguments(
     tf.estimator.LinearClassifier, ("feature_columns", "model_dir", "n_classes")
 )
-LinearRegressor = _like(tf.estimator.LinearRegressor, ("feature_columns", "model_dir"))
-DNNLinearCombinedClassifier = _like(
+LinearRegressor = _with_old_arguments(
+    tf.estimator.LinearRegressor, ("feature_columns", "model_dir")
+)
+DNNLinearCombinedClassifier = _with_old_arguments(
     tf.estimator.DNNLinearCombinedClassifier, ("model_dir", "n_classes")
 )
-DNNLinearCombinedRegressor = _like(tf.estimator.DNNLinearCombinedRegressor, ("model_dir",))
+DNNLinearCombinedRegressor = _with_old_arguments(
+    tf.estimator.DNNLinearCombinedRegressor, ("model_dir",)
+)
 
 
 def infer_real_valued_columns_from_input_fn(input_fn):

@@ -52,8 +52,8 @@ class SVM(FitMixin, tf.estimator.LinearEstimator):
     ):
         if kernels is not None or feature_engineering_fn is not None:
             raise ValueError(
-                "tf.contrib.learn.SVM: kernels and feature_engineering_fn are not supplied to 1.x "
-                "programs; transform the features in the input_fn"
+                "tf.contrib.learn.SVM: kernels and feature_engineering_fn are not supported; "
+                "transform the features in the input_fn"
             )
         head = tf.estimator.BinaryClassHead(weight_column_name, loss_fn=_hinge_loss)
         solver = _Hinge(

@@ -191,7 +191,7 @@ def dynamic_decode(
                     lambda value, zero: tf.where(finished, zero, value), outputs, zeros
                 )
                 next_state = nest.map_structure(
-                    lambda new, old: _kept(finished, new, old), next_state, state
+                    lambda new, old: _keep_finished(finished, new, old), next_state, state
                 )
             arrays = nest.map_structure(lambda a, value: a.write(time, value), arrays, outputs)
             return time + 1, arrays, next_state, next_inputs, next_finished, next_lengths
@@ -250,7 +250,7 @@ def _batch_major(value):
     return tf.transpose(value, [1, 0, *range(2, value.shape.ndims)])
 
 
-def _kept(finished, new, old):
+def _keep_finished(finished, new, old):
     """Returns the old state of finished sequences; arrays and scalars take the new value."""
     if isinstance(old, tf.TensorArray) or new.shape.ndims == 0:
         return new

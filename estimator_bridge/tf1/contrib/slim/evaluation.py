@@ -11,7 +11,7 @@ checkpoints_iterator = evaluation.checkpoints_iterator
 wait_for_new_checkpoint = evaluation.wait_for_new_checkpoint
 
 # Marks the default; None means no summaries.
-_GRAPHS_SUMMARIES = object()
+_ALL_SUMMARIES = object()
 
 
 def evaluate_once(
@@ -25,7 +25,7 @@ def evaluate_once(
     eval_op_feed_dict=None,
     final_op=None,
     final_op_feed_dict=None,
-    summary_op=_GRAPHS_SUMMARIES,
+    summary_op=_ALL_SUMMARIES,
     summary_op_feed_dict=None,
     variables_to_restore=None,
     session_config=None,
@@ -78,7 +78,7 @@ def evaluation_loop(
     eval_op_feed_dict=None,
     final_op=None,
     final_op_feed_dict=None,
-    summary_op=_GRAPHS_SUMMARIES,
+    summary_op=_ALL_SUMMARIES,
     summary_op_feed_dict=None,
     variables_to_restore=None,
     eval_interval_secs=60,
@@ -145,7 +145,7 @@ def _hooks(logdir, num_evals, summary_op, feed_dict, more):
     hooks = [evaluation.StopAfterNEvalsHook(num_evals)]
     if logdir is not None and summary_op is not None:
         # Without summaries the hook would use those of the graph.
-        summary_op = None if summary_op is _GRAPHS_SUMMARIES else summary_op
+        summary_op = None if summary_op is _ALL_SUMMARIES else summary_op
         hooks.append(
             evaluation.SummaryAtEndHook(logdir, summary_op=summary_op, feed_dict=feed_dict)
         )

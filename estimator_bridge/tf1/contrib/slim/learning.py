@@ -14,7 +14,7 @@ multiply_gradients = loop.multiply_gradients
 def create_train_op(
     total_loss,
     optimizer,
-    global_step=loop._GRAPHS_STEP,
+    global_step=loop._DEFAULT_STEP,
     clip_gradient_norm=0,
     gradient_multipliers=None,
     **kwargs,
@@ -85,13 +85,13 @@ def train(
       save_interval_secs: seconds between checkpoints.
       log_every_n_steps: int, steps between lines of the log.
       session_config: tf.ConfigProto of the session.
-      **kwargs: arguments that are not supplied.
+      **kwargs: arguments that are not supported.
 
     Returns:
       The last loss.
 
     Raises:
-      TypeError: an argument is not supplied.
+      TypeError: an argument is not supported.
     """
     if kwargs:
         raise TypeError(f"slim.learning.train: these arguments are not supported: {sorted(kwargs)}")

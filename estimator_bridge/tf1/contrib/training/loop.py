@@ -12,7 +12,7 @@ __all__ = [
 ]
 
 
-def _each_values(function, gradient):
+def _map_values(function, gradient):
     if isinstance(gradient, tf.IndexedSlices):
         return tf.IndexedSlices(function(gradient.values), gradient.indices, gradient.dense_shape)
     return function(gradient)
@@ -29,7 +29,7 @@ def clip_gradient_norms(gradients_to_variables, max_norm):
       List of (gradient, variable).
     """
     return [
-        (None if g is None else _each_values(lambda v: tf.clip_by_norm(v, max_norm), g), var)
+        (None if g is None else _map_values(lambda v: tf.clip_by_norm(v, max_norm), g), var)
         for g, var in gradients_to_variables
     ]
 
@@ -71,7 +71,7 @@ def multiply_gradients(grads_and_vars, gradient_multipliers):
         if factor is not None:
             if gradient is None:
                 raise ValueError(f"gradient_multipliers: {var.op.name} has no gradient")
-            gradient = _each_values(lambda v, factor=factor: v * tf.cast(factor, v.dtype), gradient)
+            gradient = _map_values(lambda v, factor=factor: v * tf.cast(factor, v.dtype), gradient)
         result.append((gradient, var))
     return result
 
@@ -98,13 +98,13 @@ def add_gradients_summaries(grads_and_vars):
     return summaries
 
 
-_GRAPHS_STEP = 0
+_DEFAULT_STEP = 0
 
 
 def create_train_op(
     total_loss,
     optimizer,
-    global_step=_GRAPHS_STEP,
+    global_step=_DEFAULT_STEP,
     update_ops=None,
     variables_to_train=None,
     transform_grads_fn=None,
@@ -133,7 +133,7 @@ def create_train_op(
     Returns:
       Scalar tensor.
     """
-    if global_step is _GRAPHS_STEP:
+    if global_step is _DEFAULT_STEP:
         global_step = tf.train.get_or_create_global_step()
     updates = set(tf.get_collection(tf.GraphKeys.UPDATE_OPS) if update_ops is None else update_ops)
     if updates:
