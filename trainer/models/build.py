@@ -1,4 +1,4 @@
-"""From configuration and schema to an Estimator."""
+"""Builds the Estimator of a job from its configuration and schema."""
 
 import contextlib
 import random
@@ -15,8 +15,9 @@ from trainer.models.canned import build_canned
 from trainer.models.code import HParams
 from trainer.models.custom import build_custom, guard
 from trainer.models.fused.engine import Engine, choose_engine
-from trainer.models.fused.model import build_fused, build_model, build_predictor, build_rows
+from trainer.models.fused.model import build_fused, build_predictor, build_row_preparation
 from trainer.models.fused.rows import Preparation
+from trainer.models.fused.training import FusedModel
 from trainer.models.heads import build_head, prepare_labels
 from trainer.models.image import build_image
 from trainer.models.memory import check_tables, measure_memory
@@ -27,12 +28,12 @@ from trainer.models.recurrent import build_recurrent
 from trainer.models.residual import build_residual
 from trainer.schema import Schema, Statistics
 
-# Which parts of the feature columns, and so which optimizers, a type of model uses.
+# Types of models that have a linear part, and those that have a deep one.
 WIDE_TYPES = ("linear", "wide_deep")
 DEEP_TYPES = ("dnn", "wide_deep", "residual")
-# The signature that trainer.predict and trainer.export.checker ask.
+# The signature that trainer.predict and trainer.export.checker use.
 PREDICT = "predict"
-# TensorFlow's name of the signature that is asked when none is named.
+# TensorFlow's name of the default signature.
 DEFAULT = "serving_default"
 
 
@@ -43,63 +44,84 @@ def build_estimator(
     run_config: Any,
     max_steps: int,
     engine: Optional[Engine] = None,
-):
-    """Builds the Estimator of a job, with our metrics and the key in its predictions.
+) -> Any:
+    """Builds the Estimator of a job, with the trainer's metrics and the key in its predictions.
 
     Args:
-        config: the resolved configuration.
+        config: model, train, eval and export.receiver. A user's own code gets all of it.
         schema: columns, label, weight and key.
         statistics: of the training data.
         run_config: an estimator.RunConfig with a model_dir.
         max_steps: length of the run.
-        engine: trains and evaluates; unset: what choose_engine chooses.
+        engine: engine that trains and evaluates; unset: the result of choose_engine.
+
+    Returns:
+        An Estimator.
 
     Raises:
         UserError: the options do not make a model, or the user's own code fails.
     """
-    if config.model.type not in config_lib.MODEL_TYPES:
-        with _seeded(run_config.tf_random_seed):
-            built = build_custom(config, schema, statistics, run_config, max_steps)
-        built = guard(built, f"model.type {config.model.type}")
-        built = _frame(built, schema, config.export.receiver, ours=False)
+    hparams = HParams(config, statistics, max_steps)
+    receiver = config.export.receiver
+    if config.model.type in config_lib.MODEL_TYPES:
+        built = _build_included(config, schema, statistics, run_config, max_steps, engine)
     else:
-        columns = build_feature_columns(schema, statistics)
-        _check_options(config, schema, columns)
-        head = build_head(schema, config.train.loss_reduction)
-        if not run_config.num_ps_replicas:
-            _check_memory(config.model.type, columns, head.logits_dimension)
-        if config.model.type == "image":
-            with _seeded(run_config.tf_random_seed):
-                built = build_image(config, schema, head, run_config, max_steps)
-        elif config.model.type == "residual":
-            built = build_residual(config, head, columns.deep, run_config, max_steps)
-        elif config.model.type == "rnn":
-            built = build_recurrent(config, head, columns, run_config, max_steps)
-        else:
-            built = build_canned(config, head, columns, run_config, max_steps)
-        engine = engine or choose_engine(config, schema, statistics, run_config)
-        if engine.is_fused:
-            units = head.logits_dimension
-            model = build_model(config, schema, statistics, columns, units, max_steps)
-            built = build_predictor(built, head, model)
-        built = _frame(built, schema, config.export.receiver, ours=True)
-        if engine.is_fused:
-            built = build_fused(built, head, model)
+        with _seed_python(run_config.tf_random_seed):
+            built = build_custom(config.model.type, hparams, schema, run_config)
+        built = guard(built, f"model.type {config.model.type}")
+        built = _wrap(built, schema, receiver, has_our_head=False)
     built = estimator.add_metrics(built, make_metric_fn(schema, config.eval.threshold))
     if config.eval.metric_fn:
-        hparams = HParams(config, statistics, max_steps)
         metric_fn = make_user_metric_fn(config.eval.metric_fn, hparams, schema)
         built = estimator.add_metrics(built, metric_fn)
     return built
 
 
-def build_preparation(
-    config: config_lib.Config, schema: Schema, statistics: Statistics
-) -> Preparation:
-    """How the rows of many steps are made ready for the fused engine, which covers the model."""
-    head = build_head(schema, config.train.loss_reduction)
+def _build_included(
+    config: config_lib.Config,
+    schema: Schema,
+    statistics: Statistics,
+    run_config: Any,
+    max_steps: int,
+    engine: Optional[Engine],
+) -> Any:
+    """Builds the Estimator of one of MODEL_TYPES, without metrics."""
+    model, train, receiver = config.model, config.train, config.export.receiver
     columns = build_feature_columns(schema, statistics)
-    return build_rows(config, schema, statistics, columns, head.logits_dimension)
+    _check_options(model, train, schema, columns)
+    head = build_head(schema, train.loss_reduction)
+    if not run_config.num_ps_replicas:
+        _check_memory(model.type, columns, head.logits_dimension)
+    if model.type == "image":
+        with _seed_python(run_config.tf_random_seed):
+            built = build_image(model, train, schema, head, run_config, max_steps)
+    elif model.type == "residual":
+        built = build_residual(model, train, head, columns.deep, run_config, max_steps)
+    elif model.type == "rnn":
+        built = build_recurrent(model, train, head, columns, run_config, max_steps)
+    else:
+        built = build_canned(model, train, head, columns, run_config, max_steps)
+    engine = engine or choose_engine(config, schema, statistics, run_config)
+    if not engine.is_fused:
+        return _wrap(built, schema, receiver, has_our_head=True)
+    units = head.logits_dimension
+    preparation = build_row_preparation(model.type, schema, statistics, columns, units)
+    fused = FusedModel(model, train, preparation, units, max_steps)
+    predictor = _wrap(build_predictor(built, head, fused), schema, receiver, has_our_head=True)
+    return build_fused(predictor, head, fused)
+
+
+def build_preparation(model_type: str, schema: Schema, statistics: Statistics) -> Preparation:
+    """Builds the preparation of rows for the fused engine.
+
+    Args:
+        model_type: linear, dnn or wide_deep.
+        schema: columns, label and weight; the fused engine supports them.
+        statistics: of the training data.
+    """
+    units = build_head(schema, "mean").logits_dimension
+    columns = build_feature_columns(schema, statistics)
+    return build_row_preparation(model_type, schema, statistics, columns, units)
 
 
 def _check_memory(kind: str, columns: FeatureColumns, units: int) -> None:
@@ -108,12 +130,17 @@ def _check_memory(kind: str, columns: FeatureColumns, units: int) -> None:
     check_tables(wide, deep, units, measure_memory(), "this machine")
 
 
-def _check_options(config: config_lib.Config, schema: Schema, columns: FeatureColumns) -> None:
-    kind = config.model.type
+def _check_options(
+    model: config_lib.ModelConfig,
+    train: config_lib.TrainConfig,
+    schema: Schema,
+    columns: FeatureColumns,
+) -> None:
+    kind = model.type
     images = [name for name in schema.used_features if schema.columns[name].image is not None]
     if images and kind != "image":
         raise UserError(
-            f"model.type {kind}: column {images[0]} is an image, which it does not see; choose "
+            f"model.type {kind}: column {images[0]} is an image, which it cannot use; choose "
             "image, or give the column use: []"
         )
     parts = (("wide", WIDE_TYPES), ("deep", DEEP_TYPES), ("sequence", ("rnn",)))
@@ -123,43 +150,44 @@ def _check_options(config: config_lib.Config, schema: Schema, columns: FeatureCo
                 f"model.type {kind}: no column of the schema is used in the {part} part; "
                 f"give one use: [{part}], or choose another model.type"
             )
-    used = []
+    used: list[str] = []
     if kind == "baseline" or kind in WIDE_TYPES:
-        used.append(config.train.linear_optimizer)
+        used.append(train.linear_optimizer)
     if kind in DEEP_TYPES or kind in ("rnn", "image"):
-        used.append(config.train.optimizer)
-    check_regularisation(config.train, used)
+        used.append(train.optimizer)
+    check_regularisation(train, used)
 
 
-def _frame(inner: Any, schema: Schema, receiver: str, ours: bool):
-    """Wraps an Estimator in what every model here has.
+def _wrap(inner: Any, schema: Schema, receiver: str, has_our_head: bool) -> Any:
+    """Wraps an Estimator in what every model of the trainer has.
+
+    Features are derived and texts are split first. Random numbers follow the run's seed. Every
+    export has the signature "predict". Predictions and predict signatures contain the key
+    unchanged.
 
     Args:
         inner: any Estimator.
         schema: labels and key.
         receiver: example, json or csv: the input of an export's default signature.
-        ours: whether it has a head of ours, and so wants labels as our heads do.
-
-    Its random numbers come from the run's seed; every export has the signature "predict"; and
-    predictions and predict signatures carry the key unchanged.
+        has_our_head: whether its head is that of build_head, which takes prepared labels.
 
     Returns:
-        an Estimator of the same model_dir, configuration and initial values.
+        An Estimator of the same model_dir, configuration and initial values.
     """
 
     build = inner.model_fn
-    if ours:
-        # Plain graph code, which AutoGraph would take half a second to look through.
+    if has_our_head:
+        # It is graph code already; AutoGraph would take half a second to convert it.
         build = tf.autograph.experimental.do_not_convert(build)
 
-    def model_fn(features, labels, mode, config):
-        seen = features
-        if ours and labels is not None:
+    def model_fn(features: dict[str, Any], labels: Any, mode: str, config: Any) -> Any:
+        prepared = features
+        if has_our_head and labels is not None:
             training = mode == estimator.ModeKeys.TRAIN
-            seen, labels = prepare_labels(features, labels, schema, training)
-        seen = derive_features(split_texts(seen, schema), schema)
-        with _seeded(config.tf_random_seed):
-            spec = build(seen, labels, mode, config)
+            prepared, labels = prepare_labels(features, labels, schema, training)
+        prepared = derive_features(split_texts(prepared, schema), schema)
+        with _seed_python(config.tf_random_seed):
+            spec = build(prepared, labels, mode, config)
         if mode != estimator.ModeKeys.PREDICT:
             return spec
         spec = _add_signatures(spec, receiver)
@@ -171,11 +199,11 @@ def _frame(inner: Any, schema: Schema, receiver: str, ours: bool):
 
 
 @contextlib.contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Lets Keras' initializers and dropout follow the seed.
+def _seed_python(seed: int) -> Iterator[None]:
+    """Seeds Python's random generator within the block, and restores its state afterwards.
 
-    An Estimator seeds its graph; Keras instead draws the seeds of its layers, when they are built,
-    from Python's own generator. Outside, a user's own random numbers go on as if nothing had been.
+    An Estimator seeds its graph. Keras draws the seeds of its initializers and dropout layers from
+    Python's generator instead, when it builds them. The user's own random numbers are unaffected.
     """
     state = random.getstate()
     random.seed(seed)
@@ -185,12 +213,12 @@ def _seeded(seed: int) -> Iterator[None]:
         random.setstate(state)
 
 
-def _add_signatures(spec: Any, receiver: str):
-    """Sees to it that an export has "predict", and a default signature for its receiver.
+def _add_signatures(spec: Any, receiver: str) -> Any:
+    """Returns a spec whose export has "predict", and a default signature for its receiver.
 
-    A head exports "predict"; a model_fn that makes its own spec may have left it out. A head's
-    default classifies or regresses, which TensorFlow has for tf.Example alone: an export for raw
-    tensors would have no default at all.
+    A head exports "predict"; the model_fn of a user may not. The default signature of a head
+    classifies or regresses, which TensorFlow supports for tf.Example only: an export for raw
+    tensors would have no default signature.
     """
     predictions = spec.predictions
     if not isinstance(predictions, dict):
@@ -203,7 +231,8 @@ def _add_signatures(spec: Any, receiver: str):
     return spec._replace(predictions=predictions, export_outputs=outputs)
 
 
-def _forward_key(spec: Any, key: str, values: Any):
+def _forward_key(spec: Any, key: str, values: Any) -> Any:
+    """Returns a spec whose predictions and predict signatures contain the key."""
     outputs = {}
     for name, output in spec.export_outputs.items():
         if isinstance(output, estimator.export.PredictOutput):

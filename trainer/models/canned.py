@@ -1,4 +1,4 @@
-"""The canned Estimators: baseline, linear, dnn and wide_deep, for any head."""
+"""The canned Estimators: baseline, linear, dnn and wide_deep, with any head."""
 
 from typing import Any
 
@@ -9,37 +9,45 @@ from trainer.models.optimizers import make_optimizer
 
 
 def build_canned(
-    config: config_lib.Config, head: Any, columns: FeatureColumns, run_config: Any, max_steps: int
-):
-    """Builds the canned Estimator that config.model names.
+    model: config_lib.ModelConfig,
+    train: config_lib.TrainConfig,
+    head: Any,
+    columns: FeatureColumns,
+    run_config: Any,
+    max_steps: int,
+) -> Any:
+    """Builds the canned Estimator of model.type.
 
     Args:
-        config: model and optimizers.
+        model: type, hidden_units, activation, dropout and batch_norm.
+        train: optimizers and learning rates.
         head: an estimator.Head.
         columns: feature columns of the wide and the deep part.
         run_config: an estimator.RunConfig with a model_dir.
-        max_steps: length of the run, for decaying rates.
+        max_steps: length of the run, for learning-rate schedules.
+
+    Returns:
+        An Estimator.
     """
-    kind = config.model.type
     wide = {
         "feature_columns": columns.wide,
-        "optimizer": make_optimizer(config.train, max_steps, linear=True),
+        "optimizer": make_optimizer(train, max_steps, linear=True),
     }
     deep = {
         "feature_columns": columns.deep,
-        "optimizer": make_optimizer(config.train, max_steps, linear=False),
-        "hidden_units": list(config.model.hidden_units),
-        "activation_fn": getattr(tf.nn, config.model.activation),
-        "dropout": config.model.dropout or None,
+        "optimizer": make_optimizer(train, max_steps, linear=False),
+        "hidden_units": list(model.hidden_units),
+        "activation_fn": getattr(tf.nn, model.activation),
+        "dropout": model.dropout or None,
     }
     options = {"head": head, "config": run_config}
-    if kind == "baseline":
+    if model.type == "baseline":
         params = {"head": head, "make_optimizer": wide["optimizer"]}
         return estimator.Estimator(_baseline_model_fn, config=run_config, params=params)
-    if kind == "linear":
+    if model.type == "linear":
         return estimator.LinearEstimator(**wide, **options)
-    options["batch_norm"] = config.model.batch_norm
-    if kind == "dnn":
+    options["batch_norm"] = model.batch_norm
+    if model.type == "dnn":
         return estimator.DNNEstimator(**deep, **options)
     return estimator.DNNLinearCombinedEstimator(
         **{f"linear_{name}": value for name, value in wide.items()},
@@ -48,11 +56,14 @@ def build_canned(
     )
 
 
-def _baseline_model_fn(features, labels, mode, params):
-    """One bias for each logit, whatever the features, under the name that BaselineEstimator uses.
+def _baseline_model_fn(
+    features: dict[str, Any], labels: Any, mode: str, params: dict[str, Any]
+) -> Any:
+    """Builds a model of one bias per logit, named as BaselineEstimator names it.
 
-    That Estimator itself compares the sizes of all features before it creates its bias: fed by a
-    dataset with two features, the bias waits for a batch and the batch for the bias.
+    BaselineEstimator itself deadlocks on a dataset with two or more features: it creates its bias
+    only after an assertion on the batch sizes, and the batch is read only after variables are
+    initialised.
     """
     head, optimizer = params["head"], None
     bias = tf.compat.v1.get_variable(

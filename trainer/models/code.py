@@ -1,4 +1,4 @@
-"""Code that is not ours, named package.module:name, and what it is given."""
+"""Loads and calls code that the user names as package.module:name."""
 
 import contextlib
 import importlib
@@ -12,29 +12,35 @@ from typing import Any, Callable
 from trainer import config as config_lib
 from trainer.errors import UserError
 
-# Files whose frames tell a user nothing of where in their code it happened.
-OWN_FOLDERS = tuple(str(folder) for folder in (Path(__file__).parents[1],)) + ("<frozen",)
+# Frames in these files are not the user's own code.
+OWN_FOLDERS = (str(Path(__file__).parents[1]), "<frozen")
 
-
-# TensorFlow's account of an operation: a stack of frames, then its name and what went wrong.
+# TensorFlow's message about an operation: a stack of frames, then its name and what went wrong.
 _FAILED_NODE = re.compile(
     r"Node: '([^'\n]+)'\n(.+?)(?:\n\s*\[\[|\n\s*Original stack trace|\Z)", re.S
 )
 
 
-class HParams(Mapping):
+class HParams(Mapping[str, Any]):
     """Hyperparameters by name: hparams.depth, hparams["depth"], hparams.get("depth", 3).
 
-    They are those under `user:` in the hparams file and --user.NAME=VALUE; behind them the options
-    of model and train by their last name (hparams.learning_rate, hparams.hidden_units), where
-    max_steps is the number of steps whatever it was given as.
+    They are the values under `user:` in the hparams file and those of --user.NAME=VALUE, then the
+    options of model and train under their last names (hparams.learning_rate,
+    hparams.hidden_units). max_steps is always the number of steps, also if the user gave epochs.
+
+    Args:
+        config: the whole configuration.
+        statistics: of the training data; None if the data has not been read.
+        max_steps: length of the run in steps; unset: train.max_steps.
 
     Attributes:
-        config: the whole configuration.
-        statistics: of the training data; None where they were not read.
+        config: as given.
+        statistics: as given.
     """
 
-    def __init__(self, config: config_lib.Config, statistics: Any = None, max_steps: Any = None):
+    def __init__(
+        self, config: config_lib.Config, statistics: Any = None, max_steps: Any = None
+    ) -> None:
         self._values = {**dict(config.model), **dict(config.train)}
         self._values["max_steps"] = max_steps or config.train.max_steps
         self._values.update(config.user)
@@ -63,14 +69,14 @@ class HParams(Mapping):
 
 
 def load_code(reference: str, option: str) -> Any:
-    """The object that package.module:name refers to.
+    """Returns the object that package.module:name refers to.
 
     Args:
-        reference: a dotted module, a colon, a name in it (a.b for an attribute).
-        option: the option that gave it, for messages.
+        reference: a dotted module, a colon, and a name in it (a.b for an attribute).
+        option: the option that gave the reference, for messages.
 
     Raises:
-        UserError: the module cannot be imported, or has no such name.
+        UserError: the module cannot be imported, or it does not contain the name.
     """
     where = f"{option} {reference}"
     module_name, _, name = reference.partition(":")
@@ -80,11 +86,11 @@ def load_code(reference: str, option: str) -> Any:
         except ModuleNotFoundError as error:
             if not error.name or not f"{module_name}.".startswith(f"{error.name}."):
                 raise
-            own = error.name.split(".")[0] == __name__.split(".")[0]
+            package = __name__.split(".")[0]
             remedy = (
-                f"{__name__.split('.')[0]} is this program's own package: give yours another name"
-                if own
-                else "start from the folder that holds it, or put that folder into PYTHONPATH"
+                f"{package} is this program's own package: give yours another name"
+                if error.name.split(".")[0] == package
+                else "start from the folder that contains it, or add that folder to PYTHONPATH"
             )
             raise UserError(f"{where}: no module {error.name!r}; {remedy}") from error
     for part in name.split("."):
@@ -97,44 +103,51 @@ def load_code(reference: str, option: str) -> Any:
     return found
 
 
-def load_function(reference: str, option: str) -> Callable:
-    """The same for something that can be called.
+def load_function(reference: str, option: str) -> Callable[..., Any]:
+    """Returns the callable that package.module:name refers to.
+
+    Args:
+        reference: a dotted module, a colon, and a name in it (a.b for an attribute).
+        option: the option that gave the reference, for messages.
 
     Raises:
-        UserError: also where it cannot be called.
+        UserError: the module cannot be imported, or the name is missing or not callable.
     """
-    found = load_code(reference, option)
+    found: Callable[..., Any] = load_code(reference, option)
     if not callable(found):
-        raise UserError(f"{option} {reference}: it is {found!r:.60}, nothing that can be called")
+        raise UserError(f"{option} {reference}: got {found!r:.60}, which is not callable")
     return found
 
 
-def call_code(function: Callable, where: str, **given: Any) -> Any:
-    """Calls a user's function with those of the named values that its parameters ask for.
+def call_code(function: Callable[..., Any], where: str, **given: Any) -> Any:
+    """Calls a user's function with the named values that its parameters ask for.
 
     Args:
-        function: theirs.
+        function: the user's function or class.
         where: option and reference, for messages.
-        given: what it may ask for.
+        given: name → value of every argument that the function may have.
+
+    Returns:
+        What the function returns.
 
     Raises:
-        UserError: it asks for something else, or fails.
+        UserError: the function requires another argument, or it fails.
     """
-    try:
+    named: list[inspect.Parameter] = []
+    has_keywords = False
+    # Some built-in functions have no signature.
+    with contextlib.suppress(TypeError, ValueError):
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        # Some built-in functions do not tell.
-        parameters = ()
-    named = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+        named = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+        has_keywords = any(one.kind is one.VAR_KEYWORD for one in parameters)
     unknown = [one.name for one in named if one.default is one.empty and one.name not in given]
     if unknown:
         raise UserError(
-            f"{where}: it asks for {', '.join(unknown)}; what it can be given is {', '.join(given)}"
+            f"{where}: it requires {', '.join(unknown)}; the parameters available are "
+            f"{', '.join(given)}"
         )
-    # A class without an __init__ of its own seems to take anything and takes nothing.
-    takes_all = not inspect.isclass(function) and any(
-        one.kind is one.VAR_KEYWORD for one in parameters
-    )
+    # A class without an __init__ appears to take any keyword, but takes none.
+    takes_all = has_keywords and not inspect.isclass(function)
     names = list(given) if takes_all else [one.name for one in named if one.name in given]
     with translate_user_errors(where, "it"):
         return function(**{name: given[name] for name in names})
@@ -142,38 +155,45 @@ def call_code(function: Callable, where: str, **given: Any) -> Any:
 
 @contextlib.contextmanager
 def translate_user_errors(
-    where: str, what: str, passing: tuple[type[BaseException], ...] = ()
+    where: str, action: str, passthrough: tuple[type[BaseException], ...] = ()
 ) -> Iterator[None]:
-    """Turns whatever a user's code raises into one line; the cause keeps their traceback.
+    """Translates any error of a user's code into a UserError of one line.
 
-    Errors of the types in `passing` are nobody's fault and go through.
+    The original error stays as the cause, with its traceback.
+
+    Args:
+        where: option and reference of the code, for the message.
+        action: subject of the message's "... failed".
+        passthrough: types of errors that are raised unchanged.
 
     Raises:
-        UserError: of `where`, that `what` failed, how, and in which line of their code.
+        UserError: the block raised an error; the message has its type, its text, and the file and
+            line in the user's code.
     """
+    unchanged: tuple[type[BaseException], ...] = (UserError, *passthrough)
     try:
         yield
-    except (UserError, *passing):
+    except unchanged:
         raise
-    # An import may also exit: a script without a main guard.
+    # SystemExit: an import of a script without a main guard may exit.
     except (Exception, SystemExit) as error:
-        message = _find_words(str(error)) or "no message"
+        message = _shorten_message(str(error)) or "no message"
         raise UserError(
-            f"{where}: {what} failed: {type(error).__name__}: {message:.300}{_place(error)}"
+            f"{where}: {action} failed: {type(error).__name__}: {message:.300}{_find_line(error)}"
             " (--verbosity=debug shows the traceback)"
         ) from error
 
 
-def _find_words(message: str) -> str:
-    """What an error says, on one line; of an operation that failed, without where it was made."""
-    of_node = _FAILED_NODE.search(message)
-    if of_node:
-        message = f"{of_node.group(2)} (operation {of_node.group(1)})"
+def _shorten_message(message: str) -> str:
+    """Returns an error's message on one line; without the stack of a failed operation."""
+    failed = _FAILED_NODE.search(message)
+    if failed:
+        message = f"{failed.group(2)} (operation {failed.group(1)})"
     return " ".join(message.split())
 
 
-def _place(error: BaseException) -> str:
-    """ " (file.py line 3)": the innermost frame that is the user's own."""
+def _find_line(error: BaseException) -> str:
+    """Returns " (file.py line 3)" for the innermost frame in the user's code."""
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename} line {error.lineno})"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):

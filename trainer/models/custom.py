@@ -1,47 +1,45 @@
-"""A model of the user's own: model.type package.module:function."""
+"""A user's own model: model.type package.module:function."""
 
 from typing import Any
 
 from estimator_bridge import estimator, tf
-from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.models.code import HParams, call_code, load_function, translate_user_errors
-from trainer.schema import Schema, Statistics
+from trainer.schema import Schema
 
 
-def build_custom(
-    config: config_lib.Config,
-    schema: Schema,
-    statistics: Statistics,
-    run_config: Any,
-    max_steps: int,
-):
-    """Calls the user's function, which gets those of run_config, hparams, schema that it names.
+def build_custom(reference: str, hparams: HParams, schema: Schema, run_config: Any) -> Any:
+    """Builds the Estimator of a user's model.
 
     Args:
-        config: names the function; its user section holds the hyperparameters.
-        schema, statistics: of the data.
+        reference: package.module:function; the function may have the parameters run_config,
+            hparams and schema.
+        hparams: hyperparameters of the function.
+        schema: columns, label, weight and key.
         run_config: an estimator.RunConfig with a model_dir, which the Estimator must use.
-        max_steps: length of the run.
 
     Returns:
-        the function's Estimator; a compiled Keras model that it returns becomes one.
+        The Estimator that the function returns. A compiled Keras model is converted into one.
 
     Raises:
         UserError: the function cannot be found, fails, or returns something else.
     """
-    where = f"model.type {config.model.type}"
-    function = load_function(config.model.type, "model.type")
-    hparams = HParams(config, statistics, max_steps)
+    where = f"model.type {reference}"
+    function = load_function(reference, "model.type")
     built = call_code(function, where, run_config=run_config, hparams=hparams, schema=schema)
     return check_estimator(built, where, run_config)
 
 
-def check_estimator(built: Any, where: str, run_config: Any):
-    """The Estimator that a user's code returned, once it is known to be one for this job.
+def check_estimator(built: Any, where: str, run_config: Any) -> Any:
+    """Returns the Estimator that a user's code built, once it is known to fit the job.
+
+    Args:
+        built: what the code returned: an Estimator, or a compiled Keras model.
+        where: option and reference of the code, for messages.
+        run_config: an estimator.RunConfig with the model_dir of the job.
 
     Raises:
-        UserError: it is none, or would keep its checkpoints elsewhere.
+        UserError: it is neither, or its checkpoints would be in another folder.
     """
     if isinstance(built, tf.keras.Model):
         with translate_user_errors(where, "turning its Keras model into an Estimator"):
@@ -53,36 +51,44 @@ def check_estimator(built: Any, where: str, run_config: Any):
         )
     if built.model_dir != run_config.model_dir:
         raise UserError(
-            f"{where}: its Estimator keeps its checkpoints in {built.model_dir} instead of "
+            f"{where}: the model_dir of its Estimator is {built.model_dir}, not "
             f"{run_config.model_dir}; build it with config=run_config"
         )
     return built
 
 
-def convert_keras(keras_model: Any, run_config: Any):
-    """The Estimator of a compiled Keras model, which starts from all of the model's values.
+def convert_keras(keras_model: Any, run_config: Any) -> Any:
+    """Returns the Estimator of a compiled Keras model, which starts from the model's values.
 
-    Its checkpoints name variables as any other Estimator's do.
+    Its checkpoints name variables as those of other Estimators do.
+
+    Args:
+        keras_model: a compiled tf.keras.Model.
+        run_config: an estimator.RunConfig with a model_dir.
     """
     built = tf.keras.estimator.model_to_estimator(
         keras_model, config=run_config, checkpoint_format="saver"
     )
     settings = built._warm_start_settings
     if settings is not None:
-        # Unless told so, only what is trainable is taken over, and so the moving averages of a
-        # batch normalisation would silently begin anew.
+        # The default restores only trainable variables: moving averages of batch normalisation
+        # would restart from their initial values without a warning.
         built._warm_start_settings = settings._replace(vars_to_warm_start=[".*"])
     return built
 
 
-def guard(inner: Any, where: str):
-    """Wraps an Estimator so that an error in its model_fn becomes one line about `where`.
+def guard(inner: Any, where: str) -> Any:
+    """Wraps an Estimator so that errors in its model_fn become UserErrors.
+
+    Args:
+        inner: any Estimator.
+        where: option and reference of its code, for messages.
 
     Returns:
-        an Estimator of the same model_dir, configuration and initial values.
+        An Estimator of the same model_dir, configuration and initial values.
     """
 
-    def model_fn(features, labels, mode, config):
+    def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
         with translate_user_errors(where, f"its model_fn in mode {mode!r}"):
             return inner.model_fn(features, labels, mode, config)
 

@@ -1,4 +1,4 @@
-"""Heads: from logits to loss, metrics, predictions and export outputs; and what they are fed."""
+"""Heads, which turn logits into loss, metrics, predictions and export outputs, and their labels."""
 
 from typing import Any, Optional
 
@@ -7,15 +7,16 @@ from trainer.schema import Label, Schema
 
 
 def build_head(schema: Schema, loss_reduction: str) -> Any:
-    """Builds the head for what the schema's labels ask for; prepare_labels feeds it.
+    """Builds the head of the schema's labels.
 
     Args:
         schema: labels and weight.
         loss_reduction: mean (over the rows of a batch) or sum.
 
     Returns:
-        an estimator.Head; its logits_dimension is the number of outputs that a model needs. With
-        several labels it is a MultiHead whose heads are named after their columns.
+        An estimator.Head, whose labels prepare_labels returns. Its logits_dimension is the number
+        of outputs that a model needs. With several labels it is a MultiHead, whose heads have the
+        names of their columns.
     """
     heads = [_build_head(label, schema, loss_reduction) for label in schema.labels]
     if not schema.more_labels:
@@ -44,29 +45,35 @@ def _build_head(label: Label, schema: Schema, loss_reduction: str) -> Any:
     return estimator.MultiClassHead(len(label.classes), **options)
 
 
+def class_weight_name(label: Label) -> str:
+    """Returns the name of the feature with a label's class weights; no column can have it.
+
+    Args:
+        label: a label with class weights.
+    """
+    return f"{label.column}/weight"
+
+
 def _weight_name(label: Label, schema: Schema) -> Optional[str]:
-    # No column can have this name and a label at once.
-    return f"{label.column}/weight" if label.class_weights else schema.weight
+    return class_weight_name(label) if label.class_weights else schema.weight
 
 
 def prepare_labels(
     features: dict[str, Any], labels: Any, schema: Schema, training: bool
 ) -> tuple[dict[str, Any], Any]:
-    """What the input gives to what the head takes.
-
-    The input gives the first label's (first) column as labels and every other label column among
-    the features.
+    """Returns the features and the labels as the head of build_head takes them.
 
     Args:
-        features: name → tensor [batch].
-        labels: tensor [batch].
+        features: name → tensor [batch]. They include every label column except the first.
+        labels: tensor [batch]: the (first) column of the first label.
         schema: labels and weight.
-        training: whether class weights apply: evaluation counts rows as they are.
+        training: whether class weights apply. Evaluation does not use them.
 
     Returns:
-        the features without labels, with the weights that heads of labels with class weights want;
-        and labels: text or int64 [batch] for classes, float32 [batch] for a number, int64
-        [batch, columns] for several answers; of several labels a dict of these by column.
+        The features without labels; for each label with class weights they include its weights,
+        float32 [batch], as "<column>/weight". And the labels: string or int64 [batch] for classes,
+        float32 [batch] for a number, int64 [batch, columns] for a multilabel; with several labels,
+        a dict column → such a tensor.
     """
     columns = {schema.label.column: labels}
     columns.update({name: features[name] for name in schema.label_columns[1:]})
@@ -78,8 +85,8 @@ def prepare_labels(
             if schema.weight:
                 weights = tf.reshape(tf.cast(features[schema.weight], tf.float32), [-1])
             if training:
-                weights *= _class_weights(prepared[label.column], label)
-            features[_weight_name(label, schema)] = weights
+                weights *= _class_weights(prepared[label.column], label.class_weights)
+            features[class_weight_name(label)] = weights
     return features, prepared if schema.more_labels else prepared[schema.label.column]
 
 
@@ -96,7 +103,12 @@ def _prepare_label(columns: dict[str, Any], label: Label) -> Any:
 
 
 def class_ids(labels: Any, label: Label) -> Any:
-    """Labels [batch], as text or ids, to ids, int64 [batch]."""
+    """Returns the ids of classes, int64 [batch].
+
+    Args:
+        labels: string or int64 [batch]: classes of the vocabulary, or ids without one.
+        label: vocabulary, if any.
+    """
     labels = tf.reshape(labels, [-1])
     if label.vocabulary is None:
         return tf.cast(labels, tf.int64)
@@ -106,12 +118,12 @@ def class_ids(labels: Any, label: Label) -> Any:
     return tf.argmax(tf.equal(labels[:, None], classes[None, :]), axis=1)
 
 
-def _class_weights(values: Any, label: Label) -> Any:
-    """Classes [batch], as text or ids, to factors, float32 [batch]."""
+def _class_weights(values: Any, weights: dict[Any, float]) -> Any:
+    """Returns the weights, float32 [batch], of classes, string or int64 [batch]."""
     values = tf.reshape(values, [-1])
     if values.dtype != tf.string:
         values = tf.strings.as_string(values)
     factors = tf.ones(tf.shape(values))
-    for value, factor in label.class_weights.items():
+    for value, factor in weights.items():
         factors = tf.where(tf.equal(values, str(value)), factor, factors)
     return factors

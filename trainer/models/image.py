@@ -1,4 +1,4 @@
-"""An image classifier: a Keras application, MobileNetV2, turned into an Estimator."""
+"""An image classifier: the Keras application MobileNetV2 as an Estimator."""
 
 from pathlib import Path
 from typing import Any
@@ -7,58 +7,69 @@ from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.models.custom import convert_keras
-from trainer.models.heads import class_ids
+from trainer.models.heads import class_ids, class_weight_name
 from trainer.models.optimizers import make_optimizer
-from trainer.schema import Schema
+from trainer.schema import Image, Schema
 
 INPUT, OUTPUT = "image", "probabilities"
-# Keeps logarithms of probabilities finite.
+# Smallest probability whose logarithm is taken, so that the logarithm is finite.
 EPSILON = 1e-12
 
 
 def build_image(
-    config: config_lib.Config, schema: Schema, head: Any, run_config: Any, max_steps: int
-):
+    model: config_lib.ModelConfig,
+    train: config_lib.TrainConfig,
+    schema: Schema,
+    head: Any,
+    run_config: Any,
+    max_steps: int,
+) -> Any:
     """Builds the Estimator of model.type image.
 
-    The base is MobileNetV2 without its top (Sandler et al., 2018), with weights from a file or
-    from the seed; its pooled features are normalised and classified by one dense layer. A frozen
-    base keeps its weights and its moving averages.
+    The base is MobileNetV2 without its top (Sandler et al., 2018). Its weights come from a file,
+    or are initialised at random. Its pooled features are normalised and classified by one dense
+    layer. A frozen base keeps its weights and its moving averages.
 
     Args:
-        config: model (base_alpha, base_weights, base_trainable, dropout) and optimizer.
+        model: base_alpha, base_weights, base_trainable, dropout, batch_norm_momentum.
+        train: optimizer and learning rate.
         schema: its one used column is an image; its label has classes.
-        head: an estimator.Head for the label: of its metrics, predictions and export outputs.
+        head: an estimator.Head of the label, for metrics, predictions and export outputs.
         run_config: an estimator.RunConfig with a model_dir.
-        max_steps: length of the run, for decaying rates.
+        max_steps: length of the run, for learning-rate schedules.
+
+    Returns:
+        An Estimator.
 
     Raises:
-        UserError: the schema has no image or no classes, or the weights are not there.
+        UserError: the schema has no image or no classes, an option does not apply to images, or
+            there is no file of weights.
     """
     name = find_image_column(schema)
     if schema.task not in ("binary", "multiclass"):
         raise UserError(f"model.type image: a {schema.task} label; it takes one label with classes")
-    if config.train.warmup_steps:
+    if train.warmup_steps:
         raise UserError("train.warmup_steps: model.type image takes none; set it to 0")
-    if config.train.loss_reduction != "mean":
+    if train.loss_reduction != "mean":
         raise UserError("train.loss_reduction: model.type image takes the mean; leave it out")
-    if config.model.base_weights is None and not config.model.base_trainable:
+    if model.base_weights is None and not model.base_trainable:
         raise UserError(
-            "model.base_weights: not given, and a frozen base needs them; name a file, or set "
+            "model.base_weights: not given, but a frozen base needs them; name a file, or set "
             "model.base_trainable"
         )
-    size = schema.columns[name].image.size
-    keras_model = build_keras_model(config.model, size, len(schema.label.classes))
-    optimizer = make_optimizer(config.train, max_steps, linear=False)()
+    size = _read_image(schema, name).size
+    keras_model = build_keras_model(model, size, len(schema.label.classes))
+    optimizer = make_optimizer(train, max_steps, linear=False)()
     keras_model.compile(optimizer, tf.keras.losses.SparseCategoricalCrossentropy())
     inner = convert_keras(keras_model, run_config)
-    weight = f"{schema.label.column}/weight" if schema.label.class_weights else schema.weight
+    label = schema.label
+    weight = class_weight_name(label) if label.class_weights else schema.weight
 
-    def model_fn(features, labels, mode, config):
+    def model_fn(features: dict[str, Any], labels: Any, mode: str, config: Any) -> Any:
         images = {INPUT: decode_images(features[name], size)}
         ids = None if labels is None else class_ids(labels, schema.label)
         if weight and labels is not None:
-            # This is how a Keras model's Estimator is told of weights.
+            # The Estimator of a Keras model takes the weights of the rows as this feature.
             rows = tf.reshape(tf.cast(features[weight], tf.float32), [-1])
             images = {"features": images, "sample_weights": rows}
         spec = inner.model_fn(images, ids, mode, config)
@@ -67,8 +78,8 @@ def build_image(
         logits = tf.math.log(tf.maximum(spec.predictions[OUTPUT], EPSILON))
         if schema.task == "binary":
             logits = logits[:, 1:] - logits[:, :1]
-        judged = head.create_estimator_spec(features, mode, logits, labels)
-        return judged._replace(scaffold=spec.scaffold)
+        of_head = head.create_estimator_spec(features, mode, logits, labels)
+        return of_head._replace(scaffold=spec.scaffold)
 
     return estimator.Estimator(
         model_fn, config=run_config, warm_start_from=inner._warm_start_settings
@@ -76,15 +87,22 @@ def build_image(
 
 
 def is_broken_image(error: Any) -> bool:
-    """Whether a TensorFlow error is of an image that begins well and cannot be decoded."""
+    """Whether an error is that of an image that cannot be decoded, though its header is valid.
+
+    Args:
+        error: an error that TensorFlow raised.
+    """
     return isinstance(error, tf.errors.InvalidArgumentError) and "DecodeImage" in str(error)
 
 
 def find_image_column(schema: Schema) -> str:
-    """Name of the image column that the model sees.
+    """Returns the name of the image column, the only input of the model.
+
+    Args:
+        schema: columns.
 
     Raises:
-        UserError: none or several, or columns besides, which the model would not see.
+        UserError: no image column or several are in use, or other columns are.
     """
     images = [name for name in schema.used_features if schema.columns[name].image is not None]
     others = [name for name in schema.used_features if name not in images]
@@ -97,8 +115,23 @@ def find_image_column(schema: Schema) -> str:
     return images[0]
 
 
+def _read_image(schema: Schema, name: str) -> Image:
+    image = schema.columns[name].image
+    assert image is not None, name
+    return image
+
+
 def build_keras_model(model: config_lib.ModelConfig, size: int, num_classes: int) -> Any:
-    """The Keras model: float32 [batch, size, size, 3] in -1 … 1 to probabilities.
+    """Builds the Keras model, not compiled.
+
+    Args:
+        model: base_alpha, base_weights, base_trainable, dropout, batch_norm_momentum.
+        size: height and width of the images in pixels.
+        num_classes: number of classes.
+
+    Returns:
+        A tf.keras.Model from {"image": float32 [batch, size, size, 3], -1 … 1} to probabilities,
+        float32 [batch, num_classes].
 
     Raises:
         UserError: model.base_weights cannot be loaded.
@@ -108,11 +141,11 @@ def build_keras_model(model: config_lib.ModelConfig, size: int, num_classes: int
         alpha=model.base_alpha, include_top=False, weights=None, input_tensor=image
     )
     if model.base_weights is not None:
-        _load_weights(base, model)
+        _load_weights(base, model.base_weights, model.base_alpha)
     base.trainable = model.base_trainable
     for layer in base.layers:
         if isinstance(layer, tf.keras.layers.BatchNormalization):
-            # 0.999, MobileNetV2's own, asks for thousands of steps.
+            # MobileNetV2's momentum of 0.999 needs thousands of steps to settle.
             layer.momentum = model.batch_norm_momentum
     net = tf.keras.layers.GlobalAveragePooling2D()(base.output)
     net = tf.keras.layers.BatchNormalization(momentum=model.batch_norm_momentum, name="norm")(net)
@@ -121,8 +154,7 @@ def build_keras_model(model: config_lib.ModelConfig, size: int, num_classes: int
     return tf.keras.Model({INPUT: image}, answer)
 
 
-def _load_weights(base: Any, model: config_lib.ModelConfig) -> None:
-    path = model.base_weights
+def _load_weights(base: Any, path: str, alpha: float) -> None:
     if not Path(path).is_file():
         raise UserError(f"model.base_weights: no file {path!r}; check the path")
     try:
@@ -130,20 +162,25 @@ def _load_weights(base: Any, model: config_lib.ModelConfig) -> None:
     except (OSError, ValueError, KeyError) as error:
         raise UserError(
             f"model.base_weights {path}: not the weights of a MobileNetV2 of base_alpha "
-            f"{model.base_alpha:g} without top: {' '.join(str(error).split())[:160]}"
+            f"{alpha:g} without top: {' '.join(str(error).split())[:160]}"
         ) from error
 
 
 def decode_images(values: Any, size: int) -> Any:
-    """Images as text, base64 of PNG, JPEG, GIF or BMP, [batch], to float32 [batch, size, size, 3].
+    """Decodes and resizes images.
 
-    The numbers lie in -1 … 1, as MobileNetV2 was trained with.
+    Args:
+        values: string [batch]: base64 of PNG, JPEG, GIF or BMP files.
+        size: height and width of the result in pixels.
+
+    Returns:
+        float32 [batch, size, size, 3] in -1 … 1, the range that MobileNetV2 was trained on.
     """
-    # TensorFlow reads the alphabet of RFC 4648, section 5; most programs write that of section 4.
+    # TensorFlow decodes the alphabet of RFC 4648, section 5; most programs write that of section 4.
     values = tf.strings.regex_replace(tf.reshape(values, [-1]), r"\+", "-")
     values = tf.io.decode_base64(tf.strings.regex_replace(values, "/", "_"))
 
-    def decode(encoded):
+    def decode(encoded: Any) -> Any:
         pixels = tf.io.decode_image(encoded, channels=3, expand_animations=False)
         pixels.set_shape([None, None, 3])
         return tf.image.resize(pixels, [size, size])

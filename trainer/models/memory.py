@@ -1,4 +1,4 @@
-"""Models that no memory holds: told before their tables are made, or when memory runs out."""
+"""Refuses models that do not fit into memory, and translates out-of-memory errors."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -8,22 +8,26 @@ from typing import Any
 from trainer.errors import UserError
 
 REMEDY = "lower hash_buckets, identities or embedding in the schema"
+# Of a float32.
 BYTES = 4
 
 
 def check_tables(
     wide: Sequence[Any], deep: Sequence[Any], units: int, memory: float, where: str
 ) -> None:
-    """Refuses feature columns whose weights alone, without what an optimizer keeps, do not fit.
+    """Refuses feature columns whose weights do not fit into memory.
+
+    Only the weights count, not the slot variables of an optimizer.
 
     Args:
-        wide, deep: feature columns of the linear and of the deep part.
+        wide: feature columns of the linear part.
+        deep: feature columns of the deep part.
         units: number of logits.
-        memory: bytes that there are for them.
-        where: whose memory that is, for the message.
+        memory: bytes that are available.
+        where: the owner of the memory, for the message.
 
     Raises:
-        UserError: names the largest table.
+        UserError: the weights are larger than the memory; the message names the largest table.
     """
     sizes: dict[str, int] = {}
     for column in wide:
@@ -35,7 +39,7 @@ def check_tables(
             sizes[f"{column.name} (deep)"] = ids.num_buckets * column.dimension * BYTES
     total = sum(sizes.values())
     if total > memory:
-        largest = max(sizes, key=sizes.get)
+        largest = max(sizes, key=lambda name: sizes[name])
         raise UserError(
             f"schema: the model's tables take {total / 2**30:,.1f} GiB, that of {largest} "
             f"{sizes[largest] / 2**30:,.1f}, and {where} has {memory / 2**30:,.1f}; {REMEDY}"
@@ -43,25 +47,25 @@ def check_tables(
 
 
 def measure_memory() -> float:
-    """Bytes of memory of this machine."""
+    """Returns the memory of this machine in bytes."""
     return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
 
 
 @contextmanager
 def translate_memory_errors() -> Iterator[None]:
-    """Turns an error of memory that has run out into one that the user can mend.
+    """Translates out-of-memory errors, Python's and TensorFlow's, into UserErrors.
 
     Raises:
-        UserError: there was no more memory.
+        UserError: the block ran out of memory.
     """
     try:
         yield
     except Exception as error:
-        # By its name: nothing is told sooner for having loaded TensorFlow.
+        # Compared by name: importing TensorFlow here would delay the start by seconds.
         if not isinstance(error, MemoryError) and type(error).__name__ != "ResourceExhaustedError":
             raise
-        said = " ".join(str(error).split()).partition(" [[")[0]
+        message = " ".join(str(error).split()).partition(" [[")[0]
         raise UserError(
-            f"memory: there was no more ({said[:160] or type(error).__name__}); lower "
+            f"memory: out of memory ({message[:160] or type(error).__name__}); lower "
             f"train.batch_size or model.hidden_units, or {REMEDY}"
         ) from error

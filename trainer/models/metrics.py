@@ -1,6 +1,6 @@
-"""Evaluation metrics beyond those of the canned heads."""
+"""Evaluation metrics in addition to those of the heads."""
 
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple, TypeVar
 
 from estimator_bridge import tf
 from trainer.models.heads import class_ids
@@ -9,10 +9,9 @@ from trainer.schema import Label, Schema
 # Equal-width bins of the score, and their number, as in Guo et al., "On Calibration of Modern
 # Neural Networks" (2017).
 CALIBRATION_BINS = 15
-# Plain graph code, that AutoGraph would look through and translate for a tenth of a second.
-_as_written = tf.autograph.experimental.do_not_convert
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
-# What the heads measure, by task.
+# Metrics of the heads, by task.
 _HEAD_METRICS = {
     "regression": ("average_loss", "label/mean", "loss", "prediction/mean"),
     "multiclass": ("accuracy", "average_loss", "loss"),
@@ -33,9 +32,13 @@ _HEAD_METRICS = {
 
 
 def list_metrics(schema: Schema, threshold: float) -> list[str]:
-    """Names of every metric of our models' evaluations, the heads' own and those of this module.
+    """Returns the names of all metrics of an included model, those of the heads among them.
 
-    With several heads each metric has the head's name, its label's column, behind a slash.
+    With several labels a metric is named metric/column.
+
+    Args:
+        schema: labels.
+        threshold: score from which a row is classified as positive.
     """
     if not schema.more_labels:
         return sorted(_list_label_metrics(schema.label, threshold))
@@ -62,18 +65,18 @@ def _list_label_metrics(label: Label, threshold: float) -> list[str]:
     return [*_HEAD_METRICS[label.task], *ours[label.task]]
 
 
-def make_metric_fn(schema: Schema, threshold: float) -> Callable:
-    """Makes the metric_fn for add_metrics.
+def make_metric_fn(schema: Schema, threshold: float) -> Callable[..., dict[str, Any]]:
+    """Makes the metric_fn of estimator.add_metrics.
 
     Args:
-        schema: the task, the classes, the weight column.
-        threshold: score from which a row is called positive.
+        schema: labels and weight.
+        threshold: score from which a row is classified as positive.
 
     Returns:
-        a function (features, labels, predictions) → name → Keras metric.
+        A function of features, labels and predictions that returns name → Keras metric.
     """
 
-    def metric_fn(features, labels, predictions) -> dict[str, Any]:
+    def metric_fn(features: dict[str, Any], labels: Any, predictions: Any) -> dict[str, Any]:
         weights = None
         if schema.weight:
             weights = tf.reshape(tf.cast(features[schema.weight], tf.float32), [-1])
@@ -84,10 +87,11 @@ def make_metric_fn(schema: Schema, threshold: float) -> Callable:
             head = label.column if schema.more_labels else None
             found = predictions.get((head, needed) if head else needed)
             truth = truths[label.column]
-            # A model of the user's own may take and predict something else.
+            # A user's model may have other predictions and labels.
             if make is None or found is None or not isinstance(truth, tf.Tensor):
                 continue
-            made = make(tf.reshape(truth, [-1]), found, weights, label, threshold)
+            rows = _Rows(tf.reshape(truth, [-1]), found, weights)
+            made = make(rows, label, threshold)
             suffix = f"/{head}" if head else ""
             metrics.update({f"{name}{suffix}": metric for name, metric in made.items()})
         return metrics
@@ -95,28 +99,42 @@ def make_metric_fn(schema: Schema, threshold: float) -> Callable:
     return metric_fn
 
 
-def _regression(labels, predictions, weights, label, threshold):
-    truth = tf.cast(labels, tf.float32)
-    guess = tf.reshape(predictions, [-1])
+class _Rows(NamedTuple):
+    """A batch to evaluate.
+
+    Attributes:
+        labels: string, int64 or float32 [batch].
+        predictions: float32 [batch, 1], or of several classes [batch, classes].
+        weights: float32 [batch], or None.
+    """
+
+    labels: Any
+    predictions: Any
+    weights: Any
+
+
+def _regression(rows: _Rows, label: Label, threshold: float) -> dict[str, Any]:
+    truth = tf.cast(rows.labels, tf.float32)
+    guess = tf.reshape(rows.predictions, [-1])
     metrics = {
         "rmse": tf.keras.metrics.RootMeanSquaredError(name="rmse"),
         "mae": tf.keras.metrics.MeanAbsoluteError(name="mae"),
         "r2": RSquared(name="r2"),
     }
     for metric in metrics.values():
-        # Keras averages over the last axis: one column, so that a row's weight is its own.
-        metric.update_state(truth[:, None], guess[:, None], sample_weight=weights)
+        # Keras averages over the last axis before it weights: it must be of size 1.
+        metric.update_state(truth[:, None], guess[:, None], sample_weight=rows.weights)
     if label.loss == "poisson":
         # McCullagh and Nelder, "Generalized Linear Models" (1989), table 2.1.
         gap = tf.math.xlogy(truth, tf.math.divide_no_nan(truth, guess)) - (truth - guess)
         metrics["deviance"] = tf.keras.metrics.Mean(name="deviance")
-        metrics["deviance"].update_state(2 * gap, sample_weight=weights)
+        metrics["deviance"].update_state(2 * gap, sample_weight=rows.weights)
     return metrics
 
 
-def _binary(labels, predictions, weights, label, threshold):
-    truth = tf.cast(class_ids(labels, label), tf.float32)
-    score = tf.reshape(predictions, [-1])
+def _binary(rows: _Rows, label: Label, threshold: float) -> dict[str, Any]:
+    truth = tf.cast(class_ids(rows.labels, label), tf.float32)
+    score = tf.reshape(rows.predictions, [-1])
     metrics = {
         "log_loss": tf.keras.metrics.BinaryCrossentropy(name="log_loss"),
         "calibration_error": CalibrationError(name="calibration_error"),
@@ -125,41 +143,60 @@ def _binary(labels, predictions, weights, label, threshold):
     }
     for name, metric in metrics.items():
         if name == "log_loss":
-            metric.update_state(truth[:, None], score[:, None], sample_weight=weights)
+            metric.update_state(truth[:, None], score[:, None], sample_weight=rows.weights)
         else:
-            metric.update_state(truth, score, sample_weight=weights)
+            metric.update_state(truth, score, sample_weight=rows.weights)
     return metrics
 
 
-def _multiclass(labels, predictions, weights, label, threshold):
+def _multiclass(rows: _Rows, label: Label, threshold: float) -> dict[str, Any]:
     loss = tf.keras.metrics.SparseCategoricalCrossentropy(name="log_loss")
-    loss.update_state(class_ids(labels, label), predictions, sample_weight=weights)
+    loss.update_state(class_ids(rows.labels, label), rows.predictions, sample_weight=rows.weights)
     return {"log_loss": loss}
 
 
-# Task → what makes its metrics, and the prediction that they are of.
-_MAKERS = {
+# Task → function that builds its metrics, and name of the prediction that it takes.
+_MAKERS: dict[str, tuple[Callable[[_Rows, Label, float], dict[str, Any]], str]] = {
     "regression": (_regression, "predictions"),
     "binary": (_binary, "logistic"),
     "multiclass": (_multiclass, "probabilities"),
 }
 
 
+def _without_autograph(function: _Function) -> _Function:
+    """Excludes graph code from AutoGraph, which would take a tenth of a second to convert it."""
+    excluded: _Function = tf.autograph.experimental.do_not_convert(function)
+    return excluded
+
+
 class CalibrationError(tf.keras.metrics.Metric):
     """Expected calibration error: the mean over bins of |mean score - share of positives|.
 
-    Bins are weighted by the rows in them; the result lies in 0 … 1.
+    A bin counts by the weight of its rows. The result is in 0 … 1.
+
+    Args:
+        name: of the metric.
+
+    Attributes:
+        rows: weight of the rows of each bin, float32 [CALIBRATION_BINS].
+        gaps: weighted sum of score - label of each bin, float32 [CALIBRATION_BINS].
     """
 
-    def __init__(self, name: str = "calibration_error"):
+    def __init__(self, name: str = "calibration_error") -> None:
         super().__init__(name=name)
         shape = (CALIBRATION_BINS,)
         self.rows = self.add_weight("rows", shape, initializer="zeros")
         self.gaps = self.add_weight("gaps", shape, initializer="zeros")
 
-    @_as_written
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        """Adds rows: labels 0/1, scores and weights, each float32 [batch]."""
+    @_without_autograph
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        """Adds a batch; returns the operation.
+
+        Args:
+            y_true: labels 0 or 1, float32 [batch].
+            y_pred: scores in 0 … 1, float32 [batch].
+            sample_weight: float32 [batch]; unset: 1 for each row.
+        """
         weight = tf.ones_like(y_pred) if sample_weight is None else sample_weight
         bins = tf.cast(y_pred * CALIBRATION_BINS, tf.int32)
         bins = tf.clip_by_value(bins, 0, CALIBRATION_BINS - 1)
@@ -168,22 +205,35 @@ class CalibrationError(tf.keras.metrics.Metric):
         with tf.control_dependencies([self.gaps.assign_add(gaps)]):
             return self.rows.assign_add(rows)
 
-    @_as_written
-    def result(self):
-        """The error so far, a float32 scalar."""
+    @_without_autograph
+    def result(self) -> Any:
+        """Returns the error of all batches so far, a float32 scalar."""
         return tf.math.divide_no_nan(tf.reduce_sum(tf.abs(self.gaps)), tf.reduce_sum(self.rows))
 
 
 class RSquared(tf.keras.metrics.Metric):
-    """Coefficient of determination, 1 - residual / total sum of squares, summed in float64."""
+    """Coefficient of determination, 1 - residual / total sum of squares, summed in float64.
 
-    def __init__(self, name: str = "r2"):
+    Args:
+        name: of the metric.
+
+    Attributes:
+        sums: weighted sums of 1, label, label² and squared error, float64 [4].
+    """
+
+    def __init__(self, name: str = "r2") -> None:
         super().__init__(name=name, dtype=tf.float64)
         self.sums = self.add_weight("sums", (4,), initializer="zeros", dtype=tf.float64)
 
-    @_as_written
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        """Adds rows: labels and predictions, float32 [batch, 1] or [batch], and weights [batch]."""
+    @_without_autograph
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        """Adds a batch; returns the operation.
+
+        Args:
+            y_true: labels, float32 [batch, 1] or [batch].
+            y_pred: predictions, float32 [batch, 1] or [batch].
+            sample_weight: float32 [batch]; unset: 1 for each row.
+        """
         truth = tf.cast(tf.reshape(y_true, [-1]), tf.float64)
         guess = tf.cast(tf.reshape(y_pred, [-1]), tf.float64)
         weight = tf.ones_like(truth)
@@ -192,9 +242,9 @@ class RSquared(tf.keras.metrics.Metric):
         terms = tf.stack([tf.ones_like(truth), truth, truth**2, (truth - guess) ** 2])
         return self.sums.assign_add(tf.reduce_sum(terms * weight, axis=1))
 
-    @_as_written
-    def result(self):
-        """R² so far, a float32 scalar; 0 while all labels are the same."""
+    @_without_autograph
+    def result(self) -> Any:
+        """Returns R² of all batches so far, a float32 scalar; 0 if all labels are equal."""
         rows, total, squares, residual = tf.unstack(self.sums)
         spread = squares - tf.math.divide_no_nan(total**2, rows)
         return tf.cast(

@@ -1,4 +1,4 @@
-"""Metrics, serving receiver and hooks of the user's own, each named package.module:name."""
+"""A user's own metrics, serving receiver and hooks, each named package.module:name."""
 
 import inspect
 from collections.abc import Sequence
@@ -10,25 +10,33 @@ from trainer.features.raw_inputs import list_inputs
 from trainer.models.code import HParams, call_code, load_code, load_function, translate_user_errors
 from trainer.schema import Schema
 
-# A session that meets these is made anew, or has come to its end; no hook is to blame.
+# A MonitoredSession recovers from these errors or ends with them; they are not caused by a hook.
 SESSION_ERRORS = (tf.errors.AbortedError, tf.errors.UnavailableError, tf.errors.OutOfRangeError)
 
 
-def make_user_metric_fn(reference: str, hparams: HParams, schema: Schema) -> Callable:
-    """Makes the metric_fn of add_metrics from the user's function.
+def make_user_metric_fn(
+    reference: str, hparams: HParams, schema: Schema
+) -> Callable[..., dict[str, Any]]:
+    """Makes the metric_fn of estimator.add_metrics from the user's function.
 
     Args:
-        reference: package.module:function; it may ask for features, labels, predictions, hparams
-            and schema, and returns name → Keras metric or (value, update operation).
-        hparams, schema: what it may ask for besides.
+        reference: package.module:function; the function may have the parameters features, labels,
+            predictions, hparams and schema, and returns name → Keras metric or (value, update
+            operation).
+        hparams: hyperparameters of the function.
+        schema: columns and label.
+
+    Returns:
+        A function of features, labels and predictions. It raises a UserError if the user's function
+        fails or returns something else.
 
     Raises:
-        UserError: the function cannot be found; when called: it fails, or returns something else.
+        UserError: the function cannot be found.
     """
     where = f"eval.metric_fn {reference}"
     function = load_function(reference, "eval.metric_fn")
 
-    def metric_fn(features, labels, predictions):
+    def metric_fn(features: dict[str, Any], labels: Any, predictions: Any) -> dict[str, Any]:
         given = {"features": features, "labels": labels, "predictions": predictions}
         metrics = call_code(function, where, **given, hparams=hparams, schema=schema)
         if not isinstance(metrics, dict) or not all(map(_is_metric, metrics.values())):
@@ -48,25 +56,29 @@ def _is_metric(value: Any) -> bool:
 
 def make_user_receiver_fn(
     reference: str, hparams: HParams, schema: Schema, inputs: Optional[Sequence[str]] = None
-) -> Callable:
+) -> Callable[[], Any]:
     """Makes the serving_input_receiver_fn from the user's function, and tries it once.
 
     Args:
-        reference: package.module:function; it may ask for hparams and schema, and returns a
-            ServingInputReceiver or a TensorServingInputReceiver.
-        hparams, schema: what it may ask for.
-        inputs: features that it must bring; None: those of the schema.
+        reference: package.module:function; the function may have the parameters hparams and schema,
+            and returns a ServingInputReceiver or a TensorServingInputReceiver.
+        hparams: hyperparameters of the function.
+        schema: columns.
+        inputs: features that the receiver must provide; None: the inputs of the schema.
+
+    Returns:
+        A function without arguments that returns the receiver.
 
     Raises:
-        UserError: the function cannot be found, fails, returns something else, or a feature that
-            the model needs is missing.
+        UserError: the function cannot be found, fails, returns something else, or does not provide
+            a feature that the model needs.
     """
     where = f"export.receiver_fn {reference}"
     function = load_function(reference, "export.receiver_fn")
     needed = set(list_inputs(schema) if inputs is None else inputs)
     kinds = (estimator.export.ServingInputReceiver, estimator.export.TensorServingInputReceiver)
 
-    def serving_input_receiver_fn():
+    def serving_input_receiver_fn() -> Any:
         receiver = call_code(function, where, hparams=hparams, schema=schema)
         if not isinstance(receiver, kinds):
             raise UserError(f"{where}: it returned {receiver!r:.60}, not a ServingInputReceiver")
@@ -88,12 +100,18 @@ def build_user_hooks(
     """Builds the user's hooks.
 
     Args:
-        references: package.module:name of a hook, of its class, or of a function returning one or
-            several; a class or function may ask for run_config, hparams and schema.
-        run_config, hparams, schema: what it may ask for.
+        references: package.module:name of a hook, of its class, or of a function that returns one
+            or several hooks; a class or function may have the parameters run_config, hparams and
+            schema.
+        run_config: an estimator.RunConfig.
+        hparams: hyperparameters of the hooks.
+        schema: columns; None if the job has no schema.
+
+    Returns:
+        The hooks, each wrapped so that its errors become UserErrors.
 
     Raises:
-        UserError: it cannot be found, fails, or is no SessionRunHook.
+        UserError: a hook cannot be found, its function fails, or it is not a SessionRunHook.
     """
     hooks = []
     for reference in references:
@@ -101,20 +119,20 @@ def build_user_hooks(
         found = load_code(reference, "train.hooks")
         if not isinstance(found, estimator.SessionRunHook):
             if not callable(found):
-                raise UserError(f"{where}: it is {found!r:.60}, not a SessionRunHook")
+                raise UserError(f"{where}: got {found!r:.60}, not a SessionRunHook")
             given = {"run_config": run_config, "hparams": hparams, "schema": schema}
             found = call_code(found, where, **given)
         for hook in found if isinstance(found, (list, tuple)) else [found]:
             if inspect.isclass(hook) or not isinstance(hook, estimator.SessionRunHook):
-                raise UserError(f"{where}: it made {hook!r:.60}, not a SessionRunHook")
-            hooks.append(_GuardedHook(hook, where))
+                raise UserError(f"{where}: it returned {hook!r:.60}, not a SessionRunHook")
+            hooks.append(_UserHook(hook, where))
     return hooks
 
 
-class _GuardedHook(estimator.SessionRunHook):
-    """Hands everything on to a user's hook; what it raises becomes one line."""
+class _UserHook(estimator.SessionRunHook):
+    """Forwards every call to a user's hook and translates its errors."""
 
-    def __init__(self, hook: Any, where: str):
+    def __init__(self, hook: Any, where: str) -> None:
         self._hook = hook
         self._where = where
 
@@ -122,22 +140,40 @@ class _GuardedHook(estimator.SessionRunHook):
         with translate_user_errors(self._where, f"its {name}", SESSION_ERRORS):
             return getattr(self._hook, name)(*args)
 
-    def begin(self):
-        """Before the session is made."""
+    def begin(self) -> None:
+        """Called before the session is created."""
         self._call("begin")
 
-    def after_create_session(self, session, coord):
-        """The session is there."""
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Called when the session has been created.
+
+        Args:
+            session: the session.
+            coord: its coordinator.
+        """
         self._call("after_create_session", session, coord)
 
-    def before_run(self, run_context):
-        """Before each step; returns what the hook wants to be fetched."""
+    def before_run(self, run_context: Any) -> Any:
+        """Called before each run of the session; returns the hook's SessionRunArgs or None.
+
+        Args:
+            run_context: a SessionRunContext.
+        """
         return self._call("before_run", run_context)
 
-    def after_run(self, run_context, run_values):
-        """After each step."""
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Called after each run of the session.
+
+        Args:
+            run_context: a SessionRunContext.
+            run_values: a SessionRunValues with what the hook fetched.
+        """
         self._call("after_run", run_context, run_values)
 
-    def end(self, session):
-        """The session ends."""
+    def end(self, session: Any) -> None:
+        """Called when the session ends without an error.
+
+        Args:
+            session: the session.
+        """
         self._call("end", session)

@@ -10,18 +10,21 @@ from trainer.models.optimizers import make_optimizer
 
 
 class RecurrentNetwork(tf.keras.Model):
-    """Sequence columns step by step, what the deep part has beside each step, last state, logits.
+    """Recurrent cells over the sequence columns, then a dense layer of logits.
 
-    The Estimators' own RNNEstimator is much the same, but fails on a batch that has no step at all,
-    such as one row to be predicted whose sequence is empty.
+    At each step the cells see the sequence columns and, beside them, the deep columns of the row.
+    TensorFlow's RNNEstimator is similar, but it fails on a batch in which no row has a step, for
+    example when predicting one row with an empty sequence.
 
     Args:
-        columns: dense columns of sequences, all of one length in a row; and of the deep part.
-        model: cell, hidden_units (a layer of cells each), dropout (of what enters a cell).
-        num_logits: outputs.
+        columns: dense columns of sequences, all of the same length in a row; and of the deep part.
+        model: cell, hidden_units (units of each layer of cells), dropout (of a cell's inputs).
+        num_logits: number of outputs.
     """
 
-    def __init__(self, columns: FeatureColumns, model: config_lib.ModelConfig, num_logits: int):
+    def __init__(
+        self, columns: FeatureColumns, model: config_lib.ModelConfig, num_logits: int
+    ) -> None:
         super().__init__(name="rnn")
         self._steps_layer = tf.keras.experimental.SequenceFeatures(columns.sequence, name="steps")
         self._context_layer = None
@@ -40,30 +43,37 @@ class RecurrentNetwork(tf.keras.Model):
         self._logits_layer = tf.keras.layers.Dense(num_logits, name="logits")
 
     def call(self, features: dict[str, Any], training: bool) -> Any:
-        """Features, sequences sparse [batch, most steps], to logits, float32 [batch, num_logits].
+        """Computes the logits, float32 [batch, num_logits].
 
-        A row without steps has the logits of the initial state.
+        Args:
+            features: name → tensor [batch]; a sequence is a SparseTensor [batch, steps].
+            training: whether dropout applies.
+
+        Returns:
+            The logits. Those of a row without steps follow from the initial state of the cells.
         """
         steps, lengths = self._steps_layer(features)
         if self._context_layer is not None:
             context = self._context_layer(features)[:, None, :]
             steps = tf.concat([steps, tf.repeat(context, tf.shape(steps)[1], axis=1)], axis=2)
-        # One step more, which no row has: there must be one, and the mask keeps it from counting.
+        # One padded step, because Keras' RNN requires at least one; the mask excludes it.
         steps = tf.pad(steps, [[0, 0], [0, 1], [0, 0]])
         mask = tf.sequence_mask(lengths, tf.shape(steps)[1])
         return self._logits_layer(self._cells_layer(steps, mask=mask, training=training))
 
 
-def model_fn(features, labels, mode, params):
-    """The model_fn of an Estimator.
+def model_fn(features: dict[str, Any], labels: Any, mode: str, params: dict[str, Any]) -> Any:
+    """Builds the graph of one mode.
 
     Args:
-        features, labels, mode: as Estimators have them.
+        features: name → tensor [batch]; a sequence is a SparseTensor [batch, steps].
+        labels: as the head takes them; None when predicting.
+        mode: an estimator.ModeKeys.
         params: head, columns (FeatureColumns), model (a ModelConfig) and make_optimizer, a function
-            without arguments returning a Keras optimizer of the graph-mode ("legacy") kind.
+            without arguments that returns a Keras optimizer of the graph-mode ("legacy") kind.
 
     Returns:
-        an EstimatorSpec.
+        An EstimatorSpec.
     """
     training = mode == estimator.ModeKeys.TRAIN
     head, optimizer = params["head"], None
@@ -83,21 +93,30 @@ def model_fn(features, labels, mode, params):
 
 
 def build_recurrent(
-    config: config_lib.Config, head: Any, columns: FeatureColumns, run_config: Any, max_steps: int
-):
+    model: config_lib.ModelConfig,
+    train: config_lib.TrainConfig,
+    head: Any,
+    columns: FeatureColumns,
+    run_config: Any,
+    max_steps: int,
+) -> Any:
     """Builds the Estimator of model.type rnn.
 
     Args:
-        config: model (cell, hidden_units, dropout) and optimizer.
+        model: cell, hidden_units, dropout.
+        train: optimizer and learning rate.
         head: an estimator.Head.
         columns: feature columns of the sequence part and of the deep part.
         run_config: an estimator.RunConfig with a model_dir.
-        max_steps: length of the run, for decaying rates.
+        max_steps: length of the run, for learning-rate schedules.
+
+    Returns:
+        An Estimator.
 
     Raises:
-        UserError: batch normalisation, which the network has none of.
+        UserError: model.batch_norm is set.
     """
-    if config.model.batch_norm:
+    if model.batch_norm:
         raise UserError("model.batch_norm: model.type rnn has none; leave it out")
     return estimator.Estimator(
         model_fn,
@@ -105,7 +124,7 @@ def build_recurrent(
         params={
             "head": head,
             "columns": columns,
-            "model": config.model,
-            "make_optimizer": make_optimizer(config.train, max_steps, linear=False),
+            "model": model,
+            "make_optimizer": make_optimizer(train, max_steps, linear=False),
         },
     )

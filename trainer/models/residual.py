@@ -1,8 +1,8 @@
 """A model_fn to read and to start from: a residual network with batch normalisation.
 
-It shows all that a model_fn of Estimators owes: features through feature columns, one network for
-training, evaluation and prediction, the moving averages' updates, a head that makes the spec.
-Replace ResidualNetwork by a network of your own and the rest stays as it is.
+It has every part that a model_fn needs: features through feature columns, one network for training,
+evaluation and prediction, the updates of the moving averages, and a head that makes the spec.
+Replace ResidualNetwork by your own network; the rest can stay as it is.
 """
 
 from collections.abc import Sequence
@@ -16,17 +16,19 @@ from trainer.models.optimizers import make_optimizer
 class ResidualNetwork(tf.keras.Model):
     """Feature columns, residual blocks, logits.
 
-    A block adds to its input what two layers make of it (batch normalisation, activation, dense;
-    twice), after He et al., "Identity Mappings in Deep Residual Networks" (2016). Where the width
-    changes, the input goes through a linear layer on its way around.
+    A block adds two layers (batch normalisation, activation, dense) to its input, after He et al.,
+    "Identity Mappings in Deep Residual Networks" (2016). If the width changes, a linear layer
+    projects the input first.
 
     Args:
         columns: dense feature columns.
-        model: hidden_units (the width of each block), activation, dropout, momentum.
-        num_logits: outputs.
+        model: hidden_units (the width of each block), activation, dropout, batch_norm_momentum.
+        num_logits: number of outputs.
     """
 
-    def __init__(self, columns: Sequence[Any], model: config_lib.ModelConfig, num_logits: int):
+    def __init__(
+        self, columns: Sequence[Any], model: config_lib.ModelConfig, num_logits: int
+    ) -> None:
         super().__init__(name="residual")
         widths = model.hidden_units
         self._inputs_layer = tf.keras.layers.DenseFeatures(columns, name="inputs")
@@ -39,7 +41,12 @@ class ResidualNetwork(tf.keras.Model):
         self._logits_layer = tf.keras.layers.Dense(num_logits, name="logits")
 
     def call(self, features: dict[str, Any], training: bool) -> Any:
-        """Features, name → tensor [batch], to logits, float32 [batch, num_logits]."""
+        """Computes the logits, float32 [batch, num_logits].
+
+        Args:
+            features: name → tensor [batch].
+            training: whether dropout applies and moving averages are updated.
+        """
         net = self._stem(self._inputs_layer(features))
         for block in self._blocks:
             net = block(net, training=training)
@@ -47,7 +54,9 @@ class ResidualNetwork(tf.keras.Model):
 
 
 class _Block(tf.keras.layers.Layer):
-    def __init__(self, width: int, model: config_lib.ModelConfig, name: str):
+    """A residual block: float32 [batch, any] to float32 [batch, width]."""
+
+    def __init__(self, width: int, model: config_lib.ModelConfig, name: str) -> None:
         super().__init__(name=name)
         self._width = width
         self._activation = getattr(tf.nn, model.activation)
@@ -56,14 +65,23 @@ class _Block(tf.keras.layers.Layer):
         self._dropout = tf.keras.layers.Dropout(model.dropout)
         self._around = None
 
-    def build(self, input_shape):
-        """Adds the way around where the width changes."""
+    def build(self, input_shape: Any) -> None:
+        """Adds the projection if the width changes.
+
+        Args:
+            input_shape: [batch, width of the input].
+        """
         if input_shape[-1] != self._width:
             self._around = tf.keras.layers.Dense(self._width, use_bias=False, name="around")
         super().build(input_shape)
 
-    def call(self, inputs, training):
-        """float32 [batch, any] to float32 [batch, width]."""
+    def call(self, inputs: Any, training: bool) -> Any:
+        """Computes the output of the block, float32 [batch, width].
+
+        Args:
+            inputs: float32 [batch, any].
+            training: whether dropout applies and moving averages are updated.
+        """
         net = inputs
         for index in range(2):
             net = self._activation(self._norms[index](net, training=training))
@@ -77,18 +95,18 @@ def _build_norm(model: config_lib.ModelConfig, name: str) -> Any:
     return tf.keras.layers.BatchNormalization(momentum=model.batch_norm_momentum, name=name)
 
 
-def model_fn(features, labels, mode, params):
-    """The model_fn: builds the graph of one mode.
+def model_fn(features: dict[str, Any], labels: Any, mode: str, params: dict[str, Any]) -> Any:
+    """Builds the graph of one mode.
 
     Args:
-        features: name → tensor, as the input function or the serving receiver gives them.
+        features: name → tensor [batch], from the input function or the serving receiver.
         labels: as the head takes them; None when predicting.
         mode: an estimator.ModeKeys.
         params: head, columns, model (a ModelConfig), and make_optimizer, a function without
-            arguments returning a Keras optimizer of the graph-mode ("legacy") kind.
+            arguments that returns a Keras optimizer of the graph-mode ("legacy") kind.
 
     Returns:
-        an EstimatorSpec.
+        An EstimatorSpec.
     """
     training = mode == estimator.ModeKeys.TRAIN
     head = params["head"]
@@ -97,7 +115,7 @@ def model_fn(features, labels, mode, params):
     optimizer = None
     if training:
         optimizer = params["make_optimizer"]()
-        # The step that hooks, schedules and checkpoints count is the one the optimizer counts.
+        # The optimizer must count the global step: hooks, schedules and checkpoints read it.
         optimizer.iterations = tf.compat.v1.train.get_or_create_global_step()
     return head.create_estimator_spec(
         features=features,
@@ -106,24 +124,33 @@ def model_fn(features, labels, mode, params):
         labels=labels,
         optimizer=optimizer,
         trainable_variables=network.trainable_variables,
-        # Without them the moving averages stay what they were when created, and evaluation and
-        # serving, which normalise by them, are wrong while the training loss looks well.
+        # Without them the moving averages keep their initial values: the training loss looks
+        # right, but evaluation and serving, which normalise by the averages, are wrong.
         update_ops=network.updates if training else None,
         regularization_losses=network.losses or None,
     )
 
 
 def build_residual(
-    config: config_lib.Config, head: Any, columns: Sequence[Any], run_config: Any, max_steps: int
-):
+    model: config_lib.ModelConfig,
+    train: config_lib.TrainConfig,
+    head: Any,
+    columns: Sequence[Any],
+    run_config: Any,
+    max_steps: int,
+) -> Any:
     """Builds the Estimator of model.type residual.
 
     Args:
-        config: model and optimizer.
+        model: hidden_units, activation, dropout, batch_norm_momentum.
+        train: optimizer and learning rate.
         head: an estimator.Head.
         columns: dense feature columns.
         run_config: an estimator.RunConfig; its tf_random_seed decides initial values and dropout.
-        max_steps: length of the run, for decaying rates.
+        max_steps: length of the run, for learning-rate schedules.
+
+    Returns:
+        An Estimator.
     """
     return estimator.Estimator(
         model_fn,
@@ -131,7 +158,7 @@ def build_residual(
         params={
             "head": head,
             "columns": columns,
-            "model": config.model,
-            "make_optimizer": make_optimizer(config.train, max_steps, linear=False),
+            "model": model,
+            "make_optimizer": make_optimizer(train, max_steps, linear=False),
         },
     )

@@ -1,6 +1,7 @@
-"""What TFX's Trainer component hands to a trainer_fn, made from our options."""
+"""Builds the arguments that TFX's Trainer component passes to a trainer_fn, from our options."""
 
 import types
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
 
@@ -8,18 +9,23 @@ from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.schema import load_schema
 
-# TFX writes its schema as a text protocol buffer, schema.pbtxt.
+# TFX writes its schema as a protocol buffer in text format, schema.pbtxt.
 PROTO_SUFFIX = ".pbtxt"
 
 
 def build_trainer_fn_args(config: config_lib.Config, eval_model_dir: str) -> Any:
-    """The trainer_fn_args object, with the attributes that TFX's FnArgs has.
+    """Returns the trainer_fn_args object, which has the attributes of TFX's FnArgs.
 
-    train_files and eval_files are the patterns of data.train and data.eval; serving_model_dir is
-    job_dir; hyperparameters and custom_config are the user section; steps are None where unset.
+    train_files and eval_files are the patterns of data.train and data.eval. serving_model_dir is
+    job_dir. hyperparameters and custom_config are the user section. Steps that are not set are
+    None.
+
+    Args:
+        config: job_dir, data, train.max_steps, eval.steps, tfx and user.
+        eval_model_dir: folder for a model that is exported for evaluation.
 
     Raises:
-        UserError: a folder of the transform's output or a base model does not exist.
+        UserError: tfx.transform_output or tfx.base_model does not exist.
     """
     for name in ("transform_output", "base_model"):
         path = getattr(config.tfx, name)
@@ -47,20 +53,22 @@ def build_trainer_fn_args(config: config_lib.Config, eval_model_dir: str) -> Any
     )
 
 
-def _patterns(given: Any) -> list[str]:
-    # TFX names files by patterns; a folder means all that is in it.
+def _patterns(given: Sequence[str]) -> list[str]:
+    # TFX takes patterns only; a folder stands for all files in it.
     return [str(Path(one) / "*") if Path(one).is_dir() else one for one in given]
 
 
 def read_schema(path: Optional[str]) -> Any:
-    """The schema as the trainer_fn wants it.
+    """Returns the schema that the trainer_fn takes.
 
     Args:
-        path: a schema.pbtxt, read into a tensorflow_metadata Schema; a YAML file, read into a
-            trainer.schema.Schema; or None.
+        path: a schema.pbtxt, a YAML file, or None.
+
+    Returns:
+        A tensorflow_metadata Schema, a trainer.schema.Schema, or None.
 
     Raises:
-        UserError: it cannot be read, or tensorflow_metadata is not installed.
+        UserError: the file cannot be read, or tensorflow_metadata is not installed.
     """
     if path is None:
         return None

@@ -1,8 +1,9 @@
-"""Starting values from another job's checkpoint."""
+"""Warm start: initial values from the checkpoint of another job."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
 from trainer import config as config_lib
@@ -11,66 +12,80 @@ from trainer.errors import UserError
 from trainer.features.columns import is_one_hot, name_feature, name_sequence, name_shared_embedding
 from trainer.schema import Schema
 
-# Where Keras' optimizers keep what is theirs.
+# Scope of the variables of Keras' optimizers.
 OPTIMIZERS = "training/"
 
 
 def warm_start(
-    inner: Any, train: config_lib.TrainConfig, schema: Schema, log: Callable[[str], None]
-):
-    """Wraps an Estimator so that training starts from another checkpoint's values.
+    inner: Any,
+    train: config_lib.TrainConfig,
+    schema: Schema,
+    log: Callable[[str], None],
+) -> Any:
+    """Wraps an Estimator so that training starts from the values of another checkpoint.
 
-    A variable is taken over if its name matches train.warm_start_vars and its shape is the same.
-    Rows of a column whose vocabulary has changed are carried over word by word; a new word starts
-    afresh. Moving averages and frozen variables are taken over too; of the optimizers only Ftrl's
-    slots. What is not taken over keeps the values that the model itself starts from, such as a
-    Keras model's.
+    A variable is restored if its name matches train.warm_start_vars and its shape is the same. If
+    the vocabulary of a column has changed, its rows are restored word by word; a new word keeps its
+    initial value. Moving averages and frozen variables are restored too; of the optimizers, only
+    the slot variables of Ftrl. Other variables keep the initial values of the model, for example
+    those of a Keras model.
 
     Args:
-        inner: any Estimator; its model_dir must hold no checkpoint.
-        train: names the checkpoint (a file prefix, or a job_dir for its newest).
-        schema: today's columns.
-        log: takes the plan, a line.
+        inner: any Estimator; its model_dir must not contain a checkpoint.
+        train: warm_start (the prefix of a checkpoint's files, or a job_dir for its newest
+            checkpoint) and warm_start_vars.
+        schema: current columns.
+        log: logs a line.
+
+    Returns:
+        An Estimator of the same model_dir and configuration.
 
     Raises:
-        UserError: there is no such checkpoint, or no variable of it fits.
+        UserError: there is no such checkpoint, or none of its variables fits.
     """
+    assert train.warm_start is not None
     checkpoint = find_checkpoint(train.warm_start)
-    stored = {name: shape for name, shape in tf.train.list_variables(checkpoint)}
-    vocabularies = _changed_vocabularies(checkpoint, schema, Path(inner.model_dir), log)
-
+    source = _Source(
+        checkpoint,
+        dict(tf.train.list_variables(checkpoint)),
+        _changed_vocabularies(checkpoint, schema, Path(inner.model_dir), log),
+    )
     own = inner._warm_start_settings
 
-    def model_fn(features, labels, mode, config):
+    def model_fn(features: dict[str, Any], labels: Any, mode: str, config: Any) -> Any:
         spec = inner.model_fn(features, labels, mode, config)
         if mode == estimator.ModeKeys.TRAIN:
             if own is not None:
-                # First: an Estimator would do it last, and overrule the other checkpoint.
+                # The Estimator would restore its own settings last and overwrite the checkpoint.
                 tf.compat.v1.train.warm_start(
                     own.ckpt_to_initialize_from,
                     own.vars_to_warm_start,
                     own.var_name_to_vocab_info,
                     own.var_name_to_prev_var_name,
                 )
-            _assign(checkpoint, stored, vocabularies, train, log)
+            _restore(source, train.warm_start_vars, log)
         return spec
 
     return estimator.Estimator(model_fn=model_fn, config=inner.config)
 
 
 def find_checkpoint(path: str) -> str:
-    """The checkpoint that a file prefix or a job_dir means.
+    """Returns the prefix of a checkpoint's files on this machine.
+
+    Args:
+        path: prefix of a checkpoint's files, or a job_dir for its newest checkpoint; either may be
+            a gs:// address.
 
     Raises:
-        UserError: there is none.
+        UserError: there is no checkpoint.
     """
     if Path(f"{path}.index").is_file():
         return path
     if storage.is_remote(path):
-        here = storage.fetch_checkpoint(path, "train.warm_start")
+        here: str = storage.fetch_checkpoint(path, "train.warm_start")
         if Path(f"{here}.index").is_file():
             return here
-    newest = tf.train.latest_checkpoint(path) if Path(path).is_dir() else None
+    newest: Optional[str] = tf.train.latest_checkpoint(path) if Path(path).is_dir() else None
     if newest is None:
         raise UserError(
             f"train.warm_start: no checkpoint at {path!r}; name a job_dir or a model.ckpt-STEP"
@@ -78,12 +93,28 @@ def find_checkpoint(path: str) -> str:
     return newest
 
 
-def _assign(checkpoint, stored, vocabularies, train, log) -> None:
+class _Source(NamedTuple):
+    """The checkpoint to start from.
+
+    Attributes:
+        checkpoint: prefix of its files.
+        shapes: name → shape of its variables.
+        vocabularies: name ending of a variable → VocabInfo, for columns with a changed vocabulary.
+    """
+
+    checkpoint: str
+    shapes: dict[str, list[int]]
+    vocabularies: dict[str, Any]
+
+
+def _restore(source: _Source, pattern: str, log: Callable[[str], None]) -> None:
+    """Makes the variables of the current graph start from the checkpoint; logs which do."""
+    checkpoint, stored, vocabularies = source
     shapes = {
         variable.op.name: variable.shape.as_list() for variable in tf.compat.v1.global_variables()
     }
     model = _list_model_variables(shapes)
-    wanted = [name for name in model if re.search(train.warm_start_vars, name)]
+    wanted = [name for name in model if re.search(pattern, name)]
     by_word = {
         name: info
         for name in wanted
@@ -99,10 +130,10 @@ def _assign(checkpoint, stored, vocabularies, train, log) -> None:
     fresh = [name for name in model if name not in same and name not in by_word]
     listed = f" ({', '.join(fresh[:5])}{' ...' if len(fresh) > 5 else ''})" if fresh else ""
     log(
-        f"warm start from {checkpoint}: {len(same)} variable(s) taken over, {len(by_word)} word by "
+        f"warm start from {checkpoint}: {len(same)} variable(s) restored, {len(by_word)} word by "
         f"word, {len(fresh)} new{listed}"
     )
-    # Ftrl computes a weight from its slots alone: without them the first update would forget it.
+    # Ftrl computes a weight from its slots alone: without them the first update would discard it.
     slots = {
         slot: name
         for name in (*same, *by_word)
@@ -111,7 +142,7 @@ def _assign(checkpoint, stored, vocabularies, train, log) -> None:
     }
     tf.compat.v1.train.warm_start(
         checkpoint,
-        # Matched from the start of a tensor's name, "name:0" or "name/part_0:0".
+        # Regular expressions for the start of a tensor's name: "name:0" or "name/part_0:0".
         vars_to_warm_start=[f"{re.escape(name)}(:|/part_)" for name in (*same, *by_word, *slots)],
         var_name_to_vocab_info={
             **by_word,
@@ -120,8 +151,8 @@ def _assign(checkpoint, stored, vocabularies, train, log) -> None:
     )
 
 
-def _list_model_variables(names) -> list[str]:
-    """The variables of the model itself: trained ones, moving averages, frozen ones."""
+def _list_model_variables(names: Iterable[str]) -> list[str]:
+    """Lists the model's own variables: trained ones, moving averages and frozen ones."""
     trained = [variable.op.name for variable in tf.compat.v1.trainable_variables()]
     rest = [
         name
@@ -129,20 +160,20 @@ def _list_model_variables(names) -> list[str]:
         if name not in trained
         and not name.startswith((OPTIMIZERS, "global_step"))
         and not name.endswith("_power")
-        # Optimizers of TensorFlow 1 keep <variable>/<slot>.
+        # Slot variables of TensorFlow 1's optimizers are named <variable>/<slot>.
         and name.rpartition("/")[0] not in trained
     ]
     return trained + rest
 
 
 def _list_endings(name: str, schema: Schema) -> list[str]:
-    """How the variables end that have one row for each word of a column's vocabulary."""
+    """Lists the name endings of variables with one row per word of a column's vocabulary."""
     weights = schema.columns[name].weights
-    weighed = name_feature(name)
+    weighted = name_feature(name)
     if weights:
-        weighed += f"_weighted_by_{name_feature(weights)}"
-    endings = [f"{weighed}/weights"]
-    keys = (weighed, name_feature(name_sequence(name)))
+        weighted += f"_weighted_by_{name_feature(weights)}"
+    endings = [f"{weighted}/weights"]
+    keys = (weighted, name_feature(name_sequence(name)))
     endings += [f"{key}_embedding/embedding_weights" for key in keys]
     for shared in schema.shared_embeddings:
         if name in shared.columns:
@@ -153,7 +184,7 @@ def _list_endings(name: str, schema: Schema) -> list[str]:
 def _changed_vocabularies(
     checkpoint: str, schema: Schema, folder: Path, log: Callable[[str], None]
 ) -> dict[str, Any]:
-    """End of a variable's name → VocabInfo, for columns whose vocabulary is another one now."""
+    """Returns name ending of a variable → VocabInfo, for columns with a changed vocabulary."""
     before = storage.read_json(Path(checkpoint).parent / job_layout.SCHEMA) or {"columns": {}}
     infos: dict[str, Any] = {}
     for name, column in schema.columns.items():
@@ -175,7 +206,7 @@ def _changed_vocabularies(
         infos.update({ending: info for ending in _list_endings(name, schema)})
         if is_one_hot(name, schema):
             log(
-                f"warm start: column {name} has another vocabulary and no embedding: what the deep "
-                "part knew of its values stays in place, word by word it cannot be carried over"
+                f"warm start: the vocabulary of column {name} has changed, and it has no "
+                "embedding: its weights in the deep part are restored by position, not word by word"
             )
     return infos

@@ -200,7 +200,9 @@ def test_regularisation_without_ftrl_is_refused(make, shop, tmp_path):
     config = make.config(
         tmp_path / "job", shop / "train.csv", model={"type": "dnn"}, train={"l1": 0.1}
     )
-    with pytest.raises(UserError, match="train.l1, train.l2: adagrad applies neither; choose ftrl"):
+    with pytest.raises(
+        UserError, match="train.l1, train.l2: set, but adagrad applies neither; choose ftrl"
+    ):
         make.run(config, make.schema("bought"))
 
 

@@ -135,7 +135,7 @@ def test_decodes_every_kind_of_file():
         ({"x": {"type": "float"}}, {}, {}, "it sees one column with image:, and no other"),
         ({"image": {"type": "string", "use": []}}, {}, {}, "(in use: none)"),
         ({"digit": {"type": "float"}}, {}, {}, "a regression label; it takes one label with"),
-        ({}, {}, {}, "model.base_weights: not given, and a frozen base needs them"),
+        ({}, {}, {}, "model.base_weights: not given, but a frozen base needs them"),
         ({}, {"base_weights": "/no/such.h5"}, {}, "model.base_weights: no file '/no/such.h5'"),
         ({}, {"base_weights": __file__}, {}, "not the weights of a MobileNetV2 of base_alpha 0.35"),
         ({}, {}, {"warmup_steps": 5}, "train.warmup_steps: model.type image takes none"),

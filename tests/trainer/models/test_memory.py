@@ -39,7 +39,10 @@ def test_memory_that_runs_out_is_told():
         MemoryError(),
         tf.errors.ResourceExhaustedError(None, None, "OOM when allocating\ntensor [[{{node x}}]]"),
     ):
-        with pytest.raises(UserError, match="no more") as caught, translate_memory_errors():
+        with (
+            pytest.raises(UserError, match="memory: out of memory") as caught,
+            translate_memory_errors(),
+        ):
             raise error
         assert "\n" not in str(caught.value) and "{{" not in str(caught.value)
     with pytest.raises(KeyError), translate_memory_errors():

@@ -166,7 +166,10 @@ def test_a_compiled_keras_model_becomes_an_estimator(bench, theirs):
     [
         ("nothing", "it returned 5, not an Estimator"),
         ("elsewhere", "build it with config=run_config"),
-        ("wants_more", "it asks for batch_norm; what it can be given is run_config, hparams, sch"),
+        (
+            "wants_more",
+            "it requires batch_norm; the parameters available are run_config, hparams, sch",
+        ),
         ("biuld", "module theirs has no 'biuld'; did you mean build?"),
         ("MODEL_DIR", "module theirs has no 'MODEL_DIR'"),
         ("build", "AttributeError: no hyperparameter 'widths'; give --user.widths= ("),
@@ -208,7 +211,9 @@ def test_a_module_that_does_not_import(theirs, text, told):
 
 
 def test_a_module_that_is_not_there():
-    with pytest.raises(UserError, match="no module 'no_such'; start from the folder that holds it"):
+    with pytest.raises(
+        UserError, match="no module 'no_such'; start from the folder that contains it"
+    ):
         load_code("no_such.module:f", "model.type")
     with pytest.raises(UserError, match="no module 'trainer.mine'; trainer is this program's own"):
         load_code("trainer.mine:f", "model.type")
@@ -254,7 +259,7 @@ def test_receivers_of_the_users_own(bench, theirs):
     built.export_saved_model(str(bench.folder / "export"), receiver_fn)
     for name, told in (
         ("poor_receiver", "its features lack color, which the model needs"),
-        ("nothing", "it asks for run_config; what it can be given is hparams, schema"),
+        ("nothing", "it requires run_config; the parameters available are hparams, schema"),
     ):
         with pytest.raises(UserError, match=f"export.receiver_fn theirs:{name}: {told}"):
             make_user_receiver_fn(f"theirs:{name}", hparams, schema)

@@ -1,4 +1,4 @@
-"""Which engine trains and evaluates a model."""
+"""Chooses the engine that trains and evaluates a model."""
 
 from typing import Any, NamedTuple, Optional
 
@@ -10,11 +10,11 @@ from trainer.schema import Schema, Statistics
 
 
 class Engine(NamedTuple):
-    """What trains and evaluates a model.
+    """An engine.
 
     Attributes:
         name: fused or canned.
-        reason: why it is not fused; None where it is, or where canned was asked for.
+        reason: why it is not fused; None if it is, or if the configuration requires canned.
     """
 
     name: str
@@ -22,7 +22,7 @@ class Engine(NamedTuple):
 
     @property
     def is_fused(self) -> bool:
-        """Whether it takes encoded rows, and several steps at once."""
+        """Whether it takes encoded rows, and several steps in one run of the session."""
         return self.name == "fused"
 
 
@@ -33,29 +33,34 @@ def choose_engine(
     run_config: Any,
     is_fresh: bool = False,
 ) -> Engine:
-    """The engine of a job: as model.engine says, where auto is fused if that covers the model.
+    """Returns the engine of a job: that of model.engine; for auto, fused if it supports the model.
 
     Args:
-        config, schema, statistics, run_config: as of build_estimator.
+        config: model, cluster.strategy and train.warm_start.
+        schema: columns, label, weight and key.
+        statistics: of the training data.
+        run_config: an estimator.RunConfig.
         is_fresh: whether training would start without a checkpoint.
 
     Raises:
-        UserError: model.engine is fused and the fused engine does not cover the model.
+        UserError: model.engine is fused and the fused engine does not support the model.
     """
     if config.model.engine == "canned":
         return Engine("canned")
+    reason: Optional[str]
     if run_config.cluster_spec:
         reason = "several processes train"
     elif is_fresh and config.train.warm_start:
         reason = "train.warm_start"
     else:
         columns = build_feature_columns(schema, statistics)
-        reason = unsupported_reason(config, schema, columns, statistics)
+        strategy = config.cluster.strategy
+        reason = unsupported_reason(config.model, strategy, schema, columns, statistics)
     if reason is None:
         return Engine("fused")
     if config.model.engine == "fused":
         raise UserError(
-            f"model.engine fused: it does not cover {reason}; choose auto, which then trains the "
+            f"model.engine fused: it does not support {reason}; choose auto, which then trains the "
             "canned model"
         )
     return Engine("canned", reason)

@@ -1,27 +1,27 @@
-"""Where the variables of a canned model lie in the few tables of the fused one."""
+"""Maps the variables of a canned model to the few tables of the fused one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
 from trainer.features.columns import FeatureColumns, name_feature
-from trainer.features.encoding import Encoding
+from trainer.features.encoding import Encoding, Field
 
 LINEAR = "linear/linear_model"
 INPUT_LAYER = "dnn/input_from_feature_columns/input_layer"
-# A variable of more numbers than this is kept in a table whose steps touch a few rows only; below,
-# a pass over the whole table costs less than finding out which rows a batch has.
+# Variables with more numbers than this are in a table of which a step touches only a few rows.
+# Below it, a pass over the whole table takes less time than finding the rows of a batch.
 MAX_SMALL = 1 << 15
 # Kinds of field that have an id in every row.
-ALWAYS_THERE = ("bucketized", "cross")
+ALWAYS_PRESENT = ("bucketized", "cross")
 
 
 class Block(NamedTuple):
     """Rows of a table that are one variable of the canned model.
 
     Attributes:
-        name: the canned variable's.
+        name: of the canned variable.
         size: number of rows.
-        flat: whether the variable is [dimension] rather than [size, dimension].
+        flat: whether the variable is [dimension] instead of [size, dimension].
     """
 
     name: str
@@ -30,15 +30,15 @@ class Block(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Variables of one width, one above the other; row 0 is zero and stands for no value.
+    """Variables of one width, concatenated; row 0 is zero and represents a missing value.
 
     Attributes:
         name: of the variable in the graph.
-        dimension: its width.
-        blocks: the canned variables, from row 1 on; first one for each field.
-        fields: which columns of the ids select rows.
-        is_large: whether a step is to touch only the rows that it needs.
-        may_lack: whether a row of data may have no value of some field.
+        dimension: width.
+        blocks: the canned variables, from row 1 on; those of the fields come first, one each.
+        fields: columns of the ids that select rows.
+        is_large: whether a step touches only the rows that it needs.
+        may_lack: whether a row of data may have no value of a field.
     """
 
     name: str
@@ -50,12 +50,12 @@ class Table(NamedTuple):
 
     @property
     def num_rows(self) -> int:
-        """Rows of the variable."""
+        """Number of rows of the variable."""
         return 1 + sum(block.size for block in self.blocks)
 
     @property
     def offsets(self) -> list[int]:
-        """Row of id 0 of each field; behind them, of the blocks that belong to no field."""
+        """First row of each block: the row of id 0 of each field, then blocks without a field."""
         starts = [1]
         for block in self.blocks[:-1]:
             starts.append(starts[-1] + block.size)
@@ -63,14 +63,14 @@ class Table(NamedTuple):
 
 
 class Deep(NamedTuple):
-    """The input of the deep part: one-hot fields, embeddings, numbers, in this order.
+    """The input of the deep part: one-hot fields, then embeddings, then numbers.
 
     Attributes:
-        hot: which columns of the ids are one-hot.
-        hot_sizes: their widths.
-        tables: the embeddings, a table for each dimension.
-        numbers: which columns of the numbers.
-        order: canned row of each row of our first kernel.
+        hot: columns of the ids that are one-hot.
+        hot_sizes: widths of the one-hot fields.
+        tables: the embeddings; a table has one dimension.
+        numbers: columns of the numbers.
+        order: canned row of each row of the fused model's first kernel.
     """
 
     hot: tuple[int, ...]
@@ -81,13 +81,13 @@ class Deep(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The fused model of some feature columns.
+    """The variables of a fused model.
 
     Attributes:
-        wide: tables of the linear part; the first one ends with the bias. Empty without a part.
-        wide_numbers: which columns of the numbers the linear part sees.
-        wide_names: names of their canned variables.
-        deep: input of the deep part, None without.
+        wide: tables of the linear part, empty without it; the first one ends with the bias.
+        wide_numbers: columns of the numbers that the linear part sees.
+        wide_names: names of the canned variables of these numbers.
+        deep: input of the deep part; None without it.
     """
 
     wide: tuple[Table, ...]
@@ -97,15 +97,16 @@ class Layout(NamedTuple):
 
 
 def build_layout(
-    columns: FeatureColumns, encoding: Encoding, units: int, wide: bool, deep: bool
+    columns: FeatureColumns, encoding: Encoding, units: int, *, wide: bool, deep: bool
 ) -> Layout:
     """Builds the layout of a model.
 
     Args:
-        columns: feature columns; `unsupported_column` says None of them.
-        encoding: what the model reads.
+        columns: feature columns; `unsupported_column` returns None for them.
+        encoding: of the rows.
         units: number of logits.
-        wide, deep: the parts that it has.
+        wide: whether the model has a linear part.
+        deep: whether the model has a deep part.
     """
     fields = {field.name: number for number, field in enumerate(encoding.fields)}
     numbers = {name_feature(name): number for number, name in enumerate(encoding.numbers)}
@@ -115,7 +116,7 @@ def build_layout(
         entries = []
         for column in columns.wide:
             if column.name in fields:
-                entries.append((f"{LINEAR}/{column.name}/weights", fields[column.name]))
+                entries.append(_Entry(f"{LINEAR}/{column.name}/weights", fields[column.name]))
             else:
                 numeric.append(column.name)
         bias = Block(f"{LINEAR}/bias_weights", 1, flat=True)
@@ -129,26 +130,49 @@ def build_layout(
 
 
 def unsupported_column(columns: Sequence[Any], encoding: Encoding) -> Optional[str]:
-    """Name of a feature column that has no place in a layout; None where all have one."""
+    """Returns the name of a feature column that a layout cannot contain, None if there is none.
+
+    Args:
+        columns: feature columns.
+        encoding: of the rows.
+    """
     fields = {field.name for field in encoding.fields}
     numbers = {name_feature(name) for name in encoding.numbers}
     for column in columns:
         inner = getattr(column, "categorical_column", column)
         if inner.name not in fields and column.name not in numbers:
-            return column.name
+            return str(column.name)
     return None
 
 
-def _build_tables(name, dimension, entries, encoding, bias=None) -> tuple[Table, ...]:
-    """At most two tables, of the small and of the large variables; the bias is in the first."""
+class _Entry(NamedTuple):
+    """A canned variable whose rows a field selects.
+
+    Attributes:
+        variable: its name.
+        field: column of the ids.
+    """
+
+    variable: str
+    field: int
+
+
+def _build_tables(
+    name: str,
+    dimension: int,
+    entries: Sequence[_Entry],
+    encoding: Encoding,
+    bias: Optional[Block] = None,
+) -> tuple[Table, ...]:
+    """Builds up to two tables, of small and of large variables; the bias is in the first."""
     tables = []
     for is_large in (False, True):
-        here = [
-            (variable, number)
-            for variable, number in entries
-            if (encoding.fields[number].size * dimension > MAX_SMALL) == is_large
+        chosen = [
+            entry
+            for entry in entries
+            if (encoding.fields[entry.field].size * dimension > MAX_SMALL) == is_large
         ]
-        blocks = [Block(variable, encoding.fields[number].size) for variable, number in here]
+        blocks = [Block(entry.variable, encoding.fields[entry.field].size) for entry in chosen]
         if bias is not None and not is_large:
             blocks.append(bias)
         if not blocks:
@@ -158,21 +182,30 @@ def _build_tables(name, dimension, entries, encoding, bias=None) -> tuple[Table,
                 f"{name}_large" if is_large else name,
                 dimension,
                 tuple(blocks),
-                tuple(number for _, number in here),
+                tuple(entry.field for entry in chosen),
                 is_large,
-                any(_may_lack(encoding.fields[number]) for _, number in here),
+                any(_may_lack(encoding.fields[entry.field]) for entry in chosen),
             )
         )
     return tuple(tables)
 
 
-def _may_lack(field) -> bool:
-    return field.kind not in ALWAYS_THERE and field.part != "year"
+def _may_lack(field: Field) -> bool:
+    return field.kind not in ALWAYS_PRESENT and field.part != "year"
 
 
-def _build_deep(columns, encoding, fields, numbers) -> Deep:
-    hot, dense, embedded, starts = [], [], {}, {}
-    # The input layer of TensorFlow has its columns in the order of their names.
+def _build_deep(
+    columns: Sequence[Any],
+    encoding: Encoding,
+    fields: Mapping[str, int],
+    numbers: Mapping[str, int],
+) -> Deep:
+    hot: list[Any] = []
+    dense: list[Any] = []
+    embedded: dict[int, list[Any]] = {}
+    # Column → its first row in the canned kernel.
+    starts: dict[str, int] = {}
+    # TensorFlow's input layer sorts its columns by name.
     start = 0
     for column in sorted(columns, key=lambda column: column.name):
         starts[column.name] = start
@@ -186,15 +219,14 @@ def _build_deep(columns, encoding, fields, numbers) -> Deep:
         else:
             hot.append(column)
             start += inner.num_buckets
-    order = []
+    order: list[int] = []
     for column in hot:
-        order += range(
-            starts[column.name], starts[column.name] + column.categorical_column.num_buckets
-        )
-    tables = []
+        first = starts[column.name]
+        order += range(first, first + column.categorical_column.num_buckets)
+    tables: list[Table] = []
     for dimension, group in sorted(embedded.items()):
         entries = [
-            (
+            _Entry(
                 f"{INPUT_LAYER}/{column.name}/embedding_weights",
                 fields[column.categorical_column.name],
             )
@@ -202,10 +234,10 @@ def _build_deep(columns, encoding, fields, numbers) -> Deep:
         ]
         built = _build_tables(f"fused/embeddings_{dimension}", dimension, entries, encoding)
         tables += built
-        names = {name: column for (name, _), column in zip(entries, group)}
+        by_variable = {entry.variable: column for entry, column in zip(entries, group)}
         for table in built:
             for block in table.blocks:
-                first = starts[names[block.name].name]
+                first = starts[by_variable[block.name].name]
                 order += range(first, first + dimension)
     order += [starts[column.name] for column in dense]
     return Deep(

@@ -1,7 +1,7 @@
-"""The fused engine: the canned linear, dnn and wide_deep models with few operations a step.
+"""The fused engine: the canned linear, dnn and wide_deep models with fewer operations per step.
 
-The mathematics, the initial values and the checkpoints are the canned models': a job may change
-its engine at any checkpoint, and what either engine exports has the same variables and signatures.
+Its mathematics, initial values and checkpoints are those of the canned models: a job may change its
+engine at any checkpoint, and the exports of both engines have the same variables and signatures.
 """
 
 from typing import Any, Optional
@@ -15,34 +15,38 @@ from trainer.features.parts import derive_features
 from trainer.models.fused.layout import build_layout, unsupported_column
 from trainer.models.fused.network import run_forward
 from trainer.models.fused.rows import Preparation, prepare_rows
-from trainer.models.fused.training import Model, build_training
+from trainer.models.fused.training import FusedModel, build_training
 from trainer.models.fused.variables import read_variables
 from trainer.models.heads import prepare_labels
 from trainer.schema import Schema, Statistics
 
 KINDS = ("linear", "dnn", "wide_deep")
-# Strategies under which variables and their updates are TensorFlow's to place and to sum.
+# Under other strategies TensorFlow must place the variables and sum their gradients.
 STRATEGIES = ("none",)
 
 
 def unsupported_reason(
-    config: config_lib.Config, schema: Schema, columns: FeatureColumns, statistics: Statistics
+    model: config_lib.ModelConfig,
+    strategy: str,
+    schema: Schema,
+    columns: FeatureColumns,
+    statistics: Statistics,
 ) -> Optional[str]:
-    """Why the fused engine does not cover a model; None where it does.
+    """Returns why the fused engine does not support a model, None if it does.
 
     Args:
-        config: resolved configuration.
+        model: type and batch_norm.
+        strategy: cluster.strategy.
         schema: resolved schema.
         columns: its feature columns.
         statistics: of the training data.
     """
-    kind = config.model.type
-    if kind not in KINDS:
-        return f"model.type {kind}"
-    if config.model.batch_norm and kind != "linear":
+    if model.type not in KINDS:
+        return f"model.type {model.type}"
+    if model.batch_norm and model.type != "linear":
         return "model.batch_norm"
-    if config.cluster.strategy not in STRATEGIES:
-        return f"cluster.strategy {config.cluster.strategy}"
+    if strategy not in STRATEGIES:
+        return f"cluster.strategy {strategy}"
     reason = encoding_lib.unsupported_reason(schema)
     if reason is not None:
         return reason
@@ -51,61 +55,65 @@ def unsupported_reason(
     return f"column {name}" if name else None
 
 
-def build_model(
-    config: config_lib.Config,
-    schema: Schema,
-    statistics: Statistics,
-    columns: FeatureColumns,
-    units: int,
-    max_steps: int,
-) -> Model:
-    """What the fused engine of a model that it covers is made of.
+def build_row_preparation(
+    model_type: str, schema: Schema, statistics: Statistics, columns: FeatureColumns, units: int
+) -> Preparation:
+    """Builds what prepares the rows of a model that the fused engine supports.
 
     Args:
-        config, schema, statistics, columns: as the canned model's.
+        model_type: linear, dnn or wide_deep.
+        schema: columns, label and weight.
+        statistics: of the training data.
+        columns: feature columns of the schema.
         units: number of logits.
-        max_steps: length of the run, for decaying rates.
     """
-    rows = build_rows(config, schema, statistics, columns, units)
-    return Model(config, rows, units, max_steps)
+    encoding = build_encoding(schema, statistics)
+    layout = build_layout(
+        columns, encoding, units, wide=model_type != "dnn", deep=model_type != "linear"
+    )
+    return Preparation(schema, encoding, layout)
 
 
-def build_predictor(canned: Any, head: Any, model: Model):
-    """Builds an Estimator that predicts, and is exported, with the fused engine's forward pass.
+def build_predictor(canned: Any, head: Any, model: FusedModel) -> Any:
+    """Builds an Estimator that predicts and exports with the forward pass of the fused engine.
 
     Args:
-        canned: the canned Estimator; it does the rest, and predicts where a receiver of the user's
-            own gives other than a number or text for each row.
-        head: its head.
-        model: what the fused engine is made of.
+        canned: the canned Estimator, which trains and evaluates. It also predicts if the receiver
+            of a user provides features other than one number or string per row.
+        head: head of the canned Estimator.
+        model: the fused model.
+
+    Returns:
+        An Estimator of the same model_dir, configuration and initial values.
     """
 
-    def model_fn(features, labels, mode, config):
+    def model_fn(features: dict[str, Any], labels: Any, mode: str, config: Any) -> Any:
         encoding = model.preparation.encoding
         if mode != estimator.ModeKeys.PREDICT or not encoding.can_encode(features):
             return canned.model_fn(features, labels, mode, config)
-        return _build_forward(model, head, features, encoding.encode(features), mode)
+        return _build_spec(model, head, features, encoding.encode(features), mode)
 
     return estimator.Estimator(
         model_fn=model_fn, config=canned.config, warm_start_from=canned._warm_start_settings
     )
 
 
-def build_fused(predictor: Any, head: Any, model: Model):
-    """Builds the fused engine of a canned model that it covers.
+def build_fused(predictor: Any, head: Any, model: FusedModel) -> Any:
+    """Builds the Estimator that trains and evaluates with the fused engine.
 
     Args:
-        predictor: the Estimator that predicts and is exported.
+        predictor: the Estimator that predicts and exports.
         head: its head.
-        model: what the fused engine is made of.
+        model: the fused model.
 
     Returns:
-        an Estimator of the same folder and configuration. It takes raw rows, or encoded ones as
-        features.encoding says with weight and other labels by name; in training also [steps, batch]
-        of them, for so many steps in one run of the session, which build_rows may have prepared.
+        An Estimator of the same model_dir and configuration. Its input is raw rows, or encoded ones
+        (see features.encoding) with weight and further labels by name. In training, it may also be
+        [steps, batch] of them for several steps in one run of the session, or what the function of
+        Preparation.begin returns.
     """
 
-    def model_fn(features, labels, mode, config):
+    def model_fn(features: dict[str, Any], labels: Any, mode: str, config: Any) -> Any:
         if mode == estimator.ModeKeys.PREDICT:
             return predictor.model_fn(features, labels, mode, config)
         if mode == estimator.ModeKeys.TRAIN:
@@ -117,33 +125,24 @@ def build_fused(predictor: Any, head: Any, model: Model):
     )
 
 
-def build_rows(
-    config: config_lib.Config,
-    schema: Schema,
-    statistics: Statistics,
-    columns: FeatureColumns,
-    units: int,
-) -> Preparation:
-    """What the rows of a model that the fused engine covers become; units: number of logits."""
-    kind, encoding = config.model.type, build_encoding(schema, statistics)
-    layout = build_layout(columns, encoding, units, wide=kind != "dnn", deep=kind != "linear")
-    return Preparation(schema, encoding, layout)
+def _build_evaluation(model: FusedModel, head: Any, features: dict[str, Any], labels: Any) -> Any:
+    schema, encoding = model.schema, model.preparation.encoding
+    prepared, labels = prepare_labels(features, labels, schema, training=False)
+    encoded = prepared if IDS in prepared else encoding.encode(derive_features(prepared, schema))
+    return _build_spec(model, head, prepared, encoded, estimator.ModeKeys.EVAL, labels)
 
 
-def _build_evaluation(model: Model, head: Any, features: dict[str, Any], labels: Any):
-    schema = model.preparation.schema
-    seen, labels = prepare_labels(features, labels, schema, training=False)
-    encoded = (
-        seen if IDS in seen else model.preparation.encoding.encode(derive_features(seen, schema))
-    )
-    return _build_forward(model, head, seen, encoded, estimator.ModeKeys.EVAL, labels)
-
-
-def _build_forward(
-    model: Model, head: Any, features: dict, encoded: dict, mode: Any, labels: Any = None
-):
+def _build_spec(
+    model: FusedModel,
+    head: Any,
+    features: dict[str, Any],
+    encoded: dict[str, Any],
+    mode: str,
+    labels: Any = None,
+) -> Any:
+    """Builds the EstimatorSpec of an evaluation or a prediction."""
     rows = prepare_rows(model.layout, encoded)
-    variables = read_variables(model.layout, model.config.model.hidden_units, model.units)
+    variables = read_variables(model.layout, model.options.hidden_units, model.units)
     done = run_forward(model.layout, rows, variables, model.activation)
     return head.create_estimator_spec(
         features=features, mode=mode, logits=done.logits, labels=labels

@@ -1,4 +1,4 @@
-"""The fused forward pass of one step."""
+"""The forward pass of one step of the fused engine."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
@@ -10,14 +10,15 @@ from trainer.models.fused.variables import Variables
 
 
 class Pass(NamedTuple):
-    """A forward pass, and where its gradients enter its first layer.
+    """A forward pass, and the tensors at which its gradients enter the first layer.
 
     Attributes:
         logits: float32 [batch, logits].
-        wide_logits: those of the linear part; None without.
-        hidden: name → activations of each layer, the logits of the deep part last.
-        net: input of the deep part, float32 [batch, width]; None without one.
-        product: what its first kernel makes of it, float32 [batch, units of the first layer].
+        wide_logits: logits of the linear part, float32 [batch, logits]; None without it.
+        hidden: name → output of each layer, float32 [batch, units]; the logits of the deep part
+            come last.
+        net: input of the deep part, float32 [batch, width]; None without it.
+        product: net times the first kernel, float32 [batch, units of the first layer].
     """
 
     logits: Any
@@ -31,17 +32,17 @@ def run_forward(
     layout: Layout,
     rows: dict[str, Any],
     variables: Variables,
-    activation: Callable,
-    dropouts: Sequence[Callable] = (),
+    activation: Callable[[Any], Any],
+    dropouts: Sequence[Callable[[Any], Any]] = (),
 ) -> Pass:
     """Computes the logits of one batch.
 
     Args:
         layout: of the model.
-        rows: one batch of what prepare_rows returned, without a dimension of steps.
+        rows: one batch of the result of prepare_rows, without a dimension of steps.
         variables: tensors or variables; a large table may be the tuple of its blocks.
         activation: of the hidden layers.
-        dropouts: what is applied to each hidden layer; none outside training.
+        dropouts: one function per hidden layer; empty outside training.
     """
     wide = _run_wide(layout, rows, variables)
     if layout.deep is None:
@@ -55,7 +56,7 @@ def run_forward(
         parts += tf.unstack(vectors, len(table.fields))
     if deep.numbers:
         parts.append(rows["numbers"])
-    given = net = tf.concat(parts, axis=1) if len(parts) > 1 else parts[0]
+    inputs = net = tf.concat(parts, axis=1) if len(parts) > 1 else parts[0]
     hidden: dict[str, Any] = {}
     products = []
     last = len(variables.kernels) - 1
@@ -67,11 +68,11 @@ def run_forward(
             if dropouts:
                 net = dropouts[number](net)
         hidden["logits" if number == last else f"hiddenlayer_{number}"] = net
-    return Pass(net if wide is None else net + wide, wide, hidden, given, products[0])
+    return Pass(net if wide is None else net + wide, wide, hidden, inputs, products[0])
 
 
 def _look_up(table: Table, variable: Any, rows: dict[str, Any]) -> Any:
-    """What the rows of a batch have in a table, float32 [fields, batch, dimension]."""
+    """Returns the values of a batch in a table, float32 [fields, batch, dimension]."""
     found = rows_found(table, rows)
     if not isinstance(variable, tuple):
         return tf.gather(variable, found)
@@ -85,14 +86,18 @@ def _look_up(table: Table, variable: Any, rows: dict[str, Any]) -> Any:
 
 
 def _set_ones(places: Any, width: int) -> Any:
-    """Places [fields, batch] in the flattened result to float32 [batch, width] of 0 and 1."""
+    """Returns float32 [batch, width] of 0, with 1 at the places, int32 [fields, batch].
+
+    Places are indices of the flattened result.
+    """
     batch = tf.shape(places)[1]
-    # A sum, as of the operations that set single numbers it costs the least.
+    # Of the operations that set single numbers, a segment sum is the fastest.
     ones = tf.math.unsorted_segment_sum(tf.ones_like(places, tf.float32), places, batch * width)
     return tf.reshape(ones, [batch, width])
 
 
 def _run_wide(layout: Layout, rows: dict[str, Any], variables: Variables) -> Optional[Any]:
+    """Returns the logits of the linear part, float32 [batch, logits]; None without it."""
     if not layout.wide:
         return None
     parts = [
@@ -104,10 +109,19 @@ def _run_wide(layout: Layout, rows: dict[str, Any], variables: Variables) -> Opt
     return parts[0] if len(parts) == 1 else tf.add_n(parts)
 
 
-def make_dropout(rate: float, seed: int, second_seed: int) -> Callable:
-    """Makes dropout that draws what a canned model's dropout of these seeds draws."""
+def make_dropout(rate: float, seed: int, second_seed: int) -> Callable[[Any], Any]:
+    """Makes a dropout that draws the same numbers as a canned model's dropout of these seeds.
 
-    def drop(net):
+    Args:
+        rate: share of the units that are dropped.
+        seed: seed of the graph.
+        second_seed: seed of the operation.
+
+    Returns:
+        A function from float32 [batch, units] to the same shape.
+    """
+
+    def drop(net: Any) -> Any:
         drawn = tf.raw_ops.RandomUniform(
             shape=tf.shape(net), dtype=tf.float32, seed=seed, seed2=second_seed
         )

@@ -1,4 +1,4 @@
-"""What the fused steps index by: made of the rows of many steps at once, ahead of all of them."""
+"""Prepares rows for the fused steps: computes the indices of many steps at once, ahead of them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,17 +7,18 @@ from estimator_bridge import tf
 from trainer.features.encoding import IDS, NUMBERS, Encoding
 from trainer.features.parts import derive_features
 from trainer.models.fused.layout import Layout, Table
-from trainer.models.heads import prepare_labels
+from trainer.models.heads import class_weight_name, prepare_labels
 from trainer.schema import Label, Schema
 
+# Prefixes of names in prepared rows.
 LABEL, WEIGHT, FOUND, TOUCHED = "//label/", "//weight/", "//found/", "//touched/"
 
 
 class Preparation(NamedTuple):
-    """How rows become what the steps take.
+    """Turns raw or encoded rows into what the steps take.
 
     Attributes:
-        schema: labels, weight.
+        schema: labels and weight.
         encoding: of the rows.
         layout: of the variables.
     """
@@ -27,22 +28,33 @@ class Preparation(NamedTuple):
     layout: Layout
 
     def begin(self) -> Callable[[dict[str, Any], Any], dict[str, Any]]:
-        """Creates tables in the current graph, and returns the function that uses them; a dataset
-        may call it too.
+        """Creates lookup tables in the current graph; returns the function that prepares rows.
 
-        It takes features, name → tensor [batch, ...], raw or encoded as features.encoding says, and
-        labels [batch]; or all of them [steps, batch, ...]. It returns, with the same dimensions in
-        front, "//label/" and "//weight/" with the names of columns: class numbers, int64, or other
-        labels, and weights, float32; and what prepare_rows returns.
+        A dataset may call the function too. It takes features, name → tensor [batch, ...], raw or
+        encoded (see features.encoding), and labels [batch]; or all of them [steps, batch, ...].
+
+        Returns:
+            The function. It returns name → tensor with the same leading dimensions: labels as
+            "//label/<column>", class ids int64 or else as the head takes them; weights as
+            "//weight/<column>", float32; and the result of prepare_rows.
         """
         finders = {label.column: _make_finder(label) for label in self.schema.labels}
         return lambda features, labels: self._prepare(features, labels, finders)
 
     def is_prepared(self, features: dict[str, Any]) -> bool:
-        """Whether features are what the function of `begin` returns."""
+        """Whether features are a result of the function that `begin` returns.
+
+        Args:
+            features: name → tensor.
+        """
         return LABEL + self.schema.label.column in features
 
-    def _prepare(self, features: dict[str, Any], labels: Any, finders: dict) -> dict[str, Any]:
+    def _prepare(
+        self,
+        features: dict[str, Any],
+        labels: Any,
+        finders: dict[str, Callable[[Any], Any]],
+    ) -> dict[str, Any]:
         shape = tf.shape(labels, tf.int64)
         is_stacked = labels.shape.rank == 2
         if is_stacked:
@@ -54,8 +66,10 @@ class Preparation(NamedTuple):
         labels = labels if isinstance(labels, dict) else {self.schema.label.column: labels}
         for label in self.schema.labels:
             by_row[LABEL + label.column] = finders[label.column](labels[label.column])
-        roles = [f"{label.column}/weight" for label in self.schema.labels if label.class_weights]
-        for name in [*roles, self.schema.weight]:
+        weights = [class_weight_name(label) for label in self.schema.labels if label.class_weights]
+        if self.schema.weight:
+            weights.append(self.schema.weight)
+        for name in weights:
             if name in seen:
                 by_row[WEIGHT + name] = tf.reshape(tf.cast(seen[name], tf.float32), [-1])
         if is_stacked:
@@ -67,14 +81,17 @@ class Preparation(NamedTuple):
         return {**by_row, **prepare_rows(self.layout, encoded)}
 
 
-def _flatten(tensor):
-    """[steps, batch, ...] to [steps * batch, ...]."""
+def _flatten(tensor: Any) -> Any:
+    """Reshapes [steps, batch, ...] to [steps * batch, ...]."""
     inner = tensor.shape[2:]
     return tf.reshape(tensor, [-1, *inner])
 
 
 def _make_finder(label: Label) -> Callable[[Any], Any]:
-    """Labels as heads without vocabularies take them; an unknown class is -1, which they refuse."""
+    """Makes a function from labels to those of a head without a vocabulary.
+
+    The id of an unknown class is -1, which heads refuse.
+    """
     if label.vocabulary is None:
         return lambda labels: labels
     words = tf.constant([str(value) for value in label.vocabulary])
@@ -86,21 +103,21 @@ def _make_finder(label: Label) -> Callable[[Any], Any]:
 
 
 def prepare_rows(layout: Layout, encoded: dict[str, Any]) -> dict[str, Any]:
-    """Turns ids and numbers into what the steps index by.
+    """Turns ids and numbers into the indices and numbers of the steps.
 
     Args:
         layout: of the model.
-        encoded: "ids" int32 [..., batch, fields] and "numbers" float32 [..., batch, numbers], with
-            a dimension of steps in front or none.
+        encoded: "ids" int32 [..., batch, fields] and "numbers" float32 [..., batch, numbers]; "..."
+            is a dimension of steps, or nothing.
 
     Returns:
-        name → tensor: of each table its rows, and of the one-hot fields their places in the
-        flattened input of a batch, int32 [..., fields, batch], -1 for no value; of a table whose
-        fields may have no value, under "//found/", the rows to look up, 0 for no value, and under
-        "//touched/" those that an optimizer goes by; the numbers of either part, float32
-        [..., batch, numbers].
+        name → tensor. For each table, by its name, the rows of a batch, int32 [..., fields, batch],
+        -1 for a missing value; "hot" likewise, the places of the one-hot fields in the flattened
+        input of a batch. For a table whose fields may have no value, also "//found/<table>", the
+        rows to look up, 0 for a missing value, and "//touched/<table>", the rows that an optimizer
+        updates. "numbers" and "wide_numbers", float32 [..., batch, numbers].
     """
-    # A field at a time: picking some of them copies long stretches, not single ids.
+    # With fields first, a gather of fields copies long stretches instead of single ids.
     ids, numbers = tf.linalg.matrix_transpose(encoded[IDS]), encoded[NUMBERS]
     rows: dict[str, Any] = {}
     deep = layout.deep
@@ -108,8 +125,8 @@ def prepare_rows(layout: Layout, encoded: dict[str, Any]) -> dict[str, Any]:
         rows[table.name] = _find_rows(table, ids)
         if table.may_lack:
             rows[FOUND + table.name] = tf.maximum(rows[table.name], 0)
-            # TensorFlow looks id 0 up where there is no value, and then drops it: to an optimizer
-            # it is a row of the batch whose gradient is zero.
+            # For a missing value TensorFlow looks up id 0 and discards the result: to an
+            # optimizer, id 0 is a row of the batch with a gradient of zero.
             first = tf.constant(table.offsets)[:, None]
             rows[TOUCHED + table.name] = tf.maximum(rows[table.name], first)
     if layout.wide_numbers:
@@ -127,18 +144,22 @@ def prepare_rows(layout: Layout, encoded: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_value(found: Any, ids: Any) -> Any:
-    """-1 where the id is -1. All bits of -1 are set; a `where` costs ten times as much."""
+    """Returns `found`, with -1 where the id is -1; both int32 of the same shape.
+
+    All bits of -1 are set. A `where` takes ten times as long.
+    """
     return tf.bitwise.bitwise_or(found, tf.minimum(ids, 0))
 
 
-def _find_rows(table: Table, ids: Any):
+def _find_rows(table: Table, ids: Any) -> Any:
+    """Returns the rows of a table, int32 [..., fields, batch], of ids, int32 of the same shape."""
     number = len(table.fields)
     picked = tf.gather(ids, tf.constant(table.fields, tf.int32, [number]), axis=-2)
     found = picked + tf.constant(table.offsets[:number], tf.int32, [number])[:, None]
     if table.may_lack:
         found = _without_value(found, picked)
     if len(table.blocks) > number:
-        # The bias has a part in every row.
+        # Every row of data has the bias.
         shape = tf.shape(ids)
         one = tf.concat([shape[:-2], [1], shape[-1:]], axis=0)
         found = tf.concat([found, tf.fill(one, table.offsets[number])], axis=-2)
@@ -146,10 +167,20 @@ def _find_rows(table: Table, ids: Any):
 
 
 def rows_found(table: Table, rows: dict[str, Any]) -> Any:
-    """Rows of a table to look up, int32 [fields, batch]; row 0 stands for no value."""
+    """Returns the rows of a table to look up, int32 [fields, batch]; 0 for a missing value.
+
+    Args:
+        table: of the layout.
+        rows: one batch of the result of prepare_rows.
+    """
     return rows[FOUND + table.name] if table.may_lack else rows[table.name]
 
 
 def rows_touched(table: Table, rows: dict[str, Any]) -> Any:
-    """Rows of a table that an optimizer goes by, int32 [fields, batch]."""
+    """Returns the rows of a table that an optimizer updates, int32 [fields, batch].
+
+    Args:
+        table: of the layout.
+        rows: one batch of the result of prepare_rows.
+    """
     return rows[TOUCHED + table.name] if table.may_lack else rows[table.name]

@@ -1,79 +1,85 @@
-"""The fused training step, and several of them in one run of the session."""
+"""The training step of the fused engine, and several of them in one run of the session."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer.models.fused.layout import Deep, Layout, Table
 from trainer.models.fused.network import Pass, make_dropout, run_forward
 from trainer.models.fused.rows import LABEL, WEIGHT, Preparation, rows_touched
-from trainer.models.fused.updates import Optimizer, name_scopes
-from trainer.models.fused.variables import Stored, build_saver, create_variables
+from trainer.models.fused.updates import Optimizer, OptimizerStep, name_scopes
+from trainer.models.fused.variables import Stored, Variables, build_saver, create_variables
 from trainer.models.heads import build_head
 from trainer.models.optimizers import build_rate
-from trainer.schema import Schema
+from trainer.schema import Label, Schema
 
 
-class Model(NamedTuple):
-    """What a fused model is made of.
+class FusedModel(NamedTuple):
+    """A model that the fused engine supports.
 
     Attributes:
-        config: model and optimizers.
-        preparation: schema, and what rows become.
+        options: hidden_units, activation and dropout.
+        train: optimizers, learning rates and loss_reduction.
+        preparation: of the rows.
         units: number of logits.
-        max_steps: length of the run, for decaying rates.
+        max_steps: length of the run, for learning-rate schedules.
     """
 
-    config: config_lib.Config
+    options: config_lib.ModelConfig
+    train: config_lib.TrainConfig
     preparation: Preparation
     units: int
     max_steps: int
 
     @property
     def schema(self) -> Schema:
-        """Labels, weight."""
+        """Labels and weight."""
         return self.preparation.schema
 
     @property
     def layout(self) -> Layout:
-        """Of the variables."""
+        """Layout of the variables."""
         return self.preparation.layout
 
     @property
-    def activation(self):
-        """Of the hidden layers."""
-        return getattr(tf.nn, self.config.model.activation)
+    def activation(self) -> Callable[[Any], Any]:
+        """Activation of the hidden layers."""
+        function: Callable[[Any], Any] = getattr(tf.nn, self.options.activation)
+        return function
 
 
-def build_training(model: Model, features: dict[str, Any], labels: Any, run_config: Any) -> Any:
+def build_training(
+    model: FusedModel, features: dict[str, Any], labels: Any, run_config: Any
+) -> Any:
     """Builds the training graph.
 
     Args:
-        model: what is trained.
-        features: name → tensor [batch], raw, or encoded as features.encoding says; or all of them
-            [steps, batch], for so many steps in one run of the session; these also prepared as
-            Preparation says.
-        labels: as the features.
+        model: the model.
+        features: name → tensor [batch], raw or encoded (see features.encoding); or all of them
+            [steps, batch] for several steps in one run of the session; or what the function of
+            Preparation.begin returns.
+        labels: as the features; not used if the features are prepared.
         run_config: an estimator.RunConfig.
 
     Returns:
-        an EstimatorSpec. A run of several steps ends early at a step whose loss is NaN; its loss is
-        that of its last step.
+        An EstimatorSpec. A run of several steps ends after a step whose loss is NaN. The loss is
+        that of the last step of the run.
     """
     batches = _prepare(model.preparation, features, labels)
-    head = build_head(_without_vocabularies(model.schema), model.config.train.loss_reduction)
+    head = build_head(_without_vocabularies(model.schema), model.train.loss_reduction)
     step = tf.compat.v1.train.get_or_create_global_step()
-    dropout = model.config.model.dropout
+    dropout = model.options.dropout
     stored, seeds = create_variables(
-        model.layout, model.config.model.hidden_units, model.units, dropout > 0
+        model.layout, model.options.hidden_units, model.units, dropout > 0
     )
     dropouts = [make_dropout(dropout, *seed) for seed in seeds]
     variables = stored.map(lambda one: one.variable)
     optimizers = _build_optimizers(model, stored, step)
 
-    def run_step(index, rows):
+    def run_step(index: Any, rows: dict[str, Any]) -> Any:
         """Updates every variable; returns the loss."""
-        # Each once: what is read is what is differentiated by.
+        # Each is read once: gradients are those of the values that were read.
         values = variables._replace(
             wide_numbers=_read(variables.wide_numbers),
             kernels=tuple(map(_read, variables.kernels)),
@@ -81,9 +87,8 @@ def build_training(model: Model, features: dict[str, Any], labels: Any, run_conf
         )
         done = run_forward(model.layout, rows, values, model.activation, dropouts)
         loss = _compute_loss(head, done.logits, rows, model.schema)
-        for optimizer in optimizers.values():
-            optimizer.begin(index)
-        updates = _update(model.layout, stored, values, done, rows, loss, optimizers)
+        begun = {part: optimizer.begin(index) for part, optimizer in optimizers.items()}
+        updates = _update(model.layout, stored, _Step(rows, values, done, loss), begun)
         with tf.control_dependencies(updates):
             return tf.identity(loss)
 
@@ -96,13 +101,14 @@ def build_training(model: Model, features: dict[str, Any], labels: Any, run_conf
         for optimizer in optimizers.values():
             counted += optimizer.finish(num_steps)
     train_op = tf.group(*counted, name="training")
-    kept = [
+    saved = [
         Stored(step, "global_step"),
-        *(one for one in _list(stored)),
+        *stored.of_deep,
+        *stored.of_linear,
         *(one for optimizer in optimizers.values() for one in optimizer.stored),
     ]
-    saver = build_saver(kept, run_config)
-    # Where the hooks that save look for it.
+    saver = build_saver(saved, run_config)
+    # Hooks that save checkpoints look for the saver in this collection.
     tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.SAVERS, saver)
     with tf.control_dependencies([train_op]):
         last = batches.rows if batches.num_steps is None else _take(batches.rows, num_steps - 1)
@@ -116,15 +122,31 @@ def build_training(model: Model, features: dict[str, Any], labels: Any, run_conf
 
 
 class _Batches(NamedTuple):
-    """Rows ready for the steps.
+    """Prepared rows.
 
     Attributes:
-        rows: name → tensor of a batch, or of one for each step, [steps, ...].
-        num_steps: how many, int64; None where there is no such dimension.
+        rows: name → tensor of a batch, or [steps, ...] of several.
+        num_steps: int64 scalar; None without a dimension of steps.
     """
 
     rows: dict[str, Any]
     num_steps: Any
+
+
+class _Step(NamedTuple):
+    """A step before its update.
+
+    Attributes:
+        rows: name → tensor of the batch.
+        values: of the variables, as they were read.
+        forward: the forward pass.
+        loss: float32 scalar.
+    """
+
+    rows: dict[str, Any]
+    values: Variables
+    forward: Pass
+    loss: Any
 
 
 def _prepare(preparation: Preparation, features: dict[str, Any], labels: Any) -> _Batches:
@@ -136,7 +158,9 @@ def _prepare(preparation: Preparation, features: dict[str, Any], labels: Any) ->
 
 
 def _without_vocabularies(schema: Schema) -> Schema:
-    def strip(label):
+    """Returns the schema with labels that are class ids."""
+
+    def strip(label: Label) -> Label:
         if label.vocabulary is None:
             return label
         return label.model_copy(update={"vocabulary": None, "num_classes": len(label.vocabulary)})
@@ -146,33 +170,36 @@ def _without_vocabularies(schema: Schema) -> Schema:
     )
 
 
-def _build_optimizers(model: Model, stored: Any, step: Any) -> dict[str, Optimizer]:
-    """part → optimizer; the first one counts by the global step, a second one by itself."""
-    train, layout = model.config.train, model.layout
+def _build_optimizers(model: FusedModel, stored: Variables, step: Any) -> dict[str, Optimizer]:
+    """Returns part → optimizer. The first counts by the global step, the second by its own."""
+    train, layout = model.train, model.layout
     first = step.read_value()
     deep = None if layout.deep is None else train.optimizer
     deep_scope, linear_scope = name_scopes(deep, train.linear_optimizer)
     optimizers = {}
     if layout.deep is not None:
-        rate = build_rate(train, model.max_steps, linear=False)
         optimizers["deep"] = Optimizer(
-            train, train.optimizer, rate, stored.of_deep, first, deep_scope
+            train.optimizer,
+            stored.of_deep,
+            train=train,
+            rate=build_rate(train, model.max_steps, linear=False),
+            step=first,
+            scope=deep_scope,
         )
     if layout.wide:
-        rate = build_rate(train, model.max_steps, linear=True)
-        counter = first if layout.deep is None else None
         optimizers["linear"] = Optimizer(
-            train, train.linear_optimizer, rate, stored.of_linear, counter, linear_scope
+            train.linear_optimizer,
+            stored.of_linear,
+            train=train,
+            rate=build_rate(train, model.max_steps, linear=True),
+            step=first if layout.deep is None else None,
+            scope=linear_scope,
         )
     return optimizers
 
 
-def _read(variable):
+def _read(variable: Optional[Any]) -> Optional[Any]:
     return None if variable is None else variable.read_value()
-
-
-def _list(stored) -> list:
-    return [*stored.of_deep, *stored.of_linear]
 
 
 def _compute_loss(head: Any, logits: Any, rows: dict[str, Any], schema: Schema) -> Any:
@@ -188,30 +215,44 @@ def _compute_loss(head: Any, logits: Any, rows: dict[str, Any], schema: Schema) 
     )
 
 
-def _run_steps(batches: _Batches, run_step: Any) -> tuple[Any, Any]:
-    """Runs the steps one after another; returns how many were run and the last loss."""
+class _Ran(NamedTuple):
+    """What a run of several steps returns.
 
-    def goes_on(index, loss):
+    Attributes:
+        num_steps: int64 scalar, steps that were run.
+        loss: float32 scalar, of the last step.
+    """
+
+    num_steps: Any
+    loss: Any
+
+
+def _run_steps(batches: _Batches, run_step: Callable[[Any, dict[str, Any]], Any]) -> _Ran:
+    """Runs the steps one after another."""
+
+    def continues(index: Any, loss: Any) -> Any:
         return tf.logical_and(index < batches.num_steps, tf.logical_not(tf.math.is_nan(loss)))
 
-    def run(index, _):
+    def run(index: Any, _: Any) -> tuple[Any, Any]:
         rows = _take(batches.rows, index)
         loss = run_step(index, rows)
         with tf.control_dependencies([loss]):
             return index + 1, loss
 
-    return tf.while_loop(
-        goes_on, run, (tf.constant(0, tf.int64), tf.constant(0.0)), parallel_iterations=1
+    return _Ran(
+        *tf.while_loop(
+            continues, run, (tf.constant(0, tf.int64), tf.constant(0.0)), parallel_iterations=1
+        )
     )
 
 
 def _take(rows: dict[str, Any], index: Any) -> dict[str, Any]:
-    """The batch of an index, int64, out of tensors [steps, ...]."""
+    """Returns the batch of an index, int64 scalar, from tensors [steps, ...]."""
     begin = tf.reshape(index, [1])
     end, strides = begin + 1, tf.ones([1], tf.int64)
     taken = {}
     for name, tensor in rows.items():
-        # Of one index along the first dimension this is a view; a gather would copy.
+        # A slice of one index along the first dimension is a view; a gather would copy.
         taken[name] = tf.raw_ops.StridedSlice(
             input=tensor, begin=begin, end=end, strides=strides, shrink_axis_mask=1
         )
@@ -220,21 +261,17 @@ def _take(rows: dict[str, Any], index: Any) -> dict[str, Any]:
 
 
 def _update(
-    layout: Layout,
-    stored: Any,
-    values: Any,
-    done: Pass,
-    rows: dict[str, Any],
-    loss: Any,
-    optimizers: dict[str, Optimizer],
-) -> list:
-    """The operations that update every variable."""
+    layout: Layout, stored: Variables, step: _Step, optimizers: dict[str, OptimizerStep]
+) -> list[Any]:
+    """Returns the operations that update every variable."""
+    rows, values, done, loss = step
     deep = layout.deep
     dense = [] if deep is None else [done.product, *values.kernels[1:], *values.biases]
     wide = [] if done.wide_logits is None else [done.wide_logits]
     numbers = [] if values.wide_numbers is None else [values.wide_numbers]
     grads = iter(tf.gradients(loss, [*dense, *wide, *numbers]))
-    updates = []
+    updates: list[Any] = []
+    product = None
     if deep is not None:
         product = next(grads)
         first = tf.matmul(done.net, product, transpose_a=True)
@@ -245,7 +282,7 @@ def _update(
         ]
     for grad in [next(grads) for _ in wide]:
         for table, one in zip(layout.wide, stored.wide):
-            # Every row that was added up has the sum's gradient.
+            # The gradient of a sum is that of each of its terms.
             spread = tf.tile(grad[None], [rows[table.name].shape[0], 1, 1])
             updates += _update_table(table, one, spread, rows, optimizers["linear"])
     updates += [optimizers["linear"].apply(stored.wide_numbers, next(grads)) for _ in numbers]
@@ -256,10 +293,10 @@ def _update(
     return updates
 
 
-def _spread_to_tables(deep: Deep, kernel: Any, product: Any) -> list:
-    """The gradient of what was looked up in each table, [fields, batch, dimension].
+def _spread_to_tables(deep: Deep, kernel: Any, product: Any) -> list[Any]:
+    """Returns the gradients of each table's looked-up values, [fields, batch, dimension].
 
-    Of the input's other parts, which are most of it, nobody wants one.
+    The other parts of the input, which are most of it, need no gradient.
     """
     counts = [len(table.fields) for table in deep.tables]
     widths = [table.dimension for table, count in zip(deep.tables, counts) for _ in range(count)]
@@ -270,33 +307,35 @@ def _spread_to_tables(deep: Deep, kernel: Any, product: Any) -> list:
 
 
 def _update_table(
-    table: Table, stored: Stored, grad: Any, rows: dict[str, Any], optimizer: Optimizer
-) -> list:
-    """Updates a table by the gradient of what was looked up, [fields, batch, dimension].
+    table: Table, stored: Stored, grad: Any, rows: dict[str, Any], optimizer: OptimizerStep
+) -> list[Any]:
+    """Returns the update of a table by the gradient of its looked-up values.
 
-    A row's gradients are summed first; those of no value, -1, are in no sum.
+    The gradient is float32 [fields, batch, dimension]. The gradients of a row are summed first;
+    segment -1, of missing values, is in no sum.
     """
-    there = rows[table.name]
-    if optimizer.needs_all or not (table.is_large or optimizer.moves_all):
-        summed = tf.math.unsorted_segment_sum(grad, there, table.num_rows)
+    segments = rows[table.name]
+    kind = optimizer.kind
+    if kind.needs_all or not (table.is_large or kind.moves_all):
+        summed = tf.math.unsorted_segment_sum(grad, segments, table.num_rows)
         return [optimizer.apply(stored, summed)]
     found = rows_touched(table, rows)
     if table.is_large:
         touched, places = tf.unique(tf.reshape(found, [-1]))
         if table.may_lack:
-            places = tf.where(tf.reshape(there, [-1]) < 0, -1, places)
+            places = tf.where(tf.reshape(segments, [-1]) < 0, -1, places)
         grad = tf.reshape(grad, [-1, table.dimension])
         summed = tf.math.unsorted_segment_sum(grad, places, tf.size(touched))
         return [optimizer.apply(stored, summed, touched)]
     ones = tf.ones_like(found, tf.float32)
     counts = tf.math.unsorted_segment_sum(ones, found, table.num_rows)
     touched = tf.reshape(tf.where(counts), [-1])
-    summed = tf.math.unsorted_segment_sum(grad, there, table.num_rows)
+    summed = tf.math.unsorted_segment_sum(grad, segments, table.num_rows)
     return [optimizer.apply(stored, tf.gather(summed, touched), touched)]
 
 
-def _add_summaries(model: Model, variables: Any, rows: dict[str, Any]) -> None:
-    """What the canned models show in TensorBoard, of a run's last batch after its update."""
+def _add_summaries(model: FusedModel, variables: Variables, rows: dict[str, Any]) -> None:
+    """Adds the summaries of the canned models, for the last batch of a run after its update."""
     scalar, histogram = tf.compat.v1.summary.scalar, tf.compat.v1.summary.histogram
     done = run_forward(model.layout, rows, variables, model.activation)
     shown = {f"dnn/{name}": values for name, values in done.hidden.items()}
@@ -320,5 +359,5 @@ def _add_summaries(model: Model, variables: Any, rows: dict[str, Any]) -> None:
 
 
 def _share_of_zeros(values: Any) -> Any:
-    # TensorFlow's own zero_fraction is a branch, whose types its optimizer complains about.
+    # tf.math.zero_fraction contains a branch, about whose types TensorFlow's optimizer warns.
     return tf.reduce_mean(tf.cast(tf.equal(values, 0.0), tf.float32))

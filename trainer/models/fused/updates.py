@@ -1,10 +1,10 @@
-"""Optimizers of the fused engine: one operation a variable, with the canned optimizers' effect.
+"""Optimizers of the fused engine: one operation per variable, same effect as the canned optimizers.
 
-The canned models use Keras' graph-mode optimizers. Their slots, the numbers that they keep, the
-names of both and the formulas are the same here.
+The canned models use Keras' graph-mode optimizers. Slot variables, hyperparameters, formulas, and
+the names of the variables are the same here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
 from estimator_bridge import tf
@@ -12,21 +12,21 @@ from trainer import config as config_lib
 from trainer.models.fused.variables import Stored, create_number
 from trainer.models.optimizers import INITIAL_ACCUMULATOR, MOMENTUM
 
-# What Keras adds to a denominator.
+# Default epsilon of Keras' optimizers, which they add to a denominator.
 EPSILON = 1e-7
 
 
 class Kind(NamedTuple):
-    """What an optimizer keeps.
+    """Properties of an optimizer.
 
     Attributes:
-        name: Keras' name of it.
-        slots: name → initial value, for each variable.
-        numbers: name → initial value.
-        moves_all: whether a row without a gradient moves all the same when all rows are updated, so
-            that only the rows of a batch may be. The others update all rows as fast as a few, or,
-            as Keras does, must.
-        needs_all: whether also Keras updates all rows, those without a gradient too.
+        name: of the Keras class.
+        slots: name → initial value of each variable's slots.
+        numbers: name → initial value of its hyperparameters.
+        moves_all: whether an update of all rows would also change rows without a gradient, so that
+            only the rows of a batch may be updated. For the other optimizers, updating all rows of
+            a small table is as fast, or is what Keras does.
+        needs_all: whether Keras, too, updates all rows, including those without a gradient.
     """
 
     name: str
@@ -51,58 +51,80 @@ KINDS = {
             "l2_regularization_strength": 0.0,
             "learning_rate_power": -0.5,
         },
-        # Its weights follow from the slots and today's learning rate.
+        # A weight follows from the slots and the current learning rate.
         moves_all=True,
     ),
 }
 
 
-class Optimizer:
-    """An optimizer of some variables, within a graph.
-
-    Args:
-        train: names, rates and regularisation.
-        kind: name of the optimizer.
-        rate: the learning rate, or a function from a float32 step to it.
-        variables: what it updates.
-        step: int64, the global step before the run's first step; None: it counts steps of its own,
-            as the second optimizer of a canned model does.
-        is_second: whether another optimizer comes before it.
+class OptimizerStep(NamedTuple):
+    """An optimizer at one step.
 
     Attributes:
-        stored: the variables that it keeps.
+        kind: of the optimizer.
+        function: builds the update of one variable.
+        numbers: name → float32 scalar: hyperparameters, and "rate", the learning rate.
+        slots: reference of a variable → its slots.
+    """
+
+    kind: Kind
+    function: Callable[..., Any]
+    numbers: dict[str, Any]
+    slots: Mapping[Any, Sequence[Stored]]
+
+    def apply(self, stored: Stored, grad: Any, rows: Any = None) -> Any:
+        """Returns the operation that updates a variable.
+
+        Args:
+            stored: one of the variables of the optimizer.
+            grad: float32, of the shape of the variable, or [rows, dimension] of the rows alone.
+            rows: int [rows], each at most once; None for all rows.
+        """
+        slots = [slot.variable for slot in self.slots[stored.variable.ref()]]
+        return self.function(self.numbers, stored.variable, grad, rows, *slots)
+
+
+class Optimizer:
+    """An optimizer of some variables in the current graph.
+
+    Args:
+        kind: name of the optimizer, as in KINDS.
+        variables: the variables that it updates.
+        train: l1 and l2.
+        rate: the learning rate, or a function from a float32 step to it.
+        step: int64 scalar, the global step before the first step of the run. None for an optimizer
+            that counts its own steps, as the second optimizer of a canned model does.
+        scope: of its variables in a checkpoint.
+
+    Attributes:
+        stored: the variables that the optimizer creates.
     """
 
     def __init__(
         self,
-        train: config_lib.TrainConfig,
         kind: str,
-        rate: Union[float, Callable],
         variables: Sequence[Stored],
+        *,
+        train: config_lib.TrainConfig,
+        rate: Union[float, Callable[[Any], Any]],
         step: Any,
         scope: str,
-    ):
+    ) -> None:
         self._kind = KINDS[kind]
-        self._rate = rate
-        numbers = {
-            **self._kind.numbers,
-            "decay": 0.0,
-            **(
-                {"l1_regularization_strength": train.l1, "l2_regularization_strength": train.l2}
-                if kind == "ftrl"
-                else {}
-            ),
-        }
+        numbers = {**self._kind.numbers, "decay": 0.0}
+        if kind == "ftrl":
+            numbers["l1_regularization_strength"] = train.l1
+            numbers["l2_regularization_strength"] = train.l2
         stored = {name: create_number(f"{scope}/{name}", value) for name, value in numbers.items()}
         self._slots = {
-            one.variable.ref(): {
-                slot: one.build_slot(scope, slot, value) for slot, value in self._kind.slots.items()
-            }
+            one.variable.ref(): [
+                one.build_slot(scope, slot, value) for slot, value in self._kind.slots.items()
+            ]
             for one in variables
         }
         self.stored = [
             *stored.values(),
-            *(slot for slots in self._slots.values() for slot in slots.values()),
+            *(slot for slots in self._slots.values() for slot in slots),
         ]
         self._counter = None
         if step is None:
@@ -110,129 +132,141 @@ class Optimizer:
             self.stored.append(self._counter)
             step = self._counter.variable.read_value()
         self._step = step
-        # Read once for all steps of a run: nothing changes them.
+        # Read once for all steps of a run, as no step changes them.
         self._numbers = {name: one.variable.read_value() for name, one in stored.items()}
-        self._constant = None if callable(rate) else tf.constant(rate, tf.float32)
-        self._apply = getattr(self, f"_{kind}")
+        self._rate = rate if callable(rate) else None
+        self._constant_rate = None if callable(rate) else tf.constant(rate, tf.float32)
+        self._function = _FUNCTIONS[kind]
 
-    @property
-    def moves_all(self) -> bool:
-        """Whether rows without a gradient must be left out."""
-        return self._kind.moves_all
+    def begin(self, index: Any) -> OptimizerStep:
+        """Computes what one step needs for every variable.
 
-    @property
-    def needs_all(self) -> bool:
-        """Whether rows without a gradient must be updated too."""
-        return self._kind.needs_all
-
-    def begin(self, index: Any) -> None:
-        """Computes what the step of a number within the run, int64, needs for every variable."""
+        Args:
+            index: int64 scalar, number of the step within the run.
+        """
         step = self._step + index
-        rate = self._constant
-        if rate is None:
+        rate: Any = self._constant_rate
+        if self._rate is not None:
             rate = tf.cast(self._rate(tf.cast(step, tf.float32)), tf.float32)
-        self._now = {**self._numbers, "rate": rate}
+        numbers = {**self._numbers, "rate": rate}
         if self._kind.name == "Adam":
             following = tf.cast(step + 1, tf.float32)
             for name in ("beta_1", "beta_2"):
-                self._now[f"{name}_power"] = tf.pow(self._numbers[name], following)
+                numbers[f"{name}_power"] = tf.pow(self._numbers[name], following)
         if self._kind.name == "Ftrl":
             beta, l2 = self._numbers["beta"], self._numbers["l2_regularization_strength"]
-            self._now["l2"] = l2 + beta / (2.0 * rate)
+            numbers["l2"] = l2 + beta / (2.0 * rate)
+        return OptimizerStep(self._kind, self._function, numbers, self._slots)
 
-    def apply(self, stored: Stored, grad: Any, rows: Any = None) -> Any:
-        """The operation that updates a variable.
+    def finish(self, num_steps: Any) -> list[Any]:
+        """Returns the operations that end a run of the session.
 
         Args:
-            stored: one of `variables`.
-            grad: of the whole variable, or of the rows alone.
-            rows: int, each at most once; None: all.
+            num_steps: int64 scalar, the steps of the run.
         """
-        slots = [slot.variable for slot in self._slots[stored.variable.ref()].values()]
-        return self._apply(stored.variable, grad, rows, *slots)
-
-    def finish(self, num_steps: Any) -> list:
-        """The operations that end a run of so many steps, int64."""
         if self._counter is None:
             return []
         return [self._counter.variable.assign_add(num_steps, read_value=False)]
 
-    def _adagrad(self, variable, grad, rows, accumulator):
-        options = {
-            "var": variable.handle,
-            "accum": accumulator.handle,
-            "lr": self._now["rate"],
-            "epsilon": EPSILON,
-            "grad": grad,
-        }
-        if rows is None:
-            return tf.raw_ops.ResourceApplyAdagradV2(**options)
-        return tf.raw_ops.ResourceSparseApplyAdagradV2(indices=rows, **options)
 
-    def _adam(self, variable, grad, rows, mean, spread):
-        assert rows is None
-        return tf.raw_ops.ResourceApplyAdam(
-            var=variable.handle,
-            m=mean.handle,
-            v=spread.handle,
-            beta1_power=self._now["beta_1_power"],
-            beta2_power=self._now["beta_2_power"],
-            lr=self._now["rate"],
-            beta1=self._now["beta_1"],
-            beta2=self._now["beta_2"],
-            epsilon=EPSILON,
-            grad=grad,
-        )
+def _adagrad(now: dict[str, Any], variable: Any, grad: Any, rows: Any, accumulator: Any) -> Any:
+    options = {
+        "var": variable.handle,
+        "accum": accumulator.handle,
+        "lr": now["rate"],
+        "epsilon": EPSILON,
+        "grad": grad,
+    }
+    if rows is None:
+        return tf.raw_ops.ResourceApplyAdagradV2(**options)
+    return tf.raw_ops.ResourceSparseApplyAdagradV2(indices=rows, **options)
 
-    def _sgd(self, variable, grad, rows):
-        rate = self._now["rate"]
-        if rows is None:
-            return tf.raw_ops.ResourceApplyGradientDescent(
-                var=variable.handle, alpha=rate, delta=grad
-            )
-        return tf.raw_ops.ResourceScatterSub(
-            resource=variable.handle, indices=rows, updates=grad * rate
-        )
 
-    def _momentum(self, variable, grad, rows, velocity):
-        options = {
-            "var": variable.handle,
-            "accum": velocity.handle,
-            "lr": self._now["rate"],
-            "momentum": self._now["momentum"],
-            "grad": grad,
-        }
-        if rows is None:
-            return tf.raw_ops.ResourceApplyKerasMomentum(**options)
-        return tf.raw_ops.ResourceSparseApplyKerasMomentum(indices=rows, **options)
+def _adam(now: dict[str, Any], variable: Any, grad: Any, rows: Any, *slots: Any) -> Any:
+    assert rows is None
+    mean, variance = slots
+    return tf.raw_ops.ResourceApplyAdam(
+        var=variable.handle,
+        m=mean.handle,
+        v=variance.handle,
+        beta1_power=now["beta_1_power"],
+        beta2_power=now["beta_2_power"],
+        lr=now["rate"],
+        beta1=now["beta_1"],
+        beta2=now["beta_2"],
+        epsilon=EPSILON,
+        grad=grad,
+    )
 
-    def _rmsprop(self, variable, grad, rows, spread):
-        assert rows is None
-        rho = self._now["rho"]
-        following = rho * spread.read_value() + (1.0 - rho) * tf.square(grad)
-        change = self._now["rate"] * grad / (tf.sqrt(following) + EPSILON)
-        return tf.group(
-            spread.assign(following, read_value=False),
-            variable.assign_sub(change, read_value=False),
-        )
 
-    def _ftrl(self, variable, grad, rows, accumulator, linear):
-        options = {
-            "var": variable.handle,
-            "accum": accumulator.handle,
-            "linear": linear.handle,
-            "lr": self._now["rate"],
-            "l1": self._now["l1_regularization_strength"],
-            "l2": self._now["l2"],
-            "lr_power": self._now["learning_rate_power"],
-            "grad": grad,
-        }
-        if rows is None:
-            return tf.raw_ops.ResourceApplyFtrl(**options)
-        return tf.raw_ops.ResourceSparseApplyFtrl(indices=rows, **options)
+def _sgd(now: dict[str, Any], variable: Any, grad: Any, rows: Any) -> Any:
+    rate = now["rate"]
+    if rows is None:
+        return tf.raw_ops.ResourceApplyGradientDescent(var=variable.handle, alpha=rate, delta=grad)
+    return tf.raw_ops.ResourceScatterSub(
+        resource=variable.handle, indices=rows, updates=grad * rate
+    )
+
+
+def _momentum(now: dict[str, Any], variable: Any, grad: Any, rows: Any, velocity: Any) -> Any:
+    options = {
+        "var": variable.handle,
+        "accum": velocity.handle,
+        "lr": now["rate"],
+        "momentum": now["momentum"],
+        "grad": grad,
+    }
+    if rows is None:
+        return tf.raw_ops.ResourceApplyKerasMomentum(**options)
+    return tf.raw_ops.ResourceSparseApplyKerasMomentum(indices=rows, **options)
+
+
+def _rmsprop(now: dict[str, Any], variable: Any, grad: Any, rows: Any, mean_square: Any) -> Any:
+    assert rows is None
+    rho = now["rho"]
+    following = rho * mean_square.read_value() + (1.0 - rho) * tf.square(grad)
+    change = now["rate"] * grad / (tf.sqrt(following) + EPSILON)
+    return tf.group(
+        mean_square.assign(following, read_value=False),
+        variable.assign_sub(change, read_value=False),
+    )
+
+
+def _ftrl(now: dict[str, Any], variable: Any, grad: Any, rows: Any, *slots: Any) -> Any:
+    accumulator, linear = slots
+    options = {
+        "var": variable.handle,
+        "accum": accumulator.handle,
+        "linear": linear.handle,
+        "lr": now["rate"],
+        "l1": now["l1_regularization_strength"],
+        "l2": now["l2"],
+        "lr_power": now["learning_rate_power"],
+        "grad": grad,
+    }
+    if rows is None:
+        return tf.raw_ops.ResourceApplyFtrl(**options)
+    return tf.raw_ops.ResourceSparseApplyFtrl(indices=rows, **options)
+
+
+# Name of an optimizer → function of (numbers of the step, variable, gradient, rows, *slots) that
+# returns the operation of an update.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "adagrad": _adagrad,
+    "adam": _adam,
+    "sgd": _sgd,
+    "momentum": _momentum,
+    "rmsprop": _rmsprop,
+    "ftrl": _ftrl,
+}
 
 
 def name_scopes(deep: Optional[str], linear: str) -> tuple[str, str]:
-    """The scopes of a model's optimizers in a checkpoint; deep: None without a deep part."""
+    """Returns the scopes of a model's deep and linear optimizer in a checkpoint.
+
+    Args:
+        deep: name of the optimizer of the deep part; None without it.
+        linear: name of the optimizer of the linear part.
+    """
     first, second = KINDS[deep].name if deep else "", KINDS[linear].name
     return f"training/{first}", f"training/{second}{'_1' if first == second else ''}"

@@ -1,29 +1,30 @@
-"""The fused model's variables, and their way to and from a canned model's checkpoint.
+"""The variables of the fused model, and how they are saved to and restored from checkpoints.
 
-Each variable knows the canned variables that it holds; a checkpoint has those alone, under their
-names and in their shapes, so that either engine goes on where the other one stopped.
+A checkpoint contains only the canned variables, under their names and in their shapes: either
+engine can continue from a checkpoint of the other. Each fused variable is a concatenation of canned
+ones.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
 from estimator_bridge import tf
-from trainer.models.fused.layout import Block, Layout, Table
+from trainer.models.fused.layout import Block, Deep, Layout, Table
 
 DNN = "dnn"
 
 
 class Stored(NamedTuple):
-    """A variable of the graph, and what a checkpoint has of it.
+    """A variable of the graph, and the canned variables that it consists of.
 
     Attributes:
         variable: of the graph.
-        name: in the checkpoint, where it is one variable there too.
-        blocks: the canned variables that it is cut into, from row 1 on; empty where it is one.
-        order: canned row of each of its rows; None: as they are.
-        first: what row 0 of a table begins with; no checkpoint has it.
+        name: in the checkpoint, if it is one canned variable.
+        blocks: the canned variables, from row 1 on; empty if it is one canned variable.
+        order: canned row of each of its rows; None if the order is the same.
+        first: initial value of row 0 of a table, which checkpoints do not contain.
     """
 
     variable: Any
@@ -34,11 +35,11 @@ class Stored(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Its names in a checkpoint."""
+        """Names of the canned variables."""
         return [block.name for block in self.blocks] or [self.name]
 
     def split(self) -> list[Any]:
-        """Tensors as a checkpoint has them, in the order of `names`."""
+        """Returns the values of the canned variables, in the order of `names`."""
         value = self.variable.read_value()
         if self.order is not None:
             return [tf.gather(value, np.argsort(self.order))]
@@ -51,7 +52,11 @@ class Stored(NamedTuple):
         ]
 
     def join(self, tensors: Sequence[Any]) -> Any:
-        """The reverse of split."""
+        """Returns the value of the variable from those of the canned variables.
+
+        Args:
+            tensors: values in the order of `names`.
+        """
         if self.order is not None:
             return tf.gather(tensors[0], self.order)
         if not self.blocks:
@@ -59,7 +64,13 @@ class Stored(NamedTuple):
         return _stack(tensors, self.variable.shape[1], self.first)
 
     def build_slot(self, scope: str, slot: str, value: float) -> "Stored":
-        """A variable of the same shape and cut, for an optimizer."""
+        """Creates a slot variable, of the same shape and blocks.
+
+        Args:
+            scope: of the optimizer's variables.
+            slot: name of the slot.
+            value: initial value.
+        """
         return Stored(
             _create(
                 f"{scope}/{self.variable.op.name}/{slot}",
@@ -74,13 +85,16 @@ class Stored(NamedTuple):
 
 
 class Variables(NamedTuple):
-    """What the fused model learns.
+    """The trained variables of a model: Stored, variables or tensors, all of one kind.
 
     Attributes:
-        wide: a table each, as in the layout: its rows, or of a large one the blocks.
-        wide_numbers: [numbers of the linear part, logits], or None.
-        embeddings: a table each.
-        kernels, biases: of the hidden layers and the logits.
+        wide: one for each wide table of the layout, [rows, logits]; for a large table it may be
+            the tuple of its blocks.
+        wide_numbers: [1 + numbers of the linear part, logits]; row 0 is not used. None without any.
+        embeddings: one for each embedding table of the layout, [rows, dimension]; for a large table
+            it may be the tuple of its blocks.
+        kernels: of the hidden layers and the logits, [inputs, units].
+        biases: of the hidden layers and the logits, [units].
     """
 
     wide: tuple[Any, ...]
@@ -90,17 +104,21 @@ class Variables(NamedTuple):
     biases: tuple[Any, ...]
 
     @property
-    def of_linear(self) -> list:
-        """Those of the linear part."""
+    def of_linear(self) -> list[Any]:
+        """Variables of the linear part."""
         return [*self.wide, *([] if self.wide_numbers is None else [self.wide_numbers])]
 
     @property
-    def of_deep(self) -> list:
-        """Those of the deep part."""
+    def of_deep(self) -> list[Any]:
+        """Variables of the deep part."""
         return [*self.embeddings, *self.kernels, *self.biases]
 
-    def map(self, function: Callable) -> "Variables":
-        """The same with the function of each variable in its place."""
+    def map(self, function: Callable[[Any], Any]) -> "Variables":
+        """Returns the results of a function of each variable.
+
+        Args:
+            function: of one variable.
+        """
         return Variables(
             tuple(map(function, self.wide)),
             None if self.wide_numbers is None else function(self.wide_numbers),
@@ -111,25 +129,25 @@ class Variables(NamedTuple):
 
 
 def create_variables(
-    layout: Layout, hidden_units: Sequence[int], units: int, drops: bool
+    layout: Layout, hidden_units: Sequence[int], units: int, has_dropout: bool
 ) -> tuple[Variables, list[tuple[int, int]]]:
-    """Creates the variables of training, each a Stored, with a canned model's initial values.
+    """Creates the variables of training, with the initial values of a canned model.
 
-    TensorFlow numbers the random operations of a graph: those of the deep part are made in the
-    order in which the canned model makes its own, and so draw the same.
+    TensorFlow derives the seed of a random operation from its number in the graph. The operations
+    of the deep part are created in the order of the canned model, and so draw the same numbers.
 
     Args:
         layout: of the model.
-        hidden_units: widths of the hidden layers; unused without a deep part.
+        hidden_units: widths of the hidden layers; not used without a deep part.
         units: number of logits.
-        drops: whether there is dropout.
+        has_dropout: whether hidden layers have dropout.
 
     Returns:
-        the variables, and the seeds of the dropout of each hidden layer.
+        The variables, each a Stored; and the two seeds of the dropout of each hidden layer.
     """
-    deep, seeds = ((), (), ()), []
+    deep = _Deep((), (), (), [])
     if layout.deep is not None:
-        *deep, seeds = _create_deep(layout, hidden_units, units, drops)
+        deep = _create_deep(layout.deep, hidden_units, units, has_dropout)
     wide = [
         _create_table(table, [tf.zeros(_shape(table, block)) for block in table.blocks])
         for table in layout.wide
@@ -137,33 +155,45 @@ def create_variables(
     numbers = None
     if layout.wide_numbers:
         blocks = tuple(Block(name, 1) for name in layout.wide_names)
-        # As of a table, row 0 is nobody's.
+        # Row 0 is not used, as in a table.
         value = tf.zeros([1 + len(blocks), units])
         numbers = Stored(_create("fused/wide_numbers", value), "fused/wide_numbers", blocks)
-    return Variables(tuple(wide), numbers, *deep), seeds
+    variables = Variables(tuple(wide), numbers, deep.embeddings, deep.kernels, deep.biases)
+    return variables, deep.seeds
 
 
 def read_variables(layout: Layout, hidden_units: Sequence[int], units: int) -> Variables:
-    """Creates a canned model's own variables and reads them, as the same tensors.
+    """Creates the canned variables and returns their values in the layout of the fused model.
 
-    For evaluation and exports: any Saver restores them from either engine's checkpoint. A large
-    table is left as the tensors of its blocks: putting them together would take longer than the
-    rest.
+    Evaluations and exports use them: any Saver can restore them from a checkpoint of either engine.
+    A large table stays the tuple of its blocks: to concatenate them would take longer than
+    everything else.
+
+    Args:
+        layout: of the model.
+        hidden_units: widths of the hidden layers; not used without a deep part.
+        units: number of logits.
+
+    Returns:
+        Tensors.
     """
 
-    def read(name, shape):
+    def read(name: str, shape: Sequence[int]) -> Any:
         return tf.compat.v1.get_variable(name, shape, use_resource=True).read_value()
 
-    def read_table(table):
+    def read_table(table: Table) -> Any:
         values = [read(block.name, _shape(table, block)) for block in table.blocks]
         return tuple(values) if table.is_large else _stack(values, table.dimension)
 
-    numbers, embeddings, kernels, biases = None, (), [], []
+    numbers: Any = None
+    embeddings: tuple[Any, ...] = ()
+    kernels: list[Any] = []
+    biases: list[Any] = []
     if layout.wide_numbers:
         numbers = _stack([read(name, [1, units]) for name in layout.wide_names], units)
     if layout.deep is not None:
         embeddings = tuple(map(read_table, layout.deep.tables))
-        for name, shape in _list_layers(layout, hidden_units, units):
+        for name, shape in _list_layers(layout.deep, hidden_units, units):
             kernel = read(f"{DNN}/{name}/kernel", shape)
             kernels.append(kernel if kernels else tf.gather(kernel, layout.deep.order))
             biases.append(read(f"{DNN}/{name}/bias", shape[1:]))
@@ -171,10 +201,17 @@ def read_variables(layout: Layout, hidden_units: Sequence[int], units: int) -> V
     return Variables(wide, numbers, embeddings, tuple(kernels), tuple(biases))
 
 
-def _create_deep(layout, hidden_units, units, drops):
-    shapes = {
-        block.name: _shape(table, block) for table in layout.deep.tables for block in table.blocks
-    }
+class _Deep(NamedTuple):
+    """Variables of the deep part, and the two seeds of the dropout of each hidden layer."""
+
+    embeddings: tuple[Stored, ...]
+    kernels: tuple[Stored, ...]
+    biases: tuple[Stored, ...]
+    seeds: list[tuple[int, int]]
+
+
+def _create_deep(deep: Deep, hidden_units: Sequence[int], units: int, has_dropout: bool) -> _Deep:
+    shapes = {block.name: _shape(table, block) for table in deep.tables for block in table.blocks}
     initial = {
         name: tf.compat.v1.truncated_normal_initializer(stddev=shapes[name][1] ** -0.5)(
             shapes[name]
@@ -183,23 +220,27 @@ def _create_deep(layout, hidden_units, units, drops):
     }
     embeddings = tuple(
         _create_table(table, [initial[block.name] for block in table.blocks])
-        for table in layout.deep.tables
+        for table in deep.tables
     )
-    kernels, biases, seeds = [], [], []
-    for name, shape in _list_layers(layout, hidden_units, units):
+    kernels: list[Stored] = []
+    biases: list[Stored] = []
+    seeds: list[tuple[int, int]] = []
+    for name, shape in _list_layers(deep, hidden_units, units):
         kernel, order = tf.compat.v1.glorot_uniform_initializer()(shape), None
         if not kernels:
-            kernel, order = tf.gather(kernel, layout.deep.order), layout.deep.order
+            kernel, order = tf.gather(kernel, deep.order), deep.order
         kernels.append(_create_plain(f"{DNN}/{name}/kernel", kernel, order))
         biases.append(_create_plain(f"{DNN}/{name}/bias", tf.zeros(shape[1:])))
-        if drops and len(kernels) <= len(hidden_units):
+        if has_dropout and len(kernels) <= len(hidden_units):
             seeds.append(tf.compat.v1.random.get_seed(None))
-    return embeddings, tuple(kernels), tuple(biases), seeds
+    return _Deep(embeddings, tuple(kernels), tuple(biases), seeds)
 
 
-def _list_layers(layout: Layout, hidden_units, units):
-    """Name and kernel's shape of each layer."""
-    width = len(layout.deep.order)
+def _list_layers(
+    deep: Deep, hidden_units: Sequence[int], units: int
+) -> Iterator[tuple[str, list[int]]]:
+    """Yields the name of each layer and the shape of its kernel."""
+    width = len(deep.order)
     names = [f"hiddenlayer_{number}" for number in range(len(hidden_units))]
     for name, size in zip([*names, "logits"], [*hidden_units, units]):
         yield name, [width, size]
@@ -210,38 +251,48 @@ def _shape(table: Table, block: Block) -> list[int]:
     return [table.dimension] if block.flat else [block.size, table.dimension]
 
 
-def _stack(tensors, dimension, first=0.0):
+def _stack(tensors: Sequence[Any], dimension: int, first: float = 0.0) -> Any:
+    """Concatenates blocks below a row 0 of the value `first`."""
     rows = [tf.reshape(tensor, [-1, dimension]) for tensor in tensors]
     return tf.concat([tf.fill([1, dimension], first), *rows], axis=0)
 
 
-def _create_table(table: Table, values) -> Stored:
+def _create_table(table: Table, values: Sequence[Any]) -> Stored:
     return Stored(_create(table.name, _stack(values, table.dimension)), table.name, table.blocks)
 
 
-def _create_plain(name, value, order=None) -> Stored:
-    # What has its rows in another order must not pass for the canned variable.
+def _create_plain(name: str, value: Any, order: Optional[tuple[int, ...]] = None) -> Stored:
+    # A variable with another order of rows must not have the name of the canned variable.
     own = name if order is None else f"fused/{name}"
     return Stored(_create(own, value), name, order=order)
 
 
-def _create(name, value, trainable=True):
+def _create(name: str, value: Any, trainable: bool = True) -> Any:
     return tf.compat.v1.get_variable(
         name, initializer=value, use_resource=True, trainable=trainable
     )
 
 
 def create_number(name: str, value: Any, dtype: Any = tf.float32) -> Stored:
-    """A scalar that is the same in both engines' checkpoints."""
+    """Creates a scalar variable that is the same in the checkpoints of both engines.
+
+    Args:
+        name: of the variable.
+        value: initial value.
+        dtype: of the variable.
+    """
     return Stored(_create(name, tf.constant(value, dtype), trainable=False), name)
 
 
 def build_saver(stored: Sequence[Stored], config: Any) -> Any:
-    """A Saver that writes and reads a canned model's checkpoints.
+    """Builds a Saver that writes and restores checkpoints of the canned model.
 
     Args:
         stored: every variable of the graph.
-        config: an estimator.RunConfig: how many checkpoints are kept.
+        config: an estimator.RunConfig with the number of checkpoints that are kept.
+
+    Returns:
+        A tf.compat.v1.train.Saver.
     """
     names = [name for one in stored for name in one.names]
     with tf.name_scope("save"), tf.device("/cpu:0"):
@@ -264,7 +315,7 @@ def build_saver(stored: Sequence[Stored], config: Any) -> Any:
         shapes = iter([tensor.shape for tensor in tensors])
         assigned = []
         for one in stored:
-            # A checkpoint of another shape is refused here, not broadcast or cut.
+            # Without it, a value of another shape might be broadcast or split.
             values = [tf.ensure_shape(next(read), next(shapes)) for _ in one.names]
             assigned.append(one.variable.assign(one.join(values), read_value=False))
         restored = tf.group(*assigned, name="restore_all")
