@@ -1,7 +1,7 @@
-"""python -m trainer.export.checker: each export is loaded in a fresh process and asked a question.
+"""python -m trainer.export.checker: loads each export in a fresh process and compares its answers.
 
-Real rows go in by every door (tf.Example, raw tensors, CSV line); the answers must be finite and
-the same whatever the door. An export is loaded into a session, as TensorFlow Serving does it.
+Real rows enter by every input: tf.Example, raw tensors and CSV lines. The outputs must be finite,
+and equal for all inputs. An export is loaded into a session, as TensorFlow Serving does.
 """
 
 import csv
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
@@ -22,14 +22,23 @@ from trainer.features.raw_inputs import list_csv_inputs, list_inputs, raw_dtype
 from trainer.inputs.dataset import RowSource
 from trainer.schema import Schema
 
+# Rows that each export is checked with.
 NUM_ROWS = 3
-# The three doors meet before the first computation; what differs is how a float is spelled.
+# The three inputs share all computation; only the text form of a float may differ.
 TOLERANCE = 1e-5
 TIMEOUT_SECS = 300
 
 
 def read_sample_rows(source: RowSource, schema: Schema) -> list[dict[str, Any]]:
-    """The first rows of a source as plain values of the export's inputs."""
+    """Reads the first NUM_ROWS rows of a source.
+
+    Args:
+        source: of the rows.
+        schema: its columns.
+
+    Returns:
+        For each row, name → value of every input of an export: int, float or str.
+    """
     chunk = next(source.read())
     return [
         {name: _plain(chunk[name][row]) for name in list_inputs(schema)}
@@ -41,25 +50,60 @@ def _plain(value: Any) -> Any:
     return value.decode() if isinstance(value, bytes) else value.item()
 
 
-class Checker:
-    """A fresh process that checks exports; started early, it is ready when there is something.
-
-    Used as a context manager: the process does not outlive it.
+class _Request(NamedTuple):
+    """What the process checks.
 
     Attributes:
-        enabled: whether anything is checked; if not, nothing here does anything.
+        exports: paths.
+        rows: of read_sample_rows; empty to only load the exports.
+        schema: of the rows.
+        delimiter: of CSV lines.
+    """
+
+    exports: list[str]
+    rows: list[dict[str, Any]]
+    schema: Schema
+    delimiter: str
+
+    def to_json(self) -> str:
+        """Returns the request as JSON."""
+        return json.dumps(
+            {**self._asdict(), "schema": self.schema.model_dump(mode="json")},
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "_Request":
+        """Parses the result of `to_json`."""
+        values = json.loads(text)
+        return cls(**{**values, "schema": Schema.model_validate(values["schema"])})
+
+
+class Checker:
+    """A fresh process that checks exports. It may be started early, as it loads TensorFlow first.
+
+    A context manager: it ends the process.
+
+    Args:
+        enabled: whether exports are checked; if not, every method does nothing.
+
+    Attributes:
+        enabled: as given.
     """
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled
-        self._process: Optional[subprocess.Popen] = None
-        self._talk: Optional[threading.Thread] = None
+        self._process: Optional[subprocess.Popen[str]] = None
+        self._thread: Optional[threading.Thread] = None
         self._errors = ""
         self._num_exports = 0
 
     def start(self) -> None:
-        """Starts the process, if that has not been done."""
-        if self.enabled and self._process is None:
+        """Starts the process if it has not been started."""
+        if self.enabled:
+            self._start()
+
+    def _start(self) -> "subprocess.Popen[str]":
+        if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "trainer.export.checker"],
                 stdin=subprocess.PIPE,
@@ -67,45 +111,46 @@ class Checker:
                 stderr=subprocess.PIPE,
                 text=True,
             )
+        return self._process
 
     def submit(
         self, exports: Sequence[str], rows: list[dict[str, Any]], schema: Schema, delimiter: str
     ) -> None:
-        """Has every export loaded, and asked for `rows` if there are any; does not wait."""
+        """Starts the check of exports; does not wait for its end.
+
+        Args:
+            exports: paths.
+            rows: of read_sample_rows; empty to only load the exports.
+            schema: of the rows.
+            delimiter: of CSV lines.
+        """
         if not self.enabled:
             return
-        self.start()
-        question = json.dumps(
-            {
-                "exports": list(exports),
-                "rows": rows,
-                "schema": schema.model_dump(mode="json"),
-                "delimiter": delimiter,
-            }
-        )
+        request = _Request(list(exports), rows, schema, delimiter)
         self._num_exports = len(exports)
-        self._talk = threading.Thread(target=self._run, args=(question,), name="verify")
-        self._talk.start()
+        arguments = (self._start(), request.to_json())
+        self._thread = threading.Thread(target=self._communicate, args=arguments, name="verify")
+        self._thread.start()
 
-    def _run(self, question: str) -> None:
+    def _communicate(self, process: "subprocess.Popen[str]", request: str) -> None:
         try:
-            _, self._errors = self._process.communicate(question, timeout=TIMEOUT_SECS)
+            _, self._errors = process.communicate(request, timeout=TIMEOUT_SECS)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
-            self._errors = f"no answer within {TIMEOUT_SECS} s"
+            process.kill()
+            process.communicate()
+            self._errors = f"not finished within {TIMEOUT_SECS} s"
 
     def wait(self) -> None:
-        """Waits for the answer.
+        """Waits for the end of the check.
 
         Raises:
-            UserError: an export does not load or answer.
+            UserError: an export cannot be loaded, or its outputs are wrong.
         """
-        if self._talk is None:
+        if self._thread is None or self._process is None:
             return
-        self._talk.join()
+        self._thread.join()
         if self._process.returncode:
-            lines = self._errors.strip().splitlines() or ["no word of why"]
+            lines = self._errors.strip().splitlines() or ["no error message"]
             raise UserError(
                 f"export: the check of {self._num_exports} export(s) failed: {lines[-1]}"
             )
@@ -119,8 +164,8 @@ class Checker:
             return
         if process.poll() is None:
             process.kill()
-        if self._talk is not None:
-            self._talk.join()
+        if self._thread is not None:
+            self._thread.join()
         else:
             process.communicate()
 
@@ -128,45 +173,53 @@ class Checker:
 def check_exports(
     exports: Sequence[str], rows: list[dict[str, Any]], schema: Schema, delimiter: str
 ) -> None:
-    """Loads every export in one fresh process and asks it for `rows`; without rows, only loads.
+    """Checks exports in one fresh process.
+
+    Args:
+        exports: paths.
+        rows: of read_sample_rows; empty to only load the exports.
+        schema: of the rows.
+        delimiter: of CSV lines.
 
     Raises:
-        UserError: an export does not load or answer.
+        UserError: an export cannot be loaded, or its outputs are wrong.
     """
     with Checker() as checker:
         checker.submit(exports, rows, schema, delimiter)
         checker.wait()
 
 
-def _ask(
-    served: ServingSession, receiver: str, values: dict[str, Any], num_rows: int
-) -> list[dict]:
-    """Asks for predictions by one input; returns a dict for each row."""
-    name = served.find_signature("predict", receiver)
-    unknown = sorted(set(served.signatures[name].inputs) ^ set(values))
-    if unknown:
-        raise UserError(f"export {served.path}: input {unknown[0]} is not in both, it and schema")
-    outputs = served.run(name, values)
+def _predict(
+    session: ServingSession, receiver: str, values: dict[str, np.ndarray], num_rows: int
+) -> list[dict[str, Any]]:
+    """Runs the predict signature of one input; returns output name → value for each row."""
+    name = session.find_signature("predict", receiver)
+    unmatched = sorted(set(session.signatures[name].inputs) ^ set(values))
+    if unmatched:
+        raise UserError(
+            f"export {session.path}: input {unmatched[0]} is only in one of export and schema"
+        )
+    outputs = session.run(name, values)
     return [
         {each: to_python(array[row]) for each, array in outputs.items()} for row in range(num_rows)
     ]
 
 
-def _check(path: str, rows: list[dict[str, Any]], schema: Schema, delimiter: str) -> None:
-    # Each signature is asked once: to optimise its graph would take longer.
-    with ServingSession(path, optimize=False) as served:
-        _check_served(served, rows, schema, delimiter)
+def _check(path: str, request: _Request) -> None:
+    """Checks one export."""
+    # Each signature runs once: to optimise its graph would take longer.
+    with ServingSession(path, optimize=False) as session:
+        if not session.signatures:
+            raise UserError(f"export {path}: it has no signature")
+        if request.rows:
+            _check_outputs(session, request)
 
 
-def _check_served(
-    served: ServingSession, rows: list[dict[str, Any]], schema: Schema, delimiter: str
-) -> None:
-    path = served.path
-    if not served.signatures:
-        raise UserError(f"export {path}: it has no signature")
-    if not rows:
-        return
-    questions = {
+def _check_outputs(session: ServingSession, request: _Request) -> None:
+    """Compares the outputs of the three inputs."""
+    rows, schema = request.rows, request.schema
+    lines = [_to_line(row, schema, request.delimiter) for row in rows]
+    inputs = {
         "json": {
             name: np.array(
                 [row[name] for row in rows], raw_dtype(schema.columns[name]).as_numpy_dtype
@@ -174,15 +227,15 @@ def _check_served(
             for name in list_inputs(schema)
         },
         "example": {"examples": np.array([_to_example(row, schema) for row in rows], object)},
-        "csv": {"csv": np.array([_to_line(row, schema, delimiter) for row in rows], object)},
+        "csv": {"csv": np.array(lines, object)},
     }
-    answers = {
-        receiver: _ask(served, receiver, values, len(rows))
-        for receiver, values in questions.items()
+    outputs = {
+        receiver: _predict(session, receiver, values, len(rows))
+        for receiver, values in inputs.items()
     }
-    for receiver, answer in answers.items():
-        for row, (got, reference) in enumerate(zip(answer, answers["json"])):
-            _compare(got, reference, f"export {path}: row {row + 1} asked as {receiver}")
+    for receiver, predictions in outputs.items():
+        for row, (got, reference) in enumerate(zip(predictions, outputs["json"])):
+            _compare(got, reference, f"export {session.path}: row {row + 1} as {receiver}")
 
 
 def _compare(got: dict[str, Any], reference: dict[str, Any], where: str) -> None:
@@ -202,6 +255,7 @@ def _is_numeric(value: Any) -> bool:
 
 
 def _to_example(row: dict[str, Any], schema: Schema) -> bytes:
+    """Returns a row as a serialized tf.Example."""
     features = {}
     for name, value in row.items():
         column = schema.columns[name]
@@ -215,28 +269,29 @@ def _to_example(row: dict[str, Any], schema: Schema) -> bytes:
         else:
             feature = tf.train.Feature(float_list=tf.train.FloatList(value=map(float, values)))
         features[name] = feature
-    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+    example = tf.train.Example(features=tf.train.Features(feature=features))
+    return bytes(example.SerializeToString())
 
 
 def _to_line(row: dict[str, Any], schema: Schema, delimiter: str) -> str:
+    """Returns a row as a CSV line without its line end."""
     text = io.StringIO()
     fields = [row.get(name, "") for name in list_csv_inputs(schema)]
-    # The writer quotes a line end in a field only if it knows it as its own.
+    # The writer quotes a line end in a field only if it consists of its own lineterminator.
     csv.writer(text, delimiter=delimiter, lineterminator="\r\n").writerow(fields)
     return text.getvalue()[: -len("\r\n")]
 
 
 def main() -> int:
-    """Reads the question from standard input; returns the exit status."""
+    """Reads a request from standard input and checks its exports; returns the exit status."""
     text = sys.stdin.read()
     if not text:
-        # The run has ended without exports.
+        # The run ended without exports.
         return 0
-    question = json.loads(text)
-    schema = Schema.model_validate(question["schema"])
+    request = _Request.from_json(text)
     try:
-        for path in question["exports"]:
-            _check(path, question["rows"], schema, question["delimiter"])
+        for path in request.exports:
+            _check(path, request)
     except (UserError, tf.errors.OpError) as error:
         print(" ".join(str(error).split()), file=sys.stderr)
         return 1

@@ -12,36 +12,60 @@ from trainer.errors import UserError
 
 
 class BestExporter(estimator.Exporter):
-    """Exports whenever a metric is better than ever before; remembers across restarts.
+    """Exports whenever a metric is better than ever before, also before a restart.
 
-    What is best is kept in best.json beside the exports, written atomically.
+    The best value is stored in best.json beside the exports, which is written atomically.
+
+    Args:
+        receiver_fn: the serving_input_receiver_fn.
+        metric: name of the metric.
+        direction: min or max: which value of the metric is better.
+        keep: number of newest exports that are kept.
+        assets: name in the assets.extra of an export → file that is copied there.
     """
 
     def __init__(
         self,
-        receiver_fn: Callable,
+        receiver_fn: Optional[Callable[[], Any]],
         metric: str,
         direction: str,
         keep: int,
         assets: Optional[dict[str, str]] = None,
-    ):
+    ) -> None:
         self._receiver_fn = receiver_fn
         self._assets = assets
         self._metric = metric
-        self._better = (
-            (lambda new, old: new < old) if direction == "min" else (lambda new, old: new > old)
-        )
+        self._is_min = direction == "min"
         self._keep = keep
 
     @property
     def name(self) -> str:
-        """Directory under export/."""
+        """Name of its folder in export/."""
         return "best"
 
-    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
-        """Exports if eval_result is the best so far; returns the export's path or None.
+    def export(
+        self,
+        estimator: Any,
+        export_path: str,
+        checkpoint_path: str,
+        eval_result: dict[str, Any],
+        is_the_final_export: bool,
+    ) -> Any:
+        """Exports a checkpoint if its evaluation is the best so far.
 
-        A metric that is not a finite number is never the best.
+        Args:
+            estimator: an Estimator.
+            export_path: folder of this exporter.
+            checkpoint_path: prefix of the checkpoint's files.
+            eval_result: name → value of the metrics, and "global_step". A metric that is not
+                finite is never the best.
+            is_the_final_export: whether it is the last export of the run.
+
+        Returns:
+            The path of the export, or None.
+
+        Raises:
+            UserError: the metric is not among the results.
         """
         if self._metric not in eval_result:
             raise UserError(
@@ -54,8 +78,8 @@ class BestExporter(estimator.Exporter):
             return None
         state = Path(export_path) / "best.json"
         best = storage.read_json(state)
-        comparable = best is not None and best["metric"] == self._metric
-        if comparable and not self._better(value, best["value"]):
+        # A best value of another metric is not comparable.
+        if best and best["metric"] == self._metric and not self._is_better(value, best["value"]):
             return None
         exported = estimator.export_saved_model(
             export_path,
@@ -69,13 +93,20 @@ class BestExporter(estimator.Exporter):
             shutil.rmtree(old)
         return exported
 
+    def _is_better(self, value: float, best: float) -> bool:
+        return value < best if self._is_min else value > best
+
 
 def list_exports(folder: str) -> list[str]:
-    """Finished exports in an exporter's folder, oldest first."""
+    """Returns the paths of an exporter's finished exports, oldest first.
+
+    Args:
+        folder: of the exporter; it need not exist.
+    """
     path = Path(folder)
     if not path.is_dir():
         return []
-    # Estimator writes into temp-<time stamp> and renames when done.
+    # An Estimator writes into temp-<timestamp> and renames the folder when the export is complete.
     stamps = sorted(
         (child for child in path.iterdir() if child.name.isdigit()), key=lambda c: int(c.name)
     )
@@ -84,20 +115,24 @@ def list_exports(folder: str) -> list[str]:
 
 def build_exporters(
     export: config_lib.ExportConfig,
-    receiver_fn: Callable,
+    receiver_fn: Optional[Callable[[], Any]],
     metric: str,
     direction: str,
     assets: Optional[dict[str, str]] = None,
 ) -> list[Any]:
-    """The exporters that the configuration names.
+    """Builds the exporters of the configuration.
 
     Args:
-        export: which, and how many exports they keep.
+        export: which exporters, and how many exports they keep.
         receiver_fn: the serving_input_receiver_fn.
-        metric, direction: by which best chooses.
-        assets: name in the exports' assets.extra → file that is copied there.
+        metric: name of the metric by which `best` chooses.
+        direction: min or max: which value of the metric is better.
+        assets: name in the assets.extra of an export → file that is copied there.
+
+    Returns:
+        An estimator.Exporter for each name in export.exporters, in that order.
     """
-    makers = {
+    makers: dict[str, Callable[[], Any]] = {
         "latest": lambda: estimator.LatestExporter(
             "latest", receiver_fn, assets_extra=assets, exports_to_keep=export.keep
         ),

@@ -1,4 +1,4 @@
-"""SavedModels of a run: the graph is built and written once, later exports write only variables."""
+"""Reuses the graph of a run's exports: it is built once, later exports write only variables."""
 
 import contextlib
 import errno
@@ -18,47 +18,65 @@ GRAPH, ASSETS, EXTRA = "saved_model.pb", "assets", "assets.extra"
 
 
 class ExportGraphCache:
-    """The exports of one Estimator in this process.
+    """Caches the graphs of the exports of one Estimator in this process.
 
-    The first export for a serving_input_receiver_fn is made by the Estimator. Later ones for the
-    same function take its graph, its signatures and its assets, and get their variables from their
-    own checkpoint by the very restore and save operations that the graph brings.
+    The Estimator makes the first export for a serving_input_receiver_fn. Later exports for the same
+    function reuse its graph, signatures and assets. Their variables are restored from their own
+    checkpoint and saved by the restore and save operations of that graph.
 
     Args:
         built: an Estimator.
     """
 
-    def __init__(self, built: Any):
+    def __init__(self, built: Any) -> None:
         self._built = built
-        # By identity: a receiver_fn need not be hashable, and its own == says nothing.
-        self._parts: dict[int, tuple[Callable, _Part]] = {}
-        self._facade = _Facade(built, self)
+        # Keys are id(receiver_fn), because a receiver_fn may be unhashable or define ==.
+        self._graphs: dict[int, tuple[Callable[[], Any], _CachedGraph]] = {}
+        self._caching = _CachingEstimator(built, self)
 
     def for_exporter(self, exporter: Any) -> Any:
-        """What to hand to an exporter as its Estimator.
+        """Returns the Estimator to pass to an exporter.
 
-        TensorFlow's exporters, and ours, ask it only for exports; one of the user's own may do
-        anything with it, and gets the Estimator itself.
+        TensorFlow's exporters and ours call only its export_saved_model; they get one that uses the
+        cache. A user's exporter may do anything with it, and gets the Estimator itself.
+
+        Args:
+            exporter: an estimator.Exporter.
         """
-        asks_only_for_exports = isinstance(
+        only_exports = isinstance(
             exporter, (estimator.LatestExporter, estimator.FinalExporter, estimator.BestExporter)
         ) or type(exporter).__module__.startswith("trainer.")
-        return self._facade if asks_only_for_exports else self._built
+        return self._caching if only_exports else self._built
 
     def export(
-        self, base: str, receiver_fn: Callable, assets_extra: Any, as_text: bool, checkpoint: Any
+        self,
+        base: str,
+        receiver_fn: Callable[[], Any],
+        assets_extra: Any,
+        as_text: bool,
+        checkpoint: Any,
     ) -> bytes:
-        """Exports a checkpoint into a new folder under `base`; returns its path."""
+        """Exports a checkpoint into a new folder.
+
+        Args:
+            base: folder of the exporter.
+            receiver_fn: the serving_input_receiver_fn.
+            assets_extra: name in assets.extra → file that is copied there; or None.
+            as_text: whether the graph is written as text.
+            checkpoint: prefix of the checkpoint's files; None for the newest one.
+
+        Returns:
+            The path of the export.
+        """
         base = os.fsdecode(base)
         checkpoint = checkpoint or self._built.latest_checkpoint()
         keeps = not as_text and "://" not in base
-        _, part = self._parts.get(id(receiver_fn), (None, None))
-        if keeps and part is not None and part.is_intact():
-            # Whatever does not fit, the Estimator's own way will fit, or say in its own words.
+        _, cached = self._graphs.get(id(receiver_fn), (None, None))
+        if keeps and cached is not None and cached.is_intact():
+            # If the cached graph does not fit, the Estimator exports, or raises its own error.
             with contextlib.suppress(tf.errors.OpError, ValueError):
-                exported = part.export(base, assets_extra, checkpoint)
-                return os.fsencode(exported)
-        exported = self._built.export_saved_model(
+                return os.fsencode(cached.export(base, assets_extra, checkpoint))
+        exported: bytes = self._built.export_saved_model(
             base,
             receiver_fn,
             assets_extra=assets_extra,
@@ -67,17 +85,18 @@ class ExportGraphCache:
         )
         if not keeps:
             return exported
-        # Several exports in one second are named ahead of the clock, which the Estimator goes by.
+        # The Estimator names an export by the clock; others may have a later name already, since
+        # several exports within a second are named ahead of the clock.
         path = _publish(Path(os.fsdecode(exported)))
         config = getattr(self._built, "_session_config", None)
-        self._parts[id(receiver_fn)] = receiver_fn, _Part(path, config)
+        self._graphs[id(receiver_fn)] = receiver_fn, _CachedGraph(path, config)
         return os.fsencode(path)
 
 
-class _Facade:
-    """An Estimator whose export_saved_model keeps graphs."""
+class _CachingEstimator:
+    """An Estimator whose export_saved_model uses the cache."""
 
-    def __init__(self, built: Any, exports: ExportGraphCache):
+    def __init__(self, built: Any, exports: ExportGraphCache) -> None:
         self._built = built
         self._exports = exports
 
@@ -86,14 +105,26 @@ class _Facade:
 
     def export_saved_model(
         self,
-        export_dir_base,
-        serving_input_receiver_fn,
-        assets_extra=None,
-        as_text=False,
-        checkpoint_path=None,
-        **more,
-    ):
-        """As that of an Estimator."""
+        export_dir_base: str,
+        serving_input_receiver_fn: Callable[[], Any],
+        assets_extra: Any = None,
+        as_text: bool = False,
+        checkpoint_path: Any = None,
+        **more: Any,
+    ) -> Any:
+        """Exports a checkpoint, as Estimator.export_saved_model does.
+
+        Args:
+            export_dir_base: folder of the exporter.
+            serving_input_receiver_fn: returns a ServingInputReceiver.
+            assets_extra: name in assets.extra → file that is copied there; or None.
+            as_text: whether the graph is written as text.
+            checkpoint_path: prefix of the checkpoint's files; None for the newest one.
+            **more: other options of the Estimator, with which the cache is not used.
+
+        Returns:
+            The path of the export, as bytes.
+        """
         if more:
             return self._built.export_saved_model(
                 export_dir_base,
@@ -109,33 +140,35 @@ class _Facade:
 
 
 class _Saver(NamedTuple):
+    """A Saver and its graph."""
+
     graph: Any
     saver: Any
 
 
-class _Part:
-    """What exports of one graph have in common, read from the first of them.
+class _CachedGraph:
+    """The common part of exports of one graph, read from the first of them.
 
     Args:
         path: a SavedModel that has just been written.
-        session_config: of the sessions that copy variables.
+        session_config: a ConfigProto for the sessions that copy variables; or None.
     """
 
-    def __init__(self, path: str, session_config: Any):
+    def __init__(self, path: str, session_config: Any) -> None:
         self._session_config = tf.compat.v1.ConfigProto()
         if session_config is not None:
             self._session_config.CopyFrom(session_config)
-        # Variables only go from file to file: nothing is worth a device, or optimising.
+        # Variables are only copied from file to file: neither GPUs nor optimisation help.
         self._session_config.device_count["GPU"] = 0
         self._session_config.graph_options.rewrite_options.disable_meta_optimizer = True
         self._graph_file = (Path(path) / GRAPH).read_bytes()
-        # Assets may be large: they are copied from whichever export is still there.
+        # Assets may be large: they are not kept in memory, but copied from an earlier export.
         self._paths = [path]
         self._assets = _list_sizes(Path(path) / ASSETS)
         self._saver: Optional[_Saver] = None
 
     def is_intact(self) -> bool:
-        """Whether the assets can still be had; forgets exports that are gone."""
+        """Whether an earlier export with all assets still exists."""
         if not self._assets:
             return True
         self._paths = [
@@ -144,10 +177,16 @@ class _Part:
         return bool(self._paths)
 
     def export(self, base: str, assets_extra: Any, checkpoint: str) -> str:
-        """Writes an export of a checkpoint.
+        """Writes an export of a checkpoint; returns its path.
+
+        Args:
+            base: folder of the exporter.
+            assets_extra: name in assets.extra → file that is copied there; or None.
+            checkpoint: prefix of the checkpoint's files.
 
         Raises:
-            tf.errors.OpError, ValueError: the checkpoint, or the graph, does not allow it.
+            tf.errors.OpError: the checkpoint does not fit the graph.
+            ValueError: the graph has no saver.
         """
         if self._saver is None:
             self._saver = _read_saver(self._graph_file)
@@ -157,7 +196,7 @@ class _Part:
                 shutil.copytree(Path(self._paths[-1]) / ASSETS, folder / ASSETS)
             (folder / "variables").mkdir()
             graph, saver = self._saver
-            # Open only while it copies, as it holds a second set of the variables.
+            # Open only while it copies, because it contains a second set of the variables.
             with tf.compat.v1.Session(graph=graph, config=self._session_config) as session:
                 saver.restore(session, checkpoint)
                 saver.save(
@@ -185,7 +224,7 @@ def _list_sizes(folder: Path) -> dict[str, int]:
 
 
 def _read_saver(graph_file: bytes) -> _Saver:
-    """The restore and save operations of a serialized SavedModel, in a graph of their own.
+    """Returns the restore and save operations of a serialized SavedModel, in their own graph.
 
     Raises:
         ValueError: it is not a SavedModel of one graph with a saver.
@@ -214,7 +253,7 @@ def _read_saver(graph_file: bytes) -> _Saver:
         if node.name in needed:
             copied = wanted.node.add()
             copied.CopyFrom(node)
-            # It names nodes that are not here.
+            # The attribute names nodes that are not in this graph.
             copied.attr.pop("_class", None)
     graph = tf.Graph()
     with graph.as_default():
@@ -226,8 +265,8 @@ def _read_saver(graph_file: bytes) -> _Saver:
 
 @contextlib.contextmanager
 def _new_folder(base: str) -> Iterator[Path]:
-    """A temporary folder beside the exports, of this process alone; gone afterwards."""
-    # The name is not a number, so that nobody takes it for an export.
+    """Creates a temporary folder beside the exports; deletes it afterwards."""
+    # The name is not a number: only numbers are names of exports.
     folder = Path(base) / f"temp-{uuid.uuid4().hex}"
     folder.mkdir(parents=True)
     try:
@@ -237,7 +276,7 @@ def _new_folder(base: str) -> Iterator[Path]:
 
 
 def _publish(folder: Path) -> str:
-    """Gives a finished export the time as its name, or a later one if there are exports of that."""
+    """Renames a finished export to the current time, or to a later one than all exports have."""
     others = [path for path in folder.parent.iterdir() if path.name.isdigit() and path != folder]
     stamp = max([int(time.time()), *(int(path.name) + 1 for path in others)])
     if folder.name.isdigit() and int(folder.name) >= stamp:
@@ -245,7 +284,7 @@ def _publish(folder: Path) -> str:
     while True:
         target = folder.with_name(str(stamp))
         try:
-            # Fails if another process was faster, as that folder is not empty.
+            # Fails if another process has just created the target.
             folder.rename(target)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):

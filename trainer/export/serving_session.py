@@ -1,7 +1,6 @@
-"""An export in a session, as TensorFlow Serving has it.
+"""An export in a session, which is how TensorFlow Serving runs it.
 
-tf.saved_model.load makes a function of each signature, which takes seconds of which no answer has
-any use; a session takes the graph as it stands.
+`saved_model.load` builds a function per signature, which takes seconds; a Session does not.
 """
 
 import re
@@ -13,14 +12,20 @@ import numpy as np
 import estimator_bridge as bridge
 from trainer.errors import UserError
 
+# Receiver → name of the only input of its signatures; a receiver of raw tensors has other names.
+_SINGLE_INPUTS = {"example": "examples", "csv": "csv"}
+# Characters of a TensorFlow error that are shown.
+_MAX_MESSAGE = 200
+
 
 class Signature(NamedTuple):
-    """A question that an export answers.
+    """A signature of an export.
 
     Attributes:
-        inputs: name → dtype of what it is asked with.
-        outputs: names of what it answers.
-        feeds, fetches: name → name of the tensor in the graph.
+        inputs: name → dtype of each input.
+        outputs: names of the outputs.
+        feeds: name of an input → name of its tensor in the graph.
+        fetches: name of an output → name of its tensor in the graph.
     """
 
     inputs: dict[str, Any]
@@ -30,22 +35,22 @@ class Signature(NamedTuple):
 
 
 class ServingSession:
-    """An export, loaded once and asked as often as wanted; as a context manager, closed at the end.
+    """An export that is loaded once and can be run often; a context manager that closes it.
 
     Args:
-        path: a SavedModel's folder.
-        optimize: whether it is worth optimising the graph for the first question, and a GPU,
-            which another process may have all of.
+        path: folder of a SavedModel.
+        optimize: whether to optimise the graph before the first run, and to use GPUs. Worthwhile
+            for many runs; another process may use all memory of a GPU.
 
     Attributes:
         path: as given.
-        signatures: by name.
+        signatures: name → signature.
 
     Raises:
-        UserError: there is no SavedModel, or none that this TensorFlow can load.
+        UserError: there is no SavedModel, or this TensorFlow cannot load it.
     """
 
-    def __init__(self, path: str, optimize: bool = True):
+    def __init__(self, path: str, optimize: bool = True) -> None:
         tf = bridge.tf
         if not (Path(path) / "saved_model.pb").is_file():
             raise UserError(f"export {path}: no saved_model.pb there; name an export's own folder")
@@ -62,8 +67,10 @@ class ServingSession:
                 )
             except (tf.errors.OpError, OSError, ValueError, RuntimeError) as error:
                 self._session.close()
-                told = " ".join(str(error).split())
-                raise UserError(f"export {path}: cannot be loaded: {told[:200]}") from error
+                message = " ".join(str(error).split())
+                raise UserError(
+                    f"export {path}: cannot be loaded: {message[:_MAX_MESSAGE]}"
+                ) from error
         self.signatures = {
             name: Signature(
                 {each: tf.as_dtype(info.dtype) for each, info in sorted(found.inputs.items())},
@@ -72,47 +79,52 @@ class ServingSession:
                 {each: info.name for each, info in found.outputs.items()},
             )
             for name, found in loaded.signature_def.items()
-            # What TensorFlow keeps for itself answers no question.
+            # TensorFlow's internal signatures, such as __saved_model_init_op.
             if not name.startswith("__")
         }
 
     def find_signature(self, output: str, receiver: str) -> str:
-        """Name of the signature with this output (predict, ...) for this input (example, ...).
+        """Returns the name of the signature with an output for an input.
+
+        Args:
+            output: predict, classification or regression.
+            receiver: example, json or csv.
 
         Raises:
-            UserError: the export has none.
+            UserError: the export has no such signature.
         """
-        wanted = {"example": "examples", "csv": "csv"}.get(receiver)
+        single = _SINGLE_INPUTS.get(receiver)
         for name, signature in self.signatures.items():
             if name.rpartition(":")[2] != output:
                 continue
-            given = set(signature.inputs)
-            if (given == {wanted}) if wanted else not given & {"examples", "csv"}:
-                return name
+            inputs = set(signature.inputs)
+            if (inputs == {single}) if single else not inputs & set(_SINGLE_INPUTS.values()):
+                return str(name)
         raise UserError(
             f"export {self.path}: no signature {output} for {receiver} "
             f"(there are {', '.join(sorted(self.signatures))})"
         )
 
     def run(self, name: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Asks one signature.
+        """Runs one signature.
 
         Args:
             name: of the signature.
-            inputs: name → array; texts are objects, str or bytes.
+            inputs: name → array [rows]; strings are objects, str or bytes.
 
         Returns:
-            output name → array; texts are bytes.
+            Output name → array [rows, ...]; strings are bytes.
 
         Raises:
             tf.errors.OpError: the graph fails on these inputs.
         """
         signature = self.signatures[name]
         feeds = {signature.feeds[each]: values for each, values in inputs.items()}
-        return self._session.run(signature.fetches, feeds)
+        outputs: dict[str, np.ndarray] = self._session.run(signature.fetches, feeds)
+        return outputs
 
     def close(self) -> None:
-        """Gives its memory back; it cannot be asked any more."""
+        """Frees the memory; the session cannot run any more."""
         self._session.close()
 
     def __enter__(self) -> "ServingSession":
@@ -123,14 +135,22 @@ class ServingSession:
 
 
 def describe_error(error: Any) -> str:
-    """What an error of TensorFlow in an export's graph says, on one line."""
+    """Returns the message of an error in an export's graph, on one line.
+
+    Args:
+        error: a tf.errors.OpError.
+    """
     asserted = re.search(r"assertion failed: \[(.*?)\]", error.message)
-    words = asserted.group(1) if asserted else error.message
-    return " ".join(words.split())[:200]
+    message = asserted.group(1) if asserted else error.message
+    return " ".join(message.split())[:_MAX_MESSAGE]
 
 
 def to_python(value: Any) -> Any:
-    """An output as plain Python: bytes as text, arrays as lists."""
+    """Returns an output as plain Python: bytes as str, arrays as lists, scalars as numbers.
+
+    Args:
+        value: an element of an output of ServingSession.run, of any shape.
+    """
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if isinstance(value, np.ndarray):
