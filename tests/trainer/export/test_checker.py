@@ -1,4 +1,4 @@
-"""trainer.export.checker: every export is asked in a fresh process, and damage is found."""
+"""trainer.export.checker: every export is checked in a fresh process."""
 
 import shutil
 
@@ -15,7 +15,7 @@ def checked(trained):
     return done, read_sample_rows(build_source(done.job, training=False), done.schema)
 
 
-def test_rows_are_plain_and_defaults_filled_in(checked):
+def test_sample_rows_are_plain_values_with_defaults(checked):
     _, rows = checked
     assert len(rows) == 3
     assert set(rows[0]) == {"age", "hours", "city", "job", "level", "id"}
@@ -26,7 +26,7 @@ def test_rows_are_plain_and_defaults_filled_in(checked):
 
 @pytest.fixture
 def damaged(checked, tmp_path):
-    """(a copy of an export to be damaged, a function that verifies it)."""
+    """Returns a copy of an export to be damaged, and a function that checks it."""
     done, rows = checked
     folder = tmp_path / "1700000000"
     shutil.copytree(done.export, folder)
@@ -37,7 +37,7 @@ def test_a_good_export_passes(damaged):
     damaged[1]()
 
 
-def test_awkward_text_goes_through_every_door(checked, damaged):
+def test_quotes_and_line_ends_in_every_input(checked, damaged):
     done, rows = checked
     rows = [
         {**rows[0], "job": 'cook, "head"'},
@@ -54,15 +54,15 @@ def _refused(verify, words):
     assert words in str(caught.value)
 
 
-def test_without_its_graph(damaged):
+def test_missing_graph_is_reported(damaged):
     folder, verify = damaged
     (folder / "saved_model.pb").unlink()
     _refused(verify, str(folder))
 
 
-def test_with_another_ones_signature(damaged, trained, checked):
+def test_signature_that_does_not_fit_the_schema_is_reported(damaged, trained, checked):
     folder, verify = damaged
-    # An export of other inputs: a schema that does not fit.
+    # The export has other inputs than the schema.
     shutil.rmtree(folder)
     shutil.copytree(trained("baseline", "price").export, folder)
     done, rows = checked
@@ -74,7 +74,7 @@ def test_with_another_ones_signature(damaged, trained, checked):
     _refused(lambda: check_exports([str(folder)], rows, schema, ","), "check of 1 export")
 
 
-def test_without_its_variables(damaged):
+def test_missing_variables_are_reported(damaged):
     folder, verify = damaged
     shutil.rmtree(folder / "variables")
     _refused(verify, "check of 1 export")

@@ -1,4 +1,4 @@
-"""trainer.export.exporters: which exports are made and kept, and what they can be asked."""
+"""trainer.export.exporters and receivers: which exports are kept, and their signatures."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ from trainer.prediction.predictor import Predictor
 
 
 class Fake:
-    """Stands for an Estimator: an export is a folder with a time stamp as its name."""
+    """A fake Estimator, whose exports are folders named by a timestamp."""
 
     def __init__(self):
         self.stamp = 1_700_000_000
@@ -28,7 +28,7 @@ class Fake:
 
 
 def _best(tmp_path, values, metric="auc", direction="max", keep=3, exporter=None):
-    """Offers a row of evaluations; returns for each whether it was exported."""
+    """Passes evaluations to an exporter; returns for each whether it was exported."""
     exporter = exporter or BestExporter(None, metric, direction, keep)
     fake, folder = Fake(), str(tmp_path / "best")
     fake.stamp += len(list_exports(folder))
@@ -39,7 +39,7 @@ def _best(tmp_path, values, metric="auc", direction="max", keep=3, exporter=None
     ]
 
 
-def test_best_exports_only_what_is_better(tmp_path):
+def test_best_exports_only_improvements(tmp_path):
     assert _best(tmp_path, [0.7, 0.6, 0.8, 0.8, 0.9]) == [True, False, True, False, True]
     state = json.loads((tmp_path / "best" / "best.json").read_text())
     assert state == {"metric": "auc", "value": 0.9, "step": 4}
@@ -52,22 +52,22 @@ def test_best_of_a_falling_metric(tmp_path):
 
 def test_best_remembers_across_restarts(tmp_path):
     _best(tmp_path, [0.7, 0.9])
-    # A new process has a new exporter, and the event files may be gone.
+    # A new process has a new exporter, and the event files may have been deleted.
     assert _best(tmp_path, [0.8, 0.95]) == [False, True]
 
 
-def test_best_begins_anew_with_another_metric(tmp_path):
+def test_best_restarts_with_another_metric(tmp_path):
     _best(tmp_path, [0.9])
     assert _best(tmp_path, [0.3], "accuracy") == [True]
 
 
-def test_best_keeps_the_newest(tmp_path):
+def test_best_keeps_the_newest_exports(tmp_path):
     _best(tmp_path, [0.1, 0.2, 0.3, 0.4], keep=2)
     kept = list_exports(str(tmp_path / "best"))
     assert [path[-1] for path in kept] == ["3", "4"]
 
 
-def test_best_passes_over_what_is_no_number(tmp_path):
+def test_best_ignores_values_that_are_not_finite(tmp_path):
     assert _best(tmp_path, [float("nan"), 0.5, float("nan")]) == [False, True, False]
 
 
@@ -87,7 +87,7 @@ def test_unfinished_exports_are_not_listed(tmp_path):
     assert list_exports(str(tmp_path / "nowhere")) == []
 
 
-def test_exporters_by_name(make):
+def test_build_exporters(make):
     export = make.config(export={"exporters": "final,latest,best,final"}).export
     made = build_exporters(export, None, "loss", "min")
     assert [exporter.name for exporter in made] == ["final", "latest", "best"]
@@ -95,7 +95,7 @@ def test_exporters_by_name(make):
 
 @pytest.fixture(scope="module")
 def exported(trained):
-    """A job that makes every kind of export, several times."""
+    """A job with exports of every exporter."""
     return trained(
         "linear",
         "bought",
@@ -104,7 +104,7 @@ def exported(trained):
     )
 
 
-def test_counts_of_exports(exported):
+def test_number_of_exports(exported):
     exports = exported.result.exports
     assert len(exported.read("eval")) == 4
     assert len(exports["latest"]) == 2
@@ -112,7 +112,7 @@ def test_counts_of_exports(exported):
     assert len(exports["final"]) == 1
 
 
-def test_best_is_of_the_best_evaluation(exported):
+def test_best_export_is_of_the_best_evaluation(exported):
     state = json.loads((exported.folder / "export" / "best" / "best.json").read_text())
     best = max(exported.read("eval"), key=lambda record: record["auc"])
     assert (state["step"], state["value"]) == (best["step"], pytest.approx(best["auc"]))
@@ -129,15 +129,15 @@ def test_best_is_of_the_best_evaluation(exported):
 def test_signatures(trained, label, outputs):
     names = set(Predictor(trained("linear", label).export).signatures)
     if label == "price":
-        # A regressor's "regression" is its default.
+        # The default signature of a regressor is its "regression".
         outputs = outputs - {"regression"}
     assert {"serving_default", *outputs} <= names
-    # The doors beside the default one; classifying and regressing take one string alone.
+    # The other two inputs; classification and regression take tf.Example strings only.
     assert {"json:predict", "csv:predict"} <= names
 
 
 @pytest.mark.parametrize("receiver", ["json", "csv"])
-def test_the_receiver_decides_the_default_door(trained, make, receiver):
+def test_receiver_decides_the_default_signature(trained, make, receiver):
     done = trained("baseline", "bought", export={"exporters": ["final"], "receiver": receiver})
     predictor = Predictor(done.export)
     default = predictor.signatures["serving_default"]
@@ -162,8 +162,8 @@ def test_classify_and_regress_of_examples(trained, make):
         assert answer[output].shape[0] == 3
 
 
-def test_an_export_needs_no_code_of_ours(exported, tmp_path):
-    # Copied elsewhere it still answers: nothing in it points back.
+def test_a_copied_export_needs_no_other_files(exported, tmp_path):
+    # A copy elsewhere works: nothing in it refers to job_dir.
     shutil.copytree(exported.result.exports["final"][-1], tmp_path / "model")
     model = tf.saved_model.load(str(tmp_path / "model"))
     line = "r1,30.5,20,Ulm,nurse,3,,,,,,"

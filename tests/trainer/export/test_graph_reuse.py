@@ -1,4 +1,4 @@
-"""trainer.export.graph_reuse: an export that only rewrites variables equals a whole one."""
+"""trainer.export.graph_reuse: an export that only writes variables equals a complete one."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from trainer.export.graph_reuse import ExportGraphCache
 
 
 def _model_fn(features, labels, mode, params):
-    """One weight and bias for each word of a vocabulary file; one variable in two pieces."""
+    """A weight per word of a vocabulary file, in a partitioned variable, and a bias."""
     table = tf.lookup.StaticVocabularyTable(
         tf.lookup.TextFileInitializer(
             params["words"],
@@ -104,7 +104,7 @@ def _read(path):
     }
 
 
-def test_every_byte_is_as_if_it_were_built_anew(trained, tmp_path):
+def test_reused_export_is_identical_to_a_new_one(trained, tmp_path):
     built = Counted(trained.built)
     kept, exporter = ExportGraphCache(built), trained.exporter()
     first, second = trained.checkpoints
@@ -118,21 +118,21 @@ def test_every_byte_is_as_if_it_were_built_anew(trained, tmp_path):
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == [before.name, after.name]
 
 
-def test_many_in_one_second_have_names_of_their_own(trained, tmp_path):
+def test_exports_within_one_second_have_different_names(trained, tmp_path):
     kept, exporter = ExportGraphCache(trained.built), trained.exporter()
     base, made = tmp_path / "latest", []
     for number in range(6):
         made.append(_export(kept, exporter, base, trained.checkpoints[number % 2]))
     assert list_exports(str(base)) == [str(path) for path in made[-3:]]
     expected = trained.ask(made[-2])
-    # Another run, whose clock is behind those names, still has the newest one.
+    # In another run, whose clock is behind those names, the new export is still the newest.
     (base / str(int(time.time()) + 50)).mkdir()
     again = _export(ExportGraphCache(trained.built), exporter, base, trained.checkpoints[0])
     assert list_exports(str(base))[-1] == str(again)
     assert trained.ask(again) == expected
 
 
-def test_two_at_the_same_time_do_not_meet(trained, tmp_path):
+def test_concurrent_exports_have_different_folders(trained, tmp_path):
     base, made = tmp_path / "latest", []
     exporter = estimator.LatestExporter("latest", _receiver_fn, exports_to_keep=None)
     both = [ExportGraphCache(trained.built) for _ in range(2)]
@@ -155,7 +155,7 @@ def test_two_at_the_same_time_do_not_meet(trained, tmp_path):
     assert all(content == contents[0] for content in contents)
 
 
-def test_without_assets_to_copy_it_is_built_anew(trained, tmp_path):
+def test_missing_assets_rebuild_the_export(trained, tmp_path):
     built = Counted(trained.built)
     kept = ExportGraphCache(built)
     first = _export(kept, trained.exporter(), tmp_path / "latest", trained.checkpoints[0])
@@ -165,7 +165,7 @@ def test_without_assets_to_copy_it_is_built_anew(trained, tmp_path):
     assert (second / "assets" / "words.txt").read_text() == "red\ngreen\nblue\n"
 
 
-def test_a_checkpoint_that_does_not_fit(trained, tmp_path):
+def test_checkpoint_that_does_not_fit_is_exported_by_the_estimator(trained, tmp_path):
     kept, base = ExportGraphCache(trained.built), tmp_path / "latest"
     _export(kept, trained.exporter(), base, trained.checkpoints[0])
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -177,7 +177,7 @@ def test_a_checkpoint_that_does_not_fit(trained, tmp_path):
     assert len(list_exports(str(base))) == 1
 
 
-def test_every_exporter_gets_its_own_folder_and_files(trained, tmp_path):
+def test_every_exporter_has_its_own_folder_and_files(trained, tmp_path):
     """TensorFlow's exporters and ours share one graph, and write their own extra assets."""
     note = tmp_path / "note.txt"
     built = Counted(trained.built)
@@ -210,7 +210,7 @@ def test_every_exporter_gets_its_own_folder_and_files(trained, tmp_path):
     assert answers == [answers[0]] * 4
 
 
-def test_another_receiver_is_another_graph(trained, tmp_path):
+def test_each_receiver_has_its_own_graph(trained, tmp_path):
     def other():
         receiver = _receiver_fn()
         return estimator.export.ServingInputReceiver(
@@ -228,7 +228,7 @@ def test_another_receiver_is_another_graph(trained, tmp_path):
     assert _read(Path(two[0])) == _read(Path(two[1])) != _read(Path(one[0]))
 
 
-def test_what_is_not_kept(trained, tmp_path):
+def test_exports_that_do_not_use_the_cache(trained, tmp_path):
     built = Counted(trained.built)
     kept = ExportGraphCache(built)
     as_text = estimator.LatestExporter("text", _receiver_fn, as_text=True)

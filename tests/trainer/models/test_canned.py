@@ -1,4 +1,4 @@
-"""Every canned model for every task: it learns, evaluates, exports, predicts and resumes."""
+"""Every canned model for every task: training, evaluation, export, prediction, resuming."""
 
 import math
 import shutil
@@ -33,10 +33,10 @@ def _beats_the_prior(label, metrics):
 
 
 @pytest.mark.parametrize(("model", "label"), CASES)
-def test_learns_and_evaluates(trained, model, label):
+def test_trains_and_evaluates(trained, model, label):
     done = trained(model, label)
     losses = [record["loss"] for record in done.read("train")]
-    # Regression begins far away; a baseline classifier begins near the prior, its optimum.
+    # A baseline classifier starts near the prior, which is its optimum.
     assert np.mean(losses[-3:]) < losses[0] or (model == "baseline" and label != "price")
     evaluations = done.read("eval")
     assert [record["step"] for record in evaluations] == [60]
@@ -47,7 +47,7 @@ def test_learns_and_evaluates(trained, model, label):
 
 
 @pytest.mark.parametrize(("model", "label"), CASES)
-def test_predicts_with_the_key(trained, make, model, label):
+def test_predictions_contain_the_key(trained, make, model, label):
     done = trained(model, label)
     rows = [{**row, "age": row["age"] or 50.0} for row in make.rows(5, seed=4, missing=False)]
     answers = Predictor(done.export).predict(rows)
@@ -70,7 +70,7 @@ def test_predicts_with_the_key(trained, make, model, label):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_resumes(trained, make, tmp_path, model):
+def test_resumes_training(trained, make, tmp_path, model):
     done = trained(model, "bought")
     folder = tmp_path / "job"
     shutil.copytree(done.folder, folder)
@@ -84,8 +84,8 @@ def test_resumes(trained, make, tmp_path, model):
     ("deep", "wide", "rate"),
     [("adam", "sgd", 0.03), ("momentum", "rmsprop", 0.03), ("ftrl", "adagrad", 0.2)],
 )
-def test_every_optimizer(trained, deep, wide, rate):
-    # Adagrad in the deep and ftrl in the wide part, the defaults, are in every other test.
+def test_every_optimizer_lowers_the_loss(trained, deep, wide, rate):
+    # The defaults, adagrad and ftrl, are in every other test.
     train = {"optimizer": deep, "linear_optimizer": wide, "learning_rate": rate}
     done = trained("wide_deep", "bought", train=train, export={"exporters": []})
     losses = [record["loss"] for record in done.read("train")]
@@ -100,12 +100,12 @@ def test_every_optimizer(trained, deep, wide, rate):
     ],
     ids=["dropout", "batch_norm"],
 )
-def test_options_of_the_deep_part(trained, make, options):
+def test_dropout_and_batch_norm(trained, make, options):
     done = trained("dnn", "bought", model=options, train={"max_steps": 120})
     assert done.read("eval")[-1]["auc"] > 0.8
     names = [name for name, _ in tf.train.list_variables(str(done.folder))]
     assert any("batchnorm" in name.lower() for name in names) == ("batch_norm" in options)
-    # Rows are dropped out in training only.
+    # Dropout applies in training only.
     predictor, rows = Predictor(done.export), make.rows(3, seed=4, missing=False)
     assert predictor.predict(rows) == predictor.predict(rows)
 
@@ -162,7 +162,7 @@ def _train_constant(make, tmp_path, labels, weights=None, **train):
     ],
     ids=["constant", "exponential", "exponential in 4 steps", "cosine", "linear rate"],
 )
-def test_the_learning_rate_at_each_step(make, tmp_path, options, rate):
+def test_learning_rate_schedule(make, tmp_path, options, rate):
     # One bias b, label 1, plain gradient descent: the loss is (b - 1)², its gradient 2 (b - 1), so
     # each step multiplies the root of the loss by 1 - 2 · rate.
     options = {"max_steps": 12, "learning_rate": 0.1, **options}
@@ -173,14 +173,14 @@ def test_the_learning_rate_at_each_step(make, tmp_path, options, rate):
     np.testing.assert_allclose(used, [rate(step) for step in range(11)], rtol=1e-3)
 
 
-def test_the_weight_column_weighs(make, tmp_path):
+def test_weight_column_weights_the_loss(make, tmp_path):
     # The best constant under squared loss is the weighted mean.
     labels, weights = np.array([1.0, 5.0]), np.array([3.0, 1.0])
     _, bias = _train_constant(make, tmp_path, labels, weights, max_steps=200, learning_rate=0.1)
     assert bias == pytest.approx(np.average(labels, weights=weights), abs=1e-3)
 
 
-def test_a_model_without_a_column_to_see(make, shop, tmp_path):
+def test_model_part_without_columns_is_refused(make, shop, tmp_path):
     from trainer.schema import Schema
 
     values = make.schema_values("bought")

@@ -1,4 +1,4 @@
-"""Columns named as people name them: blanks, umlauts, slashes; the models learn all the same."""
+"""Column names with blanks, umlauts and slashes."""
 
 import pytest
 
@@ -15,7 +15,7 @@ NAMES = {
     "id": "Nr.",
     "age": "age in years",
     "hours": "hours/week",
-    # Without what no scope of a graph may have, these two are one.
+    # They are equal once the characters that a graph's scope cannot have are removed.
     "city": "city?",
     "job": "city!",
     "level": "größe",
@@ -48,7 +48,7 @@ def _rows(make, count, seed):
     ],
     ids=lambda model: "-".join(model.values()),
 )
-def test_any_name_is_learnt_from(make, tmp_path, model):
+def test_any_column_name_trains_and_exports(make, tmp_path, model):
     schema = _rename(make, "bought")
     config = make.config(
         tmp_path / "job",
@@ -64,12 +64,12 @@ def test_any_name_is_learnt_from(make, tmp_path, model):
     check_exports(result.exports["final"], rows, schema, ",")
 
 
-def test_a_head_of_several_has_a_plain_name(make):
+def test_name_of_one_of_several_heads_is_restricted(make):
     with pytest.raises(ValueError, match="is also the name of a head.*rename it"):
         _rename(make, "bought", more_labels=[{"column": NAMES["grade"], "num_classes": 3}])
 
 
-def test_two_inputs_of_one_name_are_refused():
+def test_two_inputs_of_the_same_name_are_refused():
     values = {
         "columns": {
             "x": {"type": "float", "buckets": [1]},

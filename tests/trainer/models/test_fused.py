@@ -1,4 +1,4 @@
-"""The fused engine held against the canned models: losses, checkpoints, evaluations, exports."""
+"""The fused engine compared with the canned models: losses, checkpoints, evaluations, exports."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ class _Losses(estimator.SessionRunHook):
 
 
 class _Bench:
-    """Jobs on the shop's rows, some of whose values are missing."""
+    """Jobs on the shop's rows, with missing values."""
 
     def __init__(self, make, folder):
         self._make = make
@@ -44,7 +44,7 @@ class _Bench:
         self.path = make.csv(folder / "rows.csv", make.rows(400, seed=3, missing=True))
 
     def prepare(self, label="bought", schema=None, **sections):
-        """A prepared job of one of the shop's labels."""
+        """Returns a prepared job for one of the shop's labels."""
         options = {"hidden_units": [8, 4], **sections.pop("model", {})}
         train = {"learning_rate": 0.05, "batch_size": 50, "max_steps": 40, **sections["train"]}
         config = self._make.config(
@@ -57,7 +57,7 @@ class _Bench:
         return self._make.prepare(config, schema or self._make.schema(label))
 
     def build(self, job, engine, name):
-        """Its Estimator, in a folder of that name."""
+        """Returns the Estimator of a job, in a folder of that name."""
         run_config = build_run_config(job.config).replace(model_dir=str(self.folder / name))
         parts = (job.config, job.schema, job.statistics)
         return build_estimator(*parts, run_config, job.max_steps, engine)
@@ -74,12 +74,13 @@ class _Bench:
             data = input_fn().take(steps)
             return data.batch(together) if together else data
 
-        # The input's end would run those parts of a canned step that wait for no batch.
+        # max_steps ends training before the input does: at its end, a canned step would run the
+        # operations that do not depend on a batch.
         built.train(stacked, hooks=[losses], max_steps=first + steps)
         return losses.values
 
     def read(self, name):
-        """Variable name → value, of the newest checkpoint."""
+        """Returns variable name → value of the newest checkpoint."""
         checkpoint = latest_checkpoint(str(self.folder / name))
         return {
             variable: tf.train.load_variable(checkpoint, variable)
@@ -99,7 +100,7 @@ def _assert_same_checkpoints(found, wanted, rtol=2e-5):
     for name, value in wanted.items():
         atol = 2e-6
         if name.endswith("/linear"):
-            # Ftrl's sums of gradients, which cancel: they are as exact as the largest of them.
+            # Sums of gradients, which cancel: their error is relative to the largest of them.
             atol = max(atol, float(np.finfo(np.float32).eps * np.abs(value).max()))
         np.testing.assert_allclose(found[name], value, rtol=rtol, atol=atol, err_msg=name)
 
@@ -137,18 +138,18 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_trains_as_the_canned_model(bench, case):
+def test_training_equals_the_canned_model(bench, case):
     label, model, train = CASES[case]
     job = bench.prepare(label, model=model, train=train)
     wanted = bench.train(job, CANNED, f"{case}-canned")
-    # Whether a run takes one step or five is nothing to the mathematics.
+    # Five steps in a run of the session must have the results of five runs.
     found = bench.train(job, FUSED, f"{case}-fused", together=5)
     np.testing.assert_allclose(found, wanted[4::5], rtol=1e-5)
     _assert_same_checkpoints(bench.read(f"{case}-fused"), bench.read(f"{case}-canned"))
 
 
 @pytest.mark.parametrize("case", ["adagrad-ftrl", "ftrl-momentum", "rmsprop-sgd"])
-def test_large_tables_too(bench, monkeypatch, case):
+def test_large_tables_equal_small_tables(bench, monkeypatch, case):
     monkeypatch.setattr(layout, "MAX_SMALL", 12)
     label, model, train = CASES[case]
     job = bench.prepare(label, model=model, train=train)
@@ -159,7 +160,7 @@ def test_large_tables_too(bench, monkeypatch, case):
     _assert_same_checkpoints(bench.read(f"{case}-large"), bench.read(f"{case}-small"))
 
 
-def test_weights_and_classes_of_weight(bench, make):
+def test_weight_column_and_class_weights(bench, make):
     values = make.schema_values("bought", weight=True)
     values["label"] = {**values["label"], "class_weights": {"yes": 3.0}}
     values["more_labels"] = [{"column": "price", "importance": 0.5}]
@@ -169,7 +170,7 @@ def test_weights_and_classes_of_weight(bench, make):
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
-def test_nothing_but_numbers(bench, make):
+def test_numeric_features_only(bench, make):
     values = make.schema_values("price")
     values["crosses"] = []
     for name, column in values["columns"].items():
@@ -181,14 +182,14 @@ def test_nothing_but_numbers(bench, make):
     _assert_same_checkpoints(bench.read("numbers-fused"), bench.read("numbers-canned"))
 
 
-def test_five_hundred_steps(bench):
+def test_losses_of_500_steps(bench):
     job = bench.prepare(model={"type": "wide_deep"}, train={"learning_rate": 0.1})
     wanted = bench.train(job, CANNED, "long-canned", steps=500)
     found = bench.train(job, FUSED, "long-fused", steps=500)
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
-def test_a_checkpoint_moves_between_the_engines(bench):
+def test_checkpoint_continues_in_the_other_engine(bench):
     job = bench.prepare(model={"type": "wide_deep"}, train={"decay": "exponential"})
     for name, engines in (("stays", [CANNED] * 3), ("moves", [CANNED, FUSED, CANNED])):
         for number, engine in enumerate(engines):
@@ -199,7 +200,7 @@ def test_a_checkpoint_moves_between_the_engines(bench):
 
 
 @pytest.mark.parametrize("max_small", [layout.MAX_SMALL, 12])
-def test_evaluates_predicts_and_exports_as_the_canned_model(bench, monkeypatch, max_small):
+def test_evaluation_prediction_and_export_equal_the_canned_model(bench, monkeypatch, max_small):
     monkeypatch.setattr(layout, "MAX_SMALL", max_small)
     job = bench.prepare("colour", model={"type": "wide_deep"}, train={})
     bench.train(job, FUSED, "used", together=5)
@@ -243,7 +244,7 @@ def _assert_same_exports(found, wanted, chunk):
     assert sizes[0] < 0.75 * sizes[1], sizes
 
 
-def test_a_receiver_may_give_what_only_the_canned_model_takes(bench):
+def test_receiver_with_sparse_features_uses_the_canned_model(bench):
     job = bench.prepare("bought", model={"type": "wide_deep"}, train={})
     bench.train(job, FUSED, "sparse", together=5)
     chunk = next(build_source(job, False).read())
@@ -258,7 +259,7 @@ def test_a_receiver_may_give_what_only_the_canned_model_takes(bench):
             }
             features = dict(given)
             if as_sparse:
-                # Of no cross: a cross hashes sparse parts first.
+                # A column without a cross, because crosses hash sparse columns first.
                 features["job"] = tf.sparse.from_dense(given["job"][:, None])
             return estimator.export.ServingInputReceiver(features, given)
 
@@ -269,7 +270,7 @@ def test_a_receiver_may_give_what_only_the_canned_model_takes(bench):
     _assert_same_answers(*answers)
 
 
-def test_shows_in_tensorboard_what_the_canned_model_shows(bench):
+def test_summaries_equal_the_canned_model(bench):
     tags = []
     for name in ("adagrad-ftrl-canned", "adagrad-ftrl-fused"):
         found = set()
@@ -285,7 +286,7 @@ def _choose(bench, job, **options):
     return choose_engine(job.config, job.schema, job.statistics, run_config, **options)
 
 
-def test_auto_is_fused_where_it_covers_and_else_says_why(bench):
+def test_auto_chooses_fused_or_gives_the_reason(bench):
     job = bench.prepare(model={"type": "wide_deep"}, train={})
     assert _choose(bench, job) == FUSED
     for section, option, value, words in (

@@ -1,4 +1,4 @@
-"""Counts, several answers, several heads, class weights, loss reduction: each on real steps."""
+"""Heads: Poisson, multilabel, multihead, class weights and loss reduction, each trained."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def train(bench, schema, labels, name="job", kind="dnn", steps=60, train=None, *
     built = bench.build(config, schema, name)
     built.train(bench.feed(labels, **more), steps=steps)
     metrics = built.evaluate(bench.feed(labels, epochs=1, **more))
-    # Every metric that can be asked for as the best is there, and no other.
+    # list_metrics lists exactly the metrics of an evaluation.
     assert set(metrics) == {*list_metrics(schema, 0.5), "global_step"}
     return built, metrics
 
@@ -32,7 +32,7 @@ def serve(bench, built, schema):
 
 
 @pytest.mark.parametrize("kind", ["linear", "dnn", "wide_deep", "residual", "baseline"])
-def test_counts(bench, kind):
+def test_poisson_regression(bench, kind):
     counts = np.random.default_rng(1).poisson(np.exp(bench.score)).astype(np.float32)
     label = {"column": "label", "loss": "poisson"}
     schema = bench.build_schema(label, {"label": {"type": "float"}})
@@ -53,13 +53,13 @@ def test_counts(bench, kind):
 
 
 @pytest.mark.parametrize("kind", ["wide_deep", "residual"])
-def test_several_answers(bench, kind):
+def test_multilabel(bench, kind):
     label = {"columns": ["positive", "red"]}
     kinds = {"positive": {"type": "int"}, "red": {"type": "int"}}
     schema = bench.build_schema(label, kinds)
     assert (schema.task, schema.label.column) == ("multilabel", "positive")
     red = (bench.rows["color"] == b"red").astype(np.int64)
-    # The input gives the first column as a number and the others among the features.
+    # The first label column is the labels, the others are among the features.
     positive = bench.positive.astype(np.float32)
     built, metrics = train(bench, schema, positive, kind=kind, red=red)
     assert metrics["auc"] > 0.97
@@ -68,7 +68,7 @@ def test_several_answers(bench, kind):
     assert np.array_equal(answer["probabilities"][:, 1] > 0.5, red[:5] == 1)
 
 
-def test_several_heads(bench):
+def test_multihead(bench):
     kinds = {
         "score": {"type": "float"},
         "label": {"type": "int"},
@@ -100,7 +100,7 @@ def test_several_heads(bench):
     assert set(answer) >= {"score/predictions", "label/logistic", "code/classes"}
 
 
-def test_class_weights_count_in_training_alone(bench):
+def test_class_weights_apply_only_in_training(bench):
     label = {**BINARY, "class_weights": {1: 9.0}}
     kinds = {"label": {"type": "int"}, "w": {"type": "float"}}
     plain = bench.build_schema(BINARY, kinds, weight="w")
@@ -112,16 +112,16 @@ def test_class_weights_count_in_training_alone(bench):
         options = {"linear_optimizer": "adam", "learning_rate": 0.05}
         _, metrics = train(bench, schema, bench.positive, name, "baseline", 300, options, w=w)
         means.append(metrics["prediction/mean"])
-        # In evaluation a positive row counts as much as a negative one.
+        # In evaluation every row has the same weight.
         assert metrics["label/mean"] == pytest.approx(share, abs=1e-4)
     odds = [mean / (1 - mean) for mean in means]
     assert means[0] == pytest.approx(share, abs=0.02)
     assert odds[1] / odds[0] == pytest.approx(9, rel=0.15)
 
 
-def test_class_weights_of_named_classes(bench):
+def test_class_weights_of_a_vocabulary(bench):
     label = {"column": "label", "vocabulary": [10, 20], "class_weights": {20: 3}}
-    # What job_dir keeps as JSON is read back, where keys are text.
+    # job_dir stores the schema as JSON, in which keys are strings.
     schema = bench.build_schema({**label, "class_weights": {"20": 3}}, weight=None)
     for mode, expected in ((True, [1, 3, 1]), (False, [1, 1, 1])):
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -171,7 +171,7 @@ def test_loss_reduction(bench):
         ({"columns": ["label", "z"]}, "label: no column 'z'"),
     ],
 )
-def test_contradictions_of_labels(bench, label, told):
+def test_contradictory_labels_are_refused(bench, label, told):
     kinds = {"label": {"type": "int"}, "y": {"type": "int"}}
     with pytest.raises(ValueError, match=told):
         bench.build_schema(label, kinds)
@@ -179,7 +179,7 @@ def test_contradictions_of_labels(bench, label, told):
         bench.build_schema(BINARY, more_labels=[{"column": "label"}])
 
 
-def test_labels_are_read_checked_and_kept_from_the_model(make, tmp_path):
+def test_labels_are_read_and_checked_but_are_no_features(make, tmp_path):
     from trainer.config import DataConfig
     from trainer.errors import UserError
     from trainer.features.raw_inputs import list_csv_inputs, list_inputs

@@ -1,4 +1,4 @@
-"""The image classifier: MobileNetV2 in Keras, turned into an Estimator."""
+"""trainer.models.image: MobileNetV2 in Keras as an Estimator."""
 
 import base64
 import random
@@ -24,7 +24,7 @@ SCHEMA = {"columns": COLUMNS, "label": {"column": "digit", "num_classes": 10}}
 
 @pytest.fixture(scope="module")
 def scans(tmp_path_factory):
-    """Folder of the real digits, as the demo writes them."""
+    """Folder of real digits that the demo writes."""
     folder = tmp_path_factory.mktemp("digits")
     assert digits.main([f"--output={folder}"]) == 0
     return folder
@@ -32,8 +32,9 @@ def scans(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def weights_file(tmp_path_factory, scans):
-    """A file of weights of the base whose moving averages are those of real digits."""
-    # Keras draws its layers' seeds here; its own set_random_seed would hold for all later tests.
+    """A file of weights of the base, with the moving averages of real digits."""
+    # Keras draws the seeds of layers from Python's generator; tf.keras.utils.set_random_seed would
+    # also affect all later tests.
     random.seed(3)
     base = tf.keras.applications.MobileNetV2(
         input_shape=(32, 32, 3), alpha=0.35, include_top=False, weights=None
@@ -51,18 +52,18 @@ def weights_file(tmp_path_factory, scans):
 
 
 def read(path, rows=None):
-    """Columns of a file of the demo: images as text, digits."""
+    """Returns the columns of a file of the demo: images as base64, digits."""
     table = pyarrow.parquet.read_table(path).slice(0, rows)
     return np.array(table["image"].to_pylist(), object), table["digit"].to_numpy()
 
 
 def values_at_first(built, names):
-    """Values that the Keras model had before it was trained."""
+    """Returns the values of the Keras model before training."""
     first = f"{built.model_dir}/keras/keras_model.ckpt"
     return {name: tf.train.load_variable(first, name) for name in names}
 
 
-def test_a_frozen_base_keeps_its_weights_and_moving_averages(bench, scans, weights_file):
+def test_frozen_base_keeps_weights_and_moving_averages(bench, scans, weights_file):
     schema = Schema.model_validate(SCHEMA)
     path, norm = weights_file
     config = bench.build_config(
@@ -76,7 +77,7 @@ def test_a_frozen_base_keeps_its_weights_and_moving_averages(bench, scans, weigh
     before = values_at_first(built, names + tops)
     built.train(bench.feed(labels, 40, rows=rows), steps=60)
     assert built.get_variable_value("global_step") == 60
-    # What the file said, the moving averages too, and not what a new model begins with.
+    # They are the values of the file, moving averages included, not initial values.
     assert np.array_equal(built.get_variable_value("Conv_1_bn/moving_mean"), norm["mean"])
     assert np.array_equal(built.get_variable_value("Conv_1_bn/moving_variance"), norm["variance"])
     for name in names:
@@ -97,7 +98,7 @@ def test_a_frozen_base_keeps_its_weights_and_moving_averages(bench, scans, weigh
     assert answer["class_ids"].shape == (6, 1)
 
 
-def test_a_trainable_base_moves_and_two_classes_have_their_metrics(bench, scans):
+def test_trainable_base_changes_and_binary_metrics(bench, scans):
     label = {"column": "digit", "vocabulary": ["even", "odd"], "class_weights": {"odd": 2}}
     columns = {**COLUMNS, "digit": {"type": "string"}}
     schema = Schema.model_validate({"columns": columns, "label": label})
@@ -118,7 +119,7 @@ def test_a_trainable_base_moves_and_two_classes_have_their_metrics(bench, scans)
     assert metrics["label/mean"] == pytest.approx(np.mean(numbers % 2))
 
 
-def test_decodes_every_kind_of_file():
+def test_decodes_every_image_format():
     pixels = np.random.default_rng(1).integers(0, 256, (32, 32, 3)).astype(np.uint8)
     grey = np.full((8, 8, 1), 255, np.uint8)
     files = [tf.io.encode_png(pixels), tf.io.encode_jpeg(grey), tf.io.encode_png(grey)]
@@ -143,7 +144,7 @@ def test_decodes_every_kind_of_file():
         ({}, {"type": "linear"}, {}, "model.type linear: column image is an image"),
     ],
 )
-def test_what_it_does_not_take_is_one_line(bench, columns, model, train, told):
+def test_unsupported_options_are_refused(bench, columns, model, train, told):
     number = columns.get("digit", {}).get("type") == "float"
     label = {"column": "digit"} if number else SCHEMA["label"]
     schema = Schema.model_validate({"columns": {**COLUMNS, **columns}, "label": label})
@@ -153,14 +154,14 @@ def test_what_it_does_not_take_is_one_line(bench, columns, model, train, told):
     assert told in str(error.value) and "\n" not in str(error.value)
 
 
-def test_other_alphas_weights_are_refused(bench, weights_file):
+def test_weights_of_another_alpha_are_refused(bench, weights_file):
     schema = Schema.model_validate(SCHEMA)
     model = {"type": "image", "base_weights": weights_file[0], "base_alpha": 0.5}
     with pytest.raises(UserError, match="not the weights of a MobileNetV2 of base_alpha 0.5"):
         bench.build(bench.build_config(model=model), schema)
 
 
-def test_what_is_no_image_is_found_before_training(make, tmp_path):
+def test_invalid_images_are_found_before_training(make, tmp_path):
     png = base64.b64encode(tf.io.encode_png(np.zeros((4, 4, 1), np.uint8)).numpy()).decode()
     schema = Schema.model_validate(SCHEMA)
     for text, told in (
@@ -176,7 +177,7 @@ def test_what_is_no_image_is_found_before_training(make, tmp_path):
             scan_files(files, schema, DataConfig(), lambda line: None)
 
 
-def test_a_damaged_image_is_told_from_other_errors():
+def test_is_broken_image():
     whole = tf.io.encode_png(np.zeros((40, 40, 3), np.uint8)).numpy()
     for content, broken in ((whole[:60], True), (whole, False)):
         text = base64.b64encode(content).decode()
@@ -190,13 +191,13 @@ def test_a_damaged_image_is_told_from_other_errors():
 
 
 @pytest.mark.parametrize("column", [{"type": "int"}, {"type": "string", "hash_buckets": 5}])
-def test_an_image_is_a_plain_string(column):
+def test_image_columns_must_be_strings(column):
     columns = {**COLUMNS, "image": {**column, "image": {}}}
     with pytest.raises(ValueError, match="image needs type string, and no vocabulary"):
         Schema.model_validate({**SCHEMA, "columns": columns})
 
 
-def test_the_demo_says_what_it_needs(tmp_path, capsys):
+def test_demo_needs_a_writable_output(tmp_path, capsys):
     assert digits.main([]) == 2
     (tmp_path / "file").write_text("")
     assert digits.main([f"--output={tmp_path / 'file' / 'x'}"]) == 2

@@ -1,4 +1,4 @@
-"""trainer.models.memory: models that no memory holds are told in one line."""
+"""trainer.models.memory: models that do not fit into memory are reported in one line."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from trainer.models.memory import check_tables, measure_memory, translate_memory
         ("dnn", {"hash_buckets": 2**31 - 1, "embedding": 65_536}, "that of color_embedding (deep)"),
     ],
 )
-def test_a_table_that_no_machine_holds(bench, monkeypatch, kind, column, words):
+def test_table_larger_than_memory_is_refused(bench, monkeypatch, kind, column, words):
     schema = bench.build_schema(
         {"column": "label"},
         {"color": {"type": "string", **column}, "label": {"type": "float"}},
@@ -25,7 +25,7 @@ def test_a_table_that_no_machine_holds(bench, monkeypatch, kind, column, words):
     assert words in str(caught.value) and "this machine has 4.0" in str(caught.value)
 
 
-def test_what_fits_is_nobodys_business():
+def test_tables_that_fit_are_accepted():
     column = tf.feature_column.categorical_column_with_hash_bucket("c", 1000)
     deep = [tf.feature_column.embedding_column(column, 8), tf.feature_column.numeric_column("x")]
     check_tables([column], deep, 2, 1000 * (2 + 8) * 4, "it")
@@ -34,7 +34,7 @@ def test_what_fits_is_nobodys_business():
     assert measure_memory() > 2**28
 
 
-def test_memory_that_runs_out_is_told():
+def test_out_of_memory_errors_are_translated():
     for error in (
         MemoryError(),
         tf.errors.ResourceExhaustedError(None, None, "OOM when allocating\ntensor [[{{node x}}]]"),

@@ -1,4 +1,4 @@
-"""Our evaluation metrics against scikit-learn and NumPy, with and without weights."""
+"""trainer.models.metrics compared with scikit-learn and NumPy, with and without weights."""
 
 import numpy as np
 import pytest
@@ -18,8 +18,8 @@ def _schema(label, kind, weighted):
 
 
 def _measure(schema, labels, predictions, weights, threshold=0.5):
-    """Name → value, of rows that come in batches, as an evaluation has them."""
-    # The metrics of one evaluation are one set of variables, made when its graph is built.
+    """Returns name → value of an evaluation of several batches."""
+    # An evaluation creates its metrics once, when its graph is built.
     with tf.Graph().as_default():
         data = tf.data.Dataset.from_tensor_slices(
             (labels, predictions, weights.astype(np.float32))
@@ -42,7 +42,7 @@ def rng():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_counts(rng, weighted):
+def test_poisson_deviance(rng, weighted):
     guess = rng.gamma(2, 2, ROWS).astype(np.float32)
     labels = rng.poisson(guess).astype(np.float32)
     weights = rng.uniform(0.1, 3, ROWS)
@@ -55,7 +55,7 @@ def test_counts(rng, weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_regression(rng, weighted):
+def test_regression_metrics(rng, weighted):
     labels = rng.normal(3, 2, ROWS).astype(np.float32)
     guess = (labels + rng.normal(0.5, 1, ROWS)).astype(np.float32)
     weights = rng.uniform(0.1, 3, ROWS)
@@ -73,7 +73,7 @@ def test_regression(rng, weighted):
 
 
 def test_r2_of_labels_far_from_zero(rng):
-    # In float32 the sums would cancel to noise.
+    # In float32, cancellation in the sums would leave only rounding errors.
     labels = (1e4 + rng.normal(0, 1, ROWS)).astype(np.float32)
     guess = (labels + rng.normal(0, 0.5, ROWS)).astype(np.float32)
     got = _measure(
@@ -105,7 +105,7 @@ def _calibration_error(labels, scores, weights):
 @pytest.mark.parametrize("threshold", [0.5, 0.3])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("classes", ["number", "text", "int text"])
-def test_binary(rng, weighted, classes, threshold):
+def test_binary_metrics(rng, weighted, classes, threshold):
     labels = rng.integers(0, 2, ROWS)
     scores = np.clip(0.5 * labels + rng.uniform(0, 0.6, ROWS), 0.01, 0.99).astype(np.float32)
     weights = rng.uniform(0.1, 3, ROWS)
@@ -115,7 +115,7 @@ def test_binary(rng, weighted, classes, threshold):
         "text": (np.where(labels, b"yes", b"no"), {"vocabulary": ["no", "yes"]}, "string"),
         "int text": (np.where(labels, b"7", b"5"), {"vocabulary": [5, 7]}, "int"),
     }[classes]
-    # As the heads hand them on: a column.
+    # Heads return the scores as a column.
     got = _measure(
         _schema(label, kind, weighted),
         given[:, None],
@@ -139,7 +139,7 @@ def test_binary(rng, weighted, classes, threshold):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("text", [False, True])
-def test_multiclass(rng, weighted, text):
+def test_multiclass_metrics(rng, weighted, text):
     labels = rng.integers(0, 3, ROWS)
     logits = rng.normal(0, 1, (ROWS, 3)) + 2 * np.eye(3)[labels]
     probabilities = (np.exp(logits) / np.exp(logits).sum(1, keepdims=True)).astype(np.float32)
@@ -159,15 +159,15 @@ def test_multiclass(rng, weighted, text):
 
 
 @pytest.mark.parametrize("label", ["price", "bought", "grade"])
-def test_every_metric_is_listed(trained, label):
+def test_list_metrics_is_complete(trained, label):
     done = trained("wide_deep", label)
     measured = set(done.read("eval")[-1]) - {"step"}
     assert measured == set(list_metrics(done.schema, 0.5))
 
 
 @pytest.mark.parametrize("label", ["price", "bought", "grade"])
-def test_a_weighted_evaluation(trained, make, shop, label):
-    # The whole way: the loss and our own metrics weigh rows alike.
+def test_loss_and_metrics_use_the_same_weights(trained, make, shop, label):
+    # End to end: the loss of the head and the trainer's metrics.
     done = trained("linear", label, weight=True, export={"exporters": []})
     record = done.read("eval")[-1]
     if label == "price":

@@ -1,4 +1,4 @@
-"""model.type rnn: sequences learned in their order; every length, door, head and restart."""
+"""model.type rnn: order of sequences, lengths, export inputs, heads and resuming."""
 
 import shutil
 
@@ -20,7 +20,7 @@ SCHEMA = {"columns": COLUMNS, "label": {"column": "y", "vocabulary": ["no", "yes
 
 
 def _rows(number, seed=0):
-    """The label is yes where the last item is a, or its size is above 1; a bag could not know."""
+    """Rows whose label is yes if the last item is a or its size is above 1, so order matters."""
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(number):
@@ -41,7 +41,7 @@ def _rows(number, seed=0):
 
 @pytest.fixture(scope="module")
 def learned(make, tmp_path_factory):
-    """(config, schema, result) of a finished job."""
+    """Returns (config, schema, result) of a finished job."""
     folder = tmp_path_factory.mktemp("recurrent")
     config = make.config(
         folder / "job",
@@ -55,13 +55,13 @@ def learned(make, tmp_path_factory):
     return config, schema, result
 
 
-def test_it_learns_what_depends_on_the_order(learned):
+def test_learns_what_depends_on_the_order(learned):
     from trainer.job_dir.metrics_log import MetricsLog
 
     assert MetricsLog(learned[0].job_dir).read("eval")[-1]["auc"] > 0.98
 
 
-def test_every_door_and_every_length(learned):
+def test_every_export_input_and_length(learned):
     from trainer.export.checker import check_exports
 
     _, schema, result = learned
@@ -76,14 +76,14 @@ def test_every_door_and_every_length(learned):
     predictor = predict.Predictor(export)
     together = [row["logistic"][0] for row in predictor.predict(asked)]
     assert together[0] > 0.8 and together[1] < 0.2
-    # Alone, a row has no padding; one without steps has no step at all in its batch.
+    # A single row has no padding, and its batch may have no step at all.
     alone = [predictor.predict([row])[0]["logistic"][0] for row in asked]
     assert alone == pytest.approx(together, abs=1e-6)
     with pytest.raises(UserError):
         predictor.predict([{**asked[0], "sizes": "1 2"}])
 
 
-def test_it_is_resumed_evaluated_and_bound_to_its_cells(make, learned, tmp_path):
+def test_resumes_evaluates_and_refuses_other_cells(make, learned, tmp_path):
     from trainer.job_dir.compatibility import check_same_model
     from trainer.job_dir.metrics_log import MetricsLog
 
@@ -109,7 +109,7 @@ def test_it_is_resumed_evaluated_and_bound_to_its_cells(make, learned, tmp_path)
     ],
 )
 def test_cells_and_heads(bench, model, label):
-    """Also: ids and words as sequences, nothing beside them, dropout."""
+    """Also covers id and word sequences, no deep columns, and dropout."""
     from estimator_bridge import tf
 
     kinds = {
@@ -146,7 +146,7 @@ def test_cells_and_heads(bench, model, label):
         ({}, {"batch_norm": True}, "model.batch_norm: model.type rnn has none"),
     ],
 )  # fmt: skip
-def test_what_it_cannot_be(make, columns, model, words):
+def test_unsupported_options_are_refused(make, columns, model, words):
     from trainer.cluster.run_config import build_run_config
     from trainer.models.build import build_estimator
     from trainer.schema import Statistics

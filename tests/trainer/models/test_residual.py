@@ -1,4 +1,4 @@
-"""Each promise of the model_fn that is there to be copied."""
+"""trainer.models.residual: the model_fn that users copy."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def build(bench, name="job", seed=1, **model):
 
 @pytest.fixture
 def trained(bench):
-    """Rows, an Estimator and what its checkpoints after 1 and 40 steps hold."""
+    """Rows, an Estimator, and the variables of its checkpoints after 1 and 40 steps."""
     built = build(bench)
     feed = bench.feed(bench.positive)
     built.train(feed, steps=1)
@@ -28,9 +28,9 @@ def trained(bench):
     return bench, built, first, last
 
 
-def test_keeps_every_promise_of_a_training_run(trained):
+def test_training_updates_step_weights_and_moving_averages(trained):
     bench, built, first, last = trained
-    # The step that hooks and checkpoints count is the optimizer's own.
+    # The optimizer counts the global step.
     assert (first["global_step"], last["global_step"]) == (1, 40)
     moving = [name for name in last if "moving_" in name]
     assert len(moving) == 2 * 5  # two norms in each of two blocks, one before the logits
@@ -38,18 +38,18 @@ def test_keeps_every_promise_of_a_training_run(trained):
         start = 0.0 if name.endswith("mean") else 1.0
         assert not np.allclose(first[name], start), name
         assert not np.allclose(first[name], last[name]), name
-    # Gradients flow into everything that is trained.
+    # Every trained variable has changed.
     kinds = ("kernel", "bias", "gamma", "beta", "embedding_weights")
     weights = [name for name in last if name.startswith("residual") and name.endswith(kinds)]
     assert len(weights) == 2 * 2 + 4 * 2 + 5 * 2
     for name in weights:
-        # A bias straight before a batch normalisation is taken out again by it.
+        # Batch normalisation cancels a bias just before it.
         if not name.endswith("bias"):
             assert not np.array_equal(first[name], last[name]), name
     metrics = built.evaluate(bench.feed(bench.positive, epochs=1))
     assert metrics["auc"] > 0.95
 
-    # Evaluation normalises by the moving averages: a row's answer does not depend on its batch.
+    # Evaluation uses the moving averages: a prediction does not depend on its batch.
     def scores(rows, batch):
         feed = bench.feed(bench.positive[: len(rows["x"])], batch, epochs=1, rows=rows)
         return [row["logistic"][0] for row in built.predict(feed)]
@@ -58,7 +58,7 @@ def test_keeps_every_promise_of_a_training_run(trained):
     assert np.allclose(scores(few, 1), scores(bench.rows, 60)[:3], atol=1e-6)
 
 
-def test_has_the_metrics_and_the_signatures_of_a_canned_model(bench):
+def test_metrics_and_signatures_equal_a_canned_model(bench):
     schema = bench.build_schema(LABEL)
     keys, signatures = [], []
     for kind in ("residual", "dnn"):
@@ -76,7 +76,7 @@ def test_has_the_metrics_and_the_signatures_of_a_canned_model(bench):
     assert set(signatures[0]["predict"]) >= {"logistic", "probabilities", "classes"}
 
 
-def test_the_seed_decides_initial_values_and_dropout(bench):
+def test_seed_decides_initial_values_and_dropout(bench):
     def last_loss(name, seed):
         built = build(bench, name, seed, dropout=0.3)
         built.train(bench.feed(bench.positive), steps=3)
@@ -86,7 +86,7 @@ def test_the_seed_decides_initial_values_and_dropout(bench):
     assert last_loss("a2", 1) != last_loss("c", 2)
 
 
-def test_a_block_adds_to_what_goes_around_it(bench):
+def test_block_adds_to_its_input(bench):
     config = bench.build_config(model={"type": "residual", "hidden_units": [4, 4, 6]})
     columns = [tf.feature_column.numeric_column("x")]
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -99,7 +99,7 @@ def test_a_block_adds_to_what_goes_around_it(bench):
             {variable.name.split("/")[-2] for variable in block.variables} for block in blocks
         ]
         assert ["around" in names for names in around] == [False, False, True]
-        # With the last layer of a block at zero nothing is added: the input comes out.
+        # With zeros in its last layer, a block returns its input.
         last = blocks[0].variables[-2:]
         kernel = next(v for v in blocks[0].variables if "dense_1/kernel" in v.name)
         session.run(tf.compat.v1.assign(kernel, tf.zeros_like(kernel)))
@@ -109,7 +109,7 @@ def test_a_block_adds_to_what_goes_around_it(bench):
     assert np.array_equal(got, given)
 
 
-def test_updates_belong_to_training_alone(bench):
+def test_only_training_updates_moving_averages(bench):
     schema = bench.build_schema(LABEL)
     built = bench.build(bench.build_config(model={"type": "residual"}), schema)
     for mode in (estimator.ModeKeys.EVAL, estimator.ModeKeys.PREDICT):
@@ -133,7 +133,7 @@ def next_batch(bench):
     return data.get_next()
 
 
-def test_runs_every_task(bench):
+def test_every_task(bench):
     feed = bench.feed(bench.score.astype(np.float32))
     config = bench.build_config(model={"type": "residual"})
     built = bench.build(

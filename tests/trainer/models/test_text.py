@@ -1,4 +1,4 @@
-"""Free text beside a table: words and word sequences in graph, for training and every export."""
+"""Free-text columns: words and n-grams in the graph, for training and every export."""
 
 import json
 
@@ -15,7 +15,7 @@ POOR = ["bad at all", "not good", "not good value", "it's BAD", "I'd not buy it"
 
 
 def make_reviews(num_rows, seed):
-    """Reviews whose tone takes two words to tell, beside the shop that sold it."""
+    """Reviews whose label depends on pairs of words, and the shop."""
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(num_rows):
@@ -57,7 +57,7 @@ def make_schema(**text):
         ({"ngrams": 2}, "a\tb\nc", ["a", "b", "c", "a b", "b c"]),
     ],
 )
-def test_splits(text, value, words):
+def test_split_texts(text, value, words):
     sparse = split_text(tf.constant([value, "x"]), Text(**text))
     ragged = tf.RaggedTensor.from_sparse(sparse).to_list()
     assert [word.decode() for word in ragged[0]] == words
@@ -73,18 +73,18 @@ def test_splits(text, value, words):
         ({"type": "string", "hash_buckets": 5, "text": {"n": 2}}, "Extra inputs"),
     ],
 )
-def test_contradictions(column, told):
+def test_contradictory_text_columns_are_refused(column, told):
     values = make_schema()
     with pytest.raises(ValueError, match=told):
         Schema.model_validate({**values, "columns": {**values["columns"], "text": column}})
 
 
 @pytest.mark.parametrize("kind", ["wide_deep", "dnn", "residual", "linear"])
-def test_every_model_reads_words(bench, kind):
+def test_every_model_learns_from_words(bench, kind):
     values = make_schema(ngrams=2)
     column = values["columns"]["text"]
     if kind == "linear":
-        # The wide part sees each word as one of several ids; here from a vocabulary.
+        # In the wide part, a text is a multivalent feature of words, here with a vocabulary.
         words = sorted({word for text in GOOD + POOR for word in text.lower().split()})
         column = {"type": "string", "text": {"ngrams": 2}, "vocabulary": [*words, "not bad"]}
         column["oov_buckets"] = 50
@@ -102,11 +102,11 @@ def test_every_model_reads_words(bench, kind):
     assert metrics["accuracy"] > 0.98
 
 
-def test_from_csv_to_every_door_of_an_export(make, tmp_path, capsys):
+def test_text_from_csv_to_every_export_input(make, tmp_path, capsys):
     make.csv(tmp_path / "train.csv", make_reviews(300, 1))
     make.csv(tmp_path / "eval.csv", make_reviews(100, 2))
     make.yaml(tmp_path / "schema.yaml", make_schema(ngrams=2))
-    # Three rows are asked as tf.Example, raw tensors and CSV lines, and must be answered alike.
+    # Three rows as tf.Example, raw tensors and CSV lines must have equal predictions.
     status = task.main(
         [
             f"--job_dir={tmp_path / 'job'}",

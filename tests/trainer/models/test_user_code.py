@@ -1,4 +1,4 @@
-"""Code that lives outside this repository: models, metrics, receivers, hooks, experiments."""
+"""User code: models, metrics, receivers, hooks and experiments."""
 
 import json
 import sys
@@ -97,7 +97,7 @@ MODEL = """
 
 @pytest.fixture
 def theirs(tmp_path, monkeypatch):
-    """Writes a module theirs.py that can be imported, in a folder of its own."""
+    """theirs(text) → folder of an importable module theirs.py with that text."""
     folder = tmp_path / "code"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
@@ -117,7 +117,7 @@ def build(bench, name, **user):
     return bench.build(config, bench.build_schema(LABEL), name)
 
 
-def test_a_model_of_the_users_own_gets_our_metrics_and_exports(bench, theirs):
+def test_user_model_gets_our_metrics_and_exports(bench, theirs):
     built = build(bench, "build", widths=[6])
     built.train(bench.feed(bench.positive), steps=80)
     metrics = built.evaluate(bench.feed(bench.positive, epochs=1))
@@ -125,7 +125,7 @@ def test_a_model_of_the_users_own_gets_our_metrics_and_exports(bench, theirs):
     assert built.get_variable_value("dnn/hiddenlayer_0/kernel").shape[1] == 6
 
 
-def test_a_spec_without_a_head_is_served_too(bench, theirs):
+def test_spec_without_a_head_gets_a_predict_signature(bench, theirs):
     from estimator_bridge import tf
     from trainer.export.receivers import make_serving_receiver_fn
     from trainer.schema import Statistics
@@ -175,14 +175,14 @@ def test_a_compiled_keras_model_becomes_an_estimator(bench, theirs):
         ("build", "AttributeError: no hyperparameter 'widths'; give --user.widths= ("),
     ],
 )
-def test_what_is_wrong_with_a_model_is_one_line(bench, theirs, name, told):
+def test_errors_of_a_user_model_are_one_line(bench, theirs, name, told):
     with pytest.raises(UserError) as error:
         build(bench, name)
     assert told in str(error.value) and str(error.value).startswith(f"model.type theirs:{name}: ")
     assert "\n" not in str(error.value)
 
 
-def test_an_error_in_their_model_fn_names_mode_file_and_line(bench, theirs):
+def test_error_in_a_user_model_fn_names_mode_file_and_line(bench, theirs):
     folder = theirs(MODEL.replace('features["x"]', 'features["xx"]'))
     built = build(bench, "raw", power=2)
     with pytest.raises(
@@ -203,14 +203,14 @@ def test_an_error_in_their_model_fn_names_mode_file_and_line(bench, theirs):
         ("raise SystemExit(3)", "importing theirs failed: SystemExit: 3"),
     ],
 )
-def test_a_module_that_does_not_import(theirs, text, told):
+def test_module_that_fails_to_import(theirs, text, told):
     theirs(text)
     with pytest.raises(UserError, match="^model.type theirs:build: ") as error:
         load_code("theirs:build", "model.type")
     assert told in str(error.value) and "theirs.py line 1)" in str(error.value)
 
 
-def test_a_module_that_is_not_there():
+def test_missing_module():
     with pytest.raises(
         UserError, match="no module 'no_such'; start from the folder that contains it"
     ):
@@ -222,7 +222,7 @@ def test_a_module_that_is_not_there():
     assert load_code("json:JSONDecoder.decode", "model.type") is json.JSONDecoder.decode
 
 
-def test_hparams_are_the_users_first():
+def test_hparams_prefer_user_values():
     config = config_lib.load_config(None, {"user.dropout": "0.7", "user.deep": "{a: [1, 2e-3]}"})
     hparams = HParams(config, max_steps=70)
     assert (hparams.dropout, hparams["max_steps"], hparams.batch_size) == (0.7, 70, 512)
@@ -235,7 +235,7 @@ def test_hparams_are_the_users_first():
     assert seen == (1, {"schema": 2})
 
 
-def test_metrics_of_the_users_own(bench, theirs):
+def test_user_metrics(bench, theirs):
     def evaluate(metric_fn):
         config = bench.build_config(
             model={"type": "dnn"}, user={"factor": 3}, eval={"metric_fn": f"theirs:{metric_fn}"}
@@ -251,7 +251,7 @@ def test_metrics_of_the_users_own(bench, theirs):
         evaluate("wrong_metrics")
 
 
-def test_receivers_of_the_users_own(bench, theirs):
+def test_user_receivers(bench, theirs):
     schema, hparams = bench.build_schema(LABEL), HParams(bench.build_config())
     built = bench.build(bench.build_config(model={"type": "dnn"}), schema)
     built.train(bench.feed(bench.positive), steps=1)
@@ -265,10 +265,10 @@ def test_receivers_of_the_users_own(bench, theirs):
             make_user_receiver_fn(f"theirs:{name}", hparams, schema)
 
 
-def test_hooks_of_the_users_own(bench, theirs):
+def test_user_hooks(bench, theirs):
     counted = []
     hparams = HParams(bench.build_config(user={"counted": counted}))
-    # A configuration is copied when it is validated; the list is not meant to be.
+    # Validation would copy the list, so it is set afterwards.
     hparams._values["counted"] = counted
     schema = bench.build_schema(LABEL)
     built = bench.build(bench.build_config(model={"type": "linear"}), schema)
@@ -340,14 +340,14 @@ def run_task(capsys, *argv):
 
 
 @pytest.mark.parametrize("steps", [7, None])
-def test_a_whole_experiment(tmp_path, theirs, capsys, steps):
+def test_user_experiment(tmp_path, theirs, capsys, steps):
     theirs(EXPERIMENT)
     job = tmp_path / "job"
     flags = ["--experiment=theirs:experiment", "--user.value=3.0", f"--job_dir={job}"]
     flags += [f"--user.steps={steps}"] if steps else []
     status, told = run_task(capsys, *flags)
     assert status == 0, told.err
-    # Without max_steps their input decides: six epochs of one batch.
+    # Without max_steps the input decides: six epochs of one batch.
     end = steps or 6
     assert f"step {end}/{end}" in told.err if steps else f"step {end} " in told.err
     assert "steps/s" in told.err and "examples/s" not in told.err
@@ -360,7 +360,7 @@ def test_a_whole_experiment(tmp_path, theirs, capsys, steps):
         assert status == 0 and "final evaluation and export" in told.err
 
 
-def test_a_dry_run_of_an_experiment_leaves_job_dir_alone(tmp_path, theirs, capsys):
+def test_dry_run_of_an_experiment_does_not_change_job_dir(tmp_path, theirs, capsys):
     theirs(EXPERIMENT)
     job = tmp_path / "job"
     flags = ["--experiment=theirs:experiment", "--user.value=3.0", f"--job_dir={job}", "--dry_run"]
@@ -369,7 +369,7 @@ def test_a_dry_run_of_an_experiment_leaves_job_dir_alone(tmp_path, theirs, capsy
     assert not job.exists()
 
 
-def test_a_trainer_fn_of_tfx(tmp_path, theirs, capsys):
+def test_tfx_trainer_fn(tmp_path, theirs, capsys):
     folder = theirs(EXPERIMENT)
     job = tmp_path / "job"
     status, told = run_task(
@@ -391,7 +391,7 @@ def test_a_trainer_fn_of_tfx(tmp_path, theirs, capsys):
     assert f"['{folder}/*'] {{'units': [3, 4]}} None" in told.out
     assert "tensorflow_model_analysis is not installed" in told.err
     assert json.loads((job / "metrics.json").read_text())["end_step"] == 5
-    # Their own RunConfig decides about checkpoints.
+    # The user's own RunConfig decides about checkpoints.
     assert {path.name for path in job.glob("model.ckpt-*.index")} >= {"model.ckpt-3.index"}
 
 
@@ -414,7 +414,7 @@ def test_a_trainer_fn_of_tfx(tmp_path, theirs, capsys):
         (["--experiment=theirs"], "--experiment: got 'theirs': write package.module:name"),
     ],
 )
-def test_what_is_wrong_with_an_experiment_is_one_line(tmp_path, theirs, capsys, flags, told):
+def test_errors_of_a_user_experiment_are_one_line(tmp_path, theirs, capsys, flags, told):
     theirs(EXPERIMENT)
     status, output = run_task(capsys, *flags, f"--job_dir={tmp_path / 'job'}")
     lines = output.err.splitlines()
@@ -422,7 +422,7 @@ def test_what_is_wrong_with_an_experiment_is_one_line(tmp_path, theirs, capsys, 
     assert "Traceback" not in output.err
 
 
-def test_their_traceback_is_shown_in_debug(tmp_path, theirs, capsys):
+def test_debug_shows_the_traceback(tmp_path, theirs, capsys):
     theirs("def experiment():\n    return {}['lost']\n")
     flags = ["--experiment=theirs:experiment", f"--job_dir={tmp_path / 'job'}"]
     status, told = run_task(capsys, *flags, "--verbosity=debug")
@@ -430,8 +430,8 @@ def test_their_traceback_is_shown_in_debug(tmp_path, theirs, capsys):
     assert told.err.splitlines()[-1].startswith("error: experiment theirs:experiment: it failed: ")
 
 
-def test_of_an_operation_that_failed_what_went_wrong_is_told():
-    # As TensorFlow puts it, frames of its own and of ours first.
+def test_error_of_a_failed_operation_is_shortened():
+    # TensorFlow's message starts with stack frames.
     message = (
         "Graph execution error:\n\nDetected at node 'head/Cast' defined at (most recent call last):"
         '\n    File "<frozen runpy>", line 198, in _run_module_as_main\n'
@@ -445,7 +445,7 @@ def test_of_an_operation_that_failed_what_went_wrong_is_told():
     assert "frozen" not in told and "\n" not in told
 
 
-def test_the_examples_of_the_documentation_run(make, theirs, shop, tmp_path, capsys):
+def test_examples_in_the_documentation(make, theirs, shop, tmp_path, capsys):
     blocks = (make.root / "docs" / "models.md").read_text().split("```python\n")[1:]
     theirs("\n".join(block.split("```")[0] for block in blocks))
     job = tmp_path / "job"
@@ -469,7 +469,7 @@ def test_the_examples_of_the_documentation_run(make, theirs, shop, tmp_path, cap
     last = json.loads((job / "metrics.json").read_text())["last"]
     assert last["step"] == 5 and 0 < last["mean_score"] < 1 and "auc" in last
     assert "exports: 2 loaded in a fresh process\n" in told.err
-    # The metric that chooses stands beside ours.
+    # export.best_metric is a column of the summary.
     (header,) = [line for line in told.out.splitlines() if line.split()[:2] == ["loss", "auc"]]
     assert header.endswith("  mean_score")
     flags = ["--experiment=theirs:experiment", "--train_steps=3", f"--job_dir={tmp_path / 'own'}"]
