@@ -1,1 +1,1 @@
-"""SavedModels: serving receivers, exporters, the check of an export, and which one is served."""
+"""SavedModels: receivers, exporters, checks of exports, and which export is served."""

@@ -1,1 +1,1 @@
-"""Estimators by name."""
+"""Builds the Estimators of model.type: included models and user models."""

@@ -120,7 +120,7 @@ def load_function(reference: str, option: str) -> Callable[..., Any]:
 
 
 def call_code(function: Callable[..., Any], where: str, **given: Any) -> Any:
-    """Calls a user's function with the named values that its parameters ask for.
+    """Calls a user's function with the arguments that its parameters name.
 
     Args:
         function: the user's function or class.

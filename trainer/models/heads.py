@@ -73,7 +73,7 @@ def prepare_labels(
         The features without labels; for each label with class weights they include its weights,
         float32 [batch], as "<column>/weight". And the labels: string or int64 [batch] for classes,
         float32 [batch] for a number, int64 [batch, columns] for a multilabel; with several labels,
-        a dict column → such a tensor.
+        a dict from column to such a tensor.
     """
     columns = {schema.label.column: labels}
     columns.update({name: features[name] for name in schema.label_columns[1:]})

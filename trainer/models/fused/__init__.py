@@ -1,1 +1,1 @@
-"""The fused engine: canned models with few operations a step."""
+"""The fused engine: canned models with fewer operations per step."""
