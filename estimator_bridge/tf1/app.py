@@ -1,4 +1,4 @@
-"""`tf.app` as TensorFlow 1.x had it."""
+"""`tf.app` as in TensorFlow 1.x."""
 
 import sys
 import types
@@ -8,11 +8,15 @@ import absl.logging
 __all__ = ["as_in_1x"]
 
 
-def as_in_1x(app, flags) -> types.ModuleType:
-    """Returns `tf.app` with the given flags, and a `run` that leaves the root logger alone.
+def as_in_1x(app: types.ModuleType, flags: types.ModuleType) -> types.ModuleType:
+    """Returns `tf.app` with other flags, and a `run` that does not change the root logger.
 
-    Today's runs through absl.app, which puts absl's handler on the root logger: each line of
-    tf.logging would appear twice.
+    The `run` of TensorFlow 2 uses absl.app, which adds absl's handler to the root logger, so that
+    each line of tf.logging would appear twice.
+
+    Args:
+      app: the module `tf.compat.v1.app`.
+      flags: the module `tf.flags` of the view.
     """
 
     def run(main=None, argv=None):
@@ -32,5 +36,5 @@ def as_in_1x(app, flags) -> types.ModuleType:
 
     copy = types.ModuleType(app.__name__, app.__doc__)
     copy.__dict__.update(app.__dict__)
-    copy.flags, copy.run = flags, run
+    copy.__dict__.update(flags=flags, run=run)
     return copy

@@ -1,4 +1,4 @@
-"""`tensorflow.examples.tutorials.mnist.input_data`, which programs of all kinds read MNIST with."""
+"""`tensorflow.examples.tutorials.mnist.input_data`, which reads MNIST."""
 
 import gzip
 import os
@@ -24,10 +24,20 @@ _FILES = (
 class DataSet:
     """Images and labels in memory, in batches.
 
+    Args:
+      images: [rows, 28, 28, 1], uint8.
+      labels: [rows], uint8; or [rows, classes] if one-hot.
+      fake_data: not used.
+      one_hot: not used.
+      dtype: float32 or uint8, of the images that are returned.
+      reshape: whether images are flattened to [rows, 784].
+      seed: seed of the shuffling.
+
     Attributes:
       images: [rows, 784] (or [rows, 28, 28, 1] if not reshaped), float32 in [0, 1] or uint8.
       labels: [rows], uint8; or [rows, classes] if one-hot.
-      epochs_completed: int.
+      num_examples: number of rows.
+      epochs_completed: number of whole epochs returned.
     """
 
     def __init__(
@@ -53,7 +63,16 @@ class DataSet:
         self._at = 0
 
     def next_batch(self, batch_size, fake_data=False, shuffle=True):
-        """Returns the next (images, labels); a batch may reach over the end of an epoch."""
+        """Returns the next batch, which may continue into the next epoch.
+
+        Args:
+          batch_size: number of rows.
+          fake_data: not used.
+          shuffle: whether the rows of an epoch are shuffled.
+
+        Returns:
+          (images, labels) as in the attributes.
+        """
         del fake_data
         chosen = []
         while len(chosen) < batch_size:
@@ -76,7 +95,14 @@ class Datasets(NamedTuple):
 
 
 def extract_images(f):
-    """Returns the images of an open idx file, [rows, 28, 28, 1], uint8."""
+    """Returns the images of an idx file.
+
+    Args:
+      f: the open file, gzipped.
+
+    Returns:
+      [rows, 28, 28, 1], uint8.
+    """
     with gzip.GzipFile(fileobj=f) as stream:
         magic, rows, height, width = np.frombuffer(stream.read(16), ">i4")
         if magic != 2051:
@@ -85,7 +111,16 @@ def extract_images(f):
 
 
 def extract_labels(f, one_hot=False, num_classes=10):
-    """Returns the labels of an open idx file, [rows], uint8; or one-hot."""
+    """Returns the labels of an idx file.
+
+    Args:
+      f: the open file, gzipped.
+      one_hot: whether the labels are one-hot.
+      num_classes: number of classes, for one-hot labels.
+
+    Returns:
+      [rows], uint8; or [rows, num_classes] if one-hot.
+    """
     with gzip.GzipFile(fileobj=f) as stream:
         magic, _ = np.frombuffer(stream.read(8), ">i4")
         if magic != 2049:
@@ -106,8 +141,19 @@ def read_data_sets(
 ):
     """Reads the four files of MNIST from a folder.
 
+    Args:
+      train_dir: the folder.
+      fake_data: not used.
+      one_hot: whether the labels are one-hot.
+      dtype: float32 (images in [0, 1]) or uint8.
+      reshape: whether images are flattened to [rows, 784].
+      validation_size: number of training rows that are put aside for validation.
+      seed: seed of the shuffling.
+      source_url: not used.
+
     Raises:
-      BridgeError: a file is not there. It is not downloaded, as 1.x did.
+      BridgeError: a file does not exist. It is not downloaded, unlike in 1.x.
+      ValueError: validation_size is negative or larger than the number of rows.
     """
     del fake_data, source_url
     for name in _FILES:

@@ -1,4 +1,4 @@
-"""`tf.flags` as TensorFlow 1.x had it."""
+"""`tf.flags` as in TensorFlow 1.x."""
 
 import functools
 import types
@@ -7,18 +7,20 @@ import absl.flags
 
 __all__ = ["as_in_1x"]
 
-# A flag belongs to the module that calls DEFINE_*, not to this one in between: --help shows those
-# of the program's main module.
+# A flag belongs to the program's module that calls DEFINE_*, not to this one: --help shows the
+# flags of the main module.
 absl.flags.disclaim_key_flags()
 
 
-def as_in_1x(flags) -> types.ModuleType:
-    """Returns `tf.flags` with definitions that may take the names of absl.logging's flags.
+def as_in_1x(flags: types.ModuleType) -> types.ModuleType:
+    """Returns `tf.flags` whose definitions may replace absl.logging's flags.
 
     Keras 2 imports absl.logging, which defines --log_dir, --verbosity and --v. TensorFlow 1.x did
-    not, and old trainers
-    define flags of these names themselves: theirs replace absl's, instead of the
-      DuplicateFlagError.
+    not, and old trainers define flags of these names. Theirs replace absl's, where absl would raise
+    DuplicateFlagError.
+
+    Args:
+      flags: the module `tf.compat.v1.flags`.
     """
     copy = types.ModuleType(flags.__name__, flags.__doc__)
     copy.__dict__.update(flags.__dict__)
@@ -41,7 +43,7 @@ def _replacing_logging_flags(define, values):
                     if key in values:
                         delattr(values, key)
                 redefined = define(*args, **kwargs)
-                # absl.app.run asks the flag of this name to set absl's own level.
+                # absl.app.run calls this method of the flag to set absl's own level.
                 values[name]._update_logging_levels = lambda: None
                 return redefined
         return define(*args, **kwargs)

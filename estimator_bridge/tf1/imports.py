@@ -1,18 +1,17 @@
-"""Who sees TensorFlow 1.x, and who sees TensorFlow 2.
+"""Decides which modules get TensorFlow 1.x for `import tensorflow`, and which get TensorFlow 2.
 
-A process has one `sys.modules['tensorflow']`, and two kinds of module ask for it: the program,
-which means 1.x, and the libraries below and beside it (Keras, the Estimator package, TensorBoard,
-TensorFlow itself, whose functions import lazily), which mean 2.x. Putting the 1.x view into
-`sys.modules` would serve the first and break the second, at some later call. So `sys.modules` keeps
-the 2.x module, and `builtins.__import__`, the one place that knows the importing module, answers
-each by its own name. This covers imports at any depth and time, inside functions, `exec` and
-notebooks; rewriting the program's source while it is loaded would miss those, and would need its
-own bytecode cache.
+A process has one `sys.modules['tensorflow']`, which two kinds of modules import: the program, which
+expects 1.x, and libraries (Keras, the Estimator package, TensorBoard, TensorFlow itself, whose
+functions import lazily), which expect 2.x. With the 1.x view in `sys.modules`, libraries would fail
+at some later call. So `sys.modules` keeps the 2.x module, and `builtins.__import__`, which knows
+the importing module, returns the one that fits. This covers imports at any time, also in functions,
+`exec` and notebooks; rewriting the program's source would miss those, and would need a bytecode
+cache.
 
-The program is whatever is not known as a 2.x library: an installed package of 1.x code (a team's
-own trainer, installed as a service does it, or `tf_metrics`) is served like a script.
+Every module that is not part of a known 2.x library belongs to the program, also an installed
+package of 1.x code, such as a team's own trainer.
 
-`importlib.import_module("tensorflow")` has no importing module, and gives the 2.x module.
+`importlib.import_module("tensorflow")` has no importing module and returns the 2.x module.
 """
 
 import builtins
@@ -21,14 +20,14 @@ import os
 import sys
 import threading
 import types
-from typing import Callable
+from collections.abc import Callable, Iterable
 
 from estimator_bridge.tf1 import moved
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
 __all__ = ["TF2_PACKAGES", "TF2_PACKAGES_VARIABLE", "install", "installed", "keep_on_tf2"]
 
-# An environment variable with more such packages as are in TF2_PACKAGES, comma-separated.
+# An environment variable with further packages of TF2_PACKAGES, comma-separated.
 TF2_PACKAGES_VARIABLE = "ESTIMATOR_BRIDGE_TF2_PACKAGES"
 
 TF2_PACKAGES = frozenset(
@@ -112,8 +111,7 @@ TF2_PACKAGES = frozenset(
     ]
 )
 
-# Below these the names are TensorFlow's files, the same in both versions; elsewhere they are names
-# of the public view.
+# Below these packages the names are TensorFlow's own modules; elsewhere they are names of the view.
 _PRIVATE = frozenset(
     [
         "_api",
@@ -137,24 +135,28 @@ _CONTRIB = "estimator_bridge.tf1.contrib."
 _tf2_packages = set(TF2_PACKAGES)
 
 
-def keep_on_tf2(packages) -> None:
-    """Adds top-level package names whose modules go on seeing TensorFlow 2."""
+def keep_on_tf2(packages: Iterable[str]) -> None:
+    """Adds packages whose modules get TensorFlow 2.
+
+    Args:
+      packages: top-level package names.
+    """
     _tf2_packages.update(packages)
     named = os.environ.get(TF2_PACKAGES_VARIABLE, "")
     _tf2_packages.update(name.strip() for name in named.split(",") if name.strip())
 
 
 def installed() -> bool:
-    """Tells whether `import tensorflow` is being answered by importer."""
+    """Returns whether `install` has been called."""
     return isinstance(builtins.__import__, _Importer)
 
 
 def install(build_view: Callable[[], types.ModuleType]) -> None:
-    """Answers `import tensorflow` in the program's modules with the view.
+    """Makes `import tensorflow` return the view in the program's modules.
 
     Args:
-      build_view: makes it, when the first of the program's modules asks: a process that never does
-        is spared TensorFlow's import.
+      build_view: returns the view; called when the first of the program's modules imports
+        TensorFlow.
     """
     builtins.__import__ = _Importer(builtins.__import__, build_view)
     sys.excepthook = _show
@@ -186,8 +188,7 @@ class _Importer:
         try:
             if level == 0 and (name == "tensorflow" or name.startswith("tensorflow.")):
                 importer = (globals or {}).get("__name__") or "__main__"
-                # What TensorFlow's own import runs meanwhile (generated code too) is not the
-                # program's.
+                # Code that runs during TensorFlow's own import is not the program's.
                 building = self._builder == threading.get_ident()
                 if importer.partition(".")[0] not in _tf2_packages and not building:
                     return self._for_program(name, globals, locals, fromlist or ())
@@ -209,7 +210,7 @@ class _Importer:
         return _with_stand_ins(module, fromlist)
 
     def _public(self, name, parts, globals, locals, fromlist):
-        """Returns the view's own `tensorflow.a.b`, else what TensorFlow has under that name."""
+        """Returns the view's own `tensorflow.a.b`, else TensorFlow's module of that name."""
         module = self._view
         if parts[:2] == ["contrib", "keras"] and parts[3:4] == ["keras"]:
             # Its private paths, contrib.keras.api.keras and contrib.keras.python.keras.
@@ -217,7 +218,7 @@ class _Importer:
         for part in parts:
             parent, module = module, getattr(module, part, None)
             if not isinstance(module, types.ModuleType) and hasattr(parent, "step"):
-                # A private module may be called like the function it is imported for.
+                # A private module may have the name of the function that is imported from it.
                 module = parent.step(part)
             if module is None and hasattr(parent, "_advice_for"):
                 module = StandIn(*parent._advice_for(part))
@@ -231,9 +232,7 @@ class _Importer:
 
 
 def _with_stand_ins(module, fromlist):
-    """Returns `module`, or a copy in which names that `tf.contrib` once had and has not any more
-    are stand-ins.
-    """
+    """Returns `module`, or a copy with stand-ins for missing names that `tf.contrib` once had."""
     advice = getattr(module, "_advice_for", None)
     if advice is None and module.__name__.startswith(_CONTRIB):
         symbol = "tf." + module.__name__[len(_CONTRIB) - len("contrib.") :]
@@ -245,7 +244,7 @@ def _with_stand_ins(module, fromlist):
         return module
     extended = types.ModuleType(module.__name__, module.__doc__)
     extended.__dict__.update(module.__dict__)
-    # The package's own lookup serves the other names of the same statement.
+    # The package's own __getattr__ provides the other names of the statement.
     extended.__getattr__ = lambda name: getattr(module, name)
     for name in missing:
         setattr(extended, name, StandIn(*advice(name)))
@@ -253,9 +252,7 @@ def _with_stand_ins(module, fromlist):
 
 
 def _drop_own_frames(error) -> None:
-    """Takes this module's frames out of a traceback: a nested import error reads as it does without
-    us.
-    """
+    """Removes this module's frames from a traceback."""
     kept = error.__traceback__
     while kept is not None and kept.tb_next is not None:
         if kept.tb_next.tb_frame.f_code.co_filename == __file__:
@@ -265,8 +262,9 @@ def _drop_own_frames(error) -> None:
 
 
 def _show(kind, error, traceback) -> None:
-    """`sys.excepthook`: an import that fails in the program is shown as it is without us."""
-    seen, waiting = set(), [error]
+    """`sys.excepthook` that prints an error without this module's frames."""
+    seen: set[int] = set()
+    waiting = [error]
     while waiting:
         one = waiting.pop()
         if one is not None and id(one) not in seen:

@@ -1,4 +1,4 @@
-"""Private modules and names of TensorFlow that 1.x programs import and that have moved since."""
+"""Supplies private modules and names of TensorFlow that have moved since 1.x."""
 
 import importlib
 import importlib.util
@@ -30,8 +30,7 @@ TREES = {
     "tensorflow.python.training.tracking": "tensorflow.python.trackable",
 }
 
-# Modules that have left the two trees. The import statement asks for them by the new names of the
-# trees as well.
+# Modules that have left the two trees. They are imported by the new names of the trees as well.
 for _old, _new in {
     "graph_view": "tensorflow.python.checkpoint.graph_view",
     "tracking": "tensorflow.python.trackable.autotrackable",
@@ -46,7 +45,7 @@ _KERAS = {
     "tensorflow.python.layers": ("{source}.legacy_tf_layers",),
 }
 
-# Where a module of Keras has been divided or renamed, its classes are in these public ones.
+# Where a module of Keras was split or renamed, its classes are in these public modules.
 _KERAS_PUBLIC = {"engine": ("{api}.layers", "{api}"), "layers": ("{api}.layers",)}
 
 _FEATURE_LAYERS = {
@@ -54,8 +53,8 @@ _FEATURE_LAYERS = {
     "SequenceFeatures": "v1.keras.experimental.SequenceFeatures",
 }
 
-# module: names that 1.x had in it, with the module (or the path below tf.compat.v1) where they are
-# now. Set only where missing.
+# module: names that 1.x had in it -> where they are now: a module, or a path below tf.compat.v1
+# ("v1."). Only missing names are set.
 NAMES = {
     "tensorflow.python.feature_column.feature_column_lib": _FEATURE_LAYERS,
     "tensorflow.python.feature_column.feature_column_v2": _FEATURE_LAYERS,
@@ -152,7 +151,11 @@ def install() -> None:
 
 
 def register_dense_tensor_like_type(tensor_type: type) -> None:
-    """Does nothing: every object that converts to a tensor is taken for one today."""
+    """Does nothing: TensorFlow 2 accepts every object that converts to a tensor.
+
+    Args:
+      tensor_type: not used.
+    """
 
 
 def _find(home: str):
@@ -169,23 +172,23 @@ def _find(home: str):
 
 
 def keras_module(name: str, fromlist: Sequence[str]) -> Optional[types.ModuleType]:
-    """Returns the module of Keras 2 that a 1.x program means by a private name, or None.
+    """Returns the module of Keras 2 for a private name of 1.x, or None.
 
-    `tensorflow.python.keras` and `tensorflow.python.layers` are still there, but as a remnant that
-    TensorFlow keeps for itself, without most layers; its classes do not mix with those of
+    `tensorflow.python.keras` and `tensorflow.python.layers` still exist, but only as far as
+    TensorFlow uses them itself, without most layers. Their classes do not work with those of
     `tf.keras`.
 
     Args:
       name: the imported module's full name.
       fromlist: the names that the import statement takes from it.
     """
-    # The longest that fits, for one of them is inside of another.
+    # The longest that fits, since one of them contains another.
     fitting = [p for p in _KERAS if name == p or name.startswith(p + ".")]
     prefix = max(fitting, key=len, default=None)
     if prefix is None:
         return None
     v1_keras = tensorflow_v1().keras
-    # Touching it resolves TensorFlow's lazy loader, whose name then tells which Keras 2 it is.
+    # Reading an attribute resolves TensorFlow's lazy loader, whose name then is that of Keras 2.
     v1_keras.layers  # noqa: B018
     api = v1_keras.__name__
     source = api.split(".")[0] + ".src"

@@ -1,4 +1,4 @@
-"""Shapes as 1.x took them: a dimension may be a float that is a whole number."""
+"""Accepts shapes as in 1.x: a dimension may be a float that is a whole number."""
 
 import functools
 
@@ -9,9 +9,9 @@ __all__ = ["install"]
 
 @functools.cache
 def install() -> None:
-    """Lets a dimension be given as `16 / 2`, which programs written for Python 2 are full of.
+    """Makes dimensions accept floats such as `16 / 2`, frequent in programs for Python 2.
 
-    A float that is no whole number is a ValueError, as it was; 2.x refuses every float.
+    A float that is not a whole number raises ValueError, as in 1.x; 2.x refuses every float.
     """
     from estimator_bridge.private_tf import tensor_shape
 

@@ -1,6 +1,6 @@
-"""The error for a 1.x symbol that the bridge does not supply, raised where the program uses it.
+"""The error for a 1.x symbol that is not supplied, raised where the program uses it.
 
-An import of such a symbol succeeds and binds a stand-in: many programs import more than they use.
+Importing such a symbol succeeds and binds a stand-in: many programs import more than they use.
 """
 
 import types
@@ -19,23 +19,28 @@ GENERAL_ADVICE = (
 class NotSuppliedError(BridgeError, AttributeError):
     """A symbol of TensorFlow 1.x was used that is not supplied.
 
-    It is an AttributeError too, so that `hasattr` answers as it did on a version without the
-    symbol.
+    It is also an AttributeError, so that `hasattr` returns False.
     """
 
 
 def advise(symbol: str, advice: str) -> str:
-    """Returns the message for `symbol` (`tf.contrib.slim.nets`): what is missing, where it went,
-    what to do.
+    """Returns the message for a symbol that is not supplied.
+
+    Args:
+      symbol: its full name, such as tf.contrib.slim.nets.
+      advice: what to do instead.
     """
     return f"{symbol} is not supplied to TensorFlow 1.x programs: {advice}"
 
 
 class StandIn(types.ModuleType):
-    """Stands for a missing function, class or module until it is used; then it raises
-    NotSuppliedError.
+    """Replaces a missing function, class or module, and raises NotSuppliedError when it is used.
 
-    It is a module by type so that the import system takes it in either place.
+    It is a module, so that the import system accepts it in place of any of them.
+
+    Args:
+      symbol: its full name, such as tf.contrib.slim.nets.
+      advice: what to do instead.
     """
 
     def __init__(self, symbol: str, advice: str):
@@ -43,17 +48,18 @@ class StandIn(types.ModuleType):
         self.__dict__.update(_message=advise(symbol, advice), _advice=advice)
 
     def _advice_for(self, name):
-        """What is below a missing package is missing too."""
+        """Returns symbol and advice of a name below this one, which is missing too."""
         return f"{self.__name__}.{name}", self._advice
 
     def __call__(self, *args, **kwargs):
         raise NotSuppliedError(self._message)
 
     def __mro_entries__(self, bases):
+        """Raises NotSuppliedError: the symbol is used as a base class."""
         raise NotSuppliedError(self._message)
 
     def __getattr__(self, name):
-        # The import system and `inspect` probe for dunder names; those are no use of the symbol.
+        # The import system and `inspect` read dunder names; that does not use the symbol.
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         raise NotSuppliedError(self._message)

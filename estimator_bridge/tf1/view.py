@@ -1,20 +1,21 @@
 """The 1.x view: the module that a TensorFlow 1.x program gets for `import tensorflow as tf`.
 
-Nearly all of it is `tf.compat.v1`, which TensorFlow still ships whole. The view adds what compat.v1
-has not (`contrib`, `examples`, the private packages as attributes) and what programs compare
+Nearly all of it is `tf.compat.v1`, which TensorFlow still contains. The view adds what compat.v1
+lacks (`contrib`, `examples`, the private packages as attributes) and what programs compare
 (`__version__`).
 """
 
 import importlib
 import sys
 import types
+from typing import Any
 
 from estimator_bridge.tf1 import app, flags
 
 __all__ = ["VERSION", "View", "build"]
 
-# The last 1.x release. Programs compare it ("at least 1.4", "starts with 1."); the one truly in use
-# is in `tf.version.GIT_VERSION` and in what `doctor` prints.
+# The last 1.x release. Programs compare it ("at least 1.4", "starts with 1."). The real version is
+# in `tf.version.GIT_VERSION` and in the doctor's report.
 VERSION = "1.15.5"
 
 _LAZY = {
@@ -25,11 +26,14 @@ _LAZY = {
 
 
 class View(types.ModuleType):
-    """`tensorflow` as 1.x had it: what it sets itself, else `tf.compat.v1`, else the private
-    package of that name.
+    """`tensorflow` as in 1.x: its own attributes, those of `tf.compat.v1`, and private packages.
+
+    Args:
+      tensorflow: the 2.x module.
+      v1: its `compat.v1`.
     """
 
-    def __init__(self, tensorflow, v1):
+    def __init__(self, tensorflow: Any, v1: Any):
         super().__init__("tensorflow", tensorflow.__doc__)
         self.__dict__.update(
             _tensorflow=tensorflow,
@@ -66,7 +70,7 @@ class View(types.ModuleType):
 
 
 def _with(module, **changed):
-    """Returns a copy of a module of the API with some names changed, its lazy attributes kept."""
+    """Returns a copy of a module of the API with some names changed; lazy attributes stay lazy."""
     copy = types.ModuleType(module.__name__, module.__doc__)
     copy.__dict__.update(module.__dict__)
     copy.__dict__.update(changed)
@@ -74,10 +78,10 @@ def _with(module, **changed):
     return copy
 
 
-def build(tensorflow) -> View:
+def build(tensorflow: Any) -> View:
     """Switches TensorFlow to 1.x behaviour and returns the view.
 
-    `disable_v2_behavior` means: graph mode, reference variables, 1.x control flow, and shapes made
+    `disable_v2_behavior` switches to graph mode, reference variables, 1.x control flow, and shapes
     of Dimension objects.
 
     Args:
@@ -86,8 +90,12 @@ def build(tensorflow) -> View:
     v1 = tensorflow.compat.v1
     v1.disable_v2_behavior()
     view = View(tensorflow, v1)
-    view.__version__ = view.VERSION = VERSION
-    view.version = _with(v1.version, VERSION=VERSION)
-    view.flags = flags.as_in_1x(v1.flags)
-    view.app = app.as_in_1x(v1.app, view.flags)
+    own_flags = flags.as_in_1x(v1.flags)
+    vars(view).update(
+        __version__=VERSION,
+        VERSION=VERSION,
+        version=_with(v1.version, VERSION=VERSION),
+        flags=own_flags,
+        app=app.as_in_1x(v1.app, own_flags),
+    )
     return view

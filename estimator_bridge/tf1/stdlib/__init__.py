@@ -1,8 +1,9 @@
-"""Modules that Python had in the years of TensorFlow 1.x and has dropped since: what programs used
-of each.
+"""Modules that Python had at the time of TensorFlow 1.x and has removed since.
+
+They contain the names that programs used.
 """
 
 __all__ = ["MODULES"]
 
-# Dropped by Python 3.12 (imp) and 3.13.
+# Removed by Python 3.12 (imp) and 3.13.
 MODULES = ("imghdr", "imp", "pipes")

@@ -1,4 +1,4 @@
-"""`imghdr`, by which programs told what kind of image a file holds."""
+"""`imghdr`, which recognises the format of an image file."""
 
 __all__ = ["what"]
 

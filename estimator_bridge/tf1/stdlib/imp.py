@@ -1,4 +1,4 @@
-"""`imp`, by which programs loaded a configuration or a model from a file of Python code."""
+"""`imp`, which loads modules from files of Python code."""
 
 import importlib
 import importlib.machinery
@@ -14,14 +14,14 @@ PY_SOURCE, PY_COMPILED, C_EXTENSION, PKG_DIRECTORY, C_BUILTIN = 1, 2, 3, 5, 6
 
 
 def new_module(name):
-    """Returns an empty module, which is not put into sys.modules."""
+    """Returns an empty module; does not add it to sys.modules."""
     return types.ModuleType(name)
 
 
 def load_source(name, pathname, file=None):
-    """Runs a source file, whatever its suffix, as the module `name`, and returns the module.
+    """Executes a source file, with any suffix, as the module `name`, and returns the module.
 
-    A module of that name that has been loaded before is run into again, as it was by `imp`.
+    A module of that name that has been loaded before is executed again, in its namespace.
     """
     loader = importlib.machinery.SourceFileLoader(name, pathname)
     spec = importlib.util.spec_from_file_location(name, pathname, loader=loader)
@@ -32,11 +32,13 @@ def load_source(name, pathname, file=None):
 
 
 def find_module(name, path=None):
-    """Looks for a top-level module in the folders `path`, else in sys.path.
+    """Finds a top-level module in the folders `path`, else in sys.path.
 
-    Returns: (open file or None, its path, (suffix, mode, kind)), for load_module.
+    Returns:
+      (open file or None, its path, (suffix, mode, kind)), for load_module.
 
-    Raises: ImportError: there is none.
+    Raises:
+      ImportError: there is none.
     """
     spec = importlib.machinery.PathFinder.find_spec(name, path)
     if spec is None and path is None and name in sys.builtin_module_names:
@@ -47,13 +49,13 @@ def find_module(name, path=None):
         return None, os.path.dirname(spec.origin), ("", "", PKG_DIRECTORY)
     suffix = os.path.splitext(spec.origin)[1]
     if suffix == ".py":
-        # The caller closes it, as it did then.
+        # The caller closes it.
         return open(spec.origin, encoding="utf-8"), spec.origin, (suffix, "r", PY_SOURCE)
     return None, spec.origin, (suffix, "rb", PY_COMPILED if suffix == ".pyc" else C_EXTENSION)
 
 
 def load_module(name, file, pathname, description):
-    """Loads what find_module has found, under the given name."""
+    """Loads a module that find_module has found, under the given name."""
     kind = description[2]
     if kind == PY_SOURCE:
         return load_source(name, pathname)

@@ -1,4 +1,4 @@
-"""`pipes`, of which programs used `quote`."""
+"""`pipes`, with the function `quote`."""
 
 from shlex import quote
 
