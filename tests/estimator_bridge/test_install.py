@@ -162,7 +162,7 @@ def test_keras_3_stays_in_the_process():
         ("from tensorflow.keras import layers", "tensorflow.keras"),
     ],
 )
-def test_keras_3_taken_before_the_bridge(use, named):
+def test_keras_3_used_before_the_bridge_is_refused(use, named):
     if not REMOVED:
         pytest.skip("TensorFlow 2.15 comes with Keras 2")
     done = python(use + "\nimport estimator_bridge\nestimator_bridge.install()\n")

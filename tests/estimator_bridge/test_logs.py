@@ -63,12 +63,12 @@ def test_warning_is_quiet_about_deprecations_and_the_machine():
         assert noise not in text
 
 
-def test_error_leaves_errors():
+def test_error_shows_errors_only():
     text = says("error")
     assert "an error of ours" in text and "a warning of ours" not in text
 
 
-def test_debug_brings_everything_back():
+def test_debug_shows_everything():
     text = says("debug")
     assert "something else" in text and "will be removed" in text and "a fact of ours" in text
     assert NATIVE.search(text)
@@ -90,7 +90,7 @@ def test_unknown_level():
         estimator_bridge.set_verbosity("loud")
 
 
-def test_what_others_write_meanwhile_is_kept():
+def test_other_output_during_the_import_is_kept():
     """The filter over TensorFlow's import drops known lines only, and ends with it."""
     code = """
         import os, sys

@@ -113,7 +113,7 @@ def with_bridge():
 
 
 @pytest.mark.parametrize("name", NAMES, ids=_id)
-def test_each_name_is_there_as_the_table_says(name, without_bridge, with_bridge):
+def test_each_name_exists_as_the_table_says(name, without_bridge, with_bridge):
     private = private_tf.NAMES[name]
     for error, expected in (
         (without_bridge[private.path], private.is_native(VERSION)),
@@ -134,7 +134,7 @@ def test_the_table_holds_the_names_that_are_used():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_shim_of_the_table_is_one(name):
+def test_each_shim_of_the_table_exists(name):
     private = private_tf.NAMES[name]
     native, by_shim = _versions(name)
     since = {shim.name: shim.since for shim in shims.ALL}

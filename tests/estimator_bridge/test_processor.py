@@ -22,7 +22,7 @@ SWITCH = "TF_ENABLE_ONEDNN_OPTS"
         (None, None, None),
     ],
 )
-def test_it_is_on_where_it_helps_and_nothing_else_was_said(monkeypatch, flags, before, after):
+def test_onednn_is_used_where_it_helps_unless_configured(monkeypatch, flags, before, after):
     def open_fake(path, *_, **__):
         assert path == "/proc/cpuinfo"
         if flags is None:
@@ -42,7 +42,7 @@ def test_it_is_on_where_it_helps_and_nothing_else_was_said(monkeypatch, flags, b
 @pytest.mark.skipif(
     not {"avx2", "fma"} <= processor.list_features(), reason="the processor lacks AVX2 or FMA"
 )
-def test_tensorflow_hears_of_it():
+def test_tensorflow_uses_onednn_when_preferred():
     program = """
 import estimator_bridge
 estimator_bridge.prefer_onednn()

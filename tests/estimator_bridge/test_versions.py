@@ -19,7 +19,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("tensorflow", GOOD)
-def test_tested_combinations_are_fine(tensorflow):
+def test_tested_combinations_have_no_findings(tensorflow):
     assert doctor.examine({"tensorflow": tensorflow, **GOOD[tensorflow]}, (3, 11)) == []
 
 
@@ -58,7 +58,7 @@ def test_nothing_is_supplied_on_2_15():
         assert shims.needed_by(later) == shims.ALL
 
 
-def test_doctor_without_a_trial_takes_no_tensorflow():
+def test_doctor_without_trials_imports_no_tensorflow():
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "estimator_bridge", "doctor", "--no_trial"],
         capture_output=True,
@@ -73,7 +73,7 @@ def test_doctor_without_a_trial_takes_no_tensorflow():
 
 
 @pytest.mark.smoke
-def test_doctor_tries():
+def test_doctor_runs_its_trials():
     done = subprocess.run(
         [sys.executable, "-m", "estimator_bridge", "doctor"],
         capture_output=True,
@@ -93,7 +93,7 @@ def test_doctor_tries():
 
 
 @pytest.mark.parametrize("named", ["", "their_library"])
-def test_doctor_tells_which_libraries_are_kept_on_tensorflow_2(monkeypatch, capsys, named):
+def test_doctor_lists_the_libraries_kept_on_tensorflow_2(monkeypatch, capsys, named):
     monkeypatch.setenv("ESTIMATOR_BRIDGE_TF2_PACKAGES", named)
     doctor.main(["--no_trial"])
     text = capsys.readouterr().out

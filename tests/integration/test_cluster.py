@@ -95,7 +95,7 @@ def test_parameter_servers_and_an_evaluator(start_module, shop, tmp_path):
     assert len(list((job / "export" / "final").glob("[0-9]*"))) == 1
 
 
-def test_workers_in_step_follow_one_process(make, start_module, run_module, shop, tmp_path):
+def test_workers_in_step_train_like_one_process(make, start_module, run_module, shop, tmp_path):
     # Each process reads a file of its own; one process reads the same rows, batch by batch.
     rows = [make.rows(200, seed=seed) for seed in (1, 2)]
     data, together = tmp_path / "data", tmp_path / "together"
@@ -175,7 +175,7 @@ def test_an_early_stop_reaches_every_process(start_module, shop, tmp_path, strat
 
 
 @pytest.mark.newest
-def test_a_chief_that_fails_takes_the_others_along(start_module, shop, tmp_path):
+def test_all_end_with_a_failed_chief(start_module, shop, tmp_path):
     # The chief alone looks at job_dir, which holds another model.
     job = tmp_path / "job"
     job.mkdir()
@@ -337,7 +337,7 @@ def _status(job, name):
         pytest.param("evaluator-0", marks=pytest.mark.matrix),
     ],
 )
-def test_a_killed_process_is_started_again_and_the_job_ends(start_module, shop, tmp_path, victim):
+def test_a_killed_process_is_restarted_and_the_job_finishes(start_module, shop, tmp_path, victim):
     job, gate = tmp_path / "job", Gate(tmp_path, 400, tmp_path / "job")
     launcher = _launch(
         start_module,
@@ -370,7 +370,7 @@ def test_a_killed_process_is_started_again_and_the_job_ends(start_module, shop, 
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("victim", ["chief-0", "worker-0"])
-def test_processes_in_step_start_again_together(start_module, shop, tmp_path, victim):
+def test_processes_in_step_restart_together(start_module, shop, tmp_path, victim):
     job, gate = tmp_path / "job", Gate(tmp_path, 30)
     launcher = _launch(
         start_module,
@@ -424,7 +424,7 @@ def test_a_kill_under_the_parameter_server_strategy(start_module, shop, tmp_path
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("strategy", ["none", "multi_worker_mirrored"])
-def test_a_worker_that_stands_still_for_a_while(start_module, shop, tmp_path, strategy):
+def test_a_worker_that_is_stopped_for_a_while(start_module, shop, tmp_path, strategy):
     job, gate = tmp_path / "job", Gate(tmp_path, 30)
     launcher = _launch(
         start_module,
@@ -527,7 +527,7 @@ def test_a_step_that_does_not_end_ends_the_process(start_module, shop, tmp_path,
 
 
 @pytest.mark.newest
-def test_a_torn_checkpoint_and_a_disk_that_is_full(run_module, shop, tmp_path):
+def test_a_corrupt_checkpoint_and_a_full_disk(run_module, shop, tmp_path):
     job = tmp_path / "job"
     flags = [
         f"--train_data={shop}/train-*.csv",
@@ -592,7 +592,7 @@ def test_ctrl_c_ends_the_whole_cluster_and_saves(start_module, shop, tmp_path):
 
 
 @pytest.mark.newest
-def test_all_end_with_a_launcher_that_is_killed(make, start_module, shop, tmp_path):
+def test_all_end_with_a_killed_launcher(make, start_module, shop, tmp_path):
     job, gate = tmp_path / "job", Gate(tmp_path, 30)
     launcher = _launch(
         start_module,
@@ -633,7 +633,7 @@ def _losses(run_module, shop, job, *flags):
     return [line["loss"] for line in MetricsLog(str(job)).read("train")]
 
 
-def test_two_replicas_follow_one(run_module, shop, tmp_path):
+def test_two_replicas_train_like_one(run_module, shop, tmp_path):
     one = _losses(run_module, shop, tmp_path / "one", "--batch_size=40")
     assert len(one) == 20
     for strategy in ("mirrored", "central_storage"):
@@ -668,7 +668,7 @@ def _start_role(start_module, shop, job, role, cluster, *flags, run=None, path=R
 
 
 @pytest.mark.newest
-def test_a_server_waits_for_the_chief_that_follows_a_failed_one(start_module, shop, tmp_path):
+def test_a_server_waits_for_the_restart_of_a_failed_chief(start_module, shop, tmp_path):
     job = tmp_path / "job"
     chief, server = find_addresses(2)
     failed = HeartbeatFile(str(job), "chief-0", run_id="a")
@@ -696,7 +696,7 @@ def test_a_server_waits_for_the_chief_that_follows_a_failed_one(start_module, sh
 
 
 @pytest.mark.newest
-def test_a_chief_killed_after_the_final_export_does_not_make_another(start_module, shop, tmp_path):
+def test_a_chief_killed_after_the_final_export_does_not_export_again(start_module, shop, tmp_path):
     job = tmp_path / "job"
     cluster = {"chief": find_addresses(1)}
 

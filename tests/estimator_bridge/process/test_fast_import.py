@@ -53,13 +53,13 @@ print("done")
 """
 
 
-def test_what_is_seldom_used_waits_until_it_is_asked_for(tmp_path):
+def test_rarely_used_packages_are_imported_on_use(tmp_path):
     program = PROGRAM.replace("PATH", repr(str(tmp_path / "model.h5")))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "done\n", done.stderr
 
 
-def test_a_package_that_is_there_already_is_left_alone():
+def test_a_package_imported_before_is_not_replaced():
     program = """
 import pandas, scipy.sparse
 before = pandas, scipy, scipy.sparse
@@ -73,7 +73,7 @@ assert before == (pandas, scipy, scipy.sparse)
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_the_collector_stays_off_if_it_was_off_and_on_after_an_error():
+def test_the_garbage_collector_is_restored():
     program = """
 import gc
 from estimator_bridge.process.fast_import import fast_imports
@@ -90,7 +90,7 @@ assert not gc.isenabled()
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_a_package_of_that_name_without_the_parts_meant_is_left_alone(tmp_path):
+def test_another_package_of_that_name_is_imported(tmp_path):
     (tmp_path / "scipy").mkdir()
     (tmp_path / "scipy" / "__init__.py").write_text("linalg = 1\n")
     program = f"""

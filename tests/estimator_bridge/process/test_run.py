@@ -106,18 +106,18 @@ ACTS = (
 
 @pytest.mark.parametrize("way", [["program.py"], ["-m", "program"]], ids=["script", "module"])
 @pytest.mark.parametrize("act", ACTS)
-def test_is_as_python_itself(folder, act, way):
+def test_a_program_runs_as_in_python_itself(folder, act, way):
     assert python(folder, *way, act, bridged=True) == python(folder, *way, act)
 
 
-def test_signals_and_exit_codes_are_these(folder):
+def test_signals_and_exit_codes_are_those_of_the_program(folder):
     # The comparison above would also hold if both were wrong.
     assert python(folder, "program.py", "terminate", bridged=True)[0] == -signal.SIGTERM
     assert python(folder, "program.py", "interrupt", bridged=True)[0] == -signal.SIGINT
     assert python(folder, "program.py", "exit", bridged=True)[0] == 3
 
 
-def test_traceback_starts_in_the_program(folder):
+def test_a_traceback_starts_in_the_program(folder):
     _, _, stderr = python(folder, "program.py", "raise", bridged=True)
     lines = stderr.splitlines()
     assert lines[0] == "Traceback (most recent call last):"
@@ -137,7 +137,7 @@ def test_traceback_starts_in_the_program(folder):
     ],
     ids=" ".join,
 )
-def test_other_programs(folder, way):
+def test_folders_archives_and_modules_run(folder, way):
     (folder / "broken.py").write_text("def (:\n")
     for package in ("folder", "package"):
         (folder / package).mkdir()
@@ -165,7 +165,7 @@ def test_python_path_option_is_kept(folder):
 
 
 @pytest.mark.parametrize("marked", [True, False], ids=["package", "folder without __init__"])
-def test_the_programs_own_trainer_wins(folder, marked):
+def test_the_programs_own_trainer_package_comes_first(folder, marked):
     """Almost every old trainer's package has the name of ours; many had no __init__.py."""
     own = folder / "trainer"
     own.mkdir()
@@ -207,7 +207,7 @@ def test_processes_of_the_program_have_estimators(folder, act):
         (["absent.py"], "no such file:"),
     ],
 )
-def test_mistakes_take_one_line(folder, args, problem):
+def test_a_wrong_command_is_an_error_of_one_line(folder, args, problem):
     status, stdout, stderr = python(folder, *args, bridged=True)
     assert (status, stdout) == (2, "")
     assert stderr.splitlines()[0].startswith(f"estimator_bridge run: {problem}")

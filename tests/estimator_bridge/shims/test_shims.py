@@ -30,7 +30,7 @@ def test_old_assertions_of_tensorflows_test_case():
     assert result.wasSuccessful(), result.failures + result.errors
 
 
-def test_restored_assertions_use_the_classs_own():
+def test_restored_assertions_call_overridden_methods():
     class Case:
         def assertEqual(self, first, second):
             return ("own", first, second)
@@ -78,7 +78,7 @@ def test_a_resumed_pipeline_reads_on(tmp_path):
     assert (tmp_path / "two" / "input.ckpt-9.index").exists()
 
 
-def test_a_policy_for_state_outside_of_the_pipeline(tmp_path):
+def test_the_policy_for_state_outside_the_pipeline(tmp_path):
     read_batches(tmp_path, 1, [], external_state_policy="warn")
     with pytest.raises(ValueError, match="perhaps"):
         read_batches(tmp_path, 1, [], external_state_policy="perhaps")

@@ -267,7 +267,7 @@ def test_parameter_servers_with_device_filters(tmp_path):
     assert list((tmp_path / "job").glob("model.ckpt-*.data-00001-of-00002"))
 
 
-def test_an_import_that_fails_reads_as_without_us(tmp_path):
+def test_a_failing_import_has_an_unchanged_traceback(tmp_path):
     (tmp_path / "helper.py").write_text("import tensorflow as tf\nimport not_there_at_all\n")
     program = tmp_path / "program.py"
     program.write_text("import helper\n")
@@ -277,7 +277,7 @@ def test_an_import_that_fails_reads_as_without_us(tmp_path):
     assert output.splitlines()[-1] == "ModuleNotFoundError: No module named 'not_there_at_all'"
 
 
-def test_a_program_without_tensorflow_is_spared_its_import(tmp_path):
+def test_a_program_without_tensorflow_does_not_import_it(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import sys\nprint('loaded', 'tensorflow' in sys.modules)\n")
     assert "loaded False" in run(tmp_path, program, fresh=True)

@@ -19,7 +19,7 @@ def clock():
     return tell
 
 
-def test_the_others_are_read(tmp_path, clock):
+def test_status_of_another_process_is_read(tmp_path, clock):
     chief, worker = (HeartbeatFile(str(tmp_path), name, clock) for name in ("chief-0", "worker-0"))
     assert worker.read("chief-0") == {}
     chief.publish(RUNNING, target=7)
@@ -42,7 +42,7 @@ def test_a_silent_process_is_dead(tmp_path, clock):
     assert worker.is_alive("chief-0")
 
 
-def test_what_an_earlier_run_said_is_not_heard(tmp_path, clock):
+def test_status_of_an_earlier_run_is_ignored(tmp_path, clock):
     HeartbeatFile(str(tmp_path), "chief-0", clock).publish(FINISHED, step=3)
     worker = HeartbeatFile(str(tmp_path), "worker-0", clock)
     worker.refresh()
@@ -65,14 +65,14 @@ def test_a_process_that_has_ended_is_not_alive(tmp_path, clock):
     assert worker_sees.read("chief-0") == {}
 
 
-def test_a_torn_file_is_passed_over(tmp_path, clock):
+def test_a_corrupt_file_is_ignored(tmp_path, clock):
     worker = HeartbeatFile(str(tmp_path), "worker-0", clock)
     (tmp_path / "cluster" / "chief-0.json").write_text('{"state": "run')
     worker.refresh()
     assert worker.read("chief-0") == {}
 
 
-def test_the_last_word_of_an_incarnation_that_is_gone_is_not_heard(tmp_path, clock):
+def test_the_last_status_of_an_earlier_incarnation_is_ignored(tmp_path, clock):
     HeartbeatFile(str(tmp_path), "chief-0", clock).publish(FAILED)
     server = HeartbeatFile(str(tmp_path), "ps-0", clock)
     server.refresh()
@@ -82,7 +82,7 @@ def test_the_last_word_of_an_incarnation_that_is_gone_is_not_heard(tmp_path, clo
     assert server.read("chief-0")["state"] == RUNNING
 
 
-def test_who_fails_is_heard_by_those_that_only_begin(tmp_path, clock):
+def test_a_failure_is_read_by_processes_that_are_starting(tmp_path, clock):
     failed = HeartbeatFile(str(tmp_path), "chief-0", clock)
     failed.publish(FAILED)
     server = HeartbeatFile(str(tmp_path), "ps-0", clock)
@@ -92,7 +92,7 @@ def test_who_fails_is_heard_by_those_that_only_begin(tmp_path, clock):
     assert server.read("chief-0")["state"] == FAILED
 
 
-def test_who_saw_it_run_hears_it_fail(tmp_path, clock):
+def test_a_failure_is_read_by_processes_that_saw_it_run(tmp_path, clock):
     chief, server = (HeartbeatFile(str(tmp_path), name, clock) for name in ("chief-0", "ps-0"))
     chief.publish(RUNNING)
     server.refresh()
@@ -105,28 +105,28 @@ def test_who_saw_it_run_hears_it_fail(tmp_path, clock):
     "theirs, ours, heard",
     [("a", "a", True), ("a", "b", False), (None, "a", False), (None, None, False)],
 )
-def test_who_comes_late_hears_of_the_end_of_its_own_run(tmp_path, clock, theirs, ours, heard):
+def test_a_late_process_reads_that_its_own_run_has_finished(tmp_path, clock, theirs, ours, heard):
     HeartbeatFile(str(tmp_path), "chief-0", clock, theirs).publish(FINISHED)
     late = HeartbeatFile(str(tmp_path), "ps-0", clock, ours)
     assert (late.read("chief-0").get("state") == FINISHED) == heard
     assert late.last_status("chief-0")["state"] == FINISHED
 
 
-def test_another_run_in_the_same_folder_is_not_heard(tmp_path, clock):
+def test_status_of_another_run_in_the_same_folder_is_ignored(tmp_path, clock):
     ours = HeartbeatFile(str(tmp_path), "ps-0", clock, "ours")
     HeartbeatFile(str(tmp_path), "chief-0", clock, "theirs").publish(RUNNING)
     ours.refresh()
     assert ours.read("chief-0") == {}
 
 
-def test_a_process_knows_what_it_said_before_it_was_killed(tmp_path, clock):
+def test_a_restarted_process_has_its_previous_status(tmp_path, clock):
     HeartbeatFile(str(tmp_path), "chief-0", clock, "a").publish(RUNNING, final_step=3)
     assert HeartbeatFile(str(tmp_path), "chief-0", clock, "a").previous_status["final_step"] == 3
     assert HeartbeatFile(str(tmp_path), "chief-0", clock, "b").previous_status == {}
     assert HeartbeatFile(str(tmp_path), "worker-0", clock, "a").previous_status == {}
 
 
-def test_a_full_disk_does_not_end_it(tmp_path, clock, monkeypatch):
+def test_a_full_disk_does_not_end_the_heartbeat(tmp_path, clock, monkeypatch):
     chief, worker = (HeartbeatFile(str(tmp_path), name, clock) for name in ("chief-0", "worker-0"))
 
     def fail(path, text):

@@ -15,13 +15,13 @@ from trainer.errors import UserError
 pytestmark = pytest.mark.newest
 
 
-def test_a_plan():
+def test_flags_become_a_plan():
     plan = parse_plan(["--workers=2", "--ps=1", "--evaluator", "--", "--hparams=census", "--x"])
     assert plan.roles == [("chief", 0), ("worker", 0), ("worker", 1), ("ps", 0), ("evaluator", 0)]
     assert plan.task_flags == ["--hparams=census", "--x"] and plan.max_restarts == 0
 
 
-def test_help_is_no_plan():
+def test_help_returns_no_plan():
     assert parse_plan(["--help"]) is None
 
 
@@ -36,7 +36,7 @@ def test_help_is_no_plan():
         (["--workers=1"], "nothing after --"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(argv, said):
+def test_a_wrong_flag_is_an_error_of_one_line(argv, said):
     with pytest.raises(UserError) as refused:
         parse_plan(argv)
     assert said in str(refused.value) and "\n" not in str(refused.value)
@@ -96,60 +96,60 @@ def run_script(monkeypatch, tmp_path):
     return run
 
 
-def test_who_ends_because_the_chief_has_is_started_again_with_it(run_script):
+def test_a_follower_of_the_chief_is_restarted_with_it(run_script):
     script = {"chief": [["ps-0", 1], ["ps-1", 0]], "ps": [["chief-0", 75], ["chief-1", 0]]}
     status, starts, said = run_script(script, max_restarts=1)
     assert (status, starts) == (0, ["chief-0", "chief-1", "ps-0", "ps-1"])
     assert "ps-0 ended" not in said
 
 
-def test_who_follows_late_is_started_again_at_once(run_script):
+def test_a_late_follower_is_restarted_at_once(run_script):
     script = {"chief": [["ps-0", 1], ["ps-1", 0]], "ps": [["chief-1", 75], ["chief-1", 0]]}
     status, starts, _ = run_script(script, max_restarts=1)
     assert (status, starts) == (0, ["chief-0", "chief-1", "ps-0", "ps-1"])
 
 
-def test_nobody_follows_a_chief_that_has_no_restarts_left(run_script):
+def test_without_restarts_the_followers_of_the_chief_stay_down(run_script):
     script = {"chief": [["ps-0", 1]], "ps": [["chief-0", 75]]}
     status, starts, said = run_script(script, max_restarts=0)
     assert (status, starts) == (1, ["chief-0", "ps-0"])
     assert said.endswith("first to fail: chief-0, exit status 1: chief ends\n")
 
 
-def test_an_error_that_is_not_tried_again_ends_all(run_script):
+def test_without_restarts_an_error_of_a_worker_ends_all(run_script):
     script = {"chief": [["never", 0]], "worker": [["chief-0", 1]]}
     status, starts, said = run_script(script, max_restarts=0)
     assert (status, starts) == (1, ["chief-0", "worker-0"])
     assert said.endswith("first to fail: worker-0, exit status 1: worker ends\n")
 
 
-def test_a_server_that_stands_still_is_started_again_with_those_that_gave_it_up(run_script):
+def test_a_hanging_server_is_restarted_with_its_followers(run_script):
     script = {"chief": [["ps-0", 75], ["ps-1", 0]], "ps": [["never", 0], ["chief-1", 0]]}
     status, starts, said = run_script(script, max_restarts=1)
     assert (status, starts) == (0, ["chief-0", "chief-1", "ps-0", "ps-1"])
     assert said.count("starting") == 1
 
 
-def test_wrong_input_is_not_tried_again(run_script):
+def test_a_user_error_is_not_restarted(run_script):
     status, starts, _ = run_script({"chief": [[None, 2]]}, max_restarts=3)
     assert (status, starts) == (2, ["chief-0"])
 
 
-def test_a_kill_is_counted(run_script):
+def test_every_restart_is_counted(run_script):
     script = {"chief": [[None, 3], [None, 3], [None, 0]]}
     status, starts, said = run_script(script, max_restarts=1)
     assert (status, starts) == (3, ["chief-0", "chief-1"])
     assert said.count("starting it again") == 1
 
 
-def test_a_chief_that_follows_one_that_is_not_started_again_ends_all(run_script):
+def test_a_chief_that_follows_a_process_without_restarts_ends_all(run_script):
     script = {"chief": [["end of ps-0", 75]], "ps": [["chief-0", 3]]}
     status, starts, said = run_script(script, max_restarts=0)
     assert (status, starts) == (3, ["chief-0", "ps-0"])
     assert "first to fail: ps-0, exit status 3" in said
 
 
-def test_one_that_hangs_while_others_wait_for_its_end_is_started_again(run_script, monkeypatch):
+def test_a_hanging_process_with_followers_is_restarted(run_script, monkeypatch):
     monkeypatch.setattr(launcher_lib, "HANG_SECS", 1.0)
     script = {"chief": [["worker-0", 75], ["worker-1", 0]], "worker": [["never", 0], [None, 0]]}
     status, starts, said = run_script(script, max_restarts=1)
@@ -158,7 +158,7 @@ def test_one_that_hangs_while_others_wait_for_its_end_is_started_again(run_scrip
     assert "worker-0 ended with status -9; starting it again" in said
 
 
-def test_those_that_train_begin_again_together_while_the_evaluator_stays(run_script):
+def test_chief_and_workers_restart_together_while_the_evaluator_stays(run_script):
     script = {
         "chief": [["evaluator-0", 75], ["worker-1", 0]],
         "worker": [["evaluator-0", 75], [None, 0]],
@@ -170,7 +170,7 @@ def test_those_that_train_begin_again_together_while_the_evaluator_stays(run_scr
     assert "chief and workers have ended because of each other; starting all again" in said
 
 
-def test_those_that_lost_each_other_and_have_no_restarts_left_end_all(run_script):
+def test_chief_and_workers_that_follow_each_other_without_restarts_end_all(run_script):
     script = {
         "chief": [["evaluator-0", 75]],
         "worker": [["evaluator-0", 75]],

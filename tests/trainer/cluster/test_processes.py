@@ -41,7 +41,7 @@ def _run(program, stream=None):
     return code, stream
 
 
-def test_addresses_are_kept_for_those_that_share_them():
+def test_addresses_are_reserved_for_servers_that_share_ports():
     addresses = find_addresses(5)
     assert len({*addresses, *find_addresses(5)}) == 10
     port = int(addresses[0].partition(":")[2])
@@ -54,14 +54,14 @@ def test_addresses_are_kept_for_those_that_share_them():
         socket.create_connection(("127.0.0.1", port), timeout=LIMIT_SECS).close()
 
 
-def test_each_line_is_passed_on_behind_the_name():
+def test_each_line_is_written_behind_the_name():
     program = "import sys; print('one'); sys.stdout.buffer.write(b'\\xff\\n'); sys.exit(3)"
     code, stream = _run(program)
     assert code == 3
     assert stream.getvalue() == "worker-0    one\nworker-0    \ufffd\n"
 
 
-def test_a_signal_has_the_status_that_a_shell_tells():
+def test_a_signal_has_the_exit_status_of_a_shell():
     code, _ = _run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     assert code == -9 and to_exit_status(code) == 137 and to_exit_status(3) == 3
 
@@ -71,7 +71,7 @@ class _Gone(io.StringIO):
         raise BrokenPipeError
 
 
-def test_who_says_much_to_nobody_ends_nevertheless():
+def test_output_without_a_reader_does_not_block():
     code, _ = _run("print('line\\n' * 100_000)", _Gone())
     assert code == 0
 
@@ -108,7 +108,7 @@ while True:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_killed_starter_takes_its_processes_along(make, tmp_path, number):
+def test_processes_end_with_a_killed_parent(make, tmp_path, number):
     (tmp_path / "new").mkdir()
     starter = subprocess.Popen(
         [sys.executable, "-c", STARTER, STARTED, str(tmp_path)],

@@ -47,7 +47,7 @@ def now():
     return [100.0]
 
 
-def test_a_chief_that_falls_silent_ends_the_others(tmp_path, now):
+def test_a_silent_chief_ends_the_others(tmp_path, now):
     chief, worker = (Process(tmp_path, role, now) for role in ("chief", "worker"))
     chief.heartbeat.publish(RUNNING)
     assert worker.check() == []
@@ -57,7 +57,7 @@ def test_a_chief_that_falls_silent_ends_the_others(tmp_path, now):
     assert "chief-0 has been silent for 300 s" in worker.said[0]
 
 
-def test_a_chief_that_comes_back_in_time_ends_nobody(tmp_path, now):
+def test_a_chief_restarted_in_time_ends_nobody(tmp_path, now):
     chief, worker = (Process(tmp_path, role, now) for role in ("chief", "worker"))
     chief.heartbeat.publish(RUNNING)
     worker.check()
@@ -69,7 +69,7 @@ def test_a_chief_that_comes_back_in_time_ends_nobody(tmp_path, now):
     assert worker.check() == []
 
 
-def test_who_waits_for_the_chief_that_follows_a_failed_one_waits_no_longer(tmp_path, now):
+def test_the_wait_for_a_restarted_chief_is_limited(tmp_path, now):
     Process(tmp_path, "chief", now).heartbeat.publish(FAILED)
     server = Process(tmp_path, "ps", now)
     assert server.check() == []
@@ -77,7 +77,7 @@ def test_who_waits_for_the_chief_that_follows_a_failed_one_waits_no_longer(tmp_p
     assert server.check() == [FOLLOWED_STATUS]
 
 
-def test_who_comes_after_the_end_ends_well(tmp_path, now):
+def test_a_process_that_starts_after_the_end_succeeds(tmp_path, now):
     Process(tmp_path, "chief", now, run_id="a").heartbeat.publish(FINISHED)
     assert has_finished(Process(tmp_path, "ps", now, run_id="a").heartbeat)
     # Nothing says whether that was this run: the chief may only be slower to start.
@@ -100,7 +100,7 @@ def test_only_workers_in_step_need_each_other(tmp_path, now, strategy, left):
     assert chief.check() == left
 
 
-def test_a_stuck_process_is_ended_after_its_grace(tmp_path, now, monkeypatch):
+def test_a_stuck_process_is_ended_after_the_grace_period(tmp_path, now, monkeypatch):
     chief, worker = (Process(tmp_path, role, now) for role in ("chief", "worker"))
     monkeypatch.setattr("trainer.cluster.watchdog.time.monotonic", lambda: now[0])
     chief.heartbeat.publish(RUNNING)
@@ -111,7 +111,7 @@ def test_a_stuck_process_is_ended_after_its_grace(tmp_path, now, monkeypatch):
     assert worker.check() == [FOLLOWED_STATUS]
 
 
-def test_a_failed_chief_leaves_once_all_have_heard(tmp_path):
+def test_a_failed_chief_ends_once_all_others_have_ended(tmp_path):
     spec = {"chief": ("a:1",), "ps": ("c:1",)}
     server = HeartbeatFile(str(tmp_path), "ps-0")
     joined = join_cluster(
@@ -164,7 +164,7 @@ def pair(tmp_path, now, monkeypatch):
     return found
 
 
-def test_of_two_that_wait_for_each_other_the_chief_fails_and_the_other_follows(pair, now):
+def test_in_a_deadlock_the_chief_fails_and_the_worker_follows(pair, now):
     chief, worker = pair
     _make_steps(now, pair, 1)
     for each in pair:
@@ -179,7 +179,7 @@ def test_of_two_that_wait_for_each_other_the_chief_fails_and_the_other_follows(p
     assert worker.left == [FOLLOWED_STATUS]
 
 
-def test_a_worker_that_hangs_alone_fails_itself(tmp_path, now):
+def test_a_worker_that_hangs_alone_fails(tmp_path, now):
     job = [Process(tmp_path, role, now) for role in ("chief", "worker", "ps")]
     _let_pass(now, BEAT, job)
     chief, worker, _ = job
@@ -189,7 +189,7 @@ def test_a_worker_that_hangs_alone_fails_itself(tmp_path, now):
     assert worker.left == [1] and chief.left == []
 
 
-def test_a_job_that_is_slow_is_let_go_on(pair, now):
+def test_a_slow_job_goes_on(pair, now):
     _make_steps(now, pair, STALL / 2)
     for each in pair:
         each.heartbeat.steps.begin_step()
@@ -217,7 +217,7 @@ def test_a_worker_waits_while_the_chief_evaluates(pair, now):
     assert chief.left == worker.left == []
 
 
-def test_the_silence_of_one_that_is_needed_has_a_limit_of_its_own(pair, now):
+def test_silence_of_a_needed_process_has_a_separate_limit(pair, now):
     chief, worker = pair
     _make_steps(now, pair, 1)
     for each in pair:
@@ -228,7 +228,7 @@ def test_the_silence_of_one_that_is_needed_has_a_limit_of_its_own(pair, now):
     assert chief.left == [FOLLOWED_STATUS] and "worker-0 has been silent" in chief.said[0]
 
 
-def test_one_that_closes_a_lost_session_does_not_hang_in_it(tmp_path, now, monkeypatch):
+def test_a_process_that_hangs_closing_a_lost_session_is_ended(tmp_path, now, monkeypatch):
     chief = Process(tmp_path, "chief", now, "multi_worker_mirrored")
     monkeypatch.setattr("trainer.cluster.watchdog.time.monotonic", lambda: now[0])
     chief.heartbeat.publish(LOST, message="another process is gone")
@@ -238,7 +238,7 @@ def test_one_that_closes_a_lost_session_does_not_hang_in_it(tmp_path, now, monke
 
 
 @pytest.mark.parametrize("role", ["chief", "worker", "evaluator"])
-def test_a_pause_between_steps_has_a_limit_of_its_own(tmp_path, now, role):
+def test_a_pause_between_steps_has_a_separate_limit(tmp_path, now, role):
     job = {each: Process(tmp_path, each, now) for each in ("chief", "ps", role)}
     process, job = job[role], list(job.values())
     _let_pass(now, BEAT, job)
@@ -258,7 +258,7 @@ def test_a_pause_between_steps_has_a_limit_of_its_own(tmp_path, now, role):
     )
 
 
-def test_who_waits_for_others_between_steps_is_not_timed(tmp_path, now):
+def test_waiting_for_others_between_steps_is_not_timed(tmp_path, now):
     job = [Process(tmp_path, role, now) for role in ("chief", "ps", "evaluator")]
     _let_pass(now, BEAT, job)
     with job[2].heartbeat.steps.time_pause():
@@ -284,7 +284,7 @@ def _fail(folder, process, error, watchdog_secs=LIMIT):
 
 
 @pytest.mark.parametrize("role", ["worker", "ps", "evaluator"])
-def test_an_error_that_no_restart_mends_ends_the_chief(tmp_path, now, role):
+def test_a_user_error_elsewhere_ends_the_chief(tmp_path, now, role):
     chief = Process(tmp_path, "chief", now)
     _fail(tmp_path, role, UserError("data: row 7"))
     assert chief.check() == []
@@ -296,7 +296,7 @@ def test_an_error_that_no_restart_mends_ends_the_chief(tmp_path, now, role):
 
 
 @pytest.mark.parametrize("role, ends", [("worker", True), ("ps", True), ("evaluator", False)])
-def test_an_error_of_one_that_is_not_started_again_ends_the_chief(tmp_path, now, role, ends):
+def test_a_failed_process_that_is_not_restarted_ends_the_chief(tmp_path, now, role, ends):
     chief = Process(tmp_path, "chief", now)
     Process(tmp_path, "ps", now).heartbeat.publish(RUNNING)
     _fail(tmp_path, role, RuntimeError("broken"))
@@ -315,7 +315,7 @@ def test_an_error_of_one_that_is_not_started_again_ends_the_chief(tmp_path, now,
     assert cause.status == FOLLOWED_STATUS
 
 
-def test_one_that_is_started_again_after_an_error_ends_nobody(tmp_path, now):
+def test_a_process_restarted_after_an_error_ends_nobody(tmp_path, now):
     chief = Process(tmp_path, "chief", now)
     _fail(tmp_path, "worker", RuntimeError("broken"))
     chief.check()
@@ -327,14 +327,14 @@ def test_one_that_is_started_again_after_an_error_ends_nobody(tmp_path, now):
     assert chief.check() == chief.asked == []
 
 
-def test_an_error_elsewhere_does_not_keep_the_chief_from_the_last_evaluation(tmp_path, now):
+def test_an_error_elsewhere_does_not_prevent_the_last_evaluation(tmp_path, now):
     chief = Process(tmp_path, "chief", now)
     chief.heartbeat.publish(TRAINED)
     _fail(tmp_path, "worker", UserError("data: row 7"))
     assert chief.check() == chief.asked == []
 
 
-def test_a_chief_does_not_wait_for_a_server_that_is_gone_for_good(tmp_path, now, monkeypatch):
+def test_a_chief_does_not_wait_for_a_server_that_failed_for_good(tmp_path, now, monkeypatch):
     monkeypatch.setattr("trainer.cluster.watchdog.time.monotonic", lambda: now[0])
     chief = Process(tmp_path, "chief", now)
     _fail(tmp_path, "ps", UserError("port"))
@@ -344,7 +344,7 @@ def test_a_chief_does_not_wait_for_a_server_that_is_gone_for_good(tmp_path, now,
     assert chief.heartbeat.status["state"] == FAILED and "ps-0 has failed: port" in chief.said[0]
 
 
-def test_a_chief_that_was_asked_to_end_says_why(tmp_path, monkeypatch):
+def test_a_chief_that_ends_for_an_error_elsewhere_reports_it(tmp_path, monkeypatch):
     monkeypatch.setattr("trainer.cluster.watchdog.GRACE_SECS", 0.0)
     worker = HeartbeatFile(str(tmp_path), "worker-0")
     cluster, console = Cluster(SPEC), Console(quiet=True)

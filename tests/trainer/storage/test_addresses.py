@@ -6,7 +6,7 @@ from trainer.storage.addresses import Address, is_remote, literal_prefix, parse_
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 
-def test_an_address_is_read_and_written():
+def test_an_address_is_parsed_and_formatted():
     address = parse_address("gs://a-bucket/jobs/first/", "job_dir")
     assert address == Address("a-bucket", "jobs/first/")
     assert address.folder == "jobs/first/"
@@ -33,7 +33,7 @@ def test_an_address_is_read_and_written():
         ("gs://bucket/a/../b", "an empty part"),
     ],
 )
-def test_a_wrong_address_is_told_in_one_line(text, words):
+def test_a_wrong_address_is_an_error_of_one_line(text, words):
     with pytest.raises(UserError) as raised:
         parse_address(text, "data.train")
     assert words in str(raised.value)
@@ -51,7 +51,7 @@ def test_a_wrong_address_is_told_in_one_line(text, words):
         ("d/a+b.csv", ["d/a+b.csv", "d/aab.csv"], ["d/a+b.csv"]),
     ],
 )
-def test_patterns_match_as_they_do_on_a_disk(pattern, names, matched):
+def test_patterns_match_as_in_a_local_folder(pattern, names, matched):
     assert [name for name in names if to_regex(pattern).fullmatch(name)] == matched
     assert all(name.startswith(literal_prefix(pattern)) for name in matched)
 

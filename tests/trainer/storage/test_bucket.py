@@ -61,7 +61,7 @@ def test_a_small_upload_survives_faults(bucket, cloud, how):
 
 
 @pytest.mark.parametrize("how, skip", [("status", 0), ("reset", 1), ("reset", 2), ("lost", 2)])
-def test_a_large_upload_goes_on_in_the_middle(bucket, cloud, how, skip):
+def test_a_large_upload_resumes_in_the_middle(bucket, cloud, how, skip):
     content = os.urandom(2 * CHUNK_BYTES + 12345)
     cloud.fail(how, method="PUT", times=1, skip=skip)
     stored = _upload(bucket, content, "big")
@@ -71,7 +71,7 @@ def test_a_large_upload_goes_on_in_the_middle(bucket, cloud, how, skip):
     assert len(begun) == 1, cloud.requests
 
 
-def test_an_answer_that_never_comes_is_asked_for_again(cloud):
+def test_a_request_without_a_response_is_repeated(cloud):
     bucket = Bucket("a-bucket", timeout_secs=0.5, patience_secs=20)
     cloud.fail("hang", method="POST", secs=2.0)
     _upload(bucket, b"late", "x")
@@ -79,7 +79,7 @@ def test_an_answer_that_never_comes_is_asked_for_again(cloud):
 
 
 @pytest.mark.parametrize("how", ["damage", "status", "reset"])
-def test_a_download_is_whole_or_is_not(bucket, cloud, tmp_path, how):
+def test_a_download_is_complete_or_fails(bucket, cloud, tmp_path, how):
     stored = _upload(bucket, b"content" * 999, "x")
     cloud.fail(how, method="GET", path="alt=media", times=2)
     bucket.download(stored, tmp_path / "x")
@@ -87,7 +87,7 @@ def test_a_download_is_whole_or_is_not(bucket, cloud, tmp_path, how):
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_what_changes_while_it_is_fetched_is_noticed(bucket, cloud, tmp_path):
+def test_an_object_that_changes_while_it_is_fetched_is_detected(bucket, cloud, tmp_path):
     stored = _upload(bucket, b"before", "x")
     cloud.write("x", b"after")
     with pytest.raises(Changed):
@@ -98,7 +98,7 @@ def test_what_changes_while_it_is_fetched_is_noticed(bucket, cloud, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_service_that_stays_away_is_told_in_one_line(cloud):
+def test_an_unavailable_service_is_an_error_of_one_line(cloud):
     bucket = Bucket("a-bucket", timeout_secs=5, patience_secs=2)
     cloud.fail("status", times=1000)
     started = time.monotonic()
@@ -109,7 +109,7 @@ def test_a_service_that_stays_away_is_told_in_one_line(cloud):
     assert "\n" not in str(raised.value)
 
 
-def test_a_missing_bucket_is_told(cloud):
+def test_a_missing_bucket_is_reported(cloud):
     bucket = Bucket("no-such-bucket", patience_secs=2)
     for ask in (lambda: bucket.list_all("x"), lambda: _upload(bucket, b"x", "x")):
         with pytest.raises(UserError) as raised:
@@ -117,7 +117,7 @@ def test_a_missing_bucket_is_told(cloud):
         assert "there is no bucket 'no-such-bucket'" in str(raised.value)
 
 
-def test_a_refusal_names_what_was_refused_and_the_remedy(bucket, cloud, tmp_path):
+def test_a_permission_error_names_the_action_and_the_remedy(bucket, cloud, tmp_path):
     stored = _upload(bucket, b"x", "x")
     cloud.fail("status", status=403, times=100)
     asked = {
@@ -134,7 +134,7 @@ def test_a_refusal_names_what_was_refused_and_the_remedy(bucket, cloud, tmp_path
         assert message.startswith("gs://a-bucket") and "\n" not in message
 
 
-def test_missing_credentials_are_told(monkeypatch, tmp_path):
+def test_missing_credentials_are_reported(monkeypatch, tmp_path):
     from google.auth import exceptions
 
     def none(*_, **__):
@@ -145,13 +145,13 @@ def test_missing_credentials_are_told(monkeypatch, tmp_path):
         Bucket("a-bucket")
 
 
-def test_credentials_that_have_run_out_are_told(bucket, cloud):
+def test_expired_credentials_are_reported(bucket, cloud):
     cloud.fail("status", status=401, times=100)
     with pytest.raises(UserError, match="no credentials"):
         bucket.list_all("d/")
 
 
-def test_a_missing_package_is_told(monkeypatch):
+def test_a_missing_package_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "google.cloud.storage", None)
     monkeypatch.delattr("google.cloud.storage")
     with pytest.raises(UserError, match="pip install google-cloud-storage"):

@@ -88,7 +88,7 @@ def test_an_evaluator_on_another_machine(start_module, make, cloud, tmp_path):
 
 
 @pytest.mark.matrix
-def test_workers_in_step_on_machines_that_share_nothing(start_module, make, cloud, tmp_path):
+def test_workers_in_step_on_machines_without_a_shared_folder(start_module, make, cloud, tmp_path):
     processes = _start(
         start_module, make, cloud, tmp_path, ["chief", "worker"],
         "--strategy=multi_worker_mirrored", "--train_steps=30",
@@ -99,9 +99,7 @@ def test_workers_in_step_on_machines_that_share_nothing(start_module, make, clou
     assert json.loads(cloud.read("jobs/c/metrics.json"))["end_step"] == 30
 
 
-def test_servers_that_would_write_their_parts_elsewhere_are_refused(
-    start_module, make, cloud, tmp_path
-):
+def test_parameter_servers_without_a_shared_folder_are_refused(start_module, make, cloud, tmp_path):
     processes = _start(start_module, make, cloud, tmp_path, ["chief", "ps"], "--train_steps=30")
     for status, _, errors in _finish(processes, 60).values():
         assert status == 2, errors

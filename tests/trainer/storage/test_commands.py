@@ -109,7 +109,7 @@ def test_a_checkpoint_and_an_output_may_be_elsewhere(job, rows, cloud, capsys, t
     assert here == there
 
 
-def test_what_cannot_be_evaluated_is_told_in_one_line(job, rows, cloud, capsys, tmp_path):
+def test_an_evaluation_error_takes_one_line(job, rows, cloud, capsys, tmp_path):
     def refused(*arguments):
         return _refused(command.main, [rows, *arguments], capsys)
 
@@ -140,7 +140,7 @@ def test_what_cannot_be_evaluated_is_told_in_one_line(job, rows, cloud, capsys, 
     assert not _left_behind(tmp_path)
 
 
-def test_rows_are_answered_by_an_export_in_a_bucket(job, make, cloud, capsys):
+def test_an_export_in_a_bucket_predicts_rows(job, make, cloud, capsys):
     names = [*job.schema.used_features, "id"]
     row = {name: make.rows(1, seed=6, missing=False)[0][name] for name in names}
     question = f"--row={json.dumps(row)}"
@@ -156,7 +156,7 @@ def test_rows_are_answered_by_an_export_in_a_bucket(job, make, cloud, capsys):
     assert predict.main([f"--job_dir={JOB}", question]) == 0
 
 
-def test_shards_of_predictions_are_stored_and_passed_over(job, rows, cloud, capsys, tmp_path):
+def test_shards_of_predictions_are_stored_and_skipped_later(job, rows, cloud, capsys, tmp_path):
     arguments = [f"--job_dir={JOB}", rows, "--output=gs://a-bucket/out"]
     assert predict.main(arguments) == 0
     stored = ["out/_predictions.json", "out/new-0.csv", "out/new-1.csv"]
@@ -192,7 +192,7 @@ def test_predictions_in_one_file_of_a_bucket(job, rows, cloud, capsys):
     )
 
 
-def test_two_that_write_one_file_do_not_overwrite_each_other(job, rows, cloud, capsys):
+def test_two_writers_of_one_file_do_not_overwrite_each_other(job, rows, cloud, capsys):
     arguments = [f"--job_dir={JOB}", rows, "--output=gs://a-bucket/out/all.csv"]
     # Written by another while this one predicts: after its look, before its first byte.
     seen = len(cloud.requests)

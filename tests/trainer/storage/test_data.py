@@ -45,7 +45,7 @@ def test_files_patterns_and_folders_are_found(cloud, files):
     assert found("gs://a-bucket/nothing*", "data") == []
 
 
-def test_a_file_is_fetched_once_and_again_when_it_is_another(cloud, files):
+def test_a_file_is_fetched_once_and_again_after_a_change(cloud, files):
     cloud.write("d/a.csv", b"one")
     data = files()
     path = "gs://a-bucket/d/a.csv"
@@ -66,7 +66,7 @@ def test_a_file_is_fetched_once_and_again_when_it_is_another(cloud, files):
         data.fetch("gs://a-bucket/d/b.csv")
 
 
-def test_the_cache_never_takes_more_than_it_may(cloud, files, tmp_path):
+def test_the_cache_stays_within_its_limit(cloud, files, tmp_path):
     for number in range(6):
         cloud.write(f"d/{number}.csv", bytes([number]) * 1000)
     data = files(cache_gib=2500 / GIB)
@@ -83,7 +83,7 @@ def test_the_cache_never_takes_more_than_it_may(cloud, files, tmp_path):
         data.fetch("gs://a-bucket/d/big")
 
 
-def test_a_file_is_read_on_while_it_makes_room_for_another(cloud, files):
+def test_a_file_stays_readable_when_the_cache_removes_it(cloud, files):
     cloud.write("d/a", b"a" * 1000)
     cloud.write("d/b", b"b" * 1000)
     data = files(cache_gib=1500 / GIB)
@@ -126,7 +126,7 @@ def test_every_format_is_read_from_a_bucket(cloud, make, configured, tmp_path):
         find_files(["gs://a-bucket/e/*"], "auto", "data.eval")
 
 
-def test_tensorflow_reads_where_it_can(tmp_path):
+def test_tensorflow_reads_if_it_has_a_file_system(tmp_path):
     from estimator_bridge import tf
     from trainer.storage.gfile import FileSystem
 
@@ -147,7 +147,7 @@ def test_tensorflow_reads_where_it_can(tmp_path):
         FileSystem("nosuch://", "a-bucket")
 
 
-def test_a_cache_that_is_anothers_is_refused(tmp_path, monkeypatch):
+def test_a_cache_of_another_user_is_refused(tmp_path, monkeypatch):
     (tmp_path / "cache").mkdir()
     monkeypatch.setattr("os.getuid", lambda: 12345)
     with pytest.raises(UserError, match="it belongs to another user; name another folder"):

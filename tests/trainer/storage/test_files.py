@@ -29,7 +29,7 @@ def _at_once(act, threads=4, times=200):
     return errors
 
 
-def test_several_write_one_file(tmp_path):
+def test_concurrent_writers_leave_a_complete_file(tmp_path):
     """As processes of containers do, whose numbers are the same."""
     path = tmp_path / "words.txt"
     texts = [f"{number}\n" * 1000 for number in range(4)]
@@ -38,7 +38,7 @@ def test_several_write_one_file(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["words.txt"]
 
 
-def test_an_error_leaves_the_file_as_it_was(tmp_path):
+def test_an_error_leaves_the_file_unchanged(tmp_path):
     path = tmp_path / "words.txt"
     write_text(path, "old")
     with pytest.raises(RuntimeError), replaced(path) as temporary:
@@ -48,7 +48,7 @@ def test_an_error_leaves_the_file_as_it_was(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["words.txt"]
 
 
-def test_several_begin_in_one_job_dir(tmp_path):
+def test_several_processes_start_in_one_job_dir(tmp_path):
     job_dir = tmp_path / "jobs" / "one"
     assert _at_once(lambda _: disk.check_writable(str(job_dir), make=True)) == []
     assert list(job_dir.iterdir()) == []

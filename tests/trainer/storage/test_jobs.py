@@ -58,7 +58,7 @@ def _pointed(cloud):
     return steps
 
 
-def test_a_killed_job_goes_on_on_an_empty_disk(run_module, start_module, cloud, flags, tmp_path):
+def test_a_killed_job_resumes_on_an_empty_disk(run_module, start_module, cloud, flags, tmp_path):
     steps = ["--train_steps=100000", "--run.save_checkpoints_steps=200"]
     process = start_module("trainer.task", *flags, *steps, env=_disk(tmp_path, "one"))
     deadline = time.monotonic() + 120
@@ -130,7 +130,7 @@ def test_a_stopped_job_stores_its_last_step(start_module, run_module, cloud, fla
     assert f"jobs/first/model.ckpt-{saved}.index" not in cloud.names("jobs/first/")
 
 
-def test_of_two_jobs_in_one_place_one_ends(start_module, cloud, flags, tmp_path):
+def test_of_two_jobs_in_one_job_dir_one_ends(start_module, cloud, flags, tmp_path):
     steps = ["--train_steps=100000", "--run.save_checkpoints_steps=300"]
     both = [
         start_module("trainer.task", *flags, *steps, env=_disk(tmp_path, name))
@@ -161,7 +161,7 @@ def test_of_two_jobs_in_one_place_one_ends(start_module, cloud, flags, tmp_path)
     assert pointed == [int(saved.group(1).replace(",", ""))] if saved else pointed >= [300]
 
 
-def test_what_cannot_be_is_told_before_anything_is_stored(run_module, cloud, flags):
+def test_a_wrong_job_dir_is_reported_before_anything_is_stored(run_module, cloud, flags):
     cloud.write("data/empty-folder/x/y.csv", b"a")
     wrong = {
         "--job_dir=gs://no-such-bucket/x": "there is no bucket 'no-such-bucket'",
@@ -184,7 +184,7 @@ def test_what_cannot_be_is_told_before_anything_is_stored(run_module, cloud, fla
     assert cloud.names("jobs/") == []
 
 
-def test_a_job_that_may_no_longer_write_says_so_once(start_module, cloud, flags, tmp_path):
+def test_a_job_that_loses_its_permission_reports_it_once(start_module, cloud, flags, tmp_path):
     steps = ["--train_steps=100000", "--run.save_checkpoints_steps=300"]
     job = start_module("trainer.task", *flags, *steps, env=_disk(tmp_path, "one"))
     deadline = time.monotonic() + 120

@@ -71,7 +71,7 @@ def _uploads(cloud):
     return names
 
 
-def test_a_job_is_stored_and_found_again_on_an_empty_disk(machine, cloud):
+def test_a_job_is_stored_and_restored_on_an_empty_disk(machine, cloud):
     one = machine("one")
     _checkpoint(one.folder, 10)
     _export(one.folder)
@@ -90,7 +90,7 @@ def test_a_job_is_stored_and_found_again_on_an_empty_disk(machine, cloud):
     assert "jobs/x/model.ckpt-10.index" not in cloud.names("jobs/x/")
 
 
-def test_what_points_is_stored_last_and_removed_first(machine, cloud, monkeypatch):
+def test_a_file_that_names_others_is_stored_last_and_removed_first(machine, cloud, monkeypatch):
     one = machine("one")
     order = []
     upload, remove = Bucket.upload, Bucket.remove
@@ -124,7 +124,7 @@ def test_what_points_is_stored_last_and_removed_first(machine, cloud, monkeypatc
     assert cloud.names("jobs/x/") == ["jobs/x/config.yaml"]
 
 
-def test_what_is_in_the_making_stays_here(machine, cloud):
+def test_unfinished_files_are_not_stored(machine, cloud):
     one = machine("one")
     _checkpoint(one.folder, 10)
     making = {
@@ -146,7 +146,7 @@ def test_what_is_in_the_making_stays_here(machine, cloud):
     assert not (two.folder / "export").exists()
 
 
-def test_a_disk_that_is_ahead_is_kept_and_one_that_is_behind_is_not(machine, cloud):
+def test_a_newer_disk_is_kept_and_an_older_one_is_replaced(machine, cloud):
     one = machine("one")
     _checkpoint(one.folder, 10)
     one.push()
@@ -178,7 +178,7 @@ def test_a_disk_that_is_ahead_is_kept_and_one_that_is_behind_is_not(machine, clo
     assert not (back.folder / "model.ckpt-45.index").exists()
 
 
-def test_stored_but_not_noted_is_no_other_writer(machine, cloud):
+def test_an_unrecorded_upload_is_not_taken_for_another_writer(machine, cloud):
     one = machine("one")
     _checkpoint(one.folder, 10)
     one.push()
@@ -216,7 +216,7 @@ def test_the_second_of_two_writers_is_stopped(machine, cloud):
         keeper.end()
 
 
-def test_of_two_that_claim_a_place_the_last_to_store_has_it(machine, cloud):
+def test_of_two_claims_the_last_to_store_wins(machine, cloud):
     one, two = machine("one", claims=True), machine("two", claims=True)
     one.restore()
     two.restore()
@@ -244,7 +244,7 @@ def test_of_two_that_claim_a_place_the_last_to_store_has_it(machine, cloud):
     assert cloud.names("jobs/x/") == ["jobs/x/events.out.tfevents.1", "jobs/x/metrics.jsonl"]
 
 
-def test_who_is_refused_does_not_claim(machine, cloud):
+def test_a_refused_job_does_not_claim_the_place(machine, cloud):
     one, two = machine("one", claims=True), machine("two", claims=True)
     one.restore()
     _write(one.folder, **{"metrics.jsonl": "one"})
@@ -256,7 +256,7 @@ def test_who_is_refused_does_not_claim(machine, cloud):
     assert one.push() == 1
 
 
-def test_a_service_that_is_away_for_a_while_loses_nothing(machine, cloud):
+def test_an_outage_of_the_service_loses_nothing(machine, cloud):
     one = machine("one")
     said = []
     one.bucket._patience = 0.2
@@ -298,9 +298,7 @@ def test_an_evaluator_fetches_checkpoints_and_stores_exports(machine, cloud):
     assert b"the chief" in cloud.read("jobs/x/export/best/best.json")
 
 
-def test_a_file_that_is_replaced_while_others_are_stored_is_stored_whole(
-    machine, cloud, monkeypatch
-):
+def test_a_file_replaced_during_a_push_is_stored_completely(machine, cloud, monkeypatch):
     one = machine("one")
     _checkpoint(one.folder, 10)
     _write(one.folder, **{"tuning.json": "a long text"})
@@ -316,9 +314,7 @@ def test_a_file_that_is_replaced_while_others_are_stored_is_stored_whole(
     assert cloud.read("jobs/x/tuning.json") == b"short"
 
 
-def test_a_job_whose_checkpoints_vanish_faster_than_they_are_stored_is_stored(
-    machine, cloud, monkeypatch
-):
+def test_checkpoints_removed_faster_than_stored_are_stored(machine, cloud, monkeypatch):
     one = machine("one")
     _checkpoint(one.folder, 10)
     step, upload = 10, Bucket.upload
@@ -339,7 +335,7 @@ def test_a_job_whose_checkpoints_vanish_faster_than_they_are_stored_is_stored(
             assert content.decode() == f"{newest} {suffix}"
 
 
-def test_a_file_that_vanishes_while_others_are_stored_is_passed_over(machine, cloud, monkeypatch):
+def test_a_file_removed_during_a_push_is_skipped(machine, cloud, monkeypatch):
     one = machine("one")
     _checkpoint(one.folder, 10)
     _write(one.folder, **{"tuning.json": "{}"})
@@ -358,7 +354,7 @@ def test_a_file_that_vanishes_while_others_are_stored_is_passed_over(machine, cl
     assert os.stat(one.folder / "checkpoint").st_size == len(cloud.read("jobs/x/checkpoint"))
 
 
-def test_the_newest_checkpoints_are_held_first(machine, cloud, monkeypatch):
+def test_the_newest_checkpoints_are_opened_first(machine, cloud, monkeypatch):
     """No more files are open than a process may have; the newest checkpoint is whole still."""
     monkeypatch.setattr("trainer.storage.mirror.MOST_OPEN", 3)
     names = ["model.ckpt-9.index", "checkpoint", "model.ckpt-10.index", "model.ckpt-10.meta"]
