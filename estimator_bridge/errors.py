@@ -4,4 +4,4 @@ __all__ = ["BridgeError"]
 
 
 class BridgeError(RuntimeError):
-    """The bridge cannot serve this process. The message says why and names the remedy."""
+    """The bridge cannot do what was requested. The message names the reason and the remedy."""

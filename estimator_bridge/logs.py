@@ -1,8 +1,8 @@
-"""How much TensorFlow says. The only place that touches its logging switches.
+"""Sets TensorFlow's log level. No other module changes its logging.
 
-TensorFlow speaks through three channels: the Python logger `tensorflow`, Python's warnings, and
-its C++ core's own log on stderr. The last takes its level from the environment before TensorFlow
-is imported, and some of its lines come so early that no level holds for them.
+TensorFlow writes to three channels: the Python logger `tensorflow`, Python's warnings, and the log
+of its C++ core on stderr. The core reads its level from the environment before TensorFlow is
+imported, and writes some lines before the level takes effect.
 """
 
 import contextlib

@@ -97,7 +97,7 @@ NAMES: dict[str, Private] = {
     "distribute_coordinator": _tensorflow("distribute.distribute_coordinator"),
     "distribute_coordinator_context": _tensorflow("distribute.distribute_coordinator_context"),
     "server_lib": _tensorflow("training.server_lib"),
-    # What is of use to any of them.
+    # Utilities.
     "deprecation": _tensorflow("util.deprecation"),
     "lazy_loader": _tensorflow("util.lazy_loader"),
     "nest": _tensorflow("util.nest"),
@@ -118,7 +118,7 @@ NAMES: dict[str, Private] = {
     "estimator_rnn": _estimator("canned.rnn"),
     "estimator_run_config": _estimator("run_config"),
     "estimator_saved_model": _estimator("canned.saved_model_estimator"),
-    # Keras 2, in a package of its own.
+    # Keras 2, in a separate package.
     "keras2_optimizers": Private("tf_keras.src.optimizers"),
 }
 

@@ -1,6 +1,6 @@
 """Supplies what Estimators need and TensorFlow versions lack: the list of all shims.
 
-Each shim is in a module of its own. TensorFlow is not imported before a shim is applied.
+Each shim is in a separate module. TensorFlow is not imported before a shim is applied.
 """
 
 import importlib

@@ -52,10 +52,10 @@ class StandIn(types.ModuleType):
         return f"{self.__name__}.{name}", self._advice
 
     def __call__(self, *args, **kwargs):
+        """Raises NotSuppliedError."""
         raise NotSuppliedError(self._message)
 
     def __mro_entries__(self, bases):
-        """Raises NotSuppliedError: the symbol is used as a base class."""
         raise NotSuppliedError(self._message)
 
     def __getattr__(self, name):

@@ -203,7 +203,7 @@ class Watchdog:
     def _waits_too(self, name: str) -> bool:
         """Returns whether a needed process is alive and, if in step with this one, in a step.
 
-        A process that is not alive has a limit of its own, for silence. One that is not in a step
+        For a process that is not alive, the limit of silence applies. One that is not in a step
         saves, evaluates or lags behind.
         """
         in_step = self._is_synchronous and not name.startswith("ps-")

@@ -239,5 +239,5 @@ def _await_restored(folder: Path, shown: str) -> None:
         time.sleep(0.2)
     raise UserError(
         f"job_dir {shown}: the chief has not fetched it within {RESTORE_SECS:.0f} s; "
-        "look at what the chief says"
+        "see the chief's output"
     )
