@@ -1,19 +1,22 @@
-"""What is the user's to mend, and how to say it."""
+"""Errors that the user can fix, and exit statuses."""
 
 import difflib
+from collections.abc import Iterable
 
 # Exit status of every command after a UserError.
 USER_ERROR_STATUS = 2
-# Exit status of a process that ends because another has: to be started again with that one.
+# Exit status of a process that ends because another one has ended: it is restarted with that one.
 FOLLOWED_STATUS = 75
 
 
 class UserError(ValueError):
-    """Something the user gave is wrong: a flag, a file, a column, a value, a cluster, a checkpoint.
+    """Something that the user gave is wrong: a flag, a file, a column, a value, a checkpoint.
 
-    The message is one line which names what was wrong, the value received and the remedy. Entry
-    points print it without a traceback and end with exit status 2. What it quotes of files and
-    flags cannot break the line: characters that do not print are shown escaped.
+    Commands print the message without a traceback and end with exit status 2. It is one line:
+    characters that are not printable are escaped.
+
+    Args:
+        message: what is wrong, the value received, and the remedy.
     """
 
     def __init__(self, message: str):
@@ -23,9 +26,10 @@ class UserError(ValueError):
 
 
 class JobEnded(Exception):
-    """This process ends because another one of the cluster has, and not well.
+    """This process ends because another process of the cluster has failed.
 
-    Attributes:
+    Args:
+        line: the reason, one line.
         status: exit status of this process.
     """
 
@@ -34,7 +38,12 @@ class JobEnded(Exception):
         self.status = status
 
 
-def nearest(name: str, known) -> str:
-    """ "; did you mean x?" where something known resembles `name`, else ""."""
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Returns "; did you mean x?" if a known name resembles `name`, else "".
+
+    Args:
+        name: an unknown name.
+        known: the known names.
+    """
     match = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {match[0]}?" if match else ""

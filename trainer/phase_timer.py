@@ -1,4 +1,4 @@
-"""Where the time of a run goes: every second since the process began is of one phase."""
+"""Measures how long each phase of a run takes: every second belongs to one phase."""
 
 import collections
 import contextlib
@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 from estimator_bridge import estimator, tf
 
-# What a process does, in the order in which it is told. Training is split into its two parts.
+# The phases of a process, in the order of reports; training is reported as input wait and compute.
 START_UP, TRAINING, CHECKPOINT, EVALUATION, EXPORT, VERIFY, REPORT = (
     "start-up",
     "training",
@@ -21,16 +21,16 @@ START_UP, TRAINING, CHECKPOINT, EVALUATION, EXPORT, VERIFY, REPORT = (
     "report",
 )
 INPUT_WAIT, COMPUTE, ALL = "input wait", "compute", "all"
-# Of a phase that comes again and again the seconds of so many times are kept, the last ones.
+# For a repeated phase, the durations of the last so many times are kept.
 KEPT_TIMES = 100
 
 
 class Times:
-    """A stop watch with phases: a phase within another one is not counted as the outer one.
+    """A stop watch with phases. Time in a nested phase does not count for the outer one.
 
     Args:
-        clock: gives seconds.
-        before: seconds of the process before this watch was made; they count as start-up.
+        clock: returns the time in seconds.
+        before: age of the process in seconds, which counts as start-up.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, before: float = 0.0):
@@ -39,7 +39,7 @@ class Times:
         self._phases = [START_UP]
         self._secs = {START_UP: before}
         self._entered: list[float] = []
-        self._each: dict[str, collections.deque] = {}
+        self._each: dict[str, collections.deque[float]] = {}
         self._waited = 0.0
 
     def _settle(self) -> None:
@@ -49,18 +49,26 @@ class Times:
         self._since = now
 
     def turn_to(self, phase: str) -> None:
-        """Another phase begins, in the place of the outermost one."""
+        """Replaces the outermost phase.
+
+        Args:
+            phase: the phase that begins.
+        """
         self._settle()
         self._phases[0] = phase
 
     def enter(self, phase: str) -> None:
-        """A phase begins within the one that is on; `leave` ends it."""
+        """Begins a nested phase, which `leave` ends.
+
+        Args:
+            phase: the phase that begins.
+        """
         self._settle()
         self._phases.append(phase)
         self._entered.append(self._since)
 
     def leave(self) -> None:
-        """The innermost phase is over."""
+        """Ends the innermost phase."""
         self._settle()
         if len(self._phases) > 1:
             each = self._each.setdefault(self._phases.pop(), collections.deque(maxlen=KEPT_TIMES))
@@ -68,7 +76,11 @@ class Times:
 
     @contextlib.contextmanager
     def within(self, phase: str) -> Iterator[None]:
-        """As a `with` statement."""
+        """Measures a nested phase while a `with` statement runs.
+
+        Args:
+            phase: the phase.
+        """
         self.enter(phase)
         try:
             yield
@@ -76,15 +88,19 @@ class Times:
             self.leave()
 
     def add_wait(self, secs: float) -> None:
-        """Of the training, so many seconds were spent waiting for the next batch."""
+        """Adds time that training waited for a batch.
+
+        Args:
+            secs: seconds.
+        """
         self._waited += secs
 
     def read_each(self) -> dict[str, list[float]]:
-        """Phase that was entered and left → seconds of each time, of the last 100."""
+        """Returns nested phase → seconds of each of its last times, at most KEPT_TIMES."""
         return {phase: list(each) for phase, each in self._each.items()}
 
     def read(self) -> dict[str, float]:
-        """Phase → seconds so far, "all" last: the sum of the others."""
+        """Returns phase → seconds so far; the last, "all", is the sum of the others."""
         self._settle()
         secs = dict(self._secs)
         training = secs.pop(TRAINING, 0.0)
@@ -95,9 +111,9 @@ class Times:
 
 
 def process_age() -> float:
-    """Seconds since this process was started; 0 where the system does not tell."""
+    """Returns the seconds since this process was started; 0 if the system has no /proc."""
     try:
-        # Behind the name, which is in brackets and may hold anything; counted from field 3 on.
+        # The fields after the program's name, which is in brackets and may contain spaces.
         fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
         return max(time.clock_gettime(time.CLOCK_BOOTTIME) - started, 0.0)
@@ -106,9 +122,12 @@ def process_age() -> float:
 
 
 class TimesHook(estimator.SessionRunHook):
-    """Tells a Times when training begins, and for how long its steps wait for their rows.
+    """Records when training begins, and how long its steps wait for their batches.
 
-    The first step is part of the start-up: it sets the session up.
+    The first step counts as start-up, since TensorFlow initialises in it.
+
+    Args:
+        times: where the times are recorded.
     """
 
     def __init__(self, times: Times):
@@ -116,22 +135,31 @@ class TimesHook(estimator.SessionRunHook):
         self._wait: Any = None
         self._is_training = False
 
-    def begin(self):
-        """Measures the wait within the step itself, where it is the only one to know."""
+    def begin(self) -> None:
+        """Adds operations that measure the wait inside the step."""
         graph = tf.compat.v1.get_default_graph()
-        asked = [op for op in graph.get_operations() if op.type == "IteratorGetNext"]
-        # Under a strategy the replicas ask at the same time: their sum would say nothing.
-        if len(asked) == 1:
+        requests = [op for op in graph.get_operations() if op.type == "IteratorGetNext"]
+        # Under a strategy the replicas wait in parallel, so that a sum has no meaning.
+        if len(requests) == 1:
             began = tf.timestamp()
-            with tf.control_dependencies(asked):
+            with tf.control_dependencies(requests):
                 self._wait = tf.timestamp() - began
 
-    def before_run(self, run_context):
-        """Asks for the wait."""
+    def before_run(self, run_context: Any) -> Any:
+        """Fetches the wait.
+
+        Args:
+            run_context: not used.
+        """
         return None if self._wait is None else tf.compat.v1.train.SessionRunArgs(self._wait)
 
-    def after_run(self, run_context, run_values):
-        """Notes it."""
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Records the wait.
+
+        Args:
+            run_context: not used.
+            run_values: has the wait in seconds.
+        """
         if not self._is_training:
             self._is_training = True
             self._times.turn_to(TRAINING)
@@ -140,15 +168,29 @@ class TimesHook(estimator.SessionRunHook):
 
 
 class TimesListener(estimator.CheckpointSaverListener):
-    """Tells a Times of checkpoints; to be the first of the listeners."""
+    """Records the time of checkpoints; must be the first of the listeners.
+
+    Args:
+        times: where the times are recorded.
+    """
 
     def __init__(self, times: Times):
         self._times = times
 
-    def before_save(self, session, global_step_value):
-        """A checkpoint begins."""
+    def before_save(self, session: Any, global_step_value: Any) -> None:
+        """Begins the phase of a checkpoint.
+
+        Args:
+            session: not used.
+            global_step_value: not used.
+        """
         self._times.enter(CHECKPOINT)
 
-    def after_save(self, session, global_step_value):
-        """It is written."""
+    def after_save(self, session: Any, global_step_value: Any) -> None:
+        """Ends the phase of a checkpoint.
+
+        Args:
+            session: not used.
+            global_step_value: not used.
+        """
         self._times.leave()

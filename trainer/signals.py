@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C, turned into an exception at a moment when nothing is lost."""
+"""Converts SIGTERM and SIGINT to an exception, after the current training step."""
 
 import os
 import signal
@@ -8,11 +8,15 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Interrupted(BaseException):
-    """A signal asked the process to end; nothing below may catch it as an error.
+    """A signal ends the process. A BaseException, so that `except Exception` does not catch it.
+
+    Args:
+        number: number of the signal.
+        step: global step of the checkpoint that was saved because of it; None: none was saved.
 
     Attributes:
-        signal: which.
-        step: the global step of the checkpoint that was saved for it; None if none had to be.
+        signal: the signal.
+        step: the global step.
     """
 
     def __init__(self, number: int, step: Optional[int] = None):
@@ -22,16 +26,19 @@ class Interrupted(BaseException):
 
     @property
     def saved(self) -> str:
-        """ "; checkpoint saved at step 7", or nothing where none was."""
+        """ "; checkpoint saved at step 7", or "" if none was saved."""
         return f"; checkpoint saved at step {self.step:,}" if self.step else ""
 
 
 class SignalWatch:
-    """Turns SIGTERM and SIGINT into Interrupted, at a moment when a checkpoint can be saved.
+    """Raises Interrupted for SIGTERM and SIGINT while a `with` statement of the main thread runs.
 
-    Used as a context manager, from the main thread. While training runs, a signal is only noted,
-    for InterruptHook to act on after the step; at any other time, and for a second signal, it is
-    raised at once.
+    During training a first signal is only recorded; InterruptHook saves a checkpoint after the step
+    and raises Interrupted. At other times, and for a second signal, it is raised at once.
+
+    Attributes:
+        pending: number of the recorded signal; None: none.
+        in_session: whether training runs.
     """
 
     def __init__(self) -> None:
@@ -47,8 +54,8 @@ class SignalWatch:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def ask(self) -> None:
-        """Has this process end as by SIGTERM, unless a signal is pending; from any thread."""
+    def request_stop(self) -> None:
+        """Sends SIGTERM to this process, unless a signal is pending; callable from any thread."""
         if self.pending is None:
             os.kill(os.getpid(), signal.SIGTERM)
 

@@ -264,7 +264,7 @@ def join_cluster(
         JobEnded: instead of Interrupted, where an error of another process has ended this one.
     """
     heartbeat = HeartbeatFile(job_dir, cluster.name, run_id=cluster.run_id, relay=relay)
-    watchdog = Watchdog(heartbeat, cluster, config, log=console.warn, ask_end=watch.ask)
+    watchdog = Watchdog(heartbeat, cluster, config, log=console.warn, ask_end=watch.request_stop)
     heartbeat.start(watchdog.check)
     try:
         yield heartbeat

@@ -1,4 +1,4 @@
-"""python -m trainer.kubernetes: manifests of a cluster, as plain Jobs or as a TFJob.
+"""python -m trainer.kubernetes: renders the manifests of a cluster, as plain Jobs or as a TFJob.
 
   python -m trainer.kubernetes render --name=census --image=IMAGE --workers=2 --evaluator \\
       --output=census.yaml -- --hparams=census --strategy=multi_worker_mirrored \\
@@ -6,8 +6,8 @@
 
 Flags of trainer.task go after --. kubectl apply -f census.yaml starts it.
 
-Plain Jobs: an Indexed Job a role, whose pods are found by name through a headless Service, with
-TF_CONFIG. A TFJob leaves that to Kubeflow's operator.
+Plain Jobs: one Indexed Job per role with TF_CONFIG, and a headless Service that gives the pods host
+names. TFJob: Kubeflow's operator starts the pods and sets TF_CONFIG.
 """
 
 import json
@@ -28,18 +28,32 @@ from trainer.errors import UserError
 PORT = 2222
 ROLES = ("chief", "worker", "ps", "evaluator")
 TFJOB_ROLES = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "Evaluator"}
-# A role's name and a number are added, and the whole is a host's name of 63 characters.
+# With a role and a number appended, the name is a host name of at most 63 characters.
 NAME = re.compile(r"[a-z]([a-z0-9-]{0,43}[a-z0-9])?")
 QUANTITY = re.compile(r"\d+(\.\d+)?(m|[KMGT]i?)?")
 CLAIM = re.compile(r"(?P<claim>[a-z0-9]([a-z0-9.-]*[a-z0-9])?):(?P<path>/\S*)")
-# To save a checkpoint and to store it.
+# Time to save and upload a checkpoint before a pod is killed, seconds.
 GRACE_SECS = 120
 INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 INDEX_VARIABLE = "REPLICA_INDEX"
 
 
 class Request(NamedTuple):
-    """What render was asked for; see its --help for what each means."""
+    """The options of render.
+
+    Attributes:
+        name: name of the job.
+        image: container image.
+        counts: role → number of replicas.
+        task_flags: flags of trainer.task.
+        namespace: namespace of the manifests; None: that of kubectl.
+        gpus: GPUs of the chief and of each worker.
+        cpu: CPU request of each replica.
+        memory: memory request of each replica.
+        service_account: service account of the pods.
+        volume: CLAIM:/PATH, a claim to mount in each replica.
+        backoff_limit: restarts of failed pods.
+    """
 
     name: str
     image: str
@@ -55,7 +69,11 @@ class Request(NamedTuple):
 
 
 def main(argv: list[str]) -> int:
-    """Runs the command; returns the exit status."""
+    """Runs the command and returns the exit status.
+
+    Args:
+        argv: the command and its arguments.
+    """
     return commands.run(_main, argv)
 
 
@@ -64,7 +82,7 @@ def _main(argv: list[str]) -> int:
         print(__doc__.strip())
         return 0
     if argv[0] != "render":
-        raise UserError(f"{argv[0]!r} is no command; write render")
+        raise UserError(f"{argv[0]!r}: no such command; use render")
     ours, task_flags = arguments.split_task_flags(argv[1:])
     values = arguments.parse_flags(
         "trainer.kubernetes render",
@@ -104,29 +122,32 @@ def _main(argv: list[str]) -> int:
 
 def _define(values: flags.FlagValues) -> None:
     for name, meaning in (
-        ("name", "of the job"),
+        ("name", "name of the job"),
         ("image", "container image"),
-        ("namespace", "unset: kubectl's own"),
-        ("cpu", "that each replica asks for: 4, 500m"),
-        ("memory", "that each replica asks for: 8Gi"),
-        ("service_account", "of the pods"),
-        ("volume", "CLAIM:/PATH, a claim that many can write, mounted in each replica"),
+        ("namespace", "namespace; unset: that of kubectl"),
+        ("cpu", "CPU request of each replica: 4, 500m"),
+        ("memory", "memory request of each replica: 8Gi"),
+        ("service_account", "service account of the pods"),
+        ("volume", "CLAIM:/PATH, a ReadWriteMany claim to mount in each replica"),
         ("output", "file to write; unset: standard output"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
-    flags.DEFINE_enum("kind", "jobs", ["jobs", "tfjob"], "of manifest", flag_values=values)
+    flags.DEFINE_enum("kind", "jobs", ["jobs", "tfjob"], "kind of manifest", flag_values=values)
     flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
     flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
-    flags.DEFINE_boolean("evaluator", False, "whether there is an evaluator", flag_values=values)
-    flags.DEFINE_integer("gpus", 0, "of the chief and of each worker", 0, flag_values=values)
+    flags.DEFINE_boolean("evaluator", False, "whether to add an evaluator", flag_values=values)
+    flags.DEFINE_integer("gpus", 0, "GPUs of the chief and of each worker", 0, flag_values=values)
     flags.DEFINE_integer("backoff_limit", 6, "restarts of failed pods", 0, flag_values=values)
 
 
 def check(request: Request) -> None:
-    """Refuses a request that would fail once it runs.
+    """Checks a request, so that a job does not fail only once it runs.
+
+    Args:
+        request: the options of render.
 
     Raises:
-        UserError: names what is wrong.
+        UserError: an option or a flag is invalid, or the job's results would be lost.
     """
     from trainer.cluster.strategies import check_strategy
 
@@ -140,14 +161,14 @@ def check(request: Request) -> None:
             raise UserError(f"--{option}={value}: write {example}")
     command = task_flags_lib.parse_command_line(request.task_flags)
     if command is None:
-        raise UserError("--help: a job with it would only print its flags; remove it")
+        raise UserError("--help: a job would only print the flags; remove it")
     config = config_lib.load_config(command.hparams, command.overrides)
     if not config.job_dir:
-        raise UserError("--job_dir: not given after --; nothing would be kept")
+        raise UserError("--job_dir: not given after --; nothing would be saved")
     if command.fresh is not None:
         raise UserError(
-            "--fresh: a pod that is started again would delete what the job has; empty the folder "
-            "by hand, or name another one"
+            "--fresh: a restarted pod would delete the job's results; empty the folder "
+            "yourself, or name another one"
         )
     counts = request.counts
     check_strategy(config.cluster, Cluster(_list_addresses(request)))
@@ -155,21 +176,21 @@ def check(request: Request) -> None:
         storage.parse_address(config.job_dir.rstrip("/"), "job_dir")
         if counts["ps"]:
             raise UserError(
-                f"--ps={counts['ps']}: parameter servers write their parts of a checkpoint "
-                f"themselves, and {config.job_dir} is no folder that they share; mount one with "
-                "--volume and name it in --job_dir"
+                f"--ps={counts['ps']}: parameter servers write parts of a checkpoint, which needs "
+                f"a shared folder, and {config.job_dir} is not one; mount one with --volume and "
+                "name it in --job_dir"
             )
     else:
         match = CLAIM.fullmatch(request.volume or "")
         if match is None or not Path(config.job_dir).is_relative_to(match["path"]):
             raise UserError(
-                f"--job_dir={config.job_dir}: is in the container, and gone with it; name a gs:// "
+                f"--job_dir={config.job_dir}: is deleted with the container; name a gs:// "
                 "address, or a folder of a --volume=CLAIM:/PATH"
             )
 
 
 def _list_addresses(request: Request) -> dict[str, tuple[str, ...]]:
-    """TF_CONFIG's cluster; a job of one process has none."""
+    """Returns the cluster of TF_CONFIG; empty for a job of one process."""
     if sum(request.counts.values()) == 1:
         return {}
     return {
@@ -183,7 +204,11 @@ def _list_addresses(request: Request) -> dict[str, tuple[str, ...]]:
 
 
 def build_jobs(request: Request) -> list[dict[str, Any]]:
-    """The manifests: a headless Service, and a Job a role."""
+    """Returns a headless Service and one Indexed Job per role.
+
+    Args:
+        request: the options of render.
+    """
     documents = [_build_job(request, role) for role in ROLES if request.counts[role]]
     if not _list_addresses(request):
         return documents
@@ -194,7 +219,7 @@ def build_jobs(request: Request) -> list[dict[str, Any]]:
         "spec": {
             "clusterIP": "None",
             "selector": {"estimator-trainer/job": request.name},
-            # The processes look for each other before any of them is ready.
+            # The processes connect to each other before any of them is ready.
             "publishNotReadyAddresses": True,
             "ports": [{"name": "grpc", "port": PORT}],
         },
@@ -214,7 +239,7 @@ def _build_job(request: Request, role: str) -> dict[str, Any]:
             {"name": "TF_CONFIG", "value": config},
         ]
     template = _build_template(request, role, environment)
-    # The Job makes a new pod; that its index stays gives the pod its name back.
+    # The Job replaces a failed pod by a new one with the same index, so with the same host name.
     template["spec"].update(restartPolicy="Never", subdomain=request.name)
     return {
         "apiVersion": "batch/v1",
@@ -227,7 +252,7 @@ def _build_job(request: Request, role: str) -> dict[str, Any]:
             "backoffLimit": request.backoff_limit,
             "podFailurePolicy": {
                 "rules": [
-                    # A wrong flag or file is as wrong the next time.
+                    # Exit status 2 is a user error: a restart cannot help.
                     {
                         "action": "FailJob",
                         "onExitCodes": {
@@ -236,7 +261,7 @@ def _build_job(request: Request, role: str) -> dict[str, Any]:
                             "values": [2],
                         },
                     },
-                    # A machine that is taken away is nobody's failure.
+                    # A preempted machine does not count as a failure.
                     {
                         "action": "Ignore",
                         "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
@@ -249,7 +274,11 @@ def _build_job(request: Request, role: str) -> dict[str, Any]:
 
 
 def build_tfjob(request: Request) -> dict[str, Any]:
-    """The manifest of a TFJob; the operator sets TF_CONFIG."""
+    """Returns the manifest of a TFJob; the operator sets TF_CONFIG.
+
+    Args:
+        request: the options of render.
+    """
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": "TFJob",
@@ -276,9 +305,11 @@ def _metadata(request: Request, name: str) -> dict[str, Any]:
     return metadata
 
 
-def _build_template(request: Request, role: str, environment: list) -> dict[str, Any]:
+def _build_template(
+    request: Request, role: str, environment: list[dict[str, Any]]
+) -> dict[str, Any]:
     container: dict[str, Any] = {
-        # The operator of TFJobs looks for this name, and for the port's.
+        # The operator of TFJobs requires this name and that of the port.
         "name": "tensorflow",
         "image": request.image,
         "command": ["python", "-m", "trainer.task"],
@@ -287,11 +318,13 @@ def _build_template(request: Request, role: str, environment: list) -> dict[str,
     }
     if environment:
         container["env"] = environment
-    asked = {
+    requests = {
         name: value for name, value in (("cpu", request.cpu), ("memory", request.memory)) if value
     }
     limits = {"nvidia.com/gpu": str(request.gpus)} if request.gpus and role in ROLES[:2] else {}
-    resources = {name: value for name, value in (("requests", asked), ("limits", limits)) if value}
+    resources = {
+        name: value for name, value in (("requests", requests), ("limits", limits)) if value
+    }
     if resources:
         container["resources"] = resources
     spec: dict[str, Any] = {

@@ -22,11 +22,16 @@ from trainer.cluster.processes import find_addresses
 from trainer.config import arguments, commands
 from trainer.errors import UserError, nearest
 from trainer.vertex import jobs, package, paths, rehearse, submit
+from trainer.vertex.request import Request, parse_machines
 from trainer.vertex.tuning import load_study
 
 
 def main(argv: list[str]) -> int:
-    """Runs a command; returns the exit status."""
+    """Runs a command and returns the exit status.
+
+    Args:
+        argv: the command and its arguments.
+    """
     return commands.run(_main, argv)
 
 
@@ -42,13 +47,15 @@ def _main(argv: list[str]) -> int:
         return 0
     if argv[0] not in known:
         raise UserError(
-            f"{argv[0]!r} is no command{nearest(argv[0], known)} (there are {', '.join(known)})"
+            f"{argv[0]!r}: no such command{nearest(argv[0], known)}; use {', '.join(known)}"
         )
     ours, task_flags = arguments.split_task_flags(argv[1:])
     return known[argv[0]](ours, task_flags)
 
 
-def _parse(command: str, define, argv: list[str]) -> Optional[flags.FlagValues]:
+def _parse(
+    command: str, define: Callable[[flags.FlagValues], None], argv: list[str]
+) -> Optional[flags.FlagValues]:
     return arguments.parse_flags(f"trainer.vertex {command}", define, argv, __doc__)
 
 
@@ -63,9 +70,9 @@ def _refuse_task_flags(command: str, task_flags: list[str]) -> None:
 
 
 def _package(argv: list[str], task_flags: list[str]) -> int:
-    def define(values):
-        _define_strings(values, {"upload": "gs:// folder to store it in"})
-        flags.DEFINE_string("output_dir", "dist", "folder for it here", flag_values=values)
+    def define(values: flags.FlagValues) -> None:
+        _define_strings(values, {"upload": "gs:// folder to upload it to"})
+        flags.DEFINE_string("output_dir", "dist", "local folder for it", flag_values=values)
 
     _refuse_task_flags("package", task_flags)
     values = _parse("package", define, argv)
@@ -80,31 +87,33 @@ def _package(argv: list[str], task_flags: list[str]) -> int:
 
 def _define_render(values: flags.FlagValues) -> None:
     meanings = {
-        "name": "of the job",
+        "name": "name of the job",
         "image": "container image; with --package the executor image",
         "package": "gs:// address of a source distribution, instead of an image with the trainer",
         "base_output_dir": "gs:// folder for checkpoints, model and logs",
-        "machine": "of the chief: TYPE or TYPE:ACCELERATOR:COUNT; unset: n1-standard-8",
-        "worker_machine": "of the workers; unset: the chief's",
-        "ps_machine": "of the parameter servers; unset: the chief's",
-        "evaluator_machine": "of the evaluator; unset: the chief's",
-        "service_account": "that the job runs as",
+        "machine": "machine of the chief: TYPE or TYPE:ACCELERATOR:COUNT; unset: n1-standard-8",
+        "worker_machine": "machine of the workers; unset: the chief's",
+        "ps_machine": "machine of the parameter servers; unset: the chief's",
+        "evaluator_machine": "machine of the evaluator; unset: the chief's",
+        "service_account": "account that the job runs as",
         "network": "projects/NUMBER/global/networks/NAME",
-        "tensorboard": "resource name of a TensorBoard of the same region",
-        "nfs": "SERVER:/PATH:/mnt/nfs/POINT, a folder that all replicas share",
+        "tensorboard": "resource name of a TensorBoard instance in the same region",
+        "nfs": "SERVER:/PATH:/mnt/nfs/POINT, a folder that all replicas mount",
         "tuning": "search space: a name in hparams/tuning/ or a file",
         "output": "file to write; unset: standard output",
     }
     _define_strings(values, meanings)
-    flags.DEFINE_string("region", "us-central1", "where it runs", flag_values=values)
+    flags.DEFINE_string("region", "us-central1", "region of the job", flag_values=values)
     flags.DEFINE_list("labels", [], "KEY=VALUE,KEY=VALUE", flag_values=values)
     flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
     flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
-    flags.DEFINE_boolean("evaluator", False, "whether there is an evaluator", flag_values=values)
-    flags.DEFINE_boolean("spot", False, "cheaper machines that can be taken away", values)
+    flags.DEFINE_boolean("evaluator", False, "whether to add an evaluator", flag_values=values)
+    flags.DEFINE_boolean("spot", False, "use spot machines, which can be preempted", values)
     flags.DEFINE_integer("timeout_secs", None, "longest time of the job", flag_values=values)
-    flags.DEFINE_boolean("restart_job", False, "start all again when one replica is", values)
-    flags.DEFINE_boolean("disable_retries", False, "do not start a failed replica again", values)
+    flags.DEFINE_boolean(
+        "restart_job", False, "restart the job when a replica is restarted", values
+    )
+    flags.DEFINE_boolean("disable_retries", False, "do not restart a failed replica", values)
 
 
 def _render(argv: list[str], task_flags: list[str]) -> int:
@@ -125,13 +134,13 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
         "ps": values.ps_machine,
         "evaluator": values.evaluator_machine,
     }
-    request = jobs.Request(
+    request = Request(
         name=values.name,
         region=values.region,
         image=values.image,
         package=values.package,
         base_output_dir=values.base_output_dir,
-        machines=jobs.parse_machines(machines),
+        machines=parse_machines(machines),
         counts={
             "chief": 1,
             "worker": values.workers,
@@ -160,14 +169,16 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
 def _define_submit(values: flags.FlagValues) -> None:
     meanings = {
         "job": "file that render has written",
-        "project": "that pays",
-        "region": "unset: the one it was rendered for",
-        "api_endpoint": "host:port of the service, for a private one; unset: the region's",
+        "project": "project of the job",
+        "region": "region; unset: that of render",
+        "api_endpoint": "host:port of a private endpoint; unset: the region's own",
     }
     _define_strings(values, meanings)
-    flags.DEFINE_boolean("stream", False, "wait, and say each state", flag_values=values)
-    flags.DEFINE_boolean("look", True, "whether buckets, data and package are there", values)
-    flags.DEFINE_float("poll_secs", submit.POLL_SECS, "between two looks", 0.01, flag_values=values)
+    flags.DEFINE_boolean("stream", False, "wait, and log each state", flag_values=values)
+    flags.DEFINE_boolean("look", True, "check that buckets, data and package exist", values)
+    flags.DEFINE_float(
+        "poll_secs", submit.POLL_SECS, "seconds between two requests", 0.01, flag_values=values
+    )
 
 
 def _submit(argv: list[str], task_flags: list[str]) -> int:
@@ -179,7 +190,7 @@ def _submit(argv: list[str], task_flags: list[str]) -> int:
     job = jobs.read_job(values.job)
     region = values.region or job.region
     if not region:
-        raise UserError(f"--region: not given, and the first line of {values.job} names none")
+        raise UserError(f"--region: not given, and the first line of {values.job} has none; set it")
     submit.parse_resource(job)
     if values.look:
         paths.check_places(job.job_spec)
@@ -195,13 +206,11 @@ def _submit(argv: list[str], task_flags: list[str]) -> int:
 def _define_rehearse(values: flags.FlagValues) -> None:
     _define_strings(
         values,
-        {"job": "file that render has written", "trial": "of a tuning job; unset: 1"},
+        {"job": "file that render has written", "trial": "trial of a tuning job; unset: 1"},
     )
-    flags.DEFINE_boolean(
-        "emulator", False, "keep gs:// in a storage emulator here, gone at the end", values
-    )
+    flags.DEFINE_boolean("emulator", False, "run a temporary storage emulator for gs://", values)
     flags.DEFINE_list(
-        "put", [], "with --emulator: gs://BUCKET/FOLDER=FOLDER, files that it has", values
+        "put", [], "with --emulator: gs://BUCKET/FOLDER=FOLDER, files to copy into it", values
     )
 
 
@@ -224,15 +233,16 @@ def _rehearse(argv: list[str], task_flags: list[str]) -> int:
 
             more = stack.enter_context(run_emulator(job, values.put))
         running = rehearse.Rehearsal(replicas, more)
-        with _passed_on(running):
+        with _forward_signals(running):
             status = running.run()
-    told = "all replicas ended well" if status == 0 else f"failed with status {status}"
-    print(f"rehearsal of {job.name}: {len(replicas)} replica(s): {told}")
+    outcome = "all replicas ended well" if status == 0 else f"failed with status {status}"
+    print(f"rehearsal of {job.name}: {len(replicas)} replica(s): {outcome}")
     return status
 
 
 @contextlib.contextmanager
-def _passed_on(running: rehearse.Rehearsal) -> Iterator[None]:
+def _forward_signals(running: rehearse.Rehearsal) -> Iterator[None]:
+    """Passes SIGINT and SIGTERM to the replicas while a `with` statement runs."""
     before = {
         number: signal.signal(number, lambda *_: running.stop())
         for number in (signal.SIGINT, signal.SIGTERM)

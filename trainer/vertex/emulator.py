@@ -1,4 +1,4 @@
-"""Cloud Storage on this machine, for a rehearsal that touches nothing real."""
+"""Runs an emulator of Cloud Storage for a rehearsal."""
 
 import io
 import socket
@@ -16,14 +16,17 @@ VARIABLE = "STORAGE_EMULATOR_HOST"
 
 @contextmanager
 def run_emulator(job: Job, put: list[str]) -> Iterator[dict[str, str]]:
-    """Runs an emulator with the buckets that a job names; yields variables for its processes.
+    """Runs an emulator with the buckets of a job while a `with` statement runs.
 
     Args:
-        job: names the buckets.
-        put: gs://BUCKET/FOLDER=FOLDER, what they have.
+        job: its flags name the buckets.
+        put: gs://BUCKET/FOLDER=FOLDER, local folders to copy into the buckets.
+
+    Yields:
+        Environment variables for the processes of the job.
 
     Raises:
-        UserError: the emulator is not installed, or there is nothing to put.
+        UserError: the emulator is not installed, or a folder does not exist.
     """
     try:
         from gcp_storage_emulator.server import create_server
@@ -64,7 +67,7 @@ def _list_files(pair: str) -> list[tuple[str, Path]]:
     place = storage.parse_address(address.rstrip("/"), "--put")
     root = Path(folder)
     if not folder or not root.is_dir():
-        raise UserError(f"--put={pair}: {folder or 'nothing'!r} is no folder here")
+        raise UserError(f"--put={pair}: {folder or 'nothing'!r} is not a folder of this machine")
     return [
         (str(place.join(path.relative_to(root).as_posix())), path)
         for path in sorted(root.rglob("*"))

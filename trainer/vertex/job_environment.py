@@ -1,8 +1,9 @@
-"""A job that a service has started: where it is kept, what it reads, where its model belongs."""
+"""Applies the folders and data that Vertex AI gives to a job."""
 
 import io
 import shutil
 from pathlib import Path
+from typing import Any
 
 from trainer import config as config_lib
 from trainer import storage
@@ -13,18 +14,18 @@ from trainer.storage.files import list_export
 
 
 def place(config: config_lib.Config, cluster: Cluster, service: Service) -> config_lib.Config:
-    """Takes from the environment what no flag and no file has said.
+    """Returns the configuration with job_dir and data of the service where they are not set.
 
     Args:
-        config: as it was resolved.
-        cluster: of a tuning trial, its number.
-        service: folders and data.
+        config: the configuration of flags and files.
+        cluster: has the number of a tuning trial.
+        service: folders and data of the service.
     """
-    update: dict = {}
+    update: dict[str, Any] = {}
     if not config.job_dir and service.checkpoint_dir:
         update["job_dir"] = service.checkpoint_dir.rstrip("/")
     elif config.job_dir and cluster.trial is not None:
-        # The same flag for all trials, and none must go on from another's checkpoints.
+        # All trials have the same flags; each needs a job_dir of its own.
         update["job_dir"] = f"{config.job_dir.rstrip('/')}/{cluster.trial}"
     data = {}
     if not config.data.train and service.train_data:
@@ -37,10 +38,15 @@ def place(config: config_lib.Config, cluster: Cluster, service: Service) -> conf
 
 
 def publish(export: str, model_dir: str, settings: Settings) -> None:
-    """Copies a SavedModel flat into a folder or gs:// address; saved_model.pb is the last file.
+    """Copies a SavedModel into a folder, without a folder per export; saved_model.pb comes last.
+
+    Args:
+        export: folder of the SavedModel.
+        model_dir: the target, a folder or a gs:// address.
+        settings: access to storage.
 
     Raises:
-        UserError: it cannot be written.
+        UserError: the target cannot be written.
     """
     names = list_export(Path(export))
     if not storage.is_remote(model_dir):
@@ -52,13 +58,13 @@ def publish(export: str, model_dir: str, settings: Settings) -> None:
         return
     address = storage.parse_address(model_dir.rstrip("/"), "AIP_MODEL_DIR")
     bucket = settings.open_bucket(address.bucket)
-    there = {found.name: found for found in bucket.list_all(address.folder)}
-    marker = there.pop(address.folder + names[-1], None)
+    existing = {found.name: found for found in bucket.list_all(address.folder)}
+    marker = existing.pop(address.folder + names[-1], None)
     if marker is not None:
-        # An earlier model, of before a restart: nobody may take it for half of this one.
+        # A model from before a restart: without saved_model.pb it cannot be read half replaced.
         bucket.remove(marker)
     for name in names:
         content = Path(export, name).read_bytes()
-        place_there = address.folder + name
-        generation = there[place_there].generation if place_there in there else 0
-        bucket.upload(io.BytesIO(content), len(content), place_there, generation)
+        target_name = address.folder + name
+        generation = existing[target_name].generation if target_name in existing else 0
+        bucket.upload(io.BytesIO(content), len(content), target_name, generation)

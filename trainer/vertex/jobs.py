@@ -1,7 +1,6 @@
-"""Custom jobs as the service's JSON names them, from what the command line says."""
+"""Builds custom jobs, as the JSON of the service, from the command line."""
 
 import json
-import re
 import shlex
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
@@ -14,52 +13,23 @@ from trainer.config import flags
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
 from trainer.vertex import paths
-from trainer.vertex.machines import Machine, parse_machine
+from trainer.vertex.request import POOL_ROLES, Request, check_request
 from trainer.vertex.tuning import Study
 
 MODULE = "trainer.task"
-# Position of a pool → what its replicas are.
-POOL_ROLES = ("chief", "worker", "ps", "evaluator")
 PORT = 2222
-LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
-LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
-SERVICE_ACCOUNT = re.compile(r"[a-z0-9.-]+@[a-z0-9.-]+\.(iam\.gserviceaccount\.com|[a-z.]+)")
-NETWORK = re.compile(r"projects/[a-z0-9-]+/global/networks/[a-z0-9-]+")
-TENSORBOARD = re.compile(r"projects/[a-z0-9-]+/locations/(?P<region>[a-z0-9-]+)/tensorboards/\w+")
-REGION = re.compile(r"[a-z]+-[a-z]+\d+")
-IMAGE = re.compile(r"[a-z0-9.-]+(:\d+)?(/[\w.-]+)+(:[\w.-]+)?(@sha256:[0-9a-f]{64})?")
-MAX_TIMEOUT_SECS = 7 * 24 * 3600
-
-
-class Request(NamedTuple):
-    """What render was asked for; see its --help for what each means."""
-
-    name: str
-    region: str
-    image: Optional[str]
-    package: Optional[str]
-    base_output_dir: Optional[str]
-    machines: dict[str, Machine]
-    counts: dict[str, int]
-    task_flags: list[str]
-    service_account: Optional[str] = None
-    network: Optional[str] = None
-    tensorboard: Optional[str] = None
-    labels: dict[str, str] = {}
-    nfs: Optional[str] = None
-    spot: bool = False
-    timeout_secs: Optional[int] = None
-    restart_job: bool = False
-    disable_retries: bool = False
 
 
 class Job(NamedTuple):
     """A rendered job.
 
     Attributes:
-        name, region, labels: of the job.
-        spec: CustomJobSpec, or {studySpec, trialJobSpec} of a tuning job, as JSON names it.
-        max_trials, parallel_trials: of a tuning job; else 0.
+        name: name of the job.
+        region: region of the job.
+        labels: labels of the job.
+        spec: JSON of a CustomJobSpec; of a tuning job {studySpec, trialJobSpec}.
+        max_trials: number of trials of a tuning job, else 0.
+        parallel_trials: number of trials that run at a time, else 0.
     """
 
     name: str
@@ -71,16 +41,17 @@ class Job(NamedTuple):
 
     @property
     def is_tuning(self) -> bool:
-        """Whether it is a HyperparameterTuningJob."""
+        """Whether the job is a HyperparameterTuningJob."""
         return "studySpec" in self.spec
 
     @property
     def job_spec(self) -> dict[str, Any]:
-        """The CustomJobSpec: of a tuning job, of each of its trials."""
-        return self.spec["trialJobSpec"] if self.is_tuning else self.spec
+        """The CustomJobSpec; of a tuning job that of each trial."""
+        spec: dict[str, Any] = self.spec["trialJobSpec"] if self.is_tuning else self.spec
+        return spec
 
     def to_resource(self) -> dict[str, Any]:
-        """The whole CustomJob or HyperparameterTuningJob."""
+        """Returns the JSON of the CustomJob or HyperparameterTuningJob."""
         named = {"displayName": self.name, "labels": self.labels}
         if not self.is_tuning:
             return {**named, "jobSpec": self.spec}
@@ -89,12 +60,16 @@ class Job(NamedTuple):
 
 
 def build_job(request: Request, study: Optional[Study] = None) -> Job:
-    """Checks a request and makes the job.
+    """Checks a request and builds the job.
+
+    Args:
+        request: the options of render.
+        study: the search space of a tuning job.
 
     Raises:
-        UserError: something in it cannot be; names it.
+        UserError: an option or a flag is invalid, or two contradict each other.
     """
-    _check_names(request)
+    check_request(request)
     config = check_task_flags(request)
     _check_study(study, request, config)
     spec: dict[str, Any] = {"workerPoolSpecs": _build_pools(request)}
@@ -132,7 +107,7 @@ def _build_pools(request: Request) -> list[dict[str, Any]]:
     for role in POOL_ROLES:
         count = request.counts[role]
         if not count:
-            # Its place in the list is what gives the next pool its role.
+            # The position of a pool determines its role.
             pools.append({})
             continue
         pool: dict[str, Any] = {
@@ -164,89 +139,33 @@ def _build_pools(request: Request) -> list[dict[str, Any]]:
     return pools
 
 
-def _check_names(request: Request) -> None:
-    if not 0 < len(request.name) <= 128:
-        raise UserError(f"--name={request.name}: a name has 1 to 128 characters")
-    if not REGION.fullmatch(request.region):
-        raise UserError(f"--region={request.region}: no region; write one such as us-central1")
-    if not request.image:
-        raise UserError(
-            "--image: not given; name the container, or with --package the executor image"
-        )
-    if not IMAGE.fullmatch(request.image):
-        raise UserError(
-            f"--image={request.image}: no image; write REGION-docker.pkg.dev/PROJECT/REPO/NAME:TAG"
-        )
-    if request.package:
-        address = storage.parse_address(request.package, "--package")
-        if not address.name.endswith(".tar.gz"):
-            raise UserError(
-                f"--package={request.package}: no source distribution; name the .tar.gz that "
-                "python -m trainer.vertex package --upload=... has stored"
-            )
-    if request.base_output_dir:
-        storage.parse_address(request.base_output_dir.rstrip("/"), "--base_output_dir")
-    for option, value, pattern, example in (
-        ("service_account", request.service_account, SERVICE_ACCOUNT,
-         "NAME@PROJECT.iam.gserviceaccount.com"),
-        ("network", request.network, NETWORK, "projects/NUMBER/global/networks/NAME"),
-        ("nfs", request.nfs, paths.NFS, "SERVER:/PATH:/mnt/nfs/POINT"),
-        ("tensorboard", request.tensorboard, TENSORBOARD,
-         "projects/NUMBER/locations/REGION/tensorboards/ID"),
-    ):  # fmt: skip
-        if value and not pattern.fullmatch(value):
-            raise UserError(f"--{option}={value}: write {example}")
-    if request.tensorboard:
-        match = TENSORBOARD.fullmatch(request.tensorboard)
-        if match and match["region"] != request.region:
-            raise UserError(
-                f"--tensorboard={request.tensorboard}: it is in {match['region']}, and the job in "
-                f"{request.region}; both must be in one region"
-            )
-        for name, value in (
-            ("service_account", request.service_account),
-            ("base_output_dir", request.base_output_dir),
-        ):
-            if not value:
-                raise UserError(f"--tensorboard: needs --{name} too")
-    if request.nfs and not request.network:
-        raise UserError("--nfs: the server is reached over your own network; set --network too")
-    for key, value in request.labels.items():
-        if not LABEL.fullmatch(key) or not LABEL_VALUE.fullmatch(value):
-            raise UserError(
-                f"--labels: {key}={value}: write lower-case letters, digits, - and _, at most 63"
-            )
-    if request.restart_job and request.disable_retries:
-        raise UserError(
-            "--restart_job and --disable_retries: to the service the second takes the first back; "
-            "remove one of them"
-        )
-    seconds = request.timeout_secs
-    if seconds is not None and not 0 < seconds <= MAX_TIMEOUT_SECS:
-        raise UserError(f"--timeout_secs={seconds}: a job may take from 1 s to 7 days (604800 s)")
-
-
 def check_task_flags(request: Request) -> config_lib.Config:
-    """Holds the trainer's flags against its options, and the pools against its strategy.
+    """Checks the flags of trainer.task, and the pools against its strategy.
+
+    Args:
+        request: the options of render.
+
+    Returns:
+        The configuration that the flags give.
 
     Raises:
-        UserError: a flag that the trainer would refuse, pools that contradict the strategy, nowhere
-            to keep the job.
+        UserError: a flag is invalid, the pools do not fit the strategy, or there is no job_dir.
     """
     command = flags.parse_command_line(request.task_flags)
     if command is None:
-        raise UserError("--help: a job with it would only print its flags; remove it")
+        raise UserError("--help: a job would only print the flags; remove it")
     config = config_lib.load_config(command.hparams, command.overrides)
     job_dir = config.job_dir or request.base_output_dir
     if not job_dir:
         raise UserError(
-            "neither --base_output_dir nor, after --, --job_dir is given: nothing would be kept"
+            "neither --base_output_dir nor, after --, --job_dir is given: nothing would be "
+            "saved; set one of them"
         )
     paths.check_paths(config, request.nfs, sum(request.counts.values()) == 1)
     if command.fresh is not None:
         raise UserError(
-            "--fresh: a replica that is started again would delete what the job has; empty the "
-            "folder by hand, or name another one"
+            "--fresh: a restarted replica would delete the job's results; empty the folder "
+            "yourself, or name another one"
         )
     _check_pools(request, config, job_dir)
     return config
@@ -257,7 +176,7 @@ def _check_pools(request: Request, config: config_lib.Config, job_dir: str) -> N
 
     counts = request.counts
     if counts["evaluator"] > 1:
-        raise UserError(f"--evaluator: {counts['evaluator']} of them; a job has one at most")
+        raise UserError(f"--evaluator: {counts['evaluator']} evaluators; a job has at most one")
     spec = {
         role: tuple(f"{role}-{index}:{PORT}" for index in range(counts[role]))
         for role in POOL_ROLES[:3]
@@ -268,8 +187,8 @@ def _check_pools(request: Request, config: config_lib.Config, job_dir: str) -> N
     check_strategy(config.cluster, cluster)
     if counts["ps"] and storage.is_remote(job_dir):
         raise UserError(
-            f"--ps={counts['ps']}: parameter servers write their parts of a checkpoint themselves, "
-            f"and {job_dir} is no folder that they share; mount one with --nfs and name it in "
+            f"--ps={counts['ps']}: parameter servers write parts of a checkpoint, which needs a "
+            f"shared folder, and {job_dir} is not one; mount one with --nfs and name it in "
             "--job_dir=/mnt/nfs/..., or set --strategy=multi_worker_mirrored without servers"
         )
     has_accelerators = any(
@@ -290,16 +209,21 @@ def _check_study(study: Optional[Study], request: Request, config: config_lib.Co
         raise UserError("--tuning: needs --base_output_dir, under which each trial has a folder")
     aliases = flags.list_aliases()
     fixed = flags.parse_command_line(request.task_flags)
-    said = fixed.overrides if fixed is not None else {}
+    overrides = fixed.overrides if fixed is not None else {}
     for name in study.samples:
-        if aliases.get(name, name) in said:
+        if aliases.get(name, name) in overrides:
             raise UserError(
-                f"--tuning: {name} is searched for and given as a flag too; remove one of them"
+                f"--tuning: {name} is in the search space and given as a flag; remove one of them"
             )
 
 
 def to_yaml(job: Job, path: str) -> str:
-    """The file that gcloud takes, its command in the first line."""
+    """Returns a job as YAML for gcloud; a comment in the first line has the gcloud command.
+
+    Args:
+        job: the job.
+        path: name of the file, for the command.
+    """
     kind = "hp-tuning-jobs" if job.is_tuning else "custom-jobs"
     words = ["gcloud", "ai", kind, "create", f"--region={job.region}"]
     words.append(f"--display-name={job.name}")
@@ -314,41 +238,30 @@ def to_yaml(job: Job, path: str) -> str:
 
 
 def read_job(path: str) -> Job:
-    """Reads what to_yaml wrote, also after a person has changed it.
+    """Reads a job that to_yaml wrote; it may have been edited since.
+
+    Args:
+        path: the file.
 
     Raises:
-        UserError: no such file, not YAML, or not a job.
+        UserError: the file cannot be read, is not YAML or not a job.
     """
     spec = config_lib.read_yaml(Path(path), "job")
     first = Path(path).read_text(encoding="utf-8").partition("\n")[0]
-    said = dict(
+    options = dict(
         word[2:].partition("=")[::2] for word in shlex.split(first.lstrip("# ")) if word[:2] == "--"
     )
     inner = spec.get("trialJobSpec") if "studySpec" in spec else spec
     if not isinstance(inner, dict) or not inner.get("workerPoolSpecs"):
         raise UserError(
-            f"job {path}: no workerPoolSpecs in it; make it with python -m trainer.vertex render"
+            f"job {path}: no workerPoolSpecs; render it with python -m trainer.vertex render"
         )
-    labels = dict(pair.partition("=")[::2] for pair in said.get("labels", "").split(",") if pair)
-    counts = (said.get(f"{name}-trial-count", "0") for name in ("max", "parallel"))
+    labels = dict(pair.partition("=")[::2] for pair in options.get("labels", "").split(",") if pair)
+    counts = (options.get(f"{name}-trial-count", "0") for name in ("max", "parallel"))
     return Job(
-        said.get("display-name", Path(path).stem),
-        said.get("region", ""),
+        options.get("display-name", Path(path).stem),
+        options.get("region", ""),
         labels,
         json.loads(json.dumps(spec, default=str)),
         *(int(count) for count in counts),
     )
-
-
-def parse_machines(values: dict[str, Optional[str]]) -> dict[str, Machine]:
-    """Role → machine; a role without one of its own has the chief's.
-
-    Args:
-        values: role → TYPE or TYPE:ACCELERATOR:COUNT or None.
-
-    Raises:
-        UserError: see parse_machine.
-    """
-    chief = values["chief"] or "n1-standard-8"
-    names = {role: "machine" if role == "chief" else f"{role}_machine" for role in POOL_ROLES}
-    return {role: parse_machine(values[role] or chief, f"--{names[role]}") for role in POOL_ROLES}

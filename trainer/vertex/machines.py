@@ -1,22 +1,23 @@
-"""Machine types, and the accelerators that each can have.
+"""Machine types and the accelerators that each can have.
 
-From the service's documentation of compute resources for custom training. A machine type of a
-family that is not known here is let through: the service will judge it.
+Source: the service's documentation of compute resources for custom training. Machine types of
+unknown families are accepted here; the service checks them.
 """
 
-from typing import NamedTuple, Optional
+from dataclasses import dataclass
+from typing import Any, Optional
 
 from trainer.errors import UserError, nearest
 
 POWERS = (1, 2, 4, 8)
-# Accelerator → most vCPUs of an N1 machine with (1, 2, 4, 8) of them; None: not that many.
+# Accelerator → most vCPUs of an N1 machine with 1, 2, 4, 8 of them; None: not available.
 N1_VCPUS: dict[str, tuple[Optional[int], ...]] = {
     "NVIDIA_TESLA_T4": (48, 48, 96, None),
     "NVIDIA_TESLA_P4": (24, 48, 96, None),
     "NVIDIA_TESLA_P100": (16, 32, 96, None),
     "NVIDIA_TESLA_V100": (12, 24, 48, 96),
 }
-# Families whose machines come with accelerators: machine type → (accelerator, how many).
+# Machine type with built-in accelerators → (accelerator, count).
 BUILT_IN = {
     **{f"a2-highgpu-{n}g": ("NVIDIA_TESLA_A100", n) for n in POWERS},
     "a2-megagpu-16g": ("NVIDIA_TESLA_A100", 16),
@@ -30,7 +31,7 @@ BUILT_IN = {
     "g2-standard-48": ("NVIDIA_L4", 4),
     "g2-standard-96": ("NVIDIA_L4", 8),
 }
-CPU_FAMILIES = {
+CPU_FAMILIES: dict[str, dict[str, tuple[int, ...]]] = {
     "n1": {"standard": (4, 8, 16, 32, 64, 96), "highmem": (2, 4, 8, 16, 32, 64, 96),
            "highcpu": (16, 32, 64, 96)},
     "n2": {kind: (2, 4, 8, 16, 32, 48, 64, 80) for kind in ("standard", "highmem", "highcpu")},
@@ -47,34 +48,37 @@ MACHINES = [
 ACCELERATORS = [*N1_VCPUS, *dict.fromkeys(accelerator for accelerator, _ in BUILT_IN.values())]
 
 
-class Machine(NamedTuple):
-    """One machine of a pool.
+@dataclass(frozen=True)
+class Machine:
+    """The machine of a pool's replicas.
 
     Attributes:
         machine_type: n1-standard-8, g2-standard-24, ...
-        accelerator: NVIDIA_L4, ...; None for none.
-        count: how many of them.
+        accelerator: NVIDIA_L4, ...; None: no accelerator.
+        count: number of accelerators.
     """
 
     machine_type: str
     accelerator: Optional[str] = None
     count: int = 0
 
-    def to_spec(self) -> dict:
-        """As the service takes it."""
-        spec: dict = {"machineType": self.machine_type}
+    def to_spec(self) -> dict[str, Any]:
+        """Returns the JSON of a MachineSpec."""
+        spec: dict[str, Any] = {"machineType": self.machine_type}
         if self.accelerator:
             spec.update(acceleratorType=self.accelerator, acceleratorCount=self.count)
         return spec
 
 
 def parse_machine(text: str, option: str) -> Machine:
-    """Reads TYPE or TYPE:ACCELERATOR:COUNT, and holds it against what there is.
+    """Parses TYPE or TYPE:ACCELERATOR:COUNT, and checks that the service has such machines.
 
-    The accelerators of a machine type that comes with them may be left out.
+    Args:
+        text: the machine; built-in accelerators can be omitted.
+        option: the flag, for messages.
 
     Raises:
-        UserError: no such machine type, or it cannot have these accelerators.
+        UserError: there is no such machine type, or it cannot have these accelerators.
     """
     machine_type, *rest = text.split(":")
     if len(rest) > 2:
@@ -82,19 +86,21 @@ def parse_machine(text: str, option: str) -> Machine:
     accelerator = rest[0].upper() if rest else None
     number = rest[1] if len(rest) == 2 else "1"
     if not number.isdigit() or int(number) < 1:
-        raise UserError(f"{option}: {text!r}: {number!r} is no number of accelerators; write 1, 2")
+        raise UserError(
+            f"{option}: {text!r}: {number!r} is not a number of accelerators; write 1, 2"
+        )
     _check_type(machine_type, option)
     if accelerator is not None and accelerator not in ACCELERATORS:
         raise UserError(
             f"{option}: {text!r}: no accelerator {accelerator!r}"
-            f"{nearest(accelerator, ACCELERATORS)} (there are {', '.join(ACCELERATORS)})"
+            f"{nearest(accelerator, ACCELERATORS)} (known: {', '.join(ACCELERATORS)})"
         )
     machine = Machine(machine_type, accelerator, int(number) if accelerator else 0)
     if machine_type in BUILT_IN and accelerator is None:
         machine = Machine(machine_type, *BUILT_IN[machine_type])
-    wrong = _find_fault(machine)
-    if wrong:
-        raise UserError(f"{option}: {text!r}: {wrong}")
+    problem = _find_problem(machine)
+    if problem:
+        raise UserError(f"{option}: {text!r}: {problem}")
     return machine
 
 
@@ -110,28 +116,30 @@ def _check_type(machine_type: str, option: str) -> None:
     )
 
 
-def _find_fault(machine: Machine) -> Optional[str]:
+def _find_problem(machine: Machine) -> Optional[str]:
     if machine.machine_type in BUILT_IN:
         accelerator, count = BUILT_IN[machine.machine_type]
         if (machine.accelerator, machine.count) != (accelerator, count):
-            return f"this machine type has {count} {accelerator}, no more, no fewer and no others"
+            return f"this machine type always has {count} {accelerator}; omit the accelerators"
         return None
     if machine.accelerator is None:
         return None
     if machine.accelerator not in N1_VCPUS:
         fitting = [name for name, (one, _) in BUILT_IN.items() if one == machine.accelerator]
-        return f"{machine.accelerator} comes with the machine types {', '.join(fitting)} only"
+        return (
+            f"{machine.accelerator} is available only with the machine types {', '.join(fitting)}"
+        )
     family = machine.machine_type.partition("-")[0]
     if family in CPU_FAMILIES and family != "n1":
         return f"{machine.accelerator} can only be added to n1 machines"
-    most = dict(zip(POWERS, N1_VCPUS[machine.accelerator]))
-    if most.get(machine.count) is None:
-        counts = [str(count) for count, vcpus in most.items() if vcpus]
-        return f"{machine.accelerator} comes in numbers of {', '.join(counts)}"
-    vcpus = int(machine.machine_type.rpartition("-")[2])
-    if vcpus > most[machine.count]:
+    limits = dict(zip(POWERS, N1_VCPUS[machine.accelerator]))
+    limit = limits.get(machine.count)
+    if limit is None:
+        counts = [str(count) for count, vcpus in limits.items() if vcpus]
+        return f"{machine.accelerator} is available in numbers of {', '.join(counts)}"
+    if int(machine.machine_type.rpartition("-")[2]) > limit:
         return (
-            f"{machine.count} {machine.accelerator} go with at most {most[machine.count]} vCPUs; "
-            "take a smaller machine or more accelerators"
+            f"{machine.count} {machine.accelerator} allow at most {limit} vCPUs; "
+            "use a smaller machine or more accelerators"
         )
     return None

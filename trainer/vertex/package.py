@@ -1,4 +1,4 @@
-"""The source distribution: made from a checkout, and stored in a bucket."""
+"""Builds the source distribution of a checkout and uploads it to a bucket."""
 
 import shutil
 import subprocess
@@ -16,13 +16,16 @@ BUILD = "import sys; from setuptools import build_meta; build_meta.build_sdist(s
 
 
 def build_sdist(output_dir: Path) -> Path:
-    """Makes the source distribution of the checkout that this module is in.
+    """Builds the source distribution of the checkout that contains this module.
 
     Args:
-        output_dir: where to.
+        output_dir: folder for it.
+
+    Returns:
+        Path of the .tar.gz file.
 
     Raises:
-        UserError: this is no checkout, or setuptools fails.
+        UserError: this module is not in a checkout, or setuptools fails.
     """
     root = Path(__file__).resolve().parents[2]
     if not (root / "setup.py").is_file():
@@ -31,7 +34,7 @@ def build_sdist(output_dir: Path) -> Path:
             "it from a checkout"
         )
     with tempfile.TemporaryDirectory(prefix="sdist-") as work:
-        # A copy, so that nothing is built into the checkout.
+        # The build writes into the source folder: build from a copy.
         source = Path(work, "source")
         shutil.copytree(root, source, ignore=LEFT_OUT)
         done = subprocess.run(
@@ -39,7 +42,7 @@ def build_sdist(output_dir: Path) -> Path:
         )
         made = list(Path(work).glob("*.tar.gz"))
         if done.returncode or len(made) != 1:
-            words = (done.stderr.strip().splitlines() or ["no word"])[-1]
+            words = (done.stderr.strip().splitlines() or ["no output"])[-1]
             raise UserError(f"package: setuptools could not build it: {words[:200]}")
         try:
             output_dir.mkdir(parents=True, exist_ok=True)
@@ -49,20 +52,25 @@ def build_sdist(output_dir: Path) -> Path:
 
 
 def upload(path: Path, folder: str, settings: Optional[Settings] = None) -> str:
-    """Stores a source distribution; returns its address.
+    """Uploads a source distribution and returns its gs:// address.
+
+    Args:
+        path: the distribution.
+        folder: gs:// folder.
+        settings: access to storage; None: the defaults.
 
     Raises:
-        UserError: a wrong address, no bucket, no permission; another distribution of the same name
-            is there.
+        UserError: the address is invalid, the bucket does not exist or cannot be written, or the
+            folder has a file of this name.
     """
     address = storage.parse_address(folder.rstrip("/"), "--upload").join(path.name)
     bucket = (settings or Settings()).open_bucket(address.bucket)
-    there = bucket.find(address.name)
+    existing = bucket.find(address.name)
     with path.open("rb") as stream:
         size = path.stat().st_size
-        if there is not None:
+        if existing is not None:
             raise UserError(
-                f"--upload: {address} is there already, and jobs may be using it; name another "
+                f"--upload: {address} already exists, and jobs may use it; name another "
                 "folder, or remove it first"
             )
         bucket.upload(stream, size, address.name, 0)
@@ -70,10 +78,15 @@ def upload(path: Path, folder: str, settings: Optional[Settings] = None) -> str:
 
 
 def check_bucket(folder: str, option: str, settings: Optional[Settings] = None) -> None:
-    """Refuses an address whose bucket is not there or not to be read.
+    """Checks that the bucket of an address exists and can be read.
+
+    Args:
+        folder: gs:// folder.
+        option: the flag, for messages.
+        settings: access to storage; None: the defaults.
 
     Raises:
-        UserError: says which.
+        UserError: the address is invalid, or the bucket does not exist or cannot be read.
     """
     address = storage.parse_address(folder.rstrip("/"), option)
     (settings or Settings()).open_bucket(address.bucket).list_all(address.folder + "?")

@@ -1,4 +1,4 @@
-"""Which paths the machines of a job see, and which they do not."""
+"""Checks that the machines of a job can read and write its paths."""
 
 import re
 from pathlib import Path
@@ -14,42 +14,42 @@ from trainer.vertex import package
 NFS = re.compile(r"(?P<server>[\w.-]+):(?P<path>/[^:]*):/mnt/nfs/(?P<point>[\w.-]+)")
 MOUNT = f"{storage.addresses.MOUNT}/"
 READ = ("data.train", "data.eval", "data.schema_file")
-# Files of these options may be made part of the container.
+# Options whose files may be in the container.
 IN_CONTAINER = ("data.schema_file", "train.warm_start")
 
 
 def check_paths(config: config_lib.Config, nfs: Optional[str], is_alone: bool) -> None:
-    """Refuses a job_dir or data that the job's machines would not find again.
+    """Checks that job_dir and the data are not local to this machine or to a container.
 
     Args:
-        config: of the trainer.
-        nfs: SERVER:/PATH:/mnt/nfs/POINT, a folder that all of them have.
-        is_alone: whether the job is of one machine.
+        config: the configuration of the job.
+        nfs: SERVER:/PATH:/mnt/nfs/POINT, a folder that all machines mount.
+        is_alone: whether the job has one machine only.
 
     Raises:
         UserError: names the option and the path.
     """
     job_dir = config.job_dir
-    if job_dir and not _is_seen(job_dir, "--job_dir", nfs):
+    if job_dir and not _is_shared(job_dir, "--job_dir", nfs):
         raise UserError(
-            f"--job_dir={job_dir}: is in the container, and gone with it; name a gs:// folder, or "
-            "leave it out and give --base_output_dir"
+            f"--job_dir={job_dir}: is deleted with the container; name a gs:// folder, or "
+            "remove it and set --base_output_dir"
         )
     if job_dir and job_dir.startswith(MOUNT) and not is_alone:
         raise UserError(
-            f"--job_dir={job_dir}: what one machine writes to this mount the others see late; "
-            f"name it gs://{job_dir[len(MOUNT) :]}"
+            f"--job_dir={job_dir}: other machines see files on this mount with a delay; "
+            f"write gs://{job_dir[len(MOUNT) :]}"
         )
     for option, files in (("data.train", config.data.train), ("data.eval", config.data.eval)):
         for path in files:
-            if not _is_seen(path, option, nfs):
+            if not _is_shared(path, option, nfs):
                 raise UserError(
-                    f"{option}: {path!r} is on this machine, which the job cannot see; "
+                    f"{option}: {path!r} is a path of this machine, which the job cannot read; "
                     "copy it to gs:// first"
                 )
 
 
-def _is_seen(path: str, option: str, nfs: Optional[str]) -> bool:
+def _is_shared(path: str, option: str, nfs: Optional[str]) -> bool:
     if storage.is_remote(path):
         storage.parse_address(path.rstrip("/"), option)
         return True
@@ -57,32 +57,36 @@ def _is_seen(path: str, option: str, nfs: Optional[str]) -> bool:
         match = NFS.fullmatch(nfs or "")
         if match is None or path.split("/")[3] != match["point"]:
             raise UserError(
-                f"{option}: {path!r}: nothing is mounted there; mount it with "
-                "--nfs=SERVER:/PATH:/mnt/nfs/POINT"
+                f"{option}: {path!r}: no such mount; add it with --nfs=SERVER:/PATH:/mnt/nfs/POINT"
             )
         return True
     return path.startswith(MOUNT)
 
 
 def list_inside(task_flags: list[str], nfs: Optional[str]) -> list[str]:
-    """Files that a job reads in its container, where render cannot look; a line each."""
+    """Returns a line per file that a job reads in its container; render cannot check them.
+
+    Args:
+        task_flags: the flags of trainer.task.
+        nfs: SERVER:/PATH:/mnt/nfs/POINT, a folder that all machines mount.
+    """
     command = flags.parse_command_line(task_flags)
     assert command is not None
     named = {"--hparams": command.hparams}
     named.update({f"--{option}": command.overrides.get(option) for option in IN_CONTAINER})
     return [
-        f"{option}={path} is read in the container: it has to be there, under this path"
+        f"{option}={path} is read in the container: it must exist there, under this path"
         for option, path in named.items()
-        # The name of a preset has no slash, and comes with the trainer.
-        if path and ("/" in path or Path(path).is_file()) and not _is_seen(path, option, nfs)
+        # The name of a preset has no slash; presets are installed with the trainer.
+        if path and ("/" in path or Path(path).is_file()) and not _is_shared(path, option, nfs)
     ]
 
 
 def check_places(spec: dict[str, Any]) -> None:
-    """Refuses a job whose buckets, data or package are not there, or not for this account to see.
+    """Checks that the buckets, data and package of a job exist and can be read.
 
     Args:
-        spec: CustomJobSpec, as JSON names it.
+        spec: JSON of a CustomJobSpec.
 
     Raises:
         UserError: names the option and the place.
@@ -96,7 +100,7 @@ def check_places(spec: dict[str, Any]) -> None:
         for address in python.get("packageUris", ()):
             if not storage.find_data(address, "packageUris"):
                 raise UserError(
-                    f"packageUris: there is no {address}; store it with "
+                    f"packageUris: {address} does not exist; upload it with "
                     "python -m trainer.vertex package --upload=..."
                 )
         program = [python.get("pythonModule"), *container.get("command", ())]
@@ -108,22 +112,22 @@ def check_places(spec: dict[str, Any]) -> None:
 
 def _check_flags(task_flags: list[str]) -> None:
     command = flags.parse_command_line(task_flags)
-    said = command.overrides if command is not None else {}
+    overrides = command.overrides if command is not None else {}
     for option in READ:
-        for path in str(said.get(option) or "").split(","):
+        for path in str(overrides.get(option) or "").split(","):
             address = _to_address(path)
             if address and not storage.find_data(address, option):
                 raise UserError(
                     f"{option}: no object matches {address!r}; check the name, for instance with "
                     "gcloud storage ls"
                 )
-    job_dir = _to_address(str(said.get("job_dir") or ""))
+    job_dir = _to_address(str(overrides.get("job_dir") or ""))
     if job_dir:
         package.check_bucket(job_dir, "job_dir")
 
 
 def _to_address(path: str) -> Optional[str]:
-    """The gs:// address of a path there or on the mount; None for any other."""
+    """Returns the gs:// address of a gs:// or /gcs/ path; None for other paths."""
     if path.startswith(MOUNT):
         return f"gs://{path[len(MOUNT) :]}"
     return path if storage.is_remote(path) else None

@@ -1,8 +1,7 @@
-"""A job's replicas on this machine, with the environment that the service would give them.
+"""Runs the replicas of a job on this machine, with the environment that the service sets.
 
-The same program with the same flags, one process a replica, CLUSTER_SPEC and TF_CONFIG in the
-service's form but with ports of loopback, and the AIP_* variables. What is not the same: machines,
-accelerators, the image, and time.
+Each replica is a process with the same program, flags and AIP_* variables. CLUSTER_SPEC and
+TF_CONFIG have loopback addresses. Machines, accelerators, the image and timing differ.
 """
 
 import json
@@ -15,7 +14,8 @@ from trainer.cluster.processes import Processes, to_exit_status
 from trainer.environment.cluster_spec import POOLS
 from trainer.environment.variables import copy_environment
 from trainer.errors import UserError
-from trainer.vertex.jobs import POOL_ROLES, Job
+from trainer.vertex.jobs import Job
+from trainer.vertex.request import POOL_ROLES
 
 GRACE_SECS = 60.0
 ROLE_OF_POOL = dict(zip(POOLS, POOL_ROLES))
@@ -26,8 +26,8 @@ class Replica(NamedTuple):
 
     Attributes:
         name: chief-0, worker-1, ...
-        command: what it runs.
-        environment: what the service would set.
+        command: program and arguments.
+        environment: variables that the service sets.
     """
 
     name: str
@@ -38,21 +38,21 @@ class Replica(NamedTuple):
 def list_replicas(
     job: Job, addresses: list[str], more_flags: list[str], trial: Optional[str] = None
 ) -> list[Replica]:
-    """The processes of a job.
+    """Returns the processes of a job.
 
     Args:
-        job: as it was rendered.
-        addresses: one for each replica.
-        more_flags: for each of them, after the job's own.
-        trial: of a tuning job: which trial.
+        job: the rendered job.
+        addresses: one "host:port" per replica.
+        more_flags: flags of trainer.task to append to those of the job.
+        trial: number of the trial of a tuning job.
 
     Raises:
-        UserError: a pool that is none, or one that runs another program.
+        UserError: a pool is invalid or runs another program.
     """
     pools = job.job_spec["workerPoolSpecs"]
     counts = [int(pool.get("replicaCount", 1)) if pool else 0 for pool in pools]
     if len(pools) > len(POOL_ROLES) or not counts or counts[0] != 1:
-        raise UserError("job: the first of at most four pools has one replica, the chief")
+        raise UserError("job: it needs one to four pools, the first with one replica, the chief")
     rest = iter(addresses)
     spec = {pool: [next(rest) for _ in range(n)] for pool, n in zip(POOLS, counts) if n}
     common = _describe_output(job, trial)
@@ -73,13 +73,17 @@ def list_replicas(
 
 
 def count_replicas(job: Job) -> int:
-    """How many processes a job has."""
+    """Returns the number of processes of a job.
+
+    Args:
+        job: the rendered job.
+    """
     pools = job.job_spec["workerPoolSpecs"]
     return sum(int(pool.get("replicaCount", 1)) for pool in pools if pool)
 
 
 def _to_tf_config(spec: dict[str, list[str]], pool: str, index: int) -> str:
-    # The evaluator is no part of the cluster there.
+    # The service's TF_CONFIG omits the evaluator from the cluster.
     cluster = {role: spec[pool] for pool, role in ROLE_OF_POOL.items() if pool in spec}
     cluster.pop("evaluator", None)
     task = {"type": ROLE_OF_POOL[pool], "index": index}
@@ -111,12 +115,12 @@ def _find_args(pool: dict[str, Any], name: str) -> list[str]:
 
 
 class Rehearsal:
-    """Runs replicas to their end.
+    """Runs replicas until all have ended.
 
     Args:
-        replicas: what to start.
+        replicas: the processes to start.
         more: variables for all of them.
-        stream: where what they say goes.
+        stream: where their output goes.
     """
 
     def __init__(
@@ -130,7 +134,7 @@ class Rehearsal:
         self._processes = Processes(stream)
 
     def run(self) -> int:
-        """Returns 0 where all end well, else the status of the first that does not."""
+        """Runs the replicas; returns 0, or the exit status of the first that fails."""
         for replica in self._replicas:
             environment = copy_environment({**self._more, **replica.environment})
             self._processes.start(replica.name, replica.command, environment)
@@ -148,9 +152,13 @@ class Rehearsal:
         return status
 
     def stop(self, number: int = signal.SIGTERM) -> None:
-        """Asks all that run to end."""
+        """Sends a signal to all running replicas.
+
+        Args:
+            number: the signal.
+        """
         self._processes.send(number)
 
     def close(self) -> None:
-        """Ends what still runs at once, and is done."""
+        """Kills all replicas that still run, and releases what this object holds."""
         self._processes.close()

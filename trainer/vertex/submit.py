@@ -1,4 +1,4 @@
-"""Sending a job to the service, and following it."""
+"""Sends a job to the service and follows its state."""
 
 import time
 from collections.abc import Callable
@@ -9,16 +9,21 @@ from trainer.vertex.jobs import Job
 
 POLL_SECS = 15.0
 ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED")
-# A job's page in the console; a tuning job has one of the same form.
+# Page of a job or a tuning job in the console.
 CONSOLE = "https://console.cloud.google.com/ai/platform/locations/{region}/training/{id}?project={project}"
 
 
 class Service:
-    """The service's jobs of a project and region.
+    """A client for the jobs of a project and region.
 
     Args:
-        project, region: where.
-        endpoint: host:port of the service; http://host:port without encryption; None: the region's.
+        project: project of the jobs.
+        region: region of the jobs.
+        endpoint: host:port of the service, or http://host:port without encryption; None: the
+            region's own.
+
+    Raises:
+        UserError: the client library or the credentials are missing.
     """
 
     def __init__(self, project: str, region: str, endpoint: Optional[str] = None):
@@ -46,22 +51,25 @@ class Service:
             ) from error
 
     def create(self, job: Job) -> str:
-        """Creates a job; returns its resource name.
+        """Creates a job and returns its resource name.
+
+        Args:
+            job: the job.
 
         Raises:
-            UserError: the service refuses it.
+            UserError: the service rejects the job or cannot be reached.
         """
         parent = f"projects/{self._project}/locations/{self._region}"
         resource = parse_resource(job)
         if job.is_tuning:
-            made = self._ask(
+            made = self._call(
                 self._client.create_hyperparameter_tuning_job,
                 parent=parent,
                 hyperparameter_tuning_job=resource,
             )
         else:
-            made = self._ask(self._client.create_custom_job, parent=parent, custom_job=resource)
-        return made.name
+            made = self._call(self._client.create_custom_job, parent=parent, custom_job=resource)
+        return str(made.name)
 
     def follow(
         self,
@@ -70,23 +78,36 @@ class Service:
         poll_secs: float = POLL_SECS,
         sleep: Callable[[float], None] = time.sleep,
     ) -> bool:
-        """Says each state of a job until it has ended; True where it has succeeded."""
+        """Logs each state of a job until it has ended.
+
+        Args:
+            name: resource name of the job.
+            log: takes a line.
+            poll_secs: seconds between two requests.
+            sleep: waits for so many seconds.
+
+        Returns:
+            Whether the job has succeeded.
+
+        Raises:
+            UserError: the service cannot be reached.
+        """
         is_tuning = "/hyperparameterTuningJobs/" in name
         get = (
             self._client.get_hyperparameter_tuning_job if is_tuning else self._client.get_custom_job
         )
-        shown = None
+        logged = None
         while True:
-            job = self._ask(get, name=name)
-            state = job.state.name.replace("JOB_STATE_", "")
-            told = state.lower()
+            job = self._call(get, name=name)
+            state = str(job.state.name.replace("JOB_STATE_", ""))
+            line = state.lower()
             if is_tuning:
                 trials = [trial.state.name.lower() for trial in job.trials]
                 counts = {one: trials.count(one) for one in dict.fromkeys(trials)}
-                told += "".join(f", {count} trial(s) {one}" for one, count in counts.items())
-            if told != shown:
-                log(f"{time.strftime('%H:%M:%S')} {told}")
-                shown = told
+                line += "".join(f", {count} trial(s) {one}" for one, count in counts.items())
+            if line != logged:
+                log(f"{time.strftime('%H:%M:%S')} {line}")
+                logged = line
             if state in ENDED:
                 if job.error.message:
                     log(f"error: {' '.join(job.error.message.split())}")
@@ -94,11 +115,15 @@ class Service:
             sleep(poll_secs)
 
     def link(self, name: str) -> str:
-        """The job's page in the console."""
+        """Returns the address of a job's page in the console.
+
+        Args:
+            name: resource name of the job.
+        """
         identity = name.rpartition("/")[2]
         return CONSOLE.format(region=self._region, id=identity, project=self._project)
 
-    def _ask(self, method: Callable[..., Any], **request: Any) -> Any:
+    def _call(self, method: Callable[..., Any], **request: Any) -> Any:
         from google.api_core import exceptions
         from google.auth import exceptions as auth
 
@@ -111,17 +136,20 @@ class Service:
             ) from error
         except exceptions.GoogleAPICallError as error:
             words = " ".join(str(error.message).split())[:300]
-            raise UserError(f"the service refuses the job: {words}") from error
+            raise UserError(f"the service rejects the job: {words}") from error
         except (auth.GoogleAuthError, exceptions.RetryError) as error:
             words = " ".join(str(error).split())[:200]
             raise UserError(f"the service cannot be reached: {words}") from error
 
 
 def parse_resource(job: Job) -> Any:
-    """A job as the service's own type.
+    """Converts a job to the message type of the service.
+
+    Args:
+        job: the job.
 
     Raises:
-        UserError: a field that the service does not know, or of another type.
+        UserError: the service has no such field, or it has another type.
     """
     aiplatform = _import_aiplatform()
     from google.protobuf import json_format
@@ -132,7 +160,7 @@ def parse_resource(job: Job) -> Any:
         json_format.ParseDict(job.to_resource(), kind.pb(message))
     except json_format.ParseError as error:
         words = " ".join(str(error).split())
-        raise UserError(f"the job is not one that the service takes: {words[:300]}") from error
+        raise UserError(f"the job does not fit the service's schema: {words[:300]}") from error
     return message
 
 
@@ -141,7 +169,7 @@ def _import_aiplatform() -> Any:
 
     try:
         with warnings.catch_warnings():
-            # On older Pythons it announces that they will be old one day.
+            # On older Pythons it warns that it will drop them.
             warnings.simplefilter("ignore", FutureWarning)
             from google.cloud import aiplatform_v1
     except ImportError as error:

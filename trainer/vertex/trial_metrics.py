@@ -1,7 +1,7 @@
-"""The metrics of a tuning trial, where the service looks for them.
+"""Writes the metrics of a tuning trial to the file that the service reads.
 
-A line of JSON for each metric of each evaluation: time stamp, trial, the metric under its own name,
-global step. The process that evaluates writes them; the service takes those that it was told of.
+One line of JSON per metric of an evaluation: time stamp, trial, the metric by name, global step.
+The process that evaluates writes all metrics; the service uses that of its StudySpec.
 """
 
 import json
@@ -12,12 +12,12 @@ from pathlib import Path
 from trainer.environment.cluster_spec import read_cluster
 from trainer.environment.services import read_service
 
-# The file is read again and again: only the last lines are kept.
+# The service reads the file repeatedly: only the last lines are kept.
 KEPT_LINES = 100
 
 
 def report_trial(step: int, values: Mapping[str, float]) -> None:
-    """Reports an evaluation, where this process belongs to a trial.
+    """Reports an evaluation if this process belongs to a trial.
 
     Args:
         step: global step of the checkpoint.
@@ -36,5 +36,5 @@ def report_trial(step: int, values: Mapping[str, float]) -> None:
         )
         for name, value in values.items()
     ]
-    # No rename: whoever follows the file holds it open.
+    # Written in place, since the reader keeps the file open.
     path.write_text("\n".join([*before, *lines][-KEPT_LINES:]) + "\n", encoding="utf-8")

@@ -1,21 +1,21 @@
-"""Search spaces: hparams/tuning/NAME.yaml as the service's StudySpec.
+"""Reads search spaces, hparams/tuning/NAME.yaml, as the service's StudySpec.
 
     metric: auc
     goal: maximize
     max_trials: 20
     parallel_trials: 4
-    algorithm: random            # or grid; unset: the service's own
+    algorithm: random            # or grid; unset: the service's default
     parameters:
       learning_rate: {min: 0.001, max: 0.3, scale: log}
       batch_size: [64, 128, 256]
       hidden_units: ["64,32", "128,64"]
       max_steps: {min: 500, max: 2000, integer: true}
 
-Each parameter is an option of the trainer, and arrives there as the flag of the same name.
+Each parameter is an option of the trainer; a trial gets it as a flag of that name.
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from trainer import config as config_lib
 from trainer.config import flags
@@ -35,10 +35,11 @@ class Study(NamedTuple):
     """A search.
 
     Attributes:
-        metric: its tag; the name of a metric of an evaluation.
-        spec: StudySpec, as JSON names it.
-        max_trials, parallel_trials: how many, and how many at once.
-        samples: parameter → values that it can take, as a flag's text.
+        metric: name of the evaluation metric to optimise.
+        spec: JSON of the StudySpec.
+        max_trials: number of trials.
+        parallel_trials: number of trials that run at a time.
+        samples: parameter → examples of its values, as the text of a flag.
     """
 
     metric: str
@@ -49,10 +50,13 @@ class Study(NamedTuple):
 
 
 def find_space(name: str) -> Path:
-    """The file of a search space: a path, or the bare name of one in hparams/tuning/.
+    """Returns the file of a search space.
+
+    Args:
+        name: a path, or the name of a file in hparams/tuning/.
 
     Raises:
-        UserError: there is none; lists those that there are.
+        UserError: there is no such file; the message lists the names.
     """
     if Path(name).is_file():
         return Path(name)
@@ -62,14 +66,17 @@ def find_space(name: str) -> Path:
     if name in spaces:
         return spaces[name]
     known = ", ".join(spaces) or "none"
-    raise UserError(f"--tuning: no file {name!r}{nearest(name, spaces)} (there are: {known})")
+    raise UserError(f"--tuning: no file {name!r}{nearest(name, spaces)} (known: {known})")
 
 
 def load_study(name: str) -> Study:
     """Reads a search space.
 
+    Args:
+        name: a path, or the name of a file in hparams/tuning/.
+
     Raises:
-        UserError: a key, a parameter or a range that cannot be.
+        UserError: a key, a parameter or a range is invalid.
     """
     path = find_space(name)
     values = config_lib.read_yaml(path, "tuning")
@@ -79,7 +86,7 @@ def load_study(name: str) -> Study:
         raise UserError(f"{where}: no key {unknown[0]!r}{nearest(str(unknown[0]), KEYS)}")
     metric, parameters = values.get("metric"), values.get("parameters")
     if not isinstance(metric, str) or not metric:
-        raise UserError(f"{where}: metric: not given; name one that an evaluation has, say auc")
+        raise UserError(f"{where}: metric: not given; name a metric of the evaluation, such as auc")
     if values.get("goal") not in ("maximize", "minimize"):
         raise UserError(f"{where}: goal: got {values.get('goal')!r}; write maximize or minimize")
     if not isinstance(parameters, dict) or not parameters:
@@ -88,7 +95,7 @@ def load_study(name: str) -> Study:
     for name in parameters:
         if name not in known and not str(name).startswith(f"{config_lib.USER}."):
             raise UserError(
-                f"{where}: parameters: {name!r} is no option of the trainer"
+                f"{where}: parameters: {name!r} is not an option of the trainer"
                 f"{nearest(str(name), known)} (python -m trainer.task --help lists them)"
             )
     specs, samples = [], {}
@@ -110,7 +117,7 @@ def load_study(name: str) -> Study:
     together = _read_count(values, "parallel_trials", where, min(trials, 2))
     if together > trials:
         raise UserError(
-            f"{where}: parallel_trials: {together} at once of {trials} in all; lower it to {trials}"
+            f"{where}: parallel_trials: {together} is more than max_trials; lower it to {trials}"
         )
     return Study(metric, study, trials, together, samples)
 
@@ -156,12 +163,14 @@ def _read_range(name: str, given: dict[str, Any], where: str) -> tuple[dict[str,
     if not low < high:
         raise UserError(f"{where}: min {low:g} is not below max {high:g}")
     if scale != "linear" and low <= 0:
-        raise UserError(f"{where}: min {low:g}: a logarithmic scale begins above 0")
+        raise UserError(f"{where}: min {low:g}: a logarithmic scale needs a min above 0")
     if given.get("integer"):
         if low != int(low) or high != int(high):
-            raise UserError(f"{where}: min and max of an integer are whole numbers")
+            raise UserError(f"{where}: min and max of an integer must be whole numbers")
         # The service's JSON writes 64-bit integers as text.
-        spec = {"integerValueSpec": {"minValue": str(int(low)), "maxValue": str(int(high))}}
+        spec: dict[str, Any] = {
+            "integerValueSpec": {"minValue": str(int(low)), "maxValue": str(int(high))}
+        }
         return {"parameterId": name, **spec, "scaleType": SCALES[scale]}, [
             str(int(low)),
             str(int(high)),
@@ -171,7 +180,7 @@ def _read_range(name: str, given: dict[str, Any], where: str) -> tuple[dict[str,
 
 
 def _read_number(value: Any, where: str) -> float:
-    # 1e-3 is text to YAML 1.1.
+    # YAML 1.1 reads 1e-3 as text.
     try:
         return float(value)
     except (TypeError, ValueError) as error:
@@ -185,9 +194,9 @@ def _as_text(value: Any) -> str:
 
 
 def _check_sample(name: str, text: str, where: str) -> None:
-    """Refuses a value that the trainer would not take."""
-    target: Optional[str] = flags.list_aliases().get(name, name)
+    """Checks that the trainer accepts a value."""
+    target = flags.list_aliases().get(name, name)
     try:
         config_lib.load_config(None, {target: text})
     except UserError as error:
-        raise UserError(f"{where}: a trial with {text!r} would be refused: {error}") from error
+        raise UserError(f"{where}: a trial with {text!r} would fail: {error}") from error

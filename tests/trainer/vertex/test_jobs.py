@@ -137,14 +137,14 @@ def test_a_search_over_a_shipped_space(tmp_path, aiplatform, name):
         (["--machine=n1-standard-8:NVIDIA_TESLA_T4:3"], [], "in numbers of 1, 2, 4"),
         (["--machine=n1-standard-96:NVIDIA_TESLA_T4:1"], [], "at most 48 vCPUs"),
         (["--machine=n2-standard-8:NVIDIA_TESLA_T4"], [], "only be added to n1 machines"),
-        (["--machine=n1-standard-8:NVIDIA_L4"], [], "comes with the machine types g2-standard-4"),
-        (["--machine=a2-highgpu-1g:NVIDIA_TESLA_A100:2"], [], "has 1 NVIDIA_TESLA_A100, no more"),
-        (["--machine=n1-standard-8:NVIDIA_TESLA_T4:x"], [], "no number of accelerators"),
+        (["--machine=n1-standard-8:NVIDIA_L4"], [], "only with the machine types g2-standard-4"),
+        (["--machine=a2-highgpu-1g:NVIDIA_TESLA_A100:2"], [], "always has 1 NVIDIA_TESLA_A100"),
+        (["--machine=n1-standard-8:NVIDIA_TESLA_T4:x"], [], "not a number of accelerators"),
         (["--base_output_dir=gs://Bad_Bucket/x"], [], "'Bad_Bucket' is no name of a bucket"),
         (["--base_output_dir=/tmp/x"], [], "is not written gs://"),
-        (["--package=gs://a-bucket/x.whl"], [], "no source distribution"),
-        (["--image=Not An Image"], [], "no image"),
-        (["--region=here"], [], "no region"),
+        (["--package=gs://a-bucket/x.whl"], [], "not a source distribution"),
+        (["--image=Not An Image"], [], "not an image"),
+        (["--region=here"], [], "not a region"),
         (["--service_account=me"], [], "write NAME@PROJECT.iam"),
         (["--network=default"], [], "projects/NUMBER/global/networks/NAME"),
         (["--tensorboard=projects/1/locations/asia-east1/tensorboards/2"], [], "in one region"),
@@ -160,22 +160,22 @@ def test_a_search_over_a_shipped_space(tmp_path, aiplatform, name):
         (["--workers=1", "--ps=1"], ["--strategy=multi_worker_mirrored"], "does not use the 1"),
         ([], ["--strategy=parameter_server"], "this job is one process"),
         ([], ["--strategy=tpu"], "TPU runtime"),
-        (["--workers=1", "--ps=1"], [], "--ps=1: parameter servers write their parts"),
+        (["--workers=1", "--ps=1"], [], "--ps=1: parameter servers write parts of a checkpoint"),
         (["--machine=g2-standard-48"], [], "uses one accelerator of a machine with several"),
         ([], ["--batchsize=3"], "--batchsize: no such flag; did you mean --batch_size?"),
         ([], ["--batch_size=none"], "--train.batch_size"),
         ([], ["--hparams=censsus"], "did you mean census?"),
-        ([], ["--train_data=data/train.csv"], "is on this machine"),
+        ([], ["--train_data=data/train.csv"], "is a path of this machine"),
         ([], ["--train_data=gs://x/y"], "'x' is no name of a bucket"),
-        ([], ["--fresh=gs://a-bucket/census"], "--fresh: a replica that is started again"),
-        ([], ["--job_dir=/tmp/x"], "--job_dir=/tmp/x: is in the container, and gone with it"),
+        ([], ["--fresh=gs://a-bucket/census"], "--fresh: a restarted replica would delete"),
+        ([], ["--job_dir=/tmp/x"], "--job_dir=/tmp/x: is deleted with the container"),
         ([], ["--job_dir=gs://Bad_b/x"], "'Bad_b' is no name of a bucket"),
-        (["--evaluator"], ["--job_dir=/gcs/a-bucket/x"], "name it gs://a-bucket/x"),
-        ([], ["--train_data=/mnt/nfs/x/y.csv"], "nothing is mounted there; mount it with --nfs"),
+        (["--evaluator"], ["--job_dir=/gcs/a-bucket/x"], "write gs://a-bucket/x"),
+        ([], ["--train_data=/mnt/nfs/x/y.csv"], "no such mount; add it with --nfs"),
         ([], ["--warm_start=gs://B/x"], "'B' is no name of a bucket"),
         (["--restart_job", "--disable_retries"], [], "remove one of them"),
         (["--tuning=censsus"], [], "did you mean census?"),
-        (["--tuning=census"], ["--dropout=0.1"], "dropout is searched for and given as a flag"),
+        (["--tuning=census"], ["--dropout=0.1"], "dropout is in the search space and given"),
         (["--nmae=x"], [], "did you mean --name?"),
     ],
 )  # fmt: skip
@@ -196,7 +196,7 @@ def test_what_has_to_be_in_the_container_is_said(tmp_path, capsys, make):
     schema = make.yaml(tmp_path / "own.yaml", make.schema_values())
     _render(tmp_path, task=[f"--data.schema_file={schema}"])
     assert capsys.readouterr().err == (
-        f"note: --data.schema_file={schema} is read in the container: it has to be there, under "
+        f"note: --data.schema_file={schema} is read in the container: it must exist there, under "
         "this path\n"
     )
 
@@ -222,9 +222,9 @@ def test_render_says_nothing_but_its_own_words(run_module):
         ({"parameters": {"learning_rate": {"min": 0, "max": 1, "scale": "log"}}}, "above 0"),
         ({"parameters": {"learning_rate": {"min": 0, "max": 1, "step": 1}}}, "no key 'step'"),
         ({"parameters": {"learning_rate": {"min": "a", "max": 1}}}, "min: got 'a'"),
-        ({"parameters": {"batch_size": {"min": 0.5, "max": 2}}}, "would be refused"),
+        ({"parameters": {"batch_size": {"min": 0.5, "max": 2}}}, "would fail"),
         ({"parameters": {"batch_size": {"min": 0.5, "max": 2, "integer": True}}}, "whole numbers"),
-        ({"parameters": {"optimizer": ["adam", "adamm"]}}, "would be refused"),
+        ({"parameters": {"optimizer": ["adam", "adamm"]}}, "would fail"),
         ({"algorithm": "best"}, "write random or grid"),
         ({"max_trials": 0}, "max_trials: got 0"),
         ({"parallel_trials": 9}, "lower it to 4"),
@@ -263,5 +263,5 @@ def test_a_file_that_is_no_job_is_refused(tmp_path):
 def test_a_field_that_the_service_does_not_know_is_told(tmp_path, aiplatform):
     path = _render(tmp_path)
     path.write_text(path.read_text() + "tensorboad: x\n")
-    with pytest.raises(UserError, match="not one that the service takes: .*tensorboad"):
+    with pytest.raises(UserError, match="does not fit the service's schema: .*tensorboad"):
         parse_resource(jobs.read_job(str(path)))

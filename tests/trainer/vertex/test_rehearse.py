@@ -76,8 +76,8 @@ def test_what_cannot_be_rehearsed_is_told(render, capsys):
     assert vertex.main(["rehearse", f"--job={path}", "--put=gs://a-bucket/data=x"]) == 2
     assert "set --emulator" in capsys.readouterr().err
     assert vertex.main(["rehearse", f"--job={path}", "--emulator", "--put=gs://b-b/d=/no"]) == 2
-    assert "is no folder here" in capsys.readouterr().err
-    with pytest.raises(UserError, match="has one replica, the chief"):
+    assert "is not a folder of this machine" in capsys.readouterr().err
+    with pytest.raises(UserError, match="the first with one replica, the chief"):
         rehearse.list_replicas(jobs.Job("x", "", {}, {"workerPoolSpecs": [{}]}), [], [])
 
 

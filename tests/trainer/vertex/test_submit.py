@@ -133,8 +133,8 @@ def test_refusals_are_told_in_one_line(service, job, capsys, cloud):
         ((grpc.StatusCode.PERMISSION_DENIED, "aiplatform.customJobs.create denied"),
          "no permission (aiplatform.customJobs.create denied); grant your account"),
         ((grpc.StatusCode.INVALID_ARGUMENT, "machine type\nnot supported"),
-         "the service refuses the job: machine type not supported"),
-        ((grpc.StatusCode.RESOURCE_EXHAUSTED, "quota"), "the service refuses the job: quota"),
+         "the service rejects the job: machine type not supported"),
+        ((grpc.StatusCode.RESOURCE_EXHAUSTED, "quota"), "the service rejects the job: quota"),
     ):  # fmt: skip
         service.refusal = refusal
         capsys.readouterr()
@@ -151,7 +151,7 @@ def test_buckets_and_packages_are_looked_at_before_anything_is_sent(service, job
     path = job("--package=gs://a-bucket/packages/trainer-1.tar.gz")
     capsys.readouterr()
     assert _submit(service, path) == 2
-    assert "there is no gs://a-bucket/packages/trainer-1.tar.gz" in capsys.readouterr().err
+    assert "gs://a-bucket/packages/trainer-1.tar.gz does not exist" in capsys.readouterr().err
     cloud.write("packages/trainer-1.tar.gz", b"x")
     assert _submit(service, path) == 0
     path = job("--base_output_dir=gs://no-such-bucket/x")
