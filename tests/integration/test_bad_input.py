@@ -128,7 +128,7 @@ OPTIONS = {
     "the same twice": ({"max_steps": "3"}, ["--train_steps=2", "--max_steps=3", "remove one"]),
     "delimiter": ({"data.delimiter": "::"}, ["--data.delimiter", "'::'"]),
     "unknown key": ({"hparams": "weak.yaml"}, ["weak.yaml", "train.batch_size?"]),
-    "broken YAML": ({"hparams": "broken.yaml"}, ["broken.yaml", "line 1", "mend"]),
+    "broken YAML": ({"hparams": "broken.yaml"}, ["broken.yaml", "line 1", "correct the YAML"]),
     "no such schema": ({"data.schema_file": "none.yaml"}, ["none.yaml", "No such file"]),
     "a folder as schema": ({"data.schema_file": "job"}, ["job", "directory"]),
     "empty schema": ({"data.schema_file": "empty_schema.yaml"}, ["empty_schema.yaml", "columns"]),
@@ -157,7 +157,10 @@ DATA = {
 }
 # Of files that are damaged, or other than the schema has it, and of code and folders:
 DAMAGE = {
-    "YAML with a tag": ({"hparams": "tags.yaml"}, ["tags.yaml", "python/object", "mend"]),
+    "YAML with a tag": (
+        {"hparams": "tags.yaml"},
+        ["tags.yaml", "python/object", "correct the YAML"],
+    ),
     "list for a number": ({"hparams": "types.yaml"}, ["types.yaml", "train.batch_size", "[1, 2]"]),
     "text for a section": ({"hparams": "text.yaml"}, ["text.yaml: train", "'name: value' lines"]),
     "list for options": ({"hparams": "list.yaml"}, ["list.yaml"]),

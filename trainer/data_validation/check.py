@@ -1,8 +1,11 @@
-"""python -m trainer.schema check: holds data against a schema and against the training data."""
+"""python -m trainer.schema check: checks data against a schema and for drift."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
+
+from absl import flags
 
 from trainer import config as config_lib
 from trainer import job_layout, storage
@@ -11,41 +14,42 @@ from trainer.config.commands import define_storage, open_storage
 from trainer.data_validation import drift
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
-from trainer.inputs.files import find_files
+from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.scan import StreamingStatistics, list_input_columns
+from trainer.inputs.streaming_statistics import RunningMoments
 from trainer.inputs.tables import read_batches
 from trainer.schema.columns import Column
 from trainer.schema.loading import load_schema
-from trainer.schema.statistics import Statistics, parse_statistics
+from trainer.schema.statistics import Categories, Range, Statistics, parse_statistics
 from trainer.schema.types import Schema
 
 USAGE = """
 python -m trainer.schema check --schema=FILE --data=FILES [--statistics=JOB_DIR]
 
-Says column by column what does not fit the schema and, compared with the data that the model in
-JOB_DIR was trained on, what has drifted. Exit status 0: fits; 1: something does not (with
---fail_on_drift also: has drifted); 2: wrong usage.
+Reports per column what does not fit the schema, and what has drifted from the training data of the
+model in JOB_DIR. Exit status 0: everything fits; 1: something does not (with --fail_on_drift also:
+has drifted); 2: wrong usage.
 """
 LEGEND = (
     f"PSI: sum of (p - q) ln(p / q) over bins of the training data (Siddiqi, 2006); up to "
-    f"{drift.SHIFTED} the same, up to {drift.DRIFTED} shifted, above drifted; what one in a "
-    "hundred samples of this size exceeds by chance counts as the same."
+    f"{drift.SHIFTED} the same, up to {drift.DRIFTED} shifted, above drifted; values that one in a "
+    "hundred samples of this size exceeds by chance count as the same."
 )
 
 
 class Finding(NamedTuple):
-    """One column.
+    """The result for one column.
 
     Attributes:
         column: its name; "" for rows and files as a whole.
         verdict: fits, does not fit, shifted or drifted.
-        rows: rows that fit in every column.
-        missing: share of those without a value; None where that means nothing.
-        trained_missing: the same of the training data, if known.
+        rows: number of rows that fit in every column.
+        missing: share of these rows without a value; None if not applicable.
+        trained_missing: share of missing values in the training data, if known.
         psi: distance from the training data, if known.
-        noise: what the distance may be by chance.
-        does_not_fit: what is wrong → number of rows and the first examples.
-        drift: what has changed, a sentence each.
+        noise: distance that can occur by chance.
+        does_not_fit: problem → number of rows and the first examples.
+        drift: one sentence per change.
     """
 
     column: str
@@ -60,7 +64,11 @@ class Finding(NamedTuple):
 
 
 def run_check(argv: list[str]) -> int:
-    """Runs the command; returns the exit status."""
+    """Runs the command and returns the exit status.
+
+    Args:
+        argv: the arguments after the command.
+    """
     values = parse_flags("trainer.schema check", _define, argv, USAGE)
     if values is None:
         return 0
@@ -69,7 +77,7 @@ def run_check(argv: list[str]) -> int:
         return _run_check(values, copies)
 
 
-def _run_check(values, copies: storage.Copies) -> int:
+def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
     schema = load_schema(values.schema, storage.fetch_data)
     data = config_lib.load_config(
         None, {"data.delimiter": values.delimiter, "data.header": values.header}
@@ -99,16 +107,19 @@ def _run_check(values, copies: storage.Copies) -> int:
     return 1 if verdicts & failing else 0
 
 
-def _define(values) -> None:
-    from absl import flags
-
+def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_string("schema", None, "YAML schema", flag_values=values)
     flags.DEFINE_list("data", [], "files: paths, globs, directories", flag_values=values)
     flags.DEFINE_string(
-        "statistics", None, "job_dir of a model, to find what has drifted", flag_values=values
+        "statistics",
+        None,
+        "job_dir of a model: report drift from its training data",
+        flag_values=values,
     )
     flags.DEFINE_boolean("serving", False, "data have no label and no weight", flag_values=values)
-    flags.DEFINE_enum("format", "text", ["text", "json"], "of the report", flag_values=values)
+    flags.DEFINE_enum(
+        "format", "text", ["text", "json"], "format of the report", flag_values=values
+    )
     flags.DEFINE_boolean("fail_on_drift", False, "drift gives status 1 too", flag_values=values)
     flags.DEFINE_string("delimiter", ",", "CSV field delimiter", flag_values=values)
     flags.DEFINE_enum(
@@ -118,7 +129,7 @@ def _define(values) -> None:
         "data_format",
         "auto",
         ["auto", "csv", "tfrecord", "parquet"],
-        "file format; auto goes by the file's first bytes",
+        "file format; auto: by the first bytes of the file",
         flag_values=values,
     )
     define_storage(values)
@@ -147,20 +158,24 @@ def _fetch_statistics(name: str, copies: storage.Copies) -> str:
 
 
 def check(
-    files, schema: Schema, data: config_lib.DataConfig, statistics: Optional[Statistics], serving
+    files: Sequence[DataFile],
+    schema: Schema,
+    data: config_lib.DataConfig,
+    statistics: Optional[Statistics],
+    serving: bool,
 ) -> tuple[list[Finding], int, int]:
-    """Reads every row of some files.
+    """Checks every row of some files.
 
     Args:
-        files: what to read.
-        schema: what they should be.
+        files: the files.
+        schema: the schema.
         data: delimiter and header of CSV files.
-        statistics: of the training data, if known.
-        serving: whether label and weight are absent.
+        statistics: statistics of the training data; None: drift is not measured.
+        serving: whether the data lack label and weight.
 
     Returns:
-        a finding for rows and files as a whole and for each column; the rows that fit; the rows
-        that do not.
+        Findings (for rows and files as a whole, then per column), the number of rows that fit, and
+        of rows that do not.
     """
     absent = {*schema.label_columns, schema.weight} if serving else set()
     names = [name for name in list_input_columns(schema) if name not in absent]
@@ -193,34 +208,45 @@ def _collect_faults(bad: BadRows, name: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _check_column(name, schema, rows, streaming, bad, statistics) -> Finding:
+def _check_column(
+    name: str,
+    schema: Schema,
+    rows: int,
+    streaming: StreamingStatistics,
+    bad: BadRows,
+    statistics: Optional[Statistics],
+) -> Finding:
     faults, column = _collect_faults(bad, name), schema.columns[name]
     counts, moments = streaming.counts.get(name), streaming.moments.get(name)
     missing = counts.missing if counts is not None else moments.missing if moments else None
-    changes, distance, trained = [], None, None
+    changes: list[tuple[float, str]] = []
+    distance: Optional[drift.Distance] = None
+    trained: Union[Categories, Range, None] = None
     if counts is not None:
         seen = {str(value): number for value, number in counts.list_counts()}
-        trained = statistics.categories.get(name) if statistics else None
-        changes += _find_unseen(seen, column, trained, name in schema.label_columns)
-        distance = drift.compare_categories(seen, trained) if trained else None
+        categories = statistics.categories.get(name) if statistics else None
+        changes += _find_unseen(seen, column, categories, name in schema.label_columns)
+        distance = drift.compare_categories(seen, categories) if categories else None
+        trained = categories
     elif moments is not None and statistics and name in statistics.columns:
-        trained = statistics.columns[name]
+        numbers = statistics.columns[name]
         if not column.is_multivalent_numeric:
-            distance = drift.compare_numbers(streaming.sample.get(name), trained)
-        changes += _find_outside(moments, trained)
+            distance = drift.compare_numbers(streaming.sample.get(name), numbers)
+        changes += _find_outside(moments, numbers)
+        trained = numbers
     drifted = any(share >= drift.UNSEEN_SHARE for share, _ in changes)
-    told = [text for _, text in changes]
+    sentences = [text for _, text in changes]
     trained_missing = None
-    if trained is not None and missing is not None and statistics.num_rows:
+    if trained and statistics and missing is not None and statistics.num_rows:
         trained_missing = trained.missing / statistics.num_rows
         if drift.has_missing_drifted(missing, rows, trained.missing, statistics.num_rows):
             drifted = True
-            told.append(
+            sentences.append(
                 f"missing in {_percent(missing / rows)} of the rows, "
                 f"in {_percent(trained_missing)} of the training data"
             )
     if distance is not None and distance.verdict != "the same":
-        told.append(f"PSI {distance.psi:.3f}: {distance.verdict}")
+        sentences.append(f"PSI {distance.psi:.3f}: {distance.verdict}")
     verdict = "fits"
     if faults:
         verdict = "does not fit"
@@ -234,15 +260,17 @@ def _check_column(name, schema, rows, streaming, bad, statistics) -> Finding:
         rows,
         None if missing is None or not rows else missing / rows,
         trained_missing,
-        distance and distance.psi,
-        distance and min(distance.noise, 1e9),
+        distance.psi if distance else None,
+        min(distance.noise, 1e9) if distance else None,
         faults,
-        told,
+        sentences,
     )
 
 
-def _find_unseen(seen: dict[str, int], column: Column, trained, is_label) -> list:
-    """(share, sentence) of the values that the schema or the training data do not know."""
+def _find_unseen(
+    seen: dict[str, int], column: Column, trained: Optional[Categories], is_label: bool
+) -> list[tuple[float, str]]:
+    """Returns (share, sentence) for values that the schema or the training data lack."""
     total = sum(seen.values())
     unseen, where = {}, ""
     if column.vocabulary is not None and not is_label:
@@ -262,8 +290,8 @@ def _find_unseen(seen: dict[str, int], column: Column, trained, is_label) -> lis
     return [(share, f"{_percent(share)} of the values are {where}, such as {examples}")]
 
 
-def _find_outside(moments, trained) -> list:
-    """(0, sentence) where numbers leave the range of the training data."""
+def _find_outside(moments: RunningMoments, trained: Range) -> list[tuple[float, str]]:
+    """Returns (0, sentence) if numbers are outside the range of the training data."""
     if not moments.count or not trained.count:
         return []
     if moments.low >= trained.min and moments.high <= trained.max:
@@ -281,16 +309,24 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share >= 0.001 or not share else f"{100 * share:.2g} %"
 
 
-def _describe(findings, rows, bad_rows, files, statistics) -> str:
+def _describe(
+    findings: list[Finding],
+    rows: int,
+    bad_rows: int,
+    files: int,
+    statistics: Optional[Statistics],
+) -> str:
     counted = {
         verdict: sum(1 for finding in findings[1:] if finding.verdict == verdict)
         for verdict in ("does not fit", "drifted", "shifted")
     }
     words = {"does not fit": "do not fit", "drifted": "have drifted", "shifted": "have shifted"}
-    told = ", ".join(f"{number} {words[verdict]}" for verdict, number in counted.items() if number)
+    summary = ", ".join(
+        f"{number} {words[verdict]}" for verdict, number in counted.items() if number
+    )
     lines = [
         f"{rows:,} rows in {files} file(s) fit, {bad_rows:,} do not; "
-        f"of {len(findings) - 1} columns {told or 'all fit'}",
+        f"of {len(findings) - 1} columns {summary or 'all fit'}",
         "",
     ]
     width = max(len(finding.column) for finding in findings) + 2

@@ -1,15 +1,16 @@
-"""How far data have moved from those a model was trained on.
+"""Measures drift: the distance of data from the training data of a model.
 
-The population stability index of shares p (now) and q (then) over bins is
+The population stability index (PSI) of shares p (new) and q (training) over bins is
 
     PSI = sum over bins of (p - q) * ln(p / q)
 
 (Siddiqi, "Credit Risk Scorecards", 2006; the Jeffreys divergence of information theory). By his
-rule, below 0.1 nothing has moved, up to 0.25 something has, above much has. Half a row is added to
-each bin, so that an empty one has a logarithm. Of two samples of n and m rows of the same thing
-the index is (1/n + 1/m) times a chi-square variable with bins - 1 degrees of freedom (Yurdakul,
-"Statistical Properties of Population Stability Index", 2018): what one such pair in a hundred
-exceeds is not called drift, however large.
+rule, up to 0.1 the data are the same, up to 0.25 they have shifted, above they have drifted. Half a
+row is added to each bin, so that an empty bin has a logarithm.
+
+For two samples of n and m rows of the same distribution, PSI is (1/n + 1/m) times a chi-square
+variable with bins - 1 degrees of freedom (Yurdakul, "Statistical Properties of Population Stability
+Index", 2018). A PSI below the 99 % quantile of that distribution is not reported as drift.
 """
 
 import math
@@ -23,11 +24,11 @@ from trainer.schema.statistics import Categories, Range
 SHIFTED, DRIFTED = 0.1, 0.25
 # The 99 % quantile of the standard normal distribution.
 NORMAL_99 = 2.326
-# Categories compared one by one; the others are compared together.
+# Categories that are bins of their own; the others are one bin.
 COMPARED = 20
-# A missing rate has drifted when it has moved by so much, and by so many standard errors.
+# A missing rate has drifted if it differs by this much and by this many standard errors.
 MISSING_SHIFT, STANDARD_ERRORS = 0.02, 4.0
-# Share of rows whose value was never seen in training from which that is drift.
+# Share of rows with values that are not in the training data from which it is drift.
 UNSEEN_SHARE = 0.01
 
 
@@ -36,7 +37,7 @@ class Distance(NamedTuple):
 
     Attributes:
         psi: the index.
-        noise: what one of a hundred pairs of samples of this size exceeds without any drift.
+        noise: 99 % quantile of the index for samples of this size without drift.
     """
 
     psi: float
@@ -51,7 +52,12 @@ class Distance(NamedTuple):
 
 
 def measure_psi(now: np.ndarray, then: np.ndarray) -> Distance:
-    """The index of rows in each bin, now and then; int or float [bins] both."""
+    """Returns the index of two histograms.
+
+    Args:
+        now: rows per bin of the new data, int or float [bins].
+        then: rows per bin of the training data, int or float [bins].
+    """
     bins = len(now)
     p = (now + 0.5) / (now.sum() + 0.5 * bins)
     q = (then + 0.5) / (then.sum() + 0.5 * bins)
@@ -61,20 +67,30 @@ def measure_psi(now: np.ndarray, then: np.ndarray) -> Distance:
         return Distance(psi, math.inf)
     # Wilson and Hilferty's approximation of the chi-square quantile (1931).
     quantile = free * (1 - 2 / (9 * free) + NORMAL_99 * math.sqrt(2 / (9 * free))) ** 3
-    return Distance(psi, (1 / now.sum() + 1 / then.sum()) * quantile)
+    return Distance(psi, float((1 / now.sum() + 1 / then.sum()) * quantile))
 
 
 def compare_numbers(values: np.ndarray, trained: Range) -> Optional[Distance]:
-    """Distance of numbers, float64 [n], from a column's training data; None if not comparable."""
+    """Returns the distance of numbers from the training data; None if they are not comparable.
+
+    Args:
+        values: float64 [n].
+        trained: statistics of the training data.
+    """
     if trained.bins is None or len(trained.bins.shares) < 2 or not len(values):
         return None
-    # The shares of the training data are themselves those of a sample.
+    # The bins of the training data are those of a sample.
     rows = min(trained.count, SAMPLE_ROWS)
     return measure_psi(fill_bins(trained.bins, values), np.array(trained.bins.shares) * rows)
 
 
 def compare_categories(counts: dict[str, int], trained: Categories) -> Optional[Distance]:
-    """Distance of value → rows from a column's training data; None if there is nothing."""
+    """Returns the distance of categories from the training data; None without rows.
+
+    Args:
+        counts: value → rows.
+        trained: statistics of the training data.
+    """
     if not trained.count or not counts:
         return None
     names = list(trained.counts)[:COMPARED]
@@ -86,7 +102,14 @@ def compare_categories(counts: dict[str, int], trained: Categories) -> Optional[
 
 
 def has_missing_drifted(missing: int, rows: int, trained_missing: int, trained_rows: int) -> bool:
-    """Whether the share of missing values differs by more than chance and by something."""
+    """Returns whether the share of missing values differs noticeably, and not by chance.
+
+    Args:
+        missing: rows without a value in the new data.
+        rows: rows of the new data.
+        trained_missing: rows without a value in the training data.
+        trained_rows: rows of the training data.
+    """
     if not rows or not trained_rows:
         return False
     now, then = missing / rows, trained_missing / trained_rows

@@ -1,10 +1,11 @@
-"""python -m trainer.schema infer: proposes a commented schema for data that have none."""
+"""python -m trainer.schema infer: infers a commented schema from data."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import yaml
+from absl import flags
 
 from trainer import config as config_lib
 from trainer import storage
@@ -19,15 +20,19 @@ from trainer.schema.types import Schema
 USAGE = """
 python -m trainer.schema infer --data=FILES --label=COLUMN [--output=FILE]
 
-Proposes a commented schema for CSV, Parquet or TFRecord files and prints it, or writes it.
+Infers a commented schema from CSV, Parquet or TFRecord files, and prints or writes it.
 """
 
-# Different whole numbers in a label up to which they are taken for classes.
+# A label with at most this many different whole numbers is a classification.
 MAX_INT_CLASSES = 20
 
 
 def run_infer(argv: list[str]) -> int:
-    """Runs the command; returns the exit status."""
+    """Runs the command and returns the exit status.
+
+    Args:
+        argv: the arguments after the command.
+    """
     values = parse_flags("trainer.schema infer", _define, argv, USAGE)
     if values is None:
         return 0
@@ -37,11 +42,11 @@ def run_infer(argv: list[str]) -> int:
     return 0
 
 
-def _infer(values, copies: storage.Copies) -> None:
+def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     output = copies.open_output(values.output, "--output", is_file=True) if values.output else None
-    there = output is not None and copies.find_size(output) is not None
-    if there and not values.overwrite:
-        raise UserError(f"--output={output}: is there already; name another, or add --overwrite")
+    exists = output is not None and copies.find_size(output) is not None
+    if exists and not values.overwrite:
+        raise UserError(f"--output={output}: already exists; name another, or add --overwrite")
     files = find_files(values.data, values.format, "data")
     delimiter = config_lib.DataConfig(delimiter=values.delimiter).delimiter
     table, sample = profile_files(files, delimiter, values.header, values.columns, values.label)
@@ -54,21 +59,19 @@ def _infer(values, copies: storage.Copies) -> None:
         storage.write_text(output, text)
         copies.store_output(output)
     except OSError as error:
-        raise UserError(f"--output={output}: {error.strerror}; choose another") from error
+        raise UserError(f"--output={output}: {error.strerror}; name another") from error
     more = f" --data.delimiter='{delimiter}'" if delimiter != "," else ""
-    told = (
+    message = (
         f"{output}: {len(table.columns)} columns of {table.num_rows:,} rows. Now train with it:\n"
         f"  python -m trainer.task --data.schema_file={output} --job_dir=jobs/first{more} \\\n"
         f"      --train_data={','.join(values.data)} --eval_data=EVALUATION_FILES"
     )
-    print(copies.display_path(told))
+    print(copies.display_path(message))
 
 
-def _define(values) -> None:
-    from absl import flags
-
+def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_list("data", [], "files: paths, globs, directories", flag_values=values)
-    flags.DEFINE_string("label", None, "column to be predicted", flag_values=values)
+    flags.DEFINE_string("label", None, "column to predict", flag_values=values)
     flags.DEFINE_string("output", None, "file to write; unset: print", flag_values=values)
     flags.DEFINE_boolean("overwrite", False, "replace --output", flag_values=values)
     flags.DEFINE_string("delimiter", ",", "CSV field delimiter", flag_values=values)
@@ -82,7 +85,7 @@ def _define(values) -> None:
         "format",
         "auto",
         ["auto", "csv", "tfrecord", "parquet"],
-        "file format; auto goes by the file's first bytes",
+        "file format; auto: by the first bytes of the file",
         flag_values=values,
     )
     define_storage(values)
@@ -91,21 +94,21 @@ def _define(values) -> None:
 def propose(
     table: Table, numbers: dict[str, np.ndarray], label: str, sources: Sequence[str]
 ) -> str:
-    """The schema as YAML text.
+    """Returns a schema as YAML text.
 
     Args:
         table: profiles of the columns.
-        numbers: name → a sample of the column's numbers, float64 [n].
-        label: the column to be predicted.
-        sources: what was read, for the first comment.
+        numbers: name → sample of the column's numbers, float64 [n].
+        label: the column to predict.
+        sources: paths of the data, for the first comment.
 
     Raises:
-        UserError: there is no such column, or nothing can be predicted of it.
+        UserError: there is no such column, or it cannot be a label.
     """
     if label not in table.columns:
         raise UserError(
             f"--label={label}: no such column{config_lib.nearest(label, table.columns)} "
-            f"(there are {', '.join(list(table.columns)[:30])})"
+            f"(columns: {', '.join(list(table.columns)[:30])})"
         )
     label_column, label_fields, label_comment = _propose_label(label, table.columns[label])
     proposals = {
@@ -143,13 +146,13 @@ def _describe_missing(table: Table) -> list[str]:
         for word, rows in profile.no_value.items():
             if word.strip() in words and rows:
                 seen[word] = seen.get(word, 0) + rows
-    told = ", ".join(f"{flow([word])[1:-1]} {rows:,} times" for word, rows in seen.items())
-    lines = [f"# Text that means no value: {told}."] if told else []
+    counts = ", ".join(f"{flow([word])[1:-1]} {rows:,} times" for word, rows in seen.items())
+    lines = [f"# Text that means no value: {counts}."] if counts else []
     return [*lines, f"missing_values: {flow(list(dict.fromkeys(['', *seen])))}"]
 
 
 def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """The label's column, the label, and what is told of them."""
+    """Returns the fields of the label's column and of the label, and comment lines."""
     if profile.unsupported:
         raise UserError(f"--label={name}: holds {profile.unsupported}; name a column of values")
     if not profile.count:
@@ -165,7 +168,7 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
             f"--data.max_bad_rows={profile.num_missing}"
         ]
     words = [value for value, _ in profile.list_values(MAX_CLASSES + 1)]
-    told = [f"{flow([v])[1:-1]} {share(n, profile)}" for v, n in profile.list_values(5)]
+    common = [f"{flow([v])[1:-1]} {share(n, profile)}" for v, n in profile.list_values(5)]
     if profile.is_number and (distinct > MAX_INT_CLASSES or (distinct > 2 and not profile.is_int)):
         seen = profile.numbers.to_range()
         lines.append(
@@ -177,11 +180,11 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
             f"--label={name}: has about {distinct:,} different words, more than the {MAX_CLASSES} "
             "that can be classes; name another column"
         )
-    lines.append(f"{'Binary' if distinct == 2 else f'{distinct} classes'}: {', '.join(told)}.")
+    lines.append(f"{'Binary' if distinct == 2 else f'{distinct} classes'}: {', '.join(common)}.")
     if profile.is_int:
         column, label = {"type": "int"}, _propose_int_classes(name, words)
     else:
-        # The commoner first, so that the rarer is the positive one of two.
+        # Of two classes the rarer is positive: it comes second.
         column, label = {"type": "string"}, {"column": name, "vocabulary": list(map(str, words))}
         if profile.is_number and not profile.is_text:
             column = {"type": "int"}
@@ -196,7 +199,7 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
     return column, label, lines
 
 
-def _propose_int_classes(name: str, by_frequency: list) -> dict[str, Any]:
+def _propose_int_classes(name: str, by_frequency: Sequence[Any]) -> dict[str, Any]:
     ordered = sorted(int(word) for word in by_frequency)
     if ordered == list(range(len(ordered))):
         return {"column": name, "num_classes": len(ordered)}

@@ -1,4 +1,4 @@
-"""What a column of data that have no schema yet looks like; gathered in one bounded pass."""
+"""Profiles the columns of data without a schema, in one pass of bounded memory."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Optional
@@ -19,14 +19,14 @@ from trainer.inputs.streaming_statistics import (
     ValueCounts,
 )
 
-# Text that means "no value" wherever it stands.
+# Text that means a missing value in any column.
 NO_VALUE = ("", "?", "\\N", "#N/A", "N/A", "<NA>", "NULL", "null", "NaN", "nan")
-# Text that does among numbers; among words it may be one (NA is Namibia, None an education).
+# Text that means a missing value among numbers; as a word it may be a value (NA is Namibia).
 NO_NUMBER = ("NA", "n/a", "None", "none", "-", ".")
-# Records of a TFRecord file from which the features and their types are taken.
+# Number of TFRecord records from which the features and their types are inferred.
 FIRST_RECORDS = 1_000
 PARQUET_ROWS = 65_536
-# A float32 holds every whole number up to this; beyond, a number is a name rather than a quantity.
+# A float64 represents every whole number up to this; a larger one is an identifier.
 LARGEST_QUANTITY = 2**53
 
 
@@ -34,8 +34,8 @@ class Table(NamedTuple):
     """Profiles of all columns of some files.
 
     Attributes:
-        num_rows: rows read.
-        columns: name → Profile, in file order.
+        num_rows: number of rows.
+        columns: name → profile, in file order.
         header: whether CSV files have a header line; None for other formats.
     """
 
@@ -45,20 +45,23 @@ class Table(NamedTuple):
 
 
 class Profile:
-    """One column, while it streams by.
+    """The profile of one column, which is updated batch by batch.
 
     Attributes:
-        counts: of each value, as text where the file holds text.
-        distinct: how many there are, about.
-        numbers: moments of those values that are numbers.
-        is_int, is_number: whether all values are.
-        no_value: text that means no value → how often it stood there.
-        unsupported: what the column holds if no schema can name it; None if one can.
-        several: of a column of lists, the profile of their single values.
-        words: words in all values together, for telling free text from names.
+        counts: value → number of rows; text if the file has text.
+        distinct: estimate of the number of different values.
+        numbers: moments of the values that are numbers.
+        is_int: whether all values are whole numbers.
+        is_number: whether all values are numbers.
+        is_text: whether the file has text in this column.
+        missing: number of rows without a value.
+        no_value: text that means a missing value → number of rows.
+        unsupported: type of the column if a schema cannot describe it, else None.
+        list_values_profile: profile of the single values of a column of lists, else None.
+        words: number of words in the different values, which separates free text from names.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.counts = ValueCounts()
         self.distinct = DistinctCount()
         self.numbers = RunningMoments()
@@ -67,17 +70,17 @@ class Profile:
         self.missing = 0
         self.no_value: dict[str, int] = {}
         self.unsupported: Optional[str] = None
-        self.several: Optional[Profile] = None
+        self.list_values_profile: Optional[Profile] = None
         self.words = 0
 
     @property
     def num_missing(self) -> int:
-        """Rows without a value; among numbers, text such as NA is none."""
+        """Number of rows without a value; among numbers, text such as NA is a missing value."""
         return self.missing + self._count_no_number()
 
     @property
     def count(self) -> int:
-        """Rows with a value."""
+        """Number of rows with a value."""
         return self.counts.count - self._count_no_number()
 
     def _count_no_number(self) -> int:
@@ -86,7 +89,11 @@ class Profile:
         return sum(rows for word, rows in self.no_value.items() if word.strip() in NO_NUMBER)
 
     def list_values(self, most: int) -> list[tuple[Any, int]]:
-        """The most frequent values with their rows; text where the file holds text."""
+        """Returns the most frequent values with their number of rows; text if the file has text.
+
+        Args:
+            most: how many values.
+        """
         skip = NO_NUMBER if self.is_text and self.is_number else ()
         return [
             (value, rows)
@@ -95,7 +102,14 @@ class Profile:
         ][:most]
 
     def add(self, column: pa.Array) -> np.ndarray:
-        """Adds a column of text or numbers; returns its numbers, float64 [rows], NaN for none."""
+        """Adds a batch of a column of text or numbers.
+
+        Args:
+            column: [rows].
+
+        Returns:
+            The numbers, float64 [rows]; NaN for missing values and text.
+        """
         rows = len(column)
         self.missing += column.null_count
         if pa.types.is_dictionary(column.type):
@@ -107,7 +121,7 @@ class Profile:
             return self._add_numbers(column.cast(kind), None)
         self.is_text = True
         text = column.cast(pa.string()).dictionary_encode()
-        # Blanks around a number, or what stands for none, say nothing; those of a text are its own.
+        # Ignore blanks around numbers and missing values; in text they are part of the value.
         words = pc.utf8_trim_whitespace(text.dictionary)
         numbers = self._parse(words, text)
         known = pc.invert(pc.is_in(words, pa.array(NO_VALUE)))
@@ -122,22 +136,26 @@ class Profile:
             self.words += pc.sum(pc.add(pc.count_substring(kept.dictionary, " "), 1)).as_py() or 0
             return np.full(rows, np.nan)
         numbers = np.append(numbers, np.nan)
-        values = numbers[text.indices.fill_null(len(numbers) - 1).to_numpy()]
+        values: np.ndarray = numbers[text.indices.fill_null(len(numbers) - 1).to_numpy()]
         self.numbers.add(pa.array(values, from_pandas=True))
         return values
 
     def add_lists(self, column: pa.Array) -> None:
-        """Adds the single values of a column of lists of texts or numbers; any other is left."""
+        """Adds the single values of a column of lists of texts or numbers; ignores other columns.
+
+        Args:
+            column: [rows].
+        """
         if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
             batch = pa.RecordBatch.from_arrays([column.flatten()], names=[""])
             if _unsupported(batch, "") is None:
-                self.several = self.several or Profile()
-                self.several.add(batch.column(0))
+                self.list_values_profile = self.list_values_profile or Profile()
+                self.list_values_profile.add(batch.column(0))
 
     def _parse(self, words: pa.Array, text: pa.Array) -> Optional[np.ndarray]:
-        """The words of a text, without blanks, as numbers: NaN for those that mean none.
+        """Returns the trimmed words of a text column as numbers, NaN for missing values.
 
-        None once one is no number.
+        None if a word of this or an earlier batch is not a number.
         """
         candidates = pc.is_in(words, pa.array(NO_VALUE + NO_NUMBER))
         if pc.any(candidates).as_py():
@@ -151,22 +169,22 @@ class Profile:
         if self.is_int:
             try:
                 whole = bare.cast(pa.int64())
-                # "007" and "0x1F" are names that happen to parse.
+                # "007" and "0x1F" are identifiers, although they parse.
                 self.is_int = not pc.any(pc.match_substring_regex(bare, r"^[+-]?0[0-9xX]")).as_py()
                 if not self.is_int:
                     self.is_number = False
                     return None
-                return whole.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+                return _to_floats(whole)
             except pa.ArrowInvalid:
                 self.is_int = False
         try:
-            values = bare.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            values: np.ndarray = bare.cast(pa.float64()).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid:
             self.is_number = False
             return None
         return np.where(np.isinf(values), np.nan, values)
 
-    def _add_numbers(self, column: pa.Array, nans) -> np.ndarray:
+    def _add_numbers(self, column: pa.Array, nans: Optional[pa.Array]) -> np.ndarray:
         if nans is not None:
             self.missing += pc.sum(nans).as_py() or 0
             column = pc.if_else(nans, None, column)
@@ -176,7 +194,12 @@ class Profile:
         self.counts.add(present)
         self.distinct.add(present)
         self.numbers.add(present)
-        return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return _to_floats(column)
+
+
+def _to_floats(column: pa.Array) -> np.ndarray:
+    numbers: np.ndarray = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def profile_files(
@@ -186,20 +209,20 @@ def profile_files(
     columns: Sequence[str],
     label: str,
 ) -> tuple[Table, RowSample]:
-    """Reads every row of some files that have no schema yet.
+    """Profiles every row of some files without a schema.
 
     Args:
-        files: all of one set.
-        delimiter: of CSV files.
-        header: auto, yes or no.
+        files: the files of one data set.
+        delimiter: field delimiter of CSV files.
+        header: whether CSV files have a header line: auto, yes or no.
         columns: names for CSV files without a header; empty: column_1, column_2, ...
-        label: the label's name, by which a header is recognised.
+        label: name of the label; a line that contains it is a header.
 
     Returns:
-        the profiles, and a sample of the rows' numbers.
+        The profiles, and a sample of the numbers.
 
     Raises:
-        UserError: the files cannot be read, or do not have the same columns.
+        UserError: the files cannot be read, or differ in their columns.
     """
     profiles: dict[str, Profile] = {}
     sample: Optional[RowSample] = None
@@ -220,12 +243,12 @@ def profile_files(
             if set(batch.schema.names) != set(profiles):
                 differ = sorted(set(batch.schema.names) ^ set(profiles))
                 raise UserError(
-                    f"{file.path}: does not have the columns of {files[0].path} "
+                    f"{file.path}: has other columns than {files[0].path} "
                     f"({', '.join(differ[:5])}); give files of one kind"
                 )
             numbers = {}
             for name, profile in profiles.items():
-                # A feature may hold one value in the first records and several in later ones.
+                # A feature may have one value in the first records and lists in later ones.
                 profile.unsupported = profile.unsupported or _unsupported(batch, name)
                 if profile.unsupported:
                     profile.add_lists(batch.column(name))
@@ -235,7 +258,7 @@ def profile_files(
             sample.add(pa.RecordBatch.from_pydict(numbers))
             rows += batch.num_rows
     if sample is None:
-        raise UserError(f"{files[0].path}: holds no rows; give files with data")
+        raise UserError(f"{files[0].path}: has no rows; give files with data")
     return Table(rows, profiles, with_header), sample
 
 
@@ -254,8 +277,10 @@ def _unsupported(batch: pa.RecordBatch, name: str) -> Optional[str]:
     return None if plain else str(kind)
 
 
-def _name_csv(file, delimiter, header, columns, label) -> tuple[list[str], int]:
-    """Names of the columns, and the lines before the first row."""
+def _name_csv(
+    file: DataFile, delimiter: str, header: str, columns: Sequence[str], label: str
+) -> tuple[list[str], int]:
+    """Returns the names of the columns, and the number of lines before the first row."""
     fields, lines = read_first_fields(file, delimiter)
     fields = [field.strip() for field in fields]
     has_header = header == "yes" or (
@@ -282,7 +307,7 @@ def _name_csv(file, delimiter, header, columns, label) -> tuple[list[str], int]:
 
 
 def _looks_like_names(file: DataFile, fields: list[str], delimiter: str) -> bool:
-    """Whether the first row is all words and the second has a number."""
+    """Returns whether the first line has words only and the second has a number."""
     if not all(fields) or len(set(fields)) < len(fields) or any(map(_is_number, fields)):
         return False
     names = [str(index) for index in range(len(fields))]
@@ -300,19 +325,21 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _read_csv(file, names, skip, delimiter) -> Iterator[pa.RecordBatch]:
+def _read_csv(
+    file: DataFile, names: list[str], skip: int, delimiter: str
+) -> Iterator[pa.RecordBatch]:
     types = pa.schema([(name, pa.string()) for name in names])
     try:
         yield from open_reader(file, CsvLayout(names, skip, delimiter), types)
     except (pa.ArrowException, OSError, EOFError) as error:
         words = " ".join(str(error).split())
         raise UserError(
-            f"{file.path}: cannot be read as CSV: {words[:200]}; mend it, or check --delimiter "
+            f"{file.path}: cannot be read as CSV: {words[:200]}; correct it, or check --delimiter "
             f"(now {delimiter!r})"
         ) from error
 
 
-def _read_parquet(file) -> Iterator[pa.RecordBatch]:
+def _read_parquet(file: DataFile) -> Iterator[pa.RecordBatch]:
     try:
         with pa.parquet.ParquetFile(file.path) as parquet:
             yield from parquet.iter_batches(PARQUET_ROWS)
@@ -321,7 +348,7 @@ def _read_parquet(file) -> Iterator[pa.RecordBatch]:
         raise UserError(f"{file.path}: damaged: {words}; write the file again") from error
 
 
-def _read_tfrecord(file) -> Iterator[pa.RecordBatch]:
+def _read_tfrecord(file: DataFile) -> Iterator[pa.RecordBatch]:
     from trainer.inputs.tfrecord_files import iterate_columns
 
     yield from iterate_columns(file, FIRST_RECORDS)

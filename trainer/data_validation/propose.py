@@ -1,4 +1,4 @@
-"""What a schema says of a column, by what its data look like."""
+"""Proposes the schema of a column from its profile."""
 
 import math
 import re
@@ -12,13 +12,13 @@ from trainer.data_validation.profile import LARGEST_QUANTITY, Profile
 from trainer.inputs.streaming_statistics import build_bins
 from trainer.schema.columns import DATE_PATTERN
 
-# Words in a column up to which they are listed one by one; more are hashed.
+# Up to this many different words are a vocabulary; more are hashed.
 MAX_VOCABULARY = 50
 MAX_CLASSES = 1000
-# With four buckets for each value, about one value in five shares its bucket with another.
-BUCKETS_A_VALUE = 4
+# With four buckets per value, about one value in five collides with another.
+BUCKETS_PER_VALUE = 4
 MAX_HASH_BUCKETS = 1 << 20
-# Share of different values from which a column names its rows rather than describes them.
+# With at least this share of different values a column is a key.
 KEY_SHARE = 0.95
 KEY_ROWS = 20
 TEXT_WORDS = 4
@@ -31,8 +31,8 @@ class Proposal(NamedTuple):
     """One column of the proposed schema.
 
     Attributes:
-        fields: as the schema takes them.
-        comment: what was seen, and why it is so.
+        fields: fields of the column in the schema.
+        comment: what the data contain, and the reason for the fields.
     """
 
     fields: dict[str, Any]
@@ -40,7 +40,11 @@ class Proposal(NamedTuple):
 
 
 def flow(value: Any) -> str:
-    """A value as YAML, on one line."""
+    """Returns a value as YAML on one line.
+
+    Args:
+        value: plain values, lists and dicts.
+    """
     return yaml.safe_dump(
         value, default_flow_style=True, sort_keys=False, width=10**9, allow_unicode=True
     ).strip()
@@ -50,16 +54,16 @@ def propose_column(name: str, profile: Profile, numbers: np.ndarray) -> Proposal
     """Proposes a feature.
 
     Args:
-        name: of the column.
-        profile: what it looks like.
-        numbers: a sample of its numbers, float64 [n].
+        name: name of the column.
+        profile: profile of the column.
+        numbers: sample of its numbers, float64 [n].
     """
-    left_out = {"type": "string", "use": []}
+    unused = {"type": "string", "use": []}
     if profile.unsupported:
         return _propose_lists(profile) or _propose_other(profile.unsupported)
     if not profile.count:
-        return Proposal(left_out, "left out: never has a value")
-    distinct, missing = profile.distinct.value, _tell_missing(profile)
+        return Proposal(unused, "left out: never has a value")
+    distinct, missing = profile.distinct.value, _describe_missing(profile)
     kind = "int" if profile.is_int else "float" if profile.is_number else "string"
     if distinct == 1:
         value = profile.list_values(1)[0][0]
@@ -76,26 +80,26 @@ def propose_column(name: str, profile: Profile, numbers: np.ndarray) -> Proposal
     if profile.is_int and max(abs(low), abs(high)) > LARGEST_QUANTITY:
         return Proposal(
             {"type": "int", "use": []},
-            "left out: numbers as large as these are keys or hashes, no quantities; "
+            "left out: numbers as large as these are keys or hashes, not quantities; "
             f"hash_buckets would make {distinct:,} categories of them{missing}",
         )
     if profile.is_int and ID_NAME.search(name) and not profile.num_missing:
-        fields, told = _propose_categories(profile, distinct)
-        return Proposal({"type": "int", **fields}, f"a number that names: {told}")
+        fields, description = _propose_categories(profile, distinct)
+        return Proposal({"type": "int", **fields}, f"an identifier: {description}")
     return _propose_number(profile, distinct, missing, numbers)
 
 
 def _propose_other(kind: str) -> Proposal:
-    """A column of Parquet or TFRecord files that holds neither numbers nor texts nor lists."""
+    """Proposes a column of Parquet or TFRecord files without numbers, texts or lists."""
     if kind.startswith(("date", "timestamp")):
         parts = [*DATE_PARTS, "hour"] if kind.startswith("timestamp") else DATE_PARTS
-        return Proposal({"type": "string", "date": parts}, f"{kind}: its parts are seen")
-    return Proposal({"type": "string", "use": []}, f"left out: {kind} is no number and no text")
+        return Proposal({"type": "string", "date": parts}, f"{kind}: its parts are features")
+    return Proposal({"type": "string", "use": []}, f"left out: {kind} is neither a number nor text")
 
 
 def _propose_lists(profile: Profile) -> Optional[Proposal]:
-    """A column of lists in Parquet or TFRecord files."""
-    values = profile.several
+    """Proposes a column of lists in Parquet or TFRecord files."""
+    values = profile.list_values_profile
     if values is None or not values.count:
         return None
     words = [str(word) for word, _ in values.list_values(MAX_CLASSES)]
@@ -103,31 +107,31 @@ def _propose_lists(profile: Profile) -> Optional[Proposal]:
     if separator is None:
         return None
     if values.is_number and not values.is_int:
-        return _propose_several_numbers(separator)
-    fields, told = _propose_categories(values, values.distinct.value)
+        return _propose_multivalent_numbers(separator)
+    fields, description = _propose_categories(values, values.distinct.value)
     kind = "int" if values.is_int else "string"
     return Proposal(
         {"type": kind, **fields, "separator": separator},
-        f"several values in a row, the separator may be in none: {told}",
+        f"lists, joined by a separator that no value contains: {description}",
     )
 
 
-def _propose_several_numbers(separator: str) -> Proposal:
+def _propose_multivalent_numbers(separator: str) -> Proposal:
     return Proposal(
         {"type": "float", "separator": separator, "use": []},
-        "several numbers in a row, left out: name them as weights: of another column, or give them "
+        "left out: several numbers per row; name them as weights: of another column, or set "
         "use: [sequence]",
     )
 
 
-def _propose_several(profile: Profile, missing: str) -> Optional[Proposal]:
-    """A column of texts such as red|green."""
+def _propose_multivalent(profile: Profile, missing: str) -> Optional[Proposal]:
+    """Proposes a column of texts such as red|green."""
     found = find_separator(profile.list_values(MAX_CLASSES))
     if found is None:
         return None
     is_int = are_numbers(found.counts, int)
     if are_numbers(found.counts) and not is_int:
-        return _propose_several_numbers(found.separator)
+        return _propose_multivalent_numbers(found.separator)
     words, distinct = [word for word, _ in found.counts.most_common()], len(found.counts)
     fields: dict[str, Any] = {"type": "int" if is_int else "string"}
     if distinct <= MAX_VOCABULARY:
@@ -137,12 +141,12 @@ def _propose_several(profile: Profile, missing: str) -> Optional[Proposal]:
     common = ", ".join(flow([word])[1:-1] for word in words[:3])
     return Proposal(
         {**fields, "separator": found.separator},
-        f"up to {found.most} values in a row, {distinct:,} different ones: {common}{missing}",
+        f"up to {found.most} values per row, {distinct:,} different ones: {common}{missing}",
     )
 
 
 def _count_buckets(distinct: int) -> int:
-    return min(1 << math.ceil(math.log2(BUCKETS_A_VALUE * distinct)), MAX_HASH_BUCKETS)
+    return min(1 << math.ceil(math.log2(BUCKETS_PER_VALUE * distinct)), MAX_HASH_BUCKETS)
 
 
 def _propose_dates(profile: Profile, missing: str) -> Optional[Proposal]:
@@ -152,16 +156,16 @@ def _propose_dates(profile: Profile, missing: str) -> Optional[Proposal]:
     with_time = any(len(word.strip()) > len("2020-12-31") for word in words)
     parts = [*DATE_PARTS, "hour"] if with_time else DATE_PARTS
     fields = {"type": "string", "date": parts}
-    return Proposal(fields, f"dates such as {words[0]}: their parts are seen{missing}")
+    return Proposal(fields, f"dates such as {words[0]}: their parts are features{missing}")
 
 
 def _propose_words(profile: Profile, distinct: int, missing: str) -> Proposal:
     dates = _propose_dates(profile, missing)
     if dates is not None:
         return dates
-    several = _propose_several(profile, missing)
-    if several is not None:
-        return several
+    multivalent = _propose_multivalent(profile, missing)
+    if multivalent is not None:
+        return multivalent
     if distinct >= KEY_SHARE * profile.count and profile.count > KEY_ROWS:
         return Proposal(
             {"type": "string", "use": []},
@@ -173,8 +177,8 @@ def _propose_words(profile: Profile, distinct: int, missing: str) -> Proposal:
             f"left out: free text, {distinct:,} values of "
             f"{profile.words / distinct:.0f} words{missing}",
         )
-    fields, told = _propose_categories(profile, distinct)
-    return Proposal({"type": "string", **fields}, told + missing)
+    fields, description = _propose_categories(profile, distinct)
+    return Proposal({"type": "string", **fields}, description + missing)
 
 
 def _propose_categories(profile: Profile, distinct: int) -> tuple[dict[str, Any], str]:
@@ -188,13 +192,13 @@ def _propose_categories(profile: Profile, distinct: int) -> tuple[dict[str, Any]
     about = "" if profile.counts.complete else "about "
     return (
         {"hash_buckets": _count_buckets(distinct)},
-        f"{about}{distinct:,} values, {BUCKETS_A_VALUE} buckets and more for each: {common}",
+        f"{about}{distinct:,} values, at least {BUCKETS_PER_VALUE} buckets per value: {common}",
     )
 
 
 def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.ndarray) -> Proposal:
     seen = profile.numbers.to_range()
-    # A missing int has no mean to stand for it.
+    # A missing int cannot be replaced by a mean.
     as_int = profile.is_int and not profile.num_missing
     fields: dict[str, Any] = {"type": "int" if as_int else "float"}
     if profile.num_missing:
@@ -214,29 +218,38 @@ def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.n
     )
 
 
-def _choose_buckets(numbers: np.ndarray, distinct: int) -> list:
-    """Boundaries between bins of about equal share, as short as numbers can be."""
+def _choose_buckets(numbers: np.ndarray, distinct: int) -> list[float]:
+    """Returns boundaries of bins with about equal shares, rounded to four digits."""
     values = np.unique(numbers)
     if distinct <= FEW_NUMBERS:
         edges = values[1:].tolist()
     else:
-        edges = list(build_bins(numbers).edges)
+        edges = _find_edges(numbers)
         distinct_values, rows = np.unique(numbers, return_counts=True)
-        most = int(rows.argmax())
+        most = int(np.argmax(rows))
         if rows[most] > 0.5 * len(numbers):
-            # Most rows have one value, often 0: what the others have is cut by itself.
-            others = build_bins(numbers[numbers != distinct_values[most]])
-            edges += others.edges[1::2]
+            # Most rows have one value, often 0: divide the other values as well.
+            edges += _find_edges(numbers[numbers != distinct_values[most]])[1::2]
     short = dict.fromkeys(float(f"{edge:.4g}") for edge in edges)
-    # Rounding may have moved a boundary below all values, where it divides nothing.
+    # Rounding can move a boundary below all values, where it has no effect.
     return [int(edge) if edge == int(edge) else edge for edge in sorted(short) if edge > values[0]]
 
 
+def _find_edges(numbers: np.ndarray) -> list[float]:
+    bins = build_bins(numbers)
+    return list(bins.edges) if bins is not None else []
+
+
 def share(rows: int, profile: Profile) -> str:
-    """Rows as a share of all of a column."""
+    """Returns a number of rows as a percentage of all rows.
+
+    Args:
+        rows: number of rows.
+        profile: profile of the column.
+    """
     return f"{100 * rows / (profile.count + profile.num_missing):.0f} %"
 
 
-def _tell_missing(profile: Profile) -> str:
+def _describe_missing(profile: Profile) -> str:
     missing = profile.num_missing
     return f"; {missing:,} missing ({share(missing, profile)})" if missing else ""

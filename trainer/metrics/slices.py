@@ -1,7 +1,7 @@
-"""Metrics of a model's predictions, over all rows and over slices of them."""
+"""Metrics of a model's predictions, over all rows and per slice."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -11,17 +11,17 @@ from trainer.config import nearest
 from trainer.errors import UserError
 from trainer.inputs.shuffle import Chunk
 from trainer.metrics import baselines
-from trainer.schema import Range, Schema
+from trainer.schema import Column, Range, Schema
 
-# Slices of one column that are measured, the largest first.
+# Number of slices of one column that are measured, the largest first.
 MAX_SLICES = 1_000
-# Different numbers up to which each is a slice of its own.
+# A numeric column with at most this many different values has one slice per value.
 FEW_NUMBERS = 12
 MISSING = "(missing)"
 
 
 class Predictions(NamedTuple):
-    """What was predicted of some rows.
+    """Predictions for some rows.
 
     Attributes:
         labels: [rows]; 0 or 1, class ids from 0, or numbers.
@@ -39,10 +39,10 @@ class Slice(NamedTuple):
 
     Attributes:
         by: column, or columns joined by *.
-        value: what it is there.
-        rows: how many.
-        few: whether they are too few for their metrics to be trusted.
-        metrics: name → value, NaN where it cannot be told of these rows.
+        value: value of the column, or values joined by commas.
+        rows: number of rows.
+        few: whether there are too few rows for reliable metrics.
+        metrics: name → value; NaN if the metric is not defined for these rows.
     """
 
     by: str
@@ -56,9 +56,9 @@ class Grouping(NamedTuple):
     """Which slice each row is in.
 
     Attributes:
-        names: of the slices.
-        codes: int64 [rows], places in names.
-        ordered: whether the names have an order of their own.
+        names: names of the slices.
+        codes: int64 [rows], indices into names.
+        ordered: whether the names have a natural order.
     """
 
     names: list[str]
@@ -67,12 +67,15 @@ class Grouping(NamedTuple):
 
 
 def measure(task: str, predictions: Predictions, threshold: float) -> dict[str, float]:
-    """The metrics of a task: those of trainer.metrics.baselines; of a classifier's threshold, more.
+    """Returns the metrics of a task; a binary one has precision and recall at a threshold too.
 
     Args:
         task: binary, multiclass or regression.
-        predictions: one row or more.
-        threshold: score from which a row is called positive.
+        predictions: at least one row.
+        threshold: decision threshold of the scores.
+
+    Returns:
+        metric → value; empty if all weights are 0.
     """
     labels = predictions.labels.astype(np.float64)
     scores, weights = predictions.scores.astype(np.float64), predictions.weights
@@ -84,17 +87,17 @@ def measure(task: str, predictions: Predictions, threshold: float) -> dict[str, 
         return baselines.measure_regression(labels, scores, weights)
     if task == "multiclass":
         ids = labels.astype(np.int64)
-        answered = scores[np.arange(len(ids)), ids]
-        losses = -np.log(np.clip(answered, baselines.EPSILON, 1 - baselines.EPSILON))
+        predicted = scores[np.arange(len(ids)), ids]
+        losses = -np.log(np.clip(predicted, baselines.EPSILON, 1 - baselines.EPSILON))
         return {
             "accuracy": float(np.average(scores.argmax(axis=1) == ids, weights=weights)),
             "log_loss": float(np.average(losses, weights=weights)),
         }
     metrics = baselines.measure_binary(labels, scores, weights)
     weight = np.ones_like(labels) if weights is None else weights
-    called = scores > threshold
-    hits = float((weight * labels)[called].sum())
-    metrics[f"precision_at_{threshold:g}"] = _share(hits, float(weight[called].sum()))
+    positive = scores > threshold
+    hits = float((weight * labels)[positive].sum())
+    metrics[f"precision_at_{threshold:g}"] = _share(hits, float(weight[positive].sum()))
     metrics[f"recall_at_{threshold:g}"] = _share(hits, float((weight * labels).sum()))
     metrics["positives"] = _share(float((weight * labels).sum()), float(weight.sum()))
     return metrics
@@ -111,7 +114,18 @@ def measure_slices(
     threshold: float,
     min_rows: int,
 ) -> list[Slice]:
-    """Measures every slice: numbers in their order, else the largest of each column first."""
+    """Measures every slice.
+
+    Args:
+        task: binary, multiclass or regression.
+        predictions: all rows.
+        groupings: column, or columns joined by * → slice of each row.
+        threshold: decision threshold of the scores.
+        min_rows: slices with fewer rows are marked as `few`.
+
+    Returns:
+        The slices of each column; in natural order if there is one, else the largest first.
+    """
     slices = []
     for by, grouping in groupings.items():
         order = np.argsort(grouping.codes, kind="stable")
@@ -120,7 +134,11 @@ def measure_slices(
         largest = [code for code in np.argsort(-rows, kind="stable") if rows[code]][:MAX_SLICES]
         for code in sorted(largest) if grouping.ordered else largest:
             index = order[ends[code] - rows[code] : ends[code]]
-            part = Predictions(*(None if array is None else array[index] for array in predictions))
+            part = Predictions(
+                predictions.labels[index],
+                predictions.scores[index],
+                None if predictions.weights is None else predictions.weights[index],
+            )
             slices.append(
                 Slice(
                     by,
@@ -134,10 +152,14 @@ def measure_slices(
 
 
 def parse_by(by: Sequence[str], schema: Schema) -> list[list[str]]:
-    """The columns of each slicing: "a" alone, "a*b" every pair of values of the two.
+    """Returns the columns of each slicing.
+
+    Args:
+        by: "a" for the values of a column, "a*b" for all pairs of values of two columns.
+        schema: the columns.
 
     Raises:
-        UserError: no such column.
+        UserError: there is no such column.
     """
     parsed = [[name.strip() for name in spec.split("*")] for spec in by]
     for name in (name for names in parsed for name in names):
@@ -151,13 +173,16 @@ def parse_by(by: Sequence[str], schema: Schema) -> list[list[str]]:
 def group(
     chunks: Sequence[Chunk], by: Sequence[Sequence[str]], schema: Schema, ranges: dict[str, Range]
 ) -> dict[str, Grouping]:
-    """Sorts rows into slices.
+    """Assigns rows to slices.
 
     Args:
-        chunks: the columns that are sliced by.
+        chunks: the columns to slice by.
         by: names of the columns of each slicing.
-        schema: their types and buckets.
-        ranges: statistics of the training data, for the bins of a number without buckets.
+        schema: types and buckets of the columns.
+        ranges: statistics of the training data, whose bins a number without buckets has.
+
+    Returns:
+        Column, or columns joined by * → slice of each row.
     """
     single = {
         name: _group_column(name, [chunk[name] for chunk in chunks], schema, ranges.get(name))
@@ -174,11 +199,13 @@ def group(
     return groupings
 
 
-def _group_column(name, arrays, schema: Schema, trained: Optional[Range]) -> Grouping:
+def _group_column(
+    name: str, arrays: Sequence[np.ndarray], schema: Schema, trained: Optional[Range]
+) -> Grouping:
     column = schema.columns[name]
     if column.raw_type == "string":
-        pieces = [pa.array(array, pa.binary()).dictionary_encode() for array in arrays]
-        joined = pa.chunked_array(pieces).unify_dictionaries().combine_chunks()
+        encoded = [pa.array(array, pa.binary()).dictionary_encode() for array in arrays]
+        joined = pa.chunked_array(encoded).unify_dictionaries().combine_chunks()
         if isinstance(joined, pa.ChunkedArray):
             joined = joined.chunk(0)
         words = [word.decode(errors="replace") or MISSING for word in joined.dictionary.to_pylist()]
@@ -197,7 +224,7 @@ def _group_column(name, arrays, schema: Schema, trained: Optional[Range]) -> Gro
     return Grouping([*names, MISSING], codes, ordered=True)
 
 
-def _choose_edges(column, trained: Optional[Range], distinct: np.ndarray) -> np.ndarray:
+def _choose_edges(column: Column, trained: Optional[Range], distinct: np.ndarray) -> np.ndarray:
     if column.buckets:
         return np.asarray(column.buckets, np.float64)
     if trained is not None and trained.bins is not None:
@@ -206,21 +233,28 @@ def _choose_edges(column, trained: Optional[Range], distinct: np.ndarray) -> np.
 
 
 def _name_bins(name: str, edges: np.ndarray) -> list[str]:
-    shown = [f"{edge:.6g}" for edge in edges.tolist()]
-    if not shown:
+    texts = [f"{edge:.6g}" for edge in edges.tolist()]
+    if not texts:
         return ["all"]
-    between = [f"{low} <= {name} < {high}" for low, high in zip(shown, shown[1:])]
-    return [f"{name} < {shown[0]}", *between, f"{name} >= {shown[-1]}"]
+    between = [f"{low} <= {name} < {high}" for low, high in zip(texts, texts[1:])]
+    return [f"{name} < {texts[0]}", *between, f"{name} >= {texts[-1]}"]
 
 
 def read_labels(chunk: Chunk, schema: Schema) -> np.ndarray:
-    """Labels [rows] as class ids, or as numbers for a regression."""
-    values: Any = chunk[schema.label.column]
+    """Returns the labels, [rows]: class ids, or numbers for a regression.
+
+    Args:
+        chunk: rows with the label's column.
+        schema: has the label.
+    """
+    values: np.ndarray = chunk[schema.label.column]
     vocabulary = schema.label.vocabulary
     if vocabulary is None:
         return values
     if schema.columns[schema.label.column].type == "string":
         known = pa.array([str(word).encode() for word in vocabulary], pa.binary())
-        return pc.index_in(pa.array(values, pa.binary()), known).to_numpy()
-    order = np.argsort(vocabulary)
-    return order[np.searchsorted(np.asarray(vocabulary)[order], values)]
+        ids: np.ndarray = pc.index_in(pa.array(values, pa.binary()), known).to_numpy()
+        return ids
+    order = np.argsort(np.asarray(vocabulary))
+    ids = order[np.searchsorted(np.asarray(vocabulary)[order], values)]
+    return ids

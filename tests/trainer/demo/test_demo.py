@@ -164,7 +164,7 @@ def test_a_second_call_returns_at_once_and_writes_nothing(folder, capsys):
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
     line = capsys.readouterr().out
     assert line.startswith("flights: train 262,242 rows of 292 days, 24.4% late, eval 65,104 rows")
-    assert "9,430 cancelled or diverted left out" in line and line.count("\n") == 1
+    assert "9,430 cancelled or diverted flights excluded" in line and line.count("\n") == 1
     assert not [path for path in folder.parent.iterdir() if path.name.startswith(".")]
 
 
@@ -172,7 +172,7 @@ def test_another_folder_is_never_overwritten(tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("all of it")
     for arguments in ([], ["--overwrite"]):
         assert flights.main([f"--output={tmp_path}", *arguments]) == 2
-        assert "holds something else" in capsys.readouterr().err
+        assert "has other files" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 

@@ -219,7 +219,7 @@ def test_a_schema_is_proposed_and_checked_in_a_bucket(job, rows, make, cloud, ca
     assert "--data.schema_file=gs://a-bucket/schemas/new.yaml" in capsys.readouterr().out
     assert "columns:" in cloud.read("schemas/new.yaml").decode()
     assert ask("infer", rows, "--label=bought", output) == 2
-    assert "gs://a-bucket/schemas/new.yaml: is there already" in capsys.readouterr().err
+    assert "gs://a-bucket/schemas/new.yaml: already exists" in capsys.readouterr().err
     schema = make.yaml(tmp_path / "schema.yaml", make.schema_values())
     for statistics in (JOB, f"{JOB}/statistics.json"):
         assert ask("check", f"--schema={schema}", rows, f"--statistics={statistics}") in (0, 1)
