@@ -1,4 +1,4 @@
-"""trainer.console: lines everywhere, a live line on a terminal, nothing where it is quiet."""
+"""trainer.console: lines, the live line of a terminal, and quiet consoles."""
 
 import io
 
@@ -55,7 +55,7 @@ def test_a_terminal_redraws_one_line():
     assert stream.getvalue().endswith("done\nmore\n")
 
 
-def test_quiet_says_nothing():
+def test_a_quiet_console_logs_nothing():
     stream = _Stream(terminal=True)
     console = Console(stream, quiet=True)
     console.log("a line")

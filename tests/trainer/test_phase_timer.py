@@ -1,4 +1,4 @@
-"""trainer.phase_timer: every second of a run is of one phase, and the wait for rows is measured."""
+"""trainer.phase_timer: every second belongs to one phase; the wait for batches is measured."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ class Clock:
         return self.now
 
 
-def test_phases_within_phases_and_their_sum():
+def test_nested_phases_and_their_sum():
     clock = Clock()
     times = Times(clock, before=2.0)
     clock.now += 1

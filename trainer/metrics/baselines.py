@@ -301,7 +301,7 @@ def _measure_calibration(labels: np.ndarray, scores: np.ndarray, weights: np.nda
     """Returns the mean over bins of |mean score - share of positives|, weighted by their rows."""
     bins = np.clip((scores * CALIBRATION_BINS).astype(np.int64), 0, CALIBRATION_BINS - 1)
     gaps = np.bincount(bins, weights=weights * (scores - labels), minlength=CALIBRATION_BINS)
-    return float(np.abs(gaps).sum() / weights.sum())
+    return float(np.abs(gaps).sum()) / float(weights.sum())
 
 
 def _log_loss(predicted: np.ndarray, weights: Optional[np.ndarray]) -> float:

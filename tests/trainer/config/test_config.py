@@ -31,7 +31,7 @@ def test_defaults_alone():
     assert config.train.batch_size == 512 and config.model.type == "wide_deep"
 
 
-def test_default_gives_way_to_file_and_file_to_flag(tmp_path):
+def test_a_flag_overrides_the_file_and_the_file_the_default(tmp_path):
     path = _file(tmp_path, "train: {batch_size: 64, learning_rate: 0.2}\nmodel: {type: dnn}\n")
     config = load_config(path, {"train.learning_rate": "0.3"})
     assert config.train.batch_size == 64
@@ -70,20 +70,20 @@ def test_text_becomes_the_type(name, text, value):
     assert getattr(getattr(load_config(None, {name: text}), section), leaf) == value
 
 
-def test_unquoted_yes_and_no_of_yaml_are_a_header_choice(tmp_path):
+def test_unquoted_yaml_booleans_are_accepted_as_choices(tmp_path):
     assert load_config(_file(tmp_path, "data: {header: yes}"), {}).data.header == "yes"
     assert load_config(_file(tmp_path, "data: {header: no}"), {}).data.header == "no"
     assert load_config(_file(tmp_path, "data: {cache: off}"), {}).data.cache == "off"
 
 
-def test_a_section_of_which_all_is_commented_out_is_empty(tmp_path):
+def test_a_section_with_comments_only_is_empty(tmp_path):
     path = _file(tmp_path, "train:\n  # batch_size: 3\nmodel: {type: dnn}\n")
     assert load_config(path, {}).train == Config().train
     assert load_config(path, {"train.batch_size": "9"}).train.batch_size == 9
 
 
 @pytest.mark.parametrize("delimiter", ['"', "\n", "§", "ab", ""])
-def test_impossible_delimiters(delimiter):
+def test_invalid_delimiters(delimiter):
     assert _refuse(None, {"data.delimiter": delimiter}).startswith("--data.delimiter: ")
 
 

@@ -19,7 +19,7 @@ def _refuse(*argv):
     return str(caught.value)
 
 
-def test_nothing_said():
+def test_no_flags():
     command = _parse()
     assert command.hparams is None and command.overrides == {}
 
@@ -117,7 +117,7 @@ def test_refused_with_one_line(argv, words):
         assert word in message
 
 
-def test_the_same_value_twice_is_no_contradiction():
+def test_two_names_of_an_option_may_have_the_same_value():
     assert _parse("--job_dir=a", "--job-dir=a").overrides == {"job_dir": "a"}
 
 

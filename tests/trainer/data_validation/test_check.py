@@ -1,4 +1,4 @@
-"""Data held against a schema and against the data of training."""
+"""trainer.schema check: data checked against a schema and for drift."""
 
 import json
 
@@ -55,7 +55,7 @@ def test_data_like_the_training_data_fit(make, trained, tmp_path, capsys):
     assert 0 <= columns["age"]["psi"] < 0.1
 
 
-def test_what_does_not_fit_is_told_by_column(make, trained, tmp_path, capsys):
+def test_problems_are_reported_by_column(make, trained, tmp_path, capsys):
     rows = make.rows(100, seed=3, missing=False)
     rows[10]["bought"] = "maybe"
     rows[11]["bought"] = None
@@ -78,7 +78,7 @@ def test_what_does_not_fit_is_told_by_column(make, trained, tmp_path, capsys):
     assert columns["bought"]["does_not_fit"]["label missing"]["rows"] == 1
 
 
-def test_what_has_drifted_is_told_by_column(make, trained, tmp_path, capsys):
+def test_drift_is_reported_by_column(make, trained, tmp_path, capsys):
     rows = make.rows(1000, seed=4)
     for index, row in enumerate(rows):
         row["age"] = row["age"] + 30 if row["age"] else None
@@ -106,7 +106,7 @@ def test_small_samples_are_not_called_drifted(make, trained, tmp_path, capsys):
         assert drifted <= {"city"}
 
 
-def test_files_that_cannot_be_read_are_told(make, trained, tmp_path, capsys):
+def test_unreadable_files_are_reported(make, trained, tmp_path, capsys):
     good = make.csv(tmp_path / "a.csv", make.rows(20))
     (tmp_path / "b.parquet").write_bytes(b"PAR1" + b"\1" * 50)
     lacking = make.csv(
@@ -195,7 +195,7 @@ def test_psi_by_hand():
     assert distance.psi == pytest.approx(((p - q) * np.log(p / q)).sum())
 
 
-def test_noise_of_psi_is_what_samples_of_one_thing_show():
+def test_noise_of_psi_is_that_of_samples_of_one_distribution():
     rng = np.random.default_rng(0)
     exceeded = 0
     for _ in range(2000):

@@ -1,4 +1,4 @@
-"""A schema proposed from data is one that the data fit and a model can be trained with."""
+"""trainer.schema infer: the data fit the inferred schema, and a model trains with it."""
 
 import subprocess
 import sys
@@ -103,7 +103,7 @@ def test_rarer_class_is_the_positive_one(make, tmp_path):
     assert "The positive class is 'a'" in text
 
 
-def test_what_is_left_out_and_what_is_hashed(make, tmp_path):
+def test_excluded_and_hashed_columns(make, tmp_path):
     rng = np.random.default_rng(0)
     rows = [
         {
@@ -131,7 +131,7 @@ def test_what_is_left_out_and_what_is_hashed(make, tmp_path):
     assert "# key: customer_id" in text
 
 
-def test_words_that_mean_no_value(make, tmp_path):
+def test_words_that_mean_a_missing_value(make, tmp_path):
     rows = [
         {
             "a": "NA" if n % 5 == 0 else str(n % 60),
@@ -371,7 +371,7 @@ def _several_rows(number=300):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_several_values_in_a_row(make, tmp_path, kind):
+def test_multivalent_columns(make, tmp_path, kind):
     rows = _several_rows()
     if kind == "csv":
         joined = [
@@ -400,7 +400,7 @@ def test_several_values_in_a_row(make, tmp_path, kind):
     assert main(["check", f"--schema={tmp_path / 'weighed.yaml'}", f"--data={path}"]) == 0
 
 
-def test_a_check_tells_weights_and_sequences_that_do_not_fit(make, tmp_path, capsys):
+def test_a_check_reports_invalid_weights_and_sequences(make, tmp_path, capsys):
     values = {
         "columns": {
             "tags": {"type": "string", "hash_buckets": 9, "separator": "|", "weights": "w"},

@@ -1,4 +1,4 @@
-"""The prepared flights against the package's own files, read here with csv alone."""
+"""The prepared flights, compared with the files of the package as read by csv."""
 
 import csv
 import importlib.metadata
@@ -55,7 +55,7 @@ def splits(folder):
     }
 
 
-def test_every_arrival_is_there_once_with_its_label(splits, raw_flights):
+def test_every_arrival_appears_once_with_its_label(splits, raw_flights):
     expected = Counter(
         (*_key(row), float(row["dep_delay"]), int(float(row["arr_delay"]) >= 15))
         for row in raw_flights
@@ -75,7 +75,7 @@ def test_whole_days_are_held_out(splits):
     assert days["train"] == set(range(1, 366)) - days["eval"]
 
 
-def test_nothing_of_the_flight_after_push_back_is_told(splits):
+def test_no_column_depends_on_the_flight_after_push_back(splits):
     table = splits["train"]
     assert not {"arr_delay", "arr_time", "air_time"} & set(table.column_names)
     late = table["late"].to_numpy()
@@ -89,7 +89,7 @@ def test_nothing_of_the_flight_after_push_back_is_told(splits):
     assert max(correlations, key=correlations.get) == "dep_delay"
 
 
-def test_scheduled_minutes_hold_across_time_zones(raw_flights):
+def test_scheduled_minutes_are_right_across_time_zones(raw_flights):
     # What is not spent in the air is taxiing: by each destination and month, a time zone or a
     # change of clocks taken wrongly would make an hour too much or too little of it.
     table = flights.build_table()
@@ -176,7 +176,7 @@ def test_another_folder_is_never_overwritten(tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_an_older_or_damaged_preparation_is_replaced_only_when_told(tmp_path, capsys):
+def test_an_older_or_damaged_preparation_is_replaced_with_overwrite_only(tmp_path, capsys):
     target = tmp_path / "flights"
     prepared = flights.prepare(str(target))
     marker = target / flights.MARKER
@@ -194,7 +194,7 @@ def test_an_older_or_damaged_preparation_is_replaced_only_when_told(tmp_path, ca
     )
 
 
-def test_without_the_package_one_line_says_what_to_install(tmp_path):
+def test_without_the_package_the_error_names_what_to_install(tmp_path):
     program = (
         "import importlib.metadata as m, sys\n"
         "def absent(name): raise m.PackageNotFoundError(name)\n"

@@ -1,4 +1,4 @@
-"""TF_CONFIG and CLUSTER_SPEC, as they are meant and as they are mistyped."""
+"""trainer.environment.cluster_spec: valid and invalid TF_CONFIG and CLUSTER_SPEC."""
 
 import json
 import os
@@ -24,12 +24,12 @@ def parse(cluster, role=None, index=0, **more):
 
 
 @pytest.mark.parametrize("environ", [{}, {"TF_CONFIG": ""}, {"TF_CONFIG": "{}"}])
-def test_nothing_said_is_a_job_alone(environ):
+def test_an_empty_environment_is_a_job_without_a_cluster(environ):
     assert parse_cluster(environ) == ALONE
     assert not ALONE.is_distributed and not ALONE.has_others and ALONE.num_trainers == 1
 
 
-def test_every_trainer_has_a_place_of_its_own():
+def test_every_trainer_has_its_own_id():
     spec = {"chief": HOSTS[:1], "worker": HOSTS[1:3], "ps": HOSTS[3:]}
     places = [parse(spec, "chief"), parse(spec, "worker", 0), parse(spec, "worker", 1)]
     assert [place.trainer_id for place in places] == [0, 1, 2]
@@ -47,7 +47,7 @@ def test_a_master_is_the_chief():
     }
 
 
-def test_the_evaluator_is_taken_out():
+def test_the_evaluator_is_removed_from_the_cluster():
     spec = {"chief": HOSTS[:1], "worker": HOSTS[1:2], "ps": HOSTS[2:3], "evaluator": HOSTS[3:]}
     cluster = parse(spec, "worker")
     assert "evaluator" not in cluster.spec and cluster.expects_evaluator
@@ -59,13 +59,13 @@ def test_the_evaluator_is_taken_out():
 @pytest.mark.parametrize(
     "index, role, becomes", [(0, "chief", 0), (1, "worker", 0), (2, "worker", 1)]
 )
-def test_without_a_chief_worker_0_is_promoted(index, role, becomes):
+def test_without_a_chief_worker_0_becomes_the_chief(index, role, becomes):
     cluster = parse({"worker": HOSTS[:3]}, "worker", index)
     assert (cluster.role, cluster.index) == (role, becomes)
     assert cluster.spec == {"chief": ("a:2222",), "worker": ("b:2222", "c:2222")}
 
 
-def test_a_chief_with_only_an_evaluator_trains_alone_but_not_unseen():
+def test_a_chief_with_an_evaluator_trains_alone_in_a_cluster():
     cluster = parse({"chief": HOSTS[:1], "evaluator": HOSTS[1:2]}, "chief")
     assert not cluster.is_distributed and cluster.has_others
 
@@ -86,7 +86,7 @@ def test_vertex_pools_are_roles():
     assert (cluster.name, cluster.trial, cluster.expects_evaluator) == ("worker-0", "7", True)
 
 
-def test_vertex_says_of_the_evaluator_what_tf_config_leaves_out():
+def test_cluster_spec_lists_the_evaluator_that_tf_config_omits():
     environ = vertex({"workerpool0": HOSTS[:1], "workerpool3": HOSTS[3:]}, "workerpool0", index=0)
     assert parse({"chief": HOSTS[:1]}, "chief", **environ).expects_evaluator
 
@@ -131,7 +131,7 @@ def test_a_single_trial_reads_its_number():
         ),
     ],
 )
-def test_what_is_mistyped_is_named_in_one_line(text, said):
+def test_invalid_descriptions_raise_one_line(text, said):
     if said is None:
         assert parse_cluster({"TF_CONFIG": text}) == ALONE
         return
@@ -145,7 +145,7 @@ def test_an_unknown_pool():
         parse_cluster(vertex({"workerpool9": HOSTS[:1]}, "workerpool9"))
 
 
-def test_tensorflow_sees_our_cluster_and_then_its_own_again(monkeypatch):
+def test_tf_config_is_set_and_restored(monkeypatch):
     monkeypatch.setenv("TF_CONFIG", "as it was")
     cluster = parse({"master": HOSTS[:1], "ps": HOSTS[1:2]}, "ps")
     with tf_config(cluster):
@@ -156,7 +156,7 @@ def test_tensorflow_sees_our_cluster_and_then_its_own_again(monkeypatch):
 
 
 @pytest.mark.parametrize("num_files", [5, 3, 2, 1])
-def test_the_shares_of_all_processes_are_the_data_once_an_epoch(make, tmp_path, num_files):
+def test_the_processes_together_read_the_data_once_per_epoch(make, tmp_path, num_files):
     rows = make.rows(101, missing=False)
     for number in range(num_files):
         make.csv(tmp_path / f"train-{number}.csv", rows[number::num_files])
@@ -182,7 +182,7 @@ def test_the_shares_of_all_processes_are_the_data_once_an_epoch(make, tmp_path, 
     assert [sorted(epoch) for epoch in epochs] == [wanted, wanted]
 
 
-def test_a_launcher_names_the_run():
+def test_a_launcher_sets_the_run_id():
     spec = {"chief": HOSTS[:1], "ps": HOSTS[1:2]}
     environ = make_environment(spec, "ps", 0, "7f")
     assert parse_cluster(environ).run_id == "7f"

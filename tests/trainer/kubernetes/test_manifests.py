@@ -144,7 +144,7 @@ def test_a_cluster_as_a_tfjob(tmp_path, client):
         (["--worker=2"], [], "did you mean --workers?"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(tmp_path, capsys, words, task, message):
+def test_invalid_requests_print_one_line(tmp_path, capsys, words, task, message):
     path = tmp_path / "job.yaml"
     assert manifests.main([*BASE, f"--output={path}", *words, *TASK, *task]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -1,4 +1,4 @@
-"""The baselines against scikit-learn's."""
+"""trainer.metrics.baselines, compared with scikit-learn."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_one_column_logistic_regression_is_that_of_scikit_learn(weighted):
     )
 
 
-def test_majority_class_answers_the_share_of_the_training_rows():
+def test_majority_class_predicts_the_training_share():
     train, evaluation = _binary_rows(3), _binary_rows(4)
     share = np.average(train.labels, weights=train.weights)
     ours = measure_baselines("binary", train, evaluation)["majority class"]
@@ -67,7 +67,7 @@ def test_calibration_error_by_hand():
     assert measured["calibration_error"] == pytest.approx((0.06 + 0.95) / 4)
 
 
-def test_labels_all_alike_have_no_ranking():
+def test_equal_labels_have_no_ranking():
     rows = Rows(np.zeros(10), np.arange(10.0))
     measured = measure_baselines("binary", rows, rows, "x")
     assert all(np.isnan(metrics_["auc"]) for metrics_ in measured.values())
@@ -131,12 +131,12 @@ def test_multiclass_prior():
     )
 
 
-def test_a_class_that_training_never_showed_costs_the_utmost():
+def test_a_class_missing_from_training_has_the_largest_loss():
     measured = measure_baselines("multiclass", Rows(np.array([0, 1])), Rows(np.array([3])))
     assert measured["majority class"]["log_loss"] == pytest.approx(-np.log(baselines.EPSILON))
 
 
-def test_compare_says_by_how_much_the_model_is_better():
+def test_compare_computes_the_gain_of_the_model():
     rows = compare(
         {"auc": 0.92, "log_loss": 0.26, "loss": 1.0},
         {"majority class": {"auc": 0.5, "log_loss": 0.56}, "x alone": {"accuracy": 0.9}},
@@ -155,7 +155,7 @@ def test_calibration_has_the_bins_of_the_models_metric():
 
 
 @pytest.mark.parametrize("label", ["bought", "flag", "grade", "size", "colour"])
-def test_what_the_scan_has_counted_need_not_be_read_again(make, tmp_path, monkeypatch, label):
+def test_counts_of_the_scan_replace_a_second_pass(make, tmp_path, monkeypatch, label):
     path = make.csv(tmp_path / "rows.csv", make.rows(200, seed=3))
     prepared = make.prepare(make.config(tmp_path / "job", path), make.schema(label))
     recalled = []

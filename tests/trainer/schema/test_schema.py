@@ -1,4 +1,4 @@
-"""trainer.schema: every contradiction has its line; roles, tasks, vocabularies, defaults."""
+"""trainer.schema: one line per contradiction; roles, tasks, vocabularies, defaults."""
 
 import pytest
 import yaml
@@ -54,7 +54,7 @@ def test_the_label_decides_the_task(label, kind, task, classes):
     assert (schema.task, schema.num_classes) == (task, classes)
 
 
-def test_roles_are_no_features_and_unused_columns_are_not_read(make):
+def test_label_weight_and_key_are_not_features(make):
     schema = make.schema("bought", weight=True)
     assert schema.features[0] == "age"
     assert not {"id", "w", "bought"} & set(schema.features)
@@ -204,7 +204,7 @@ def test_contradiction_between_columns(tmp_path, case):
     assert words in str(caught.value)
 
 
-def test_a_column_given_twice_is_refused(tmp_path):
+def test_a_duplicate_column_is_an_error(tmp_path):
     text = (
         "columns:\n  x: {type: float}\n  y: {type: float}\n  x: {type: int}\nlabel: {column: y}\n"
     )
@@ -222,7 +222,7 @@ def test_a_column_given_twice_is_refused(tmp_path):
         ("[" * 5000 + "]" * 5000, ["nested too deeply"]),
     ],
 )
-def test_yaml_that_is_no_value(tmp_path, value, words):
+def test_invalid_yaml_values(tmp_path, value, words):
     with pytest.raises(UserError) as caught:
         load_schema(_write(tmp_path, f"columns: {{x: {{default: {value}}}}}"))
     assert len(str(caught.value).splitlines()) == 1
@@ -235,7 +235,7 @@ def test_missing_schema_file(tmp_path):
         load_schema(str(tmp_path / "nowhere.yaml"))
 
 
-def test_vocabulary_file_is_read_beside_the_schema(tmp_path):
+def test_vocabulary_file_is_relative_to_the_schema(tmp_path):
     (tmp_path / "words.txt").write_text("Köln\nBonn\u2028am Rhein\n", encoding="utf-8")
     (tmp_path / "ids.txt").write_bytes(b"3\r\n5\r\n")
     columns = {

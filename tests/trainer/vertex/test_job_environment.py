@@ -22,7 +22,7 @@ ENVIRONMENT = {
 }
 
 
-def test_what_the_service_says_is_read():
+def test_the_variables_of_the_service_are_read():
     service = parse_service(ENVIRONMENT)
     assert service == Service(
         "gs://b/x/model/",
@@ -39,7 +39,7 @@ def test_what_the_service_says_is_read():
         parse_service({"AIP_TRAINING_DATA_URI": "bq://project.set.table"})
 
 
-def test_flags_come_before_what_the_service_says(make):
+def test_flags_override_the_service(make):
     service = parse_service(ENVIRONMENT)
     placed = place(make.config(job_dir=""), Cluster({}), service)
     assert placed.job_dir == "gs://b/x/checkpoints"
@@ -51,7 +51,7 @@ def test_flags_come_before_what_the_service_says(make):
     assert place(said, Cluster({}, trial="4"), service).job_dir == "mine/4"
 
 
-def test_one_replica_is_alone_and_two_are_not():
+def test_a_single_replica_has_no_cluster():
     def spec(**pools):
         task = {"type": "workerpool0", "index": 0, "trial": "7"}
         return {"CLUSTER_SPEC": json.dumps({"cluster": pools, "task": task})}

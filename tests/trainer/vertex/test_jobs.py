@@ -29,7 +29,7 @@ def _render(tmp_path, *words, task=()):
     return path
 
 
-def test_the_least_job(tmp_path, aiplatform):
+def test_a_minimal_job(tmp_path, aiplatform):
     path = _render(tmp_path)
     assert yaml.safe_load(path.read_text()) == {
         "workerPoolSpecs": [
@@ -53,7 +53,7 @@ def test_the_least_job(tmp_path, aiplatform):
     assert made.job_spec.worker_pool_specs[0].container_spec.image_uri == IMAGE
 
 
-def test_everything_that_a_job_can_have(tmp_path, aiplatform):
+def test_all_options_of_a_job(tmp_path, aiplatform):
     path = _render(
         tmp_path,
         "--region=europe-west4",
@@ -179,7 +179,7 @@ def test_a_search_over_a_shipped_space(tmp_path, aiplatform, name):
         (["--nmae=x"], [], "did you mean --name?"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_told_in_one_line(tmp_path, capsys, words, task, message):
+def test_invalid_requests_print_one_line(tmp_path, capsys, words, task, message):
     path = tmp_path / "job.yaml"
     assert vertex.main([*BASE, f"--output={path}", *words, *TASK, *task]) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -192,7 +192,7 @@ def test_a_mount_of_the_bucket_serves_one_machine(tmp_path):
     assert "--job_dir=/gcs/a-bucket/x" in path.read_text()
 
 
-def test_what_has_to_be_in_the_container_is_said(tmp_path, capsys, make):
+def test_files_needed_in_the_container_are_reported(tmp_path, capsys, make):
     schema = make.yaml(tmp_path / "own.yaml", make.schema_values())
     _render(tmp_path, task=[f"--data.schema_file={schema}"])
     assert capsys.readouterr().err == (
@@ -201,7 +201,7 @@ def test_what_has_to_be_in_the_container_is_said(tmp_path, capsys, make):
     )
 
 
-def test_render_says_nothing_but_its_own_words(run_module):
+def test_render_prints_no_messages_of_tensorflow(run_module):
     # In a process of its own: what TensorFlow writes while it loads is not seen otherwise.
     words = [*BASE, "--output=/no/such/folder/job.yaml", "--workers=1"]
     done = run_module("trainer.vertex", *words, *TASK, "--strategy=multi_worker_mirrored")
@@ -231,7 +231,7 @@ def test_render_says_nothing_but_its_own_words(run_module):
         ({"trials": 9}, "no key 'trials'"),
     ],
 )
-def test_a_wrong_search_space_is_told(tmp_path, capsys, make, change, message):
+def test_invalid_search_spaces_print_one_line(tmp_path, capsys, make, change, message):
     space = {
         "metric": "auc",
         "goal": "maximize",
@@ -244,7 +244,7 @@ def test_a_wrong_search_space_is_told(tmp_path, capsys, make, change, message):
     assert message in line and str(path) in line
 
 
-def test_every_machine_that_comes_with_accelerators_is_taken():
+def test_every_machine_with_built_in_accelerators_is_accepted():
     for name, (accelerator, count) in BUILT_IN.items():
         assert parse_machine(name, "--machine") == Machine(name, accelerator, count)
         assert parse_machine(f"{name}:{accelerator}:{count}", "--machine").count == count
@@ -252,7 +252,7 @@ def test_every_machine_that_comes_with_accelerators_is_taken():
     assert parse_machine("z9-standard-8", "--machine").machine_type == "z9-standard-8"
 
 
-def test_a_file_that_is_no_job_is_refused(tmp_path):
+def test_a_file_without_a_job_is_an_error(tmp_path):
     (tmp_path / "x.yaml").write_text("a: 1\n")
     with pytest.raises(UserError, match="no workerPoolSpecs"):
         jobs.read_job(str(tmp_path / "x.yaml"))
@@ -260,7 +260,7 @@ def test_a_file_that_is_no_job_is_refused(tmp_path):
         jobs.read_job(str(tmp_path / "y.yaml"))
 
 
-def test_a_field_that_the_service_does_not_know_is_told(tmp_path, aiplatform):
+def test_unknown_fields_of_the_service_are_an_error(tmp_path, aiplatform):
     path = _render(tmp_path)
     path.write_text(path.read_text() + "tensorboad: x\n")
     with pytest.raises(UserError, match="does not fit the service's schema: .*tensorboad"):

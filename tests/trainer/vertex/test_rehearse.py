@@ -1,4 +1,4 @@
-"""Rehearsals: the job's replicas as processes here, with what the service would tell them."""
+"""Rehearsals: the replicas of a job as local processes, with the environment of the service."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def render(make, tmp_path):
     return run
 
 
-def test_replicas_are_told_what_the_service_tells(render):
+def test_replicas_have_the_environment_of_the_service(render):
     job = jobs.read_job(
         str(render("--workers=1", "--evaluator", task=["--strategy=multi_worker_mirrored"]))
     )
@@ -57,7 +57,7 @@ def test_replicas_are_told_what_the_service_tells(render):
     assert chief.environment["AIP_CHECKPOINT_DIR"] == "gs://a-bucket/shop/checkpoints/"
 
 
-def test_a_trial_is_told_its_number_and_has_folders_of_its_own(render):
+def test_a_trial_has_its_number_and_folders(render):
     job = jobs.read_job(str(render("--tuning=census")))
     (chief,) = rehearse.list_replicas(job, ["h:1"], [], "3")
     assert "TF_CONFIG" not in chief.environment
@@ -66,7 +66,7 @@ def test_a_trial_is_told_its_number_and_has_folders_of_its_own(render):
     assert chief.environment["AIP_CHECKPOINT_DIR"] == "gs://a-bucket/shop/3/checkpoints/"
 
 
-def test_what_cannot_be_rehearsed_is_told(render, capsys):
+def test_jobs_that_cannot_be_rehearsed_are_an_error(render, capsys):
     path = render()
     text = path.read_text()
     path.write_text(text.replace("trainer.task", "other.program"))
@@ -82,7 +82,7 @@ def test_what_cannot_be_rehearsed_is_told(render, capsys):
 
 
 @pytest.mark.slow
-def test_a_trial_runs_here_as_it_would_there(render, run_module, tmp_path):
+def test_a_trial_runs_as_on_the_service(render, run_module, tmp_path):
     path = render("--tuning=census")
     metrics = tmp_path / "hypertune" / "output.metrics"
     done = run_module(
@@ -121,7 +121,7 @@ def test_a_chief_and_an_evaluator_run_here_on_the_real_bucket(render, run_module
     assert {f"shop/{name}" for name in stored} <= set(cloud.names("shop/"))
 
 
-def test_a_rehearsal_that_fails_says_so(render, run_module, tmp_path):
+def test_a_failed_rehearsal_reports_the_status(render, run_module, tmp_path):
     done = run_module(
         "trainer.vertex", "rehearse", f"--job={render()}", "--emulator",
         env={"TMPDIR": str(tmp_path)},
@@ -149,7 +149,7 @@ def test_a_replica_that_fails_fails_the_rehearsal(render, run_module, tmp_path):
 
 
 @pytest.mark.matrix
-def test_two_pools_in_step_run_here_as_they_would_there(render, run_module, tmp_path):
+def test_two_pools_in_step_run_as_on_the_service(render, run_module, tmp_path):
     path = render("--workers=1", task=["--strategy=multi_worker_mirrored"])
     done = run_module(
         "trainer.vertex", "rehearse", f"--job={path}", "--emulator",

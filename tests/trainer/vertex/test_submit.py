@@ -1,4 +1,4 @@
-"""submit against a server on this machine that implements the service's methods."""
+"""submit, with a local server that implements the methods of the service."""
 
 from concurrent import futures
 
@@ -119,13 +119,13 @@ def test_a_search_is_sent_and_followed(service, job, capsys, aiplatform):
     assert "/hyperparameterTuningJobs/1" in capsys.readouterr().out
 
 
-def test_a_job_that_fails_says_why(service, job, capsys):
+def test_the_error_of_a_failed_job_is_logged(service, job, capsys):
     service.states, service.message = ["RUNNING", "FAILED"], "replica chief-0\nexited with 2"
     assert _submit(service, job(), "--stream") == 1
     assert "error: replica chief-0 exited with 2" in capsys.readouterr().out
 
 
-def test_refusals_are_told_in_one_line(service, job, capsys, cloud):
+def test_rejected_jobs_print_one_line(service, job, capsys, cloud):
     import grpc
 
     path = job()
@@ -147,7 +147,7 @@ def test_refusals_are_told_in_one_line(service, job, capsys, cloud):
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
-def test_buckets_and_packages_are_looked_at_before_anything_is_sent(service, job, capsys, cloud):
+def test_buckets_and_packages_are_checked_before_submission(service, job, capsys, cloud):
     path = job("--package=gs://a-bucket/packages/trainer-1.tar.gz")
     capsys.readouterr()
     assert _submit(service, path) == 2
@@ -163,7 +163,7 @@ def test_buckets_and_packages_are_looked_at_before_anything_is_sent(service, job
     assert len(service.made) == 1
 
 
-def test_data_and_job_dir_are_looked_at_too(service, job, capsys, cloud):
+def test_data_and_job_dir_are_checked_before_submission(service, job, capsys, cloud):
     cloud.ask("DELETE", "/storage/v1/b/a-bucket/o/eval.csv")
     for task, words in (
         ([], "data.eval: no object matches 'gs://a-bucket/eval.csv'"),
@@ -184,7 +184,7 @@ def test_data_and_job_dir_are_looked_at_too(service, job, capsys, cloud):
     assert _submit(service, path, "--nolook") == 0
 
 
-def test_a_package_is_made_and_stored(cloud, tmp_path, capsys):
+def test_a_package_is_built_and_uploaded(cloud, tmp_path, capsys):
     output = f"--output_dir={tmp_path}"
     assert vertex.main(["package", output, "--upload=gs://no-such-bucket/x"]) == 2
     assert not list(tmp_path.glob("*.tar.gz"))
