@@ -1,4 +1,4 @@
-"""Data and model of each case, in a form that every contender reads: CSV text and a plain JSON.
+"""Data and model of each case, as CSV text and JSON, which every contender reads.
 
 The JSON (see `describe`) says what the trainer's own schema says, so that all train one model.
 """
@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 def prepare(name: str, folder: Path, data: Optional[Path], rows: int) -> Optional[Case]:
-    """Writes the files of a case, or returns None where its raw data is not there.
+    """Writes the files of a case; returns None if its raw data are missing.
 
     Args:
         name: census, natality or flights.
@@ -79,7 +79,7 @@ def prepare(name: str, folder: Path, data: Optional[Path], rows: int) -> Optiona
     )
 
 
-# The contenders have neither dropout nor regularisation, and one pair of learning rates.
+# The contenders support neither dropout nor regularisation, and one pair of learning rates.
 LEARNING_RATE, LINEAR_LEARNING_RATE = 0.05, 0.02
 PLAIN_FLAGS = (
     "--model.dropout=0",
@@ -118,7 +118,7 @@ def _write_flights(folder: Path) -> tuple[Path, Path]:
 
 
 def describe(name: str, train: Path) -> dict:
-    """The model of a preset as plain values.
+    """Returns the model of a preset as plain values.
 
     Returns:
         "columns": each CSV column in order: name, dtype, default, "wide" and "deep" (0: not there,
@@ -179,6 +179,6 @@ def _describe_column(name, column, schema, statistics, default) -> dict:
         )
     if deep:
         one_hot = column.embedding is None and column.size <= MAX_INDICATOR_SIZE
-        # The trainer's own rule for the dimension of an embedding that the schema leaves open.
+        # The trainer's default dimension of an embedding.
         deep = 1 if one_hot else column.embedding or max(2, round(6 * column.size**0.25))
     return {**made, "wide": int(wide), "deep": int(deep)}

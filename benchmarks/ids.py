@@ -1,4 +1,4 @@
-"""Rows as ids and numbers, for the contenders that are handed them ready made."""
+"""Rows as ids and numbers, for the contenders that do not read text."""
 
 import json
 import zlib
@@ -34,7 +34,7 @@ class Ids(NamedTuple):
 
 
 def encode(model_path: str, path: str, header: bool) -> Ids:
-    """Reads a CSV file; words are hashed by CRC-32: ids other than TensorFlow's, as many."""
+    """Reads a CSV file; words are hashed by CRC-32 into as many ids as TensorFlow's hash has."""
     with open(model_path) as file:
         model = json.load(file)
     names = [column["name"] for column in model["columns"]]
@@ -98,7 +98,7 @@ def find_words(column):
 def look_up(words, indices, column):
     if column["kind"] == "words":
         known = {str(word): number for number, word in enumerate(column["vocabulary"])}
-        # What is not in the vocabulary gets an id of its own.
+        # All words outside the vocabulary share one further id.
         ids, size = [known.get(word, len(known)) for word in words], len(known) + 1
     elif column["kind"] == "identity":
         ids, size = [int(float(word)) for word in words], column["size"]
@@ -121,7 +121,7 @@ def combine(cross, words, buckets):
 
 
 def join(fields, rows):
-    """Fields as one array of ids into one table, and the size of that table."""
+    """Returns fields as one array of ids of one table, and the size of that table."""
     offsets = np.cumsum([0, *(size for _, size in fields)])
     columns = [ids + offset for (ids, _), offset in zip(fields, offsets)]
     return stack(columns, rows, np.int32), int(offsets[-1])

@@ -1,4 +1,4 @@
-"""Keras `fit` on the same model, tuned: what a team would move to.
+"""Keras `fit` with the same model, tuned: the usual target of a migration.
 
 It is handed ids and numbers ready made (nothing is parsed while it trains), takes several steps at
 a time (`steps_per_execution`), looks the wide part up in one table, and multiplies no one-hot
@@ -52,7 +52,7 @@ def main():
     per_run = options.steps_per_execution
     steps = -(-options.steps // per_run) * per_run
     clock = make_clock(keras)
-    # The first executions trace and warm up; they are fitted before the clock starts.
+    # The first executions trace and warm up; they run before the measurement.
     model.fit(read(tf, rows, options.batch_size), epochs=1, steps_per_epoch=per_run, verbose=0)
     first = time.time()
     model.fit(
@@ -81,7 +81,7 @@ def make_clock(keras):
 
 
 def read(tf, rows, batch_size):
-    """Shuffled within a window of rows, repeated; batches of ids."""
+    """Returns batches of ids, shuffled within a window of rows and repeated."""
     parts = (rows.wide, rows.one_hot, rows.embedded, rows.numbers)
     count = len(rows.labels)
 
@@ -117,7 +117,7 @@ def build(tf, keras, rows, description):
         dense.append(layers.Embedding(size, dimension)(embedded[:, place]))
     deep = layers.Dense(hidden[0])(layers.concatenate(dense) if len(dense) > 1 else dense[0])
     if rows.one_hot.shape[1]:
-        # A one-hot column times the kernel is a look-up of a row of the kernel.
+        # A one-hot column times the kernel equals a row of the kernel.
         table = layers.Embedding(
             rows.one_hot_size, hidden[0], embeddings_initializer="glorot_uniform"
         )

@@ -5,12 +5,12 @@ import subprocess
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# Fast arithmetic is fair: no other contender keeps an order of summation either.
+# Fast arithmetic is fair: no other contender fixes the order of summation either.
 COMPILE = ("g++", "-std=c++20", "-O3", "-march=native", "-ffast-math", "-pthread")
 
 
 def build(folder: Path) -> Path:
-    """Compiles the program into a folder; returns its path."""
+    """Compiles the program into a folder and returns its path."""
     program = folder / "limit"
     subprocess.run([*COMPILE, "-o", str(program), str(HERE / "limit.cc")], check=True)
     return program

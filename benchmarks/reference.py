@@ -1,4 +1,4 @@
-"""The contender to beat: a trainer in the style of the published samples.
+"""The baseline contender: a trainer in the style of the published samples.
 
 CSV is read line by line: `TextLineDataset.map(decode_csv)`, shuffled, repeated, batched; the model
 is the canned wide-and-deep Estimator; `train_and_evaluate` evaluates and exports. It knows nothing
@@ -108,7 +108,7 @@ def export(tf, estimator, model, options):
 
 
 def make_clock(tf, batch_size):
-    """A hook that knows when the first and the last step ended."""
+    """A hook that records when the first and the last step ended."""
 
     class Clock(tf.estimator.SessionRunHook):
         first = last = None
@@ -194,7 +194,7 @@ def build_estimator(tf, model, options):
         tf_random_seed=1,
         save_checkpoints_steps=max(1, options.steps // max(1, options.evaluations)),
     )
-    # Keras 2's optimizers of before 2.11, the ones that Estimators take.
+    # Keras 2's optimizers from before 2.11, which Estimators accept.
     legacy = tf.keras.optimizers.legacy
     arguments = {
         "linear_feature_columns": wide,

@@ -1,4 +1,4 @@
-"""The table of a run of the benchmarks, in Markdown."""
+"""Writes the results of the benchmarks as Markdown tables."""
 
 import datetime
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from estimator_bridge.processor import list_features
 
-# What issues from a ratio of medians: name, contender, against whom, the least that is aimed at.
+# Ratios of medians: name, contender, its opponent, the target.
 AIMS = (
     ("from CSV text, first epoch, against the reference", "text", ("reference",), 25.0),
     ("from the id cache, against the reference", "cache", ("reference",), 33.0),
@@ -77,7 +77,7 @@ class Report:
             peaks = [
                 statistics.median(run.peak_mb for run in runs[n]) for n in ("reference", "text")
             ]
-            # Ours is with an evaluation and the picture, theirs without.
+            # Our job includes an evaluation and the plot, theirs does not.
             self._aim("peak memory, training alone, reference / ours", peaks[0] / peaks[1], 1.0)
 
     def add_jobs(self, case, runs: dict) -> None:
@@ -102,7 +102,7 @@ class Report:
         self._aim("peak memory, whole job, reference / ours", ratio, 1.0)
         for what, aim in (("evaluation", 30.0), ("export", 50.0)):
             theirs = statistics.median(run.more["secs_each"][what][-1] for run in runs["reference"])
-            # The first one of a run builds a graph; what a further one costs is what repeats.
+            # The first one of a run builds a graph; report the cost of a further one.
             ours = statistics.median(
                 secs for run in runs["trainer"] for secs in run.more["secs_each"][what][1:]
             )
@@ -142,7 +142,7 @@ class Report:
         self._aims.append(f"| {what} | {aim:g} | {ratio:.2f} | {'yes' if ratio >= aim else 'no'} |")
 
     def write(self, path: Path) -> None:
-        """Puts this version's section into the file, in place of an older one.
+        """Replaces the section of this version in the file.
 
         Of the older one the tables that have not been measured again stay, if they are of the same
         day and machine.
@@ -168,7 +168,7 @@ class Report:
 
 
 def _title(part: str) -> str:
-    """What a table is of; the number of rounds is none of that."""
+    """Returns the subject of a table, without the number of rounds."""
     return part.split("\n", 1)[0].split(" (")[0]
 
 

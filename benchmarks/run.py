@@ -26,18 +26,18 @@ import data  # noqa: E402
 import limit  # noqa: E402
 import results  # noqa: E402
 
-# Least rows of training data: enough for an epoch of the fastest contender to last seconds.
+# Least number of training rows, so that an epoch of the fastest contender takes seconds.
 ROWS = 1_000_000
-# Steps are chosen so that each contender trains for about so long.
+# Target duration of a contender's training, which determines the number of steps, seconds.
 TRAIN_SECS = 6.0
-# Examples a second that a contender is first thought to reach; its own rate is known after a round.
+# Assumed examples per second in the first round; later rounds use the measured rate.
 GUESSES = {"reference": 2e4, "canned": 2e5, "limit": 1e6}
 JOB_EVALUATIONS = 4
 STRATEGIES = ("none", "multi_worker_mirrored", "parameter_server")
 
 
 class Run(NamedTuple):
-    """What one process of one contender did.
+    """The result of one process of one contender.
 
     Attributes:
         rate: examples a second, from the end of the first step to the end of the last.
@@ -151,7 +151,7 @@ def _run(command: list, log: Path, cores: Optional[set] = None) -> tuple[float, 
     log.parent.mkdir(parents=True, exist_ok=True)
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="2", PYTHONPATH=paths)
-    # As where it is installed: modules are compiled once.
+    # As in an installation, modules are compiled once.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     started = time.monotonic()
     with log.open("wb") as output:
@@ -243,7 +243,7 @@ def compare_processes(bench: Bench, batch: int, rounds: int) -> dict:
 
 
 def compare_sizes(name: str, folder: Path, options, program: Path, batch: int) -> list:
-    """The trainer, one epoch from text, on 1, 4 and 16 times as many rows."""
+    """Measures the trainer for one epoch from text, on 1, 4 and 16 times as many rows."""
     made = []
     for times in (1, 4, 16):
         case = data.prepare(name, folder, options.data, options.rows // 8 * times)
@@ -282,13 +282,13 @@ def main() -> int:
             continue
         bench = Bench(case, options.work, program)
         for batch in batches:
-            # Batch sizes beside the first show the trend: fewer rounds do.
+            # Other batch sizes only show the trend: fewer rounds suffice.
             rounds = options.rounds if batch == batches[0] else max(2, options.rounds // 2)
             report.add_rates(case, batch, compare_rates(bench, batch, rounds, has_keras_3))
-            # All of it takes an hour: what has been measured is kept.
+            # A whole run takes an hour: write the results so far.
             report.write(options.output)
         if name == "census":
-            # The median of two would be their mean.
+            # The median of two rounds would be their mean.
             report.add_jobs(case, compare_jobs(bench, batches[0], max(3, options.rounds // 2)))
             rounds = max(2, options.rounds // 2)
             report.add_processes(case, batches[0], compare_processes(bench, batches[0], rounds))

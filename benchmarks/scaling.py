@@ -1,4 +1,4 @@
-"""Measures what a step costs here, and works out how each strategy scales with the workers.
+"""Measures the cost of a step, and computes how each strategy scales with the workers.
 
     python benchmarks/scaling.py --write    (about a minute; nothing else should run)
 
@@ -29,11 +29,11 @@ from estimator_bridge import tf  # noqa: E402
 
 WORKERS = (1, 2, 4, 8, 16, 32)
 UNITS = (66, 100, 70, 50, 25, 1)
-# Of a network between machines; loopback says nothing of it.
+# Bandwidth of a network between machines, which loopback cannot measure.
 LINK_BYTES_A_SEC = 10e9 / 8
-# A message on such a network.
+# Latency of a message on such a network.
 LINK_SECS = 100e-6
-# Rows that a worker takes a step, and bytes of parameters that a step moves.
+# Rows per step of a worker, and bytes of parameters that a step transfers.
 BATCH = 512
 SIZES = (0.1e6, 4e6, 100e6)
 DOCUMENT = ROOT / "docs" / "cluster.md"
@@ -41,7 +41,7 @@ PART = re.compile(r"<!-- scaling (\{.*?\}) -->\n(.*?)<!-- scaling ends -->", re.
 
 
 class Constants(NamedTuple):
-    """What was measured, and where.
+    """The measurements, and the machine.
 
     Attributes:
         step_secs, row_secs: a step takes step_secs + rows x row_secs.
@@ -62,7 +62,7 @@ class Constants(NamedTuple):
 
 
 def time_runs(run, least_secs: float = 1.5) -> float:
-    """Median seconds of run()."""
+    """Returns the median seconds of run()."""
     for _ in range(5):
         run()
     times, started = [], time.perf_counter()
@@ -74,7 +74,7 @@ def time_runs(run, least_secs: float = 1.5) -> float:
 
 
 def time_together(run, threads: int = 8, each: int = 150) -> float:
-    """Seconds a run() where several threads call it."""
+    """Returns seconds per run() if several threads call it."""
     started = time.perf_counter()
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda _: run(), range(threads * each)))
@@ -82,13 +82,13 @@ def time_together(run, threads: int = 8, each: int = 150) -> float:
 
 
 def fit(sizes: list, secs: list) -> tuple:
-    """(intercept, slope) of a line through the first and the last point."""
+    """Returns (intercept, slope) of the line through the first and the last point."""
     slope = (secs[-1] - secs[0]) / (sizes[-1] - sizes[0])
     return max(secs[0] - slope * sizes[0], 0.0), slope
 
 
 def measure_step() -> tuple:
-    """Seconds of a training step, and of each row in it."""
+    """Measures the seconds of a training step, and of each row in it."""
     batches, secs = [64, 2048], []
     for batch in batches:
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -109,7 +109,7 @@ def _find_port() -> int:
 
 
 def measure_exchange() -> tuple:
-    """Seconds of fetching parameters from a server and sending as many bytes back."""
+    """Measures the seconds to fetch parameters from a server and to send as many bytes back."""
     cluster = {"ps": [f"127.0.0.1:{_find_port()}"], "worker": [f"127.0.0.1:{_find_port()}"]}
     command = [sys.executable, __file__, "--serve", *cluster["ps"], *cluster["worker"]]
     server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -139,13 +139,13 @@ def measure_exchange() -> tuple:
     finally:
         server.kill()
         server.wait()
-    # What is moved goes both ways.
+    # The parameters are transferred in both directions.
     call_secs, byte_secs = fit([2 * size for size in sizes], secs)
     return call_secs, byte_secs, fit(sizes, updates)[1], turns[0]
 
 
 def serve(addresses: list) -> None:
-    """Is the server of parameters until it is killed."""
+    """Runs a parameter server until it is killed."""
     cluster = {"ps": addresses[:1], "worker": addresses[1:]}
     tf.distribute.Server(tf.train.ClusterSpec(cluster), "ps", 0).join()
 
@@ -179,13 +179,13 @@ def list_rates(cost: Constants, size: float) -> list:
 
 
 def count_useful_workers(cost: Constants, size: float) -> int:
-    """Workers beyond which one server of parameters is the limit."""
+    """Returns the number of workers that one parameter server can serve."""
     alone = rate_asynchronous(cost, BATCH, size, 1, 1)
     return math.ceil(rate_asynchronous(cost, BATCH, size, 10**6, 1) / alone)
 
 
 def describe(cost: Constants) -> str:
-    """The part of docs/cluster.md that these constants give, as Markdown."""
+    """Returns the part of docs/cluster.md with these constants, as Markdown."""
     compute = cost.step_secs + BATCH * cost.row_secs
     worth = (cost.call_secs - cost.step_secs) / cost.row_secs
     moved = compute * LINK_BYTES_A_SEC / 2
@@ -226,7 +226,7 @@ def describe(cost: Constants) -> str:
 
 
 def write(cost: Constants) -> None:
-    """Puts the description, and the constants, into docs/cluster.md."""
+    """Writes the description and the constants into docs/cluster.md."""
     rounded = [float(f"{value:.3g}") for value in cost[:6]]
     cost = Constants(*rounded, *cost[6:])
     part = f"<!-- scaling {json.dumps(cost._asdict())} -->\n{describe(cost)}<!-- scaling ends -->"

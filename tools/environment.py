@@ -2,13 +2,12 @@
 
     python tools/environment.py [--tf=2.17] [--build]
 
-prints the folder of the environment that fits the Python it runs under (`.venv/tf2.21-py3.13`);
-with --build the environment is made or brought up to date first, and nothing is done where its
-stamp says that setup.py, pyproject.toml and the constraints have not changed since it was
-installed.
+prints the folder of the environment for the Python that runs it (`.venv/tf2.21-py3.13`). With
+--build the environment is created or updated first, unless setup.py, pyproject.toml and the
+constraints are unchanged since it was installed.
 
-It has to start on any Python that a machine may have, to say that one does not fit: nothing that
-the choice needs is newer than Python 2.7.
+The choice of versions uses Python 2.7 syntax, so that any Python can run it and report that it is
+not supported.
 """
 
 # ruff: noqa: UP032
@@ -21,7 +20,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXTRAS = "demo,test,lint"
-# The first and the last TensorFlow are given all that the whole suite can use.
+# The environments of the oldest and the newest TensorFlow have everything that the tests can use.
 MORE_EXTRAS = {"2.15": ",vertex,cloud-test", "2.21": ",vertex,cloud-test"}
 
 # Minor versions of Python that each TensorFlow has wheels for, newest TensorFlow first.
@@ -53,7 +52,7 @@ def choose_tensorflow(python, wanted=""):
       wanted: '2.17' or '2.17.1'; empty chooses the newest that has wheels for `python`.
 
     Raises:
-      Unfit: no supported TensorFlow runs there, or not the one that was asked for.
+      Unfit: `python` has no supported TensorFlow, or not the wanted one.
     """
     fitting = [tf for tf, pythons in PYTHONS.items() if python in pythons]
     if not fitting:
@@ -73,7 +72,9 @@ def choose_tensorflow(python, wanted=""):
             )
         )
     if "." in wanted[len(tensorflow) :] and wanted != pinned(tensorflow):
-        raise Unfit("TF={}: of {} it is {}".format(wanted, tensorflow, pinned(tensorflow)))
+        raise Unfit(
+            "TF={}: not supported; of {} use {}".format(wanted, tensorflow, pinned(tensorflow))
+        )
     return tensorflow
 
 
@@ -82,7 +83,7 @@ def constraints_file(tensorflow):
 
 
 def pinned(tensorflow):
-    """The full version that the constraints hold for a minor one: '2.15' -> '2.15.1'."""
+    """Returns the full version that the constraints pin for a minor one: '2.15' -> '2.15.1'."""
     for line in _read(constraints_file(tensorflow)).splitlines():
         if line.startswith("tensorflow=="):
             return line.split("==")[1].strip()
@@ -98,7 +99,7 @@ def folder(tensorflow, python):
 
 
 def fingerprint(tensorflow):
-    """Changes when the environment must be installed anew."""
+    """Returns a text that changes when the environment must be reinstalled."""
     digest = hashlib.sha256()
     for part in (
         _read(os.path.join(ROOT, "setup.py")),
@@ -115,22 +116,22 @@ def fingerprint(tensorflow):
 
 
 def build(tensorflow, python):
-    """Makes or updates the environment; returns its folder.
+    """Creates or updates the environment and returns its folder.
 
     Raises:
-      Unfit: venv or pip failed; their own words are on stderr by then.
+      Unfit: venv or pip failed; their messages are on stderr.
     """
     home = folder(tensorflow, python)
     os.makedirs(os.path.dirname(home), exist_ok=True)
-    # Two makes at once must not install into the same folder; the lock goes with the process.
+    # Parallel calls must not install into one folder; the lock is released with the process.
     with open(home + ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         stamp = os.path.join(home, "installed")
         wanted = fingerprint(tensorflow)
         if os.path.exists(stamp) and _read(stamp) == wanted:
             return home
-        shown = os.path.relpath(home, ROOT)
-        _say("{}: installing TensorFlow {}, a minute or two".format(shown, pinned(tensorflow)))
+        name = os.path.relpath(home, ROOT)
+        _log("{}: installing TensorFlow {}, a minute or two".format(name, pinned(tensorflow)))
         _make_venv(home)
         _pip(home, "--upgrade", "pip")
         _pip(
@@ -144,7 +145,7 @@ def build(tensorflow, python):
 
 
 def _make_venv(home):
-    # --clear: what an older install or an interrupted one left behind must not shine through.
+    # --clear removes the files of an older or interrupted install.
     command = [sys.executable, "-m", "venv", "--clear", home]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
@@ -156,11 +157,11 @@ def _make_venv(home):
 
 
 def _pip(home, *arguments):
-    # -qq leaves errors alone on the screen: a machine's own pip settings warn at length.
+    # -qq prints errors only: pip warns about settings of the machine.
     command = [os.path.join(home, "bin", "python"), "-m", "pip", "install", "-qq", "--no-input"]
     environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")
     if subprocess.run(command + list(arguments), env=environment, stdout=sys.stderr).returncode:
-        raise Unfit("pip could not install into {}; its words are above".format(home))
+        raise Unfit("pip could not install into {}; its messages are above".format(home))
 
 
 def _read(path):
@@ -168,7 +169,7 @@ def _read(path):
         return file.read()
 
 
-def _say(text):
+def _log(text):
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
@@ -176,14 +177,14 @@ def _say(text):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="The environment for a TensorFlow version.")
     parser.add_argument("--tf", default="", help="TensorFlow version; default: the newest fitting")
-    parser.add_argument("--build", action="store_true", help="make it or bring it up to date")
+    parser.add_argument("--build", action="store_true", help="create or update it")
     options = parser.parse_args(arguments)
     python = "{}.{}".format(*sys.version_info[:2])
     try:
         tensorflow = choose_tensorflow(python, options.tf.strip())
         home = build(tensorflow, python) if options.build else folder(tensorflow, python)
     except Unfit as problem:
-        _say(str(problem))
+        _log(str(problem))
         return 2
     print(home)
     return 0

@@ -1,4 +1,4 @@
-"""Runs the tests on every supported TensorFlow, each on a Python of this machine that it has.
+"""Runs the tests on every supported TensorFlow, each with a Python of this machine.
 
     python tools/matrix.py          the suite on the newest, without the tests marked `newest` on
                                     the oldest, the tests marked `smoke` on the others
@@ -6,9 +6,9 @@
                                     and the oldest, the tests marked `smoke` or `versions` on the
                                     others
 
-The next environment is installed while the tests of the present one run. The last lines say what
-became of each version, then how many tests passed and failed in all; the exit status is 0 where
-nothing failed and no version was left out.
+The next environment is installed while the tests of the current one run. The last lines report each
+version, then how many tests passed and failed in all. The exit status is 0 if nothing failed and no
+version was left out.
 """
 
 import argparse
@@ -25,8 +25,8 @@ import environment
 
 ROOT = Path(environment.ROOT)
 
-# Which Python to take for each TensorFlow, best first. The first choices are spread so that every
-# supported Python is met; 3.9 meets 2.20, the newest that it can have.
+# Pythons for each TensorFlow, best first. Together the first choices cover every supported Python;
+# 3.9 runs 2.20, its newest.
 PREFERRED = {
     "2.21": ("3.13", "3.12", "3.11", "3.10"),
     "2.15": ("3.11", "3.10", "3.9"),
@@ -55,7 +55,7 @@ def find_pythons():
         if root:
             candidates += sorted(map(str, Path(root).glob("versions/*/bin/python")))
     for candidate in candidates:
-        # A shim of pyenv is on PATH for versions that are not switched on: only running one tells.
+        # pyenv has shims on PATH for inactive versions too; they fail when run.
         version = _output(
             candidate,
             "-c",
@@ -77,7 +77,7 @@ def _output(*command):
 
 
 class Version:
-    """One TensorFlow version, the Python for it, and what became of its tests."""
+    """One TensorFlow version, its Python, and the result of its tests."""
 
     def __init__(self, tensorflow, pythons):
         self.tensorflow = tensorflow
@@ -87,18 +87,18 @@ class Version:
         self.verdict = f"not run: no Python {' or '.join(PREFERRED[tensorflow])} on this machine"
 
     def install(self):
-        """Runs at the side of another version's tests: its output is kept for a failure."""
+        """Installs the environment, in parallel to other tests; the output is for a failure."""
         command = ["make", "-s", "environment", *self._choice()]
         return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def test(self, mark):
-        """Runs `make test`, its output as it comes, and counts from pytest's closing line."""
+        """Runs `make test`, prints its output, and reads the counts of pytest's last line."""
         command = ["make", "-s", "test", *self._choice(), f"MARK={mark}"]
         closing = ""
-        # Unbuffered: whoever waits for it wants to see how far it is.
-        shown = dict(os.environ, PYTHONUNBUFFERED="1")
+        # Unbuffered, so that the output shows the progress.
+        variables = dict(os.environ, PYTHONUNBUFFERED="1")
         with subprocess.Popen(
-            command, cwd=ROOT, env=shown, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         ) as process:
             for line in process.stdout:
                 text = line.decode(errors="replace")
@@ -130,12 +130,12 @@ def _count(word, closing):
 
 
 def run(versions, full, strict):
-    """Installs and tests the versions in turn; True where all is well."""
+    """Installs and tests the versions in turn; returns whether all passed."""
     runnable = [version for version in versions if version.program]
     with ThreadPoolExecutor(1) as installer:
         installed = [None] * len(runnable)
         for index, version in enumerate(runnable):
-            # Submitted one ahead only, so that disk is not filled with environments for later.
+            # Only one environment is installed ahead, to save disk space.
             for at in (index, index + 1):
                 if at < len(runnable) and installed[at] is None:
                     installed[at] = installer.submit(runnable[at].install)
@@ -181,7 +181,7 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     pythons = find_pythons()
     versions = [Version(tensorflow, pythons) for tensorflow in PREFERRED]
-    # A developer's machine need not have every Python; CI must, or it would claim too much.
+    # A developer's machine may lack a Python; in CI a version that could not run is a failure.
     return 0 if run(versions, options.full, strict=bool(os.environ.get("CI"))) else 1
 
 

@@ -13,7 +13,7 @@ END = "<!-- end of the table of names -->"
 
 
 def render() -> str:
-    """Returns the table as Markdown, a row a name, in the order of their names."""
+    """Returns the table as Markdown, one row per name, sorted by name."""
     names = json.loads((SYMBOLS / "estimator.json").read_text(encoding="utf-8"))
     traps = json.loads((SYMBOLS / "traps.json").read_text(encoding="utf-8"))
     rows = ["| name | API | in Keras | mind |", "|---|---|---|---|"]
@@ -27,7 +27,11 @@ def render() -> str:
 
 
 def main(path: str) -> None:
-    """Replaces the table in a file."""
+    """Replaces the table in a file.
+
+    Args:
+        path: the Markdown file.
+    """
     text = Path(path).read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]

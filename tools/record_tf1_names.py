@@ -1,8 +1,8 @@
-"""Records which names of tf.contrib the bridge supplies, for the audit, which has no TensorFlow.
+"""Records the names of tf.contrib that the bridge supplies; the audit reads them without TensorFlow.
 
     python -m estimator_bridge run --tf1 tools/record_tf1_names.py
 
-Writes estimator_bridge/audit/symbols/supplied.json. Run it when tf.contrib has gained names.
+Writes estimator_bridge/audit/symbols/supplied.json. Run it when names are added to tf.contrib.
 """
 
 import json
