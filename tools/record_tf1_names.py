@@ -1,4 +1,4 @@
-"""Records the names of tf.contrib that the bridge supplies; the audit reads them without TensorFlow.
+"""Records the names of tf.contrib that the bridge supplies, for the audit without TensorFlow.
 
     python -m estimator_bridge run --tf1 tools/record_tf1_names.py
 
