@@ -132,6 +132,6 @@ OptionalCode = Annotated[Optional[CodeName], BeforeValidator(none)]
 
 
 class Section(pydantic.BaseModel):
-    """A frozen group of options; unknown keys are refused."""
+    """A frozen group of options; unknown keys are an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

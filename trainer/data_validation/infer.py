@@ -119,7 +119,7 @@ def propose(
     }
     lines = [
         f"# Proposed from {table.num_rows:,} rows of {', '.join(sources)}.",
-        "# Every line may be changed; `python -m trainer.schema check` holds data against it.",
+        "# Edit any line; `python -m trainer.schema check` checks data against the schema.",
         *_describe_missing(table),
         "columns:",
     ]
@@ -154,7 +154,7 @@ def _describe_missing(table: Table) -> list[str]:
 def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """Returns the fields of the label's column and of the label, and comment lines."""
     if profile.unsupported:
-        raise UserError(f"--label={name}: holds {profile.unsupported}; name a column of values")
+        raise UserError(f"--label={name}: has values of type {profile.unsupported}; name another column")
     if not profile.count:
         raise UserError(f"--label={name}: never has a value; name another column")
     distinct = profile.distinct.value
@@ -164,7 +164,7 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
     lines = []
     if profile.num_missing:
         lines = [
-            f"{profile.num_missing:,} rows have no label: mend them, or leave them out with "
+            f"{profile.num_missing:,} rows have no label: correct them, or skip them with "
             f"--data.max_bad_rows={profile.num_missing}"
         ]
     words = [value for value, _ in profile.list_values(MAX_CLASSES + 1)]
