@@ -154,7 +154,9 @@ def _describe_missing(table: Table) -> list[str]:
 def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """Returns the fields of the label's column and of the label, and comment lines."""
     if profile.unsupported:
-        raise UserError(f"--label={name}: has values of type {profile.unsupported}; name another column")
+        raise UserError(
+            f"--label={name}: has values of type {profile.unsupported}; name another column"
+        )
     if not profile.count:
         raise UserError(f"--label={name}: never has a value; name another column")
     distinct = profile.distinct.value
