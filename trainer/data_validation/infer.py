@@ -118,7 +118,7 @@ def propose(
         for name, profile in table.columns.items()
     }
     lines = [
-        f"# Proposed from {table.num_rows:,} rows of {', '.join(sources)}.",
+        f"# Inferred from {table.num_rows:,} rows of {', '.join(sources)}.",
         "# Edit any line; `python -m trainer.schema check` checks data against the schema.",
         *_describe_missing(table),
         "columns:",
@@ -131,7 +131,7 @@ def propose(
     if unique:
         lines += [
             "",
-            "# Handed on from the input to the predictions:",
+            "# To copy this column to the predictions:",
             f"# key: {flow(unique[:1])[1:-1]}",
         ]
     text = "\n".join(lines) + "\n"
@@ -192,12 +192,16 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
             column = {"type": "int"}
             label["vocabulary"] = [int(word) for word in words if word == int(word)]
             if len(label["vocabulary"]) < len(words):
-                return {"type": "float"}, {"column": name}, lines + ["Taken as a regression."]
+                return (
+                    {"type": "float"},
+                    {"column": name},
+                    lines + ["A regression, since some labels are not whole numbers."],
+                )
     positive = _find_positive(label)
     if distinct == 2:
-        lines.append(f"The positive class is {positive!r}; the second of a vocabulary is.")
+        lines.append(f"The positive class is {positive!r}; in a vocabulary it is the second class.")
     elif profile.is_int:
-        lines.append("For a regression on these numbers, leave only `column` here.")
+        lines.append("For a regression on these numbers, remove everything but `column`.")
     return column, label, lines
 
 
