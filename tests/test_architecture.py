@@ -69,7 +69,7 @@ BRIDGE_ROOMS = {
     "probe": "",
     "probe_1x": "",
     "audit": "shims tf1 tf1.contrib errors",
-    "convert.command": "convert.write convert.read errors logs",
+    "convert.command": "convert.write convert.read convert.plan errors logs",
     "convert.verify": "convert.write convert.read convert.plan errors logs",
     "convert.write": "convert.read convert.plan errors",
     "convert.read": "convert.plan private_tf errors",

@@ -1,12 +1,15 @@
-"""python -m estimator_bridge convert: the command line."""
+"""python -m estimator_bridge convert: writes a Keras model of an Estimator."""
 
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import BridgeError
 from ..logs import set_verbosity
+from .plan.columns import Raw
+from .plan.model import Plan
 from .read.source import add_source_flags, describe, refuse_addresses, require_keras_3
 
 __all__ = ["main"]
@@ -15,19 +18,19 @@ _USAGE = """python -m estimator_bridge convert --job_dir=JOB --output=model.kera
        python -m estimator_bridge convert --estimator=MODULE:FUNCTION --output=model.keras"""
 
 
-def _parse(argv):
+def _parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="estimator_bridge convert", usage=_USAGE)
     add_source_flags(parser)
     parser.add_argument("--output", required=True, help="the Keras model to write, *.keras")
     parser.add_argument(
-        "--saved_model", help="folder of the SavedModel; unset: OUTPUT without .keras"
+        "--saved_model", help="folder of the SavedModel; default: OUTPUT without .keras"
     )
     parser.add_argument("--emit_code", metavar="FILE.py", help="write the model as a Keras module")
     parser.add_argument(
         "--receiver",
         choices=("example", "csv", "json"),
         default="example",
-        help="input of the SavedModel's plain signatures",
+        help="input format of the SavedModel's signatures without a prefix",
     )
     parser.add_argument(
         "--model_fn",
@@ -37,29 +40,40 @@ def _parse(argv):
     parser.add_argument(
         "--input_fn",
         metavar="MODULE:FUNCTION",
-        help="--estimator: gives some rows, to see which features are sparse or of several values",
+        help="with --estimator: returns rows, which show the sparse and multivalent features",
     )
     parser.add_argument(
-        "--no_optimizer", action="store_true", help="leave optimizers and their state behind"
+        "--no_optimizer", action="store_true", help="do not convert optimizers and their state"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace what is there")
+    parser.add_argument("--overwrite", action="store_true", help="replace existing files")
     return parser.parse_args(argv)
 
 
-def _check_targets(options) -> str:
+def _check_targets(options: argparse.Namespace) -> str:
+    """Checks the paths to write; returns the folder of the SavedModel."""
     if not options.output.endswith(".keras"):
-        raise BridgeError(f"--output={options.output}: Keras wants the file to end in .keras")
+        raise BridgeError(f"--output={options.output}: Keras requires a file that ends in .keras")
     folder = options.saved_model or options.output[: -len(".keras")]
     for target in filter(None, (options.output, folder, options.emit_code)):
         if os.path.exists(target) and not options.overwrite:
-            raise BridgeError(f"{target} is there already; choose another name, or --overwrite")
+            raise BridgeError(f"{target} already exists; choose another name, or add --overwrite")
         if not Path(target).resolve().parent.is_dir():
             raise BridgeError(f"{target}: there is no folder {Path(target).resolve().parent}")
     return folder
 
 
 def main(argv: list[str]) -> int:
-    """Converts; returns the exit status."""
+    """Runs the command.
+
+    Args:
+      argv: arguments of the command line.
+
+    Returns:
+      The exit status.
+
+    Raises:
+      BridgeError: an argument is invalid, or the Estimator cannot be converted.
+    """
     options = _parse(argv)
     set_verbosity("error")
     refuse_addresses(options)
@@ -83,41 +97,43 @@ def main(argv: list[str]) -> int:
     if options.emit_code:
         Path(options.emit_code).write_text(written.code, encoding="utf-8")
     print(f"converted {plan.kind} ({plan.head.task}), step {checkpoint.step:,}, {checkpoint.path}")
-    print(f"  {len(built.names)} variables, {built.model.count_params():,} numbers")
+    print(f"  {len(built.names)} variables, {built.model.count_params():,} weights")
     print(f"  Keras model   {options.output}")
     print(f"  SavedModel    {folder}")
     if options.emit_code:
         print(f"  code          {options.emit_code}")
-    guessed = _guessed(plan) if options.estimator and not options.input_fn else ()
-    for note in (*guessed, *plan.training_notes, *notes):
+    assumptions = _assumptions(plan) if options.estimator and not options.input_fn else ()
+    for note in (*assumptions, *plan.training_notes, *notes):
         print(f"  note: {note}", file=sys.stderr)
     if own_updates(plan) and not options.no_optimizer:
         print(
-            "  note: Keras' own optimizers treat rows of tables unlike the Estimator's here; the "
-            "module that --emit_code writes has use_estimator_updates(model) for a compiled model",
+            "  note: the optimizers of Keras update table rows differently from those of this "
+            "Estimator; the module that --emit_code writes has use_estimator_updates(model) for a "
+            "compiled model",
             file=sys.stderr,
         )
     return 0
 
 
-def _guessed(plan):
-    """What had to be taken for granted of features that are crossed by name."""
+def _assumptions(plan: Plan) -> Iterator[str]:
+    """Yields what was assumed about features that are crossed by name."""
     crosses = [getattr(column, "source", column) for column in (*plan.wide, *plan.deep)]
     parts = [part for cross in crosses for part in getattr(cross, "keys", ())]
-    dense = {part.key for part in parts if hasattr(part, "sparse") and not part.sparse}
+    dense = {part.key for part in parts if isinstance(part, Raw) and not part.sparse}
     if dense:
         yield (
-            f"crossed by name, and taken for dense tensors: {', '.join(sorted(dense))}. Sparse "
-            "ones are hashed in another order: if they are, give --input_fn=MODULE:FUNCTION or "
-            "--sparse=NAMES"
+            f"crossed by name and assumed to be dense tensors: {', '.join(sorted(dense))}. Sparse "
+            "tensors are hashed in a different order; if they are sparse, add "
+            "--input_fn=MODULE:FUNCTION or --sparse=NAMES"
         )
 
 
-def _wrap(options, folder) -> int:
+def _wrap(options: argparse.Namespace, folder: str) -> int:
+    """Converts with --model_fn; returns the exit status."""
     if not options.estimator or not options.input_fn or options.emit_code:
         raise BridgeError(
-            "--model_fn goes with --estimator=MODULE:FUNCTION and --input_fn=MODULE:FUNCTION, and "
-            "without --emit_code: only a canned model can be written as code"
+            "--model_fn requires --estimator=MODULE:FUNCTION and --input_fn=MODULE:FUNCTION, and "
+            "excludes --emit_code: only a canned model can be written as code"
         )
     from .read.canned import load_estimator
     from .read.checkpoint import open_checkpoint
@@ -130,7 +146,9 @@ def _wrap(options, folder) -> int:
     rows = read_input_fn(load_function(options.input_fn, "--input_fn"), None, 1)
     model = wrap_model_fn(built, checkpoint.path, rows, options.output, folder)
     print(f"wrapped the model_fn of {options.estimator}, step {checkpoint.step:,}")
-    print(f"  {len(model.trainable_weights)} trainable variables, {model.count_params():,} numbers")
-    print(f"  Keras model   {options.output}: load_model(..., safe_mode=False), it refers to")
+    print(f"  {len(model.trainable_weights)} trainable variables, {model.count_params():,} weights")
+    print(
+        f"  Keras model   {options.output} (load it with safe_mode=False, and keep the SavedModel)"
+    )
     print(f"  SavedModel    {folder}")
     return 0

@@ -1,4 +1,4 @@
-"""Differences of answers, metrics of both sides, and how far losses drift apart."""
+"""Computes the differences of outputs, the metrics of a side, and the drift of losses."""
 
 from typing import Any, NamedTuple, Optional
 
@@ -11,8 +11,8 @@ from ..plan.model import Head
 __all__ = [
     "Difference",
     "area_under_curve",
-    "compare_answers",
     "compare_losses",
+    "compare_outputs",
     "encode_labels",
     "metrics_of",
     "stirling",
@@ -23,14 +23,15 @@ NUM_WORST = 5
 
 
 class Difference(NamedTuple):
-    """How one output differs from the checkpoint's.
+    """The difference of one output from that of the checkpoint.
 
     Attributes:
       side: export, keras or saved_model.
-      output: name.
-      max_abs, mean_abs: of the absolute differences; of text and class ids, the share that differs.
-      scaled: the largest difference divided by max(1, size of the expected value).
-      worst: row numbers, the worst first.
+      output: name of the output.
+      max_abs: largest absolute difference; 1 if text or class ids differ.
+      mean_abs: mean absolute difference; for text and class ids, the share that differs.
+      scaled: largest difference divided by max(1, |expected value|).
+      worst: row numbers from 0, the worst first.
     """
 
     side: str
@@ -41,8 +42,19 @@ class Difference(NamedTuple):
     worst: list[int]
 
 
-def compare_answers(side: str, expected: dict, found: dict) -> tuple[list[Difference], list[str]]:
-    """Every output that both have; and a line for each that one of them lacks."""
+def compare_outputs(
+    side: str, expected: dict[str, np.ndarray], found: dict[str, np.ndarray]
+) -> tuple[list[Difference], list[str]]:
+    """Compares the outputs of a side with those of the checkpoint.
+
+    Args:
+      side: name of the side.
+      expected: outputs of the checkpoint, by name.
+      found: outputs of the side, by name.
+
+    Returns:
+      The differences, and a message for each missing output.
+    """
     problems = [f"{side}: output {name} is missing" for name in sorted(set(expected) - set(found))]
     return [
         _compare(side, name, expected[name], found[name])
@@ -50,14 +62,14 @@ def compare_answers(side: str, expected: dict, found: dict) -> tuple[list[Differ
     ], problems
 
 
-def _compare(side, name, expected, found) -> Difference:
+def _compare(side: str, name: str, expected: np.ndarray, found: np.ndarray) -> Difference:
     found = found.reshape(expected.shape)
     if expected.dtype == object or expected.dtype.kind in "iuSU":
         differs = (expected != found).astype(np.float64)
         scaled = differs
     else:
         differs = np.abs(expected.astype(np.float64) - found.astype(np.float64))
-        # Not a number on both sides is agreement; on one side, the worst there is.
+        # NaN on both sides is equal; on one side, it is an infinite difference.
         differs = np.where(np.isnan(expected) & np.isnan(found), 0.0, differs)
         differs = np.where(np.isnan(differs), np.inf, differs)
         scaled = differs / np.maximum(1.0, np.abs(np.nan_to_num(expected)))
@@ -69,16 +81,23 @@ def _compare(side, name, expected, found) -> Difference:
 
 
 def encode_labels(head: Head, labels: Any) -> dict[str, np.ndarray]:
-    """Labels as numbers, classes by their index: output that the loss is of -> array.
+    """Returns labels as numbers, and classes as their indices.
+
+    Args:
+      head: the head.
+      labels: array [rows, ...], or a dict of arrays by the names of several heads.
+
+    Returns:
+      Output that a loss is computed on -> array [rows, ...].
 
     Raises:
-      BridgeError: a label is none of the classes; names its row.
+      BridgeError: a label is not a class.
     """
-    given = labels if head.parts else {"": labels}
-    return {one.target: _encode(one, given[one.name]) for one in head.single}
+    by_head = labels if head.parts else {"": labels}
+    return {one.target: _encode(one, by_head[one.name]) for one in head.single}
 
 
-def _encode(head, labels):
+def _encode(head: Head, labels: np.ndarray) -> np.ndarray:
     dtype = np.int64 if head.task == "multiclass" else np.float32
     if head.task not in ("binary", "multiclass"):
         return labels.astype(dtype)
@@ -92,43 +111,50 @@ def _encode(head, labels):
         value = labels.ravel()[wrong[0]]
         known = f"0 to {last}" if head.classes is None else ", ".join(head.classes[:10])
         raise BridgeError(
-            f"label {value.decode() if isinstance(value, bytes) else value!s} of row "
-            f"{wrong[0] + 1} of those compared is none of the classes: {known}"
+            f"label: {value.decode() if isinstance(value, bytes) else value!s} in row "
+            f"{wrong[0] + 1} of the compared rows is not a class; the classes are {known}"
         )
     return numbers.astype(dtype)
 
 
-def metrics_of(head: Head, answers: dict, labels: dict, weights: Any) -> dict[str, float]:
-    """Loss and, by the task, AUC, accuracy or RMSE, in float64; of several heads those of each.
+def metrics_of(
+    head: Head,
+    outputs: dict[str, np.ndarray],
+    labels: dict[str, np.ndarray],
+    weights: Optional[np.ndarray],
+) -> dict[str, float]:
+    """Returns the loss and, by the task, AUC, accuracy or RMSE, in float64 and for each head.
 
     Args:
-      head: what the answers are of.
-      answers: output -> array [rows, ...].
-      labels: as encode_labels gives them.
-      weights: of the rows; None: 1 each.
+      head: the head.
+      outputs: output -> array [rows, ...].
+      labels: labels as returned by encode_labels.
+      weights: weights of the rows; None for 1 each.
     """
     found = {}
     for one in head.single:
         own = {
-            name: answers[one.output(name)]
+            name: outputs[one.output(name)]
             for name in ("logits", "logistic", "predictions", "probabilities")
-            if one.output(name) in answers
+            if one.output(name) in outputs
         }
         if one.task == "multilabel":
-            values = _of_answers(own, labels[one.target], weights)
+            values = _multilabel_metrics(own, labels[one.target], weights)
         else:
             values = _metrics_of(one, own, labels[one.target], weights)
         found.update({one.output(name): value for name, value in values.items()})
     return found
 
 
-def _of_answers(answers, labels, weights):
-    """Of several answers: the mean loss, and the area under the curve of all of them together."""
+def _multilabel_metrics(
+    outputs: dict[str, np.ndarray], labels: np.ndarray, weights: Optional[np.ndarray]
+) -> dict[str, float]:
+    """Returns the mean loss, and the area under one curve of all labels together."""
     weight = np.ones(len(labels)) if weights is None else weights.astype(np.float64).ravel()
-    truth, logits = labels.astype(np.float64), answers["logits"].astype(np.float64)
+    truth, logits = labels.astype(np.float64), outputs["logits"].astype(np.float64)
     losses = np.maximum(logits, 0) - logits * truth + np.log1p(np.exp(-np.abs(logits)))
     each = np.repeat(weight, truth.shape[1])
-    score = answers["probabilities"].ravel()
+    score = outputs["probabilities"].ravel()
     areas = {
         f"auc ({rule})": area_under_curve(truth.ravel(), score, each, "auc", rule)
         for rule in ("trapezoidal", "interpolation")
@@ -136,54 +162,67 @@ def _of_answers(answers, labels, weights):
     return {"loss": float((losses.mean(axis=1) * weight).sum() / weight.sum()), **areas}
 
 
-def _metrics_of(head, answers, labels, weights):
+def _metrics_of(
+    head: Head,
+    outputs: dict[str, np.ndarray],
+    labels: np.ndarray,
+    weights: Optional[np.ndarray],
+) -> dict[str, float]:
     truth = labels.astype(np.float64).ravel()
     weight = np.ones_like(truth) if weights is None else weights.astype(np.float64).ravel()
 
-    def mean(values):
+    def mean(values: np.ndarray) -> float:
         return float((values * weight).sum() / weight.sum())
 
     if head.task == "binary":
-        logits = answers["logits"].astype(np.float64).ravel()
+        logits = outputs["logits"].astype(np.float64).ravel()
         losses = np.maximum(logits, 0) - logits * truth + np.log1p(np.exp(-np.abs(logits)))
-        score = answers["logistic"].ravel()
-        rules = ("trapezoidal", "interpolation")
+        score = outputs["logistic"].ravel()
         areas = {
             f"{curve} ({rule})": area_under_curve(truth, score, weight, curve, rule)
             for curve in ("auc", "auc_precision_recall")
-            for rule in rules
+            for rule in ("trapezoidal", "interpolation")
         }
         return {"loss": mean(losses), "accuracy": mean((score > 0.5) == (truth > 0.5)), **areas}
     if head.task == "multiclass":
-        logits = answers["logits"].astype(np.float64)
+        logits = outputs["logits"].astype(np.float64)
         top = logits.max(axis=1)
-        size = top + np.log(np.exp(logits - top[:, None]).sum(axis=1))
-        losses = size - logits[np.arange(len(truth)), labels.ravel()]
+        normalizers = top + np.log(np.exp(logits - top[:, None]).sum(axis=1))
+        losses = normalizers - logits[np.arange(len(truth)), labels.ravel()]
         return {"loss": mean(losses), "accuracy": mean(logits.argmax(axis=1) == labels.ravel())}
-    guess = answers["predictions"].astype(np.float64).ravel()
-    if guess.shape != truth.shape:
+    predictions = outputs["predictions"].astype(np.float64).ravel()
+    if predictions.shape != truth.shape:
         return {}
     if head.task == "poisson":
-        return {"loss": mean(guess - truth * np.log(guess) + stirling(truth))}
-    squares = mean((guess - truth) ** 2)
+        return {"loss": mean(predictions - truth * np.log(predictions) + stirling(truth))}
+    squares = mean((predictions - truth) ** 2)
     return {"loss": squares, "rmse": squares**0.5}
 
 
 def stirling(truth: np.ndarray) -> np.ndarray:
-    """The part of the Poisson loss that Estimators add and Keras leaves out; it has no gradient."""
+    """Returns Stirling's term of the Poisson loss, which Keras omits; it has no gradient.
+
+    Args:
+      truth: labels, of any shape.
+    """
     safe = np.maximum(truth.astype(np.float64), 1.0)
     value = safe * np.log(safe) - safe + 0.5 * np.log(2 * np.pi * safe)
     return np.where(truth > 1, value, 0.0)
 
 
-def area_under_curve(truth, score, weight, curve: str, rule: str) -> float:
-    """AUC from 200 thresholds, as tf.metrics and Keras compute it.
+def area_under_curve(
+    truth: np.ndarray, score: np.ndarray, weight: np.ndarray, curve: str, rule: str
+) -> float:
+    """Returns the area under a curve with 200 thresholds, as computed by tf.metrics and Keras.
 
     Args:
-      truth, score, weight: arrays [rows]: 0/1, 0 … 1, any.
+      truth: labels 0 or 1, [rows].
+      score: probabilities, [rows].
+      weight: weights of the rows, [rows].
       curve: "auc" (ROC) or "auc_precision_recall".
-      rule: "trapezoidal", tf.metrics' default, or "interpolation", Keras' (Davis and Goadrich, "The
-        Relationship Between Precision-Recall and ROC Curves", 2006; it is the same for ROC).
+      rule: "trapezoidal", the default of tf.metrics, or "interpolation", that of Keras (Davis and
+        Goadrich, "The Relationship Between Precision-Recall and ROC Curves", 2006). Both are equal
+        for ROC.
     """
     inner = [(index + 1) / (NUM_THRESHOLDS - 1) for index in range(NUM_THRESHOLDS - 2)]
     thresholds = np.array([-1e-7, *inner, 1 + 1e-7], np.float32)
@@ -196,34 +235,42 @@ def area_under_curve(truth, score, weight, curve: str, rule: str) -> float:
     if curve == "auc":
         x, y = false_positives / max(negative[-1], 1e-12), true_positives / max(ranked[-1], 1e-12)
         return float(((x[:-1] - x[1:]) * (y[:-1] + y[1:]) / 2).sum())
-    called = true_positives + false_positives
+    predicted = true_positives + false_positives
     if rule == "trapezoidal":
         recall = (true_positives + 1e-6) / (ranked[-1] + 1e-6)
-        precision = (true_positives + 1e-6) / (called + 1e-6)
+        precision = (true_positives + 1e-6) / (predicted + 1e-6)
         middle = (precision[:-1] + precision[1:]) / 2
         return float(((recall[:-1] - recall[1:]) * middle).sum())
-    gained, more = true_positives[:-1] - true_positives[1:], called[:-1] - called[1:]
+    gained, more = true_positives[:-1] - true_positives[1:], predicted[:-1] - predicted[1:]
     slope = np.divide(gained, more, out=np.zeros_like(gained), where=more > 0)
-    intercept = true_positives[1:] - slope * called[1:]
-    both = (called[:-1] > 0) & (called[1:] > 0)
-    ratio = np.divide(called[:-1], called[1:], out=np.ones_like(called[:-1]), where=both)
+    intercept = true_positives[1:] - slope * predicted[1:]
+    both = (predicted[:-1] > 0) & (predicted[1:] > 0)
+    ratio = np.divide(predicted[:-1], predicted[1:], out=np.ones_like(predicted[:-1]), where=both)
     increments = slope * (gained + intercept * np.log(ratio))
     return float(increments.sum() / max(ranked[-1], 1e-12))
 
 
 def compare_losses(expected: list[float], found: list[float]) -> Optional[dict[str, Any]]:
-    """Where two loss curves are furthest apart, relative to the expected loss."""
+    """Compares two loss curves, relative to the expected losses.
+
+    Args:
+      expected: losses of the Estimator, by step.
+      found: losses of the other side.
+
+    Returns:
+      The differences and both curves; None if the curves are empty or differ in length.
+    """
     if not expected or len(expected) != len(found):
         return None
     first, second = np.array(expected), np.array(found)
-    apart = np.abs(first - second) / np.maximum(np.abs(first), 1e-12)
-    worst = int(apart.argmax())
+    relative = np.abs(first - second) / np.maximum(np.abs(first), 1e-12)
+    worst = int(relative.argmax())
     return {
         "steps": len(expected),
-        "max_relative": float(apart[worst]),
+        "max_relative": float(relative[worst]),
         "at_step": worst + 1,
         "max_abs": float(np.abs(first - second).max()),
-        "mean_relative": float(apart.mean()),
+        "mean_relative": float(relative.mean()),
         "estimator": [float(value) for value in first],
         "keras": [float(value) for value in second],
     }

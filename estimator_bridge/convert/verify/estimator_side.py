@@ -1,11 +1,12 @@
-"""The Estimator's half of a comparison: answers, training losses and speed."""
+"""Runs the Estimator for a comparison: outputs, training losses and speed."""
 
 import contextlib
 import shutil
 import tempfile
 import time
+from collections.abc import Container, Iterable
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import numpy as np
 
@@ -14,18 +15,20 @@ from estimator_bridge.errors import BridgeError
 from ..read.rows import Rows
 from ..read.user_code import describe_error
 
-__all__ = ["ask_checkpoint", "ask_export", "find_export", "train_on"]
+__all__ = ["export_step", "find_export", "predict_checkpoint", "predict_export", "train_on"]
 
 BATCH_ROWS = 512
 
 
-def _dataset(tf, rows: Rows, sparse, with_labels):
+def _dataset(
+    tf: Any, rows: Rows, sparse: Container[str], with_labels: bool
+) -> tuple[Any, Callable[..., Any]]:
+    """Returns a dataset of rows, and a function that restores the SparseTensors of a batch."""
     data = (rows.features, rows.labels) if with_labels else rows.features
     dataset = tf.data.Dataset.from_tensor_slices(data)
-
     fillers = {} if rows.fillers is None else rows.fillers
 
-    def restore(features, *labels):
+    def restore(features: dict[str, Any], *labels: Any) -> Any:
         features = {
             name: _sparse(tf, value, fillers.get(name)) if name in sparse else value
             for name, value in features.items()
@@ -35,8 +38,8 @@ def _dataset(tf, rows: Rows, sparse, with_labels):
     return dataset, restore
 
 
-def _sparse(tf, value, filler=None):
-    """A SparseTensor [batch, values] again of a dense one; `filler`, "" or -1 means nothing."""
+def _sparse(tf: Any, value: Any, filler: Any = None) -> Any:
+    """Converts a padded tensor to a SparseTensor [batch, values]; the padding is `filler`."""
     value = tf.reshape(value, [-1, 1]) if value.shape.rank == 1 else value
     if filler is None:
         filler = "" if value.dtype == tf.string else -1 if value.dtype.is_integer else 0
@@ -44,69 +47,85 @@ def _sparse(tf, value, filler=None):
         where = tf.where(tf.logical_not(tf.math.is_nan(value)))
     else:
         where = tf.where(tf.not_equal(value, tf.constant(filler, value.dtype)))
-    # No wider than its longest row: recurrent Estimators take the width for the number of steps.
+    # The width of the longest row, which recurrent Estimators use as the number of steps.
     width = tf.reduce_max(tf.concat([where[:, 1] + 1, [1]], 0))
     shape = tf.stack([tf.shape(value, out_type=tf.int64)[0], width])
     return tf.SparseTensor(where, tf.gather_nd(value, where), shape)
 
 
-def ask_checkpoint(built: Any, checkpoint: str, rows: Rows, sparse=()) -> tuple[dict, float]:
-    """Estimator.predict on the rows.
+def predict_checkpoint(
+    built: Any, checkpoint: str, rows: Rows, sparse: Container[str] = ()
+) -> tuple[dict[str, np.ndarray], float]:
+    """Runs Estimator.predict on the rows.
+
+    Args:
+      built: the Estimator.
+      checkpoint: prefix of the checkpoint.
+      rows: the rows.
+      sparse: names of the features fed as SparseTensors.
 
     Returns:
-      answers by name, arrays [rows, ...]; rows a second, the graph's making left out.
+      Output -> array [rows, ...], and rows per second without the time to build the graph.
 
     Raises:
-      BridgeError: the Estimator fails; names the row, if it is one that it fails on.
+      BridgeError: the Estimator fails; the message names the row.
     """
     from estimator_bridge import tf
 
-    def predict(batch_rows):
-        def input_fn():
+    def predict(batch_rows: int) -> Iterable[dict[Any, np.ndarray]]:
+        def input_fn() -> Any:
             dataset, restore = _dataset(tf, rows, sparse, with_labels=False)
             return dataset.batch(batch_rows).map(restore)
 
         return built.predict(input_fn, checkpoint_path=checkpoint, yield_single_examples=False)
 
-    found: list[dict] = []
-    started = None
+    found: list[dict[Any, np.ndarray]] = []
+    started = 0.0
     try:
         for batch in predict(BATCH_ROWS):
-            # The first batch includes building and restoring.
-            started = time.perf_counter() if started is None else started
+            # The first batch includes building the graph and restoring the checkpoint.
+            started = started or time.perf_counter()
             found.append(batch)
-    except Exception as error:  # Code of the user's, on rows of theirs.
+    except Exception as error:  # User code may raise anything.
         where = ""
         if isinstance(error, tf.errors.OpError):
-            where = f" on row {_count_answered(predict(1), tf) + 1} of those compared"
+            where = f" on row {_count_batches(predict(1), tf) + 1} of the compared rows"
         raise BridgeError(f"the Estimator fails{where}: {describe_error(error)}") from error
     secs = time.perf_counter() - started
-    # Several heads name their answers by pairs.
-    answers = {
+    # Several heads name their outputs by pairs.
+    outputs = {
         name if isinstance(name, str) else "/".join(name): np.concatenate([b[name] for b in found])
         for name in found[0]
     }
     rest = len(rows) - len(next(iter(found[0].values())))
-    return answers, rest / secs if rest else 0.0
+    return outputs, rest / secs if rest else 0.0
 
 
-def _count_answered(answers, tf) -> int:
-    """How many come before it fails."""
+def _count_batches(batches: Iterable[Any], tf: Any) -> int:
+    """Returns the number of batches before an error."""
     number = 0
     with contextlib.suppress(tf.errors.OpError):
-        for _ in answers:
+        for _ in batches:
             number += 1
     return number
 
 
 def find_export(folder: str) -> Optional[str]:
-    """The newest export below a model_dir, None where there is none."""
+    """Returns the newest export below a model_dir, or None.
+
+    Args:
+      folder: the model_dir.
+    """
     found = [path for path in Path(folder).glob("export/*/*") if path.name.isdigit()]
     return str(max(found, key=lambda path: int(path.name))) if found else None
 
 
 def export_step(path: str) -> Optional[int]:
-    """The global step of an export; None if it has none."""
+    """Returns the global step of an export, or None if it has none.
+
+    Args:
+      path: folder of the export.
+    """
     import tensorflow as tf
 
     prefix = str(Path(path) / "variables" / "variables")
@@ -116,35 +135,43 @@ def export_step(path: str) -> Optional[int]:
         return None
 
 
-def ask_export(path: str, rows: Rows) -> tuple[dict, float]:
-    """The export's predict signature on the rows: raw tensors where it takes them, else
-    tf.Examples.
+def predict_export(path: str, rows: Rows) -> tuple[dict[str, np.ndarray], float]:
+    """Runs the predict signature of an export, with raw tensors or else with tf.Examples.
+
+    Args:
+      path: folder of the export.
+      rows: the rows.
+
+    Returns:
+      Output -> array [rows, ...], and rows per second.
 
     Raises:
-      BridgeError: it has no such signature, or it fails.
+      BridgeError: the export has no such signature, or it fails.
     """
     from estimator_bridge import tf
 
     loaded = tf.saved_model.load(path)
     inputs = {name: tf.constant(values) for name, values in rows.features.items()}
-    # Of several heads each has a predict signature of its own answers: that of all comes first.
+    # Each of several heads has a predict signature; the one with all outputs comes first.
     names = sorted(loaded.signatures, key=lambda name: name.split(":")[-1] != "predict")
     for name in names:
         signature = loaded.signatures[name]
         specs = signature.structured_input_signature[1]
         if "predict" in name and set(specs) <= set(inputs) and len(specs) > 0:
-            return _ask_batches(tf, signature, {key: inputs[key] for key in specs}, len(rows))
+            return _predict_batches(tf, signature, {key: inputs[key] for key in specs}, len(rows))
     for name in ("predict", "example:predict", "serving_default"):
         signature = loaded.signatures.get(name)
         specs = signature.structured_input_signature[1] if signature is not None else {}
         if len(specs) == 1 and next(iter(specs.values())).dtype == tf.string:
             examples = tf.constant([_to_example(tf, rows, row) for row in range(len(rows))])
-            return _ask_batches(tf, signature, {next(iter(specs)): examples}, len(rows))
+            return _predict_batches(tf, signature, {next(iter(specs)): examples}, len(rows))
     raise BridgeError(f"export {path}: no predict signature takes raw features or tf.Examples")
 
 
-def _ask_batches(tf, signature, inputs, num_rows) -> tuple[dict, float]:
-    def ask(start):
+def _predict_batches(
+    tf: Any, signature: Any, inputs: dict[str, Any], num_rows: int
+) -> tuple[dict[str, np.ndarray], float]:
+    def predict(start: int) -> dict[str, np.ndarray]:
         batch = {name: values[start : start + BATCH_ROWS] for name, values in inputs.items()}
         try:
             return {name: value.numpy() for name, value in signature(**batch).items()}
@@ -156,17 +183,16 @@ def _ask_batches(tf, signature, inputs, num_rows) -> tuple[dict, float]:
             ) from error
 
     # The first call of each batch size is slower.
-    ask(0)
-    ask(num_rows - num_rows % BATCH_ROWS if num_rows % BATCH_ROWS else 0)
+    predict(0)
+    predict(num_rows - num_rows % BATCH_ROWS if num_rows % BATCH_ROWS else 0)
     started = time.perf_counter()
-    found = [ask(start) for start in range(0, num_rows, BATCH_ROWS)]
+    found = [predict(start) for start in range(0, num_rows, BATCH_ROWS)]
     secs = time.perf_counter() - started
-    return {name: np.concatenate([part[name] for part in found]) for name in found[0]}, (
-        num_rows / secs
-    )
+    outputs = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+    return outputs, num_rows / secs
 
 
-def _to_example(tf, rows, row) -> bytes:
+def _to_example(tf: Any, rows: Rows, row: int) -> Any:
     features = {}
     for name, column in rows.features.items():
         values = np.atleast_1d(column[row])
@@ -187,25 +213,26 @@ def train_on(
     checkpoint: str,
     rows: Rows,
     batches: np.ndarray,
-    sparse=(),
-    disturbed: bool = False,
-) -> tuple[list, float]:
-    """Trains a copy of the checkpoint on given batches; the Estimator's own folder is not touched.
+    *,
+    sparse: Container[str] = (),
+    perturbed: bool = False,
+) -> tuple[list[float], float]:
+    """Trains on given batches in a copy of the model_dir.
 
     Args:
       built: the Estimator.
-      checkpoint: prefix to go on from.
-      rows: with labels.
-      batches: row numbers [steps, rows a batch].
-      sparse: names of features that the Estimator takes as SparseTensors.
-      disturbed: first change every weight by the smallest amount that float32 knows. How far the
-        losses then go is how far rounding alone carries them.
+      checkpoint: prefix of the checkpoint to continue from.
+      rows: rows with labels.
+      batches: row numbers [steps, rows of a batch].
+      sparse: names of the features fed as SparseTensors.
+      perturbed: whether to change every weight by one rounding error of float32 first. The
+        difference of the losses is then the effect of rounding alone.
 
     Returns:
-      the loss of each step; steps a second.
+      The loss of each step, and steps per second.
 
     Raises:
-      BridgeError: the Estimator fails, or its loss is not a number; names the rows of that step.
+      BridgeError: the Estimator fails, or its loss is NaN; the message names the rows of that step.
     """
     from estimator_bridge import estimator, tf
 
@@ -214,56 +241,57 @@ def train_on(
         for path in prefix.parent.glob(prefix.name + ".*"):
             shutil.copy(path, folder)
         (Path(folder) / "checkpoint").write_text(f'model_checkpoint_path: "{prefix.name}"\n')
-        first_version = isinstance(built, tf.compat.v1.estimator.Estimator) and not isinstance(
+        is_v1 = isinstance(built, tf.compat.v1.estimator.Estimator) and not isinstance(
             built, estimator.Estimator
         )
-        make = tf.compat.v1.estimator.Estimator if first_version else estimator.Estimator
-        # Nobody reads what it would save.
+        make = tf.compat.v1.estimator.Estimator if is_v1 else estimator.Estimator
+        # The copy is deleted, so checkpoints would be useless.
         saves = {"save_checkpoints_steps": None, "save_checkpoints_secs": None}
         config = built.config.replace(model_dir=folder, save_summary_steps=0, **saves)
         copy = make(model_fn=built._model_fn, config=config, params=built.params or None)
 
-        def input_fn():
+        def input_fn() -> Any:
             chosen = rows.take(batches.ravel())
             dataset, restore = _dataset(tf, chosen, sparse, with_labels=True)
             return dataset.batch(batches.shape[1]).map(restore)
 
-        hook = _losses_hook(tf, disturbed)
+        hook = _losses_hook(tf, perturbed)
         try:
             copy.train(input_fn, hooks=[hook])
-        except Exception as error:  # Code of the user's, on rows of theirs.
-            # A loss that is not a number was still counted.
+        except Exception as error:  # User code may raise anything.
+            # A loss that is NaN was recorded before the error.
             step = len(hook.losses) - (not np.isfinite(hook.losses[-1:]).all())
             first, last = batches[step].min() + 1, batches[step].max() + 1
             raise BridgeError(
-                f"the Estimator fails in training (--steps=0 leaves that out), at step {step + 1} "
-                f"with rows from {first} to {last}: {describe_error(error)}"
+                f"training: the Estimator fails at step {step + 1}, with rows {first} to {last} "
+                f"(--steps=0 skips training): {describe_error(error)}"
             ) from error
         steps = len(hook.losses) - 1
         return hook.losses, steps / (hook.last - hook.first) if steps > 0 else 0.0
 
 
-def _losses_hook(tf, disturbed):
+def _losses_hook(tf: Any, perturbed: bool) -> Any:
     class Losses(tf.compat.v1.train.SessionRunHook):
-        """Keeps the loss of every step, and when the first and the last ended."""
+        """Records the loss of every step, and the times of the first and the last."""
 
-        def __init__(self):
-            self.losses, self.first, self.last = [], None, None
+        def __init__(self) -> None:
+            self.losses: list[float] = []
+            self.first = self.last = 0.0
 
-        def begin(self):
+        def begin(self) -> None:
             self._loss = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.LOSSES)[-1]
-            self._disturb = [
+            self._perturb = [
                 variable.assign(variable * (1 + 2**-23))
-                for variable in (tf.compat.v1.trainable_variables() if disturbed else ())
+                for variable in (tf.compat.v1.trainable_variables() if perturbed else ())
             ]
 
-        def after_create_session(self, session, coord):
-            session.run(self._disturb)
+        def after_create_session(self, session: Any, coord: Any) -> None:
+            session.run(self._perturb)
 
-        def before_run(self, run_context):
+        def before_run(self, run_context: Any) -> Any:
             return tf.compat.v1.train.SessionRunArgs(self._loss)
 
-        def after_run(self, run_context, run_values):
+        def after_run(self, run_context: Any, run_values: Any) -> None:
             self.losses.append(float(run_values.results))
             self.last = time.perf_counter()
             self.first = self.first or self.last

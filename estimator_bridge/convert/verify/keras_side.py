@@ -1,15 +1,15 @@
-"""Keras' half of a comparison, in a process of its own: nothing of Estimators, nor of us, is
-loaded there.
+"""Runs the Keras files for a comparison, in a process without Estimators and without the bridge.
 
-    python -m estimator_bridge.convert.verify.keras_side QUESTION.json
+    python -m estimator_bridge.convert.verify.keras_side REQUEST.json
 
-The question names a model.keras, its SavedModel, rows in an .npz file and batches to train on; the
-answer is an .npz file and a JSON file.
+The request contains the paths of a model.keras, its SavedModel and rows in .npz files, and batches
+to train on. The program writes the outputs to an .npz file, and losses and speeds to a JSON file.
 """
 
 import json
 import sys
 import time
+from typing import Any, Callable
 
 import numpy as np
 
@@ -18,17 +18,19 @@ __all__ = ["main"]
 BATCH_ROWS = 512
 
 
-def _load(path):
+def _load(path: str) -> dict[str, np.ndarray]:
     with np.load(path, allow_pickle=True) as stored:
         return {name: stored[name] for name in stored.files}
 
 
-def _ask(tf, ask, features, num_rows):
-    """Answers and rows a second of a function of a batch."""
+def _predict(
+    predict: Callable[[dict[str, Any]], dict[str, Any]], features: dict[str, Any], num_rows: int
+) -> tuple[dict[str, np.ndarray], float]:
+    """Returns the outputs of a function of a batch, and rows per second."""
 
-    def one(start):
+    def one(start: int) -> dict[str, np.ndarray]:
         batch = {name: values[start : start + BATCH_ROWS] for name, values in features.items()}
-        return {name: np.asarray(value) for name, value in ask(batch).items()}
+        return {name: np.asarray(value) for name, value in predict(batch).items()}
 
     # The first call of each batch size is slower.
     one(0)
@@ -36,65 +38,80 @@ def _ask(tf, ask, features, num_rows):
     started = time.perf_counter()
     found = [one(start) for start in range(0, num_rows, BATCH_ROWS)]
     secs = time.perf_counter() - started
-    answers = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
-    return answers, num_rows / secs
+    outputs = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+    return outputs, num_rows / secs
 
 
-def _train(tf, keras, question, model, features):
-    """The loss of each step, and steps a second."""
-    if question["code"]:
-        written = {"__name__": "converted_model"}
-        with open(question["code"], encoding="utf-8") as file:
-            exec(compile(file.read(), question["code"], "exec"), written)
+def _train(
+    request: dict[str, Any], model: Any, features: dict[str, Any]
+) -> tuple[list[float], float]:
+    """Returns the loss of each step, and steps per second."""
+    import keras
+    import tensorflow as tf
+
+    if request["code"]:
+        written: dict[str, Any] = {"__name__": "converted_model"}
+        with open(request["code"], encoding="utf-8") as file:
+            exec(compile(file.read(), request["code"], "exec"), written)
         if "use_estimator_updates" in written:
             written["use_estimator_updates"](model)
     for layer in model.layers:
         if isinstance(layer, keras.layers.Dropout):
-            # What is dropped is drawn at random: no two programs could agree on it.
+            # Dropout is random, so that no two programs would agree.
             layer.rate = 0.0
         for cell in getattr(getattr(layer, "cell", None), "cells", [getattr(layer, "cell", None)]):
             if cell is not None:
                 cell.dropout = cell.recurrent_dropout = 0.0
-    labels, weights = _load(question["labels"]), _load(question["weights"])
+    labels, weights = _load(request["labels"]), _load(request["weights"])
     labels = {name: value.reshape(len(value), -1) for name, value in labels.items()}
-    losses, first = [], None
-    for batch in np.array(question["batches"]):
+    losses: list[float] = []
+    first = 0.0
+    for batch in np.array(request["batches"]):
         inputs = {name: tf.gather(values, batch) for name, values in features.items()}
         target = {name: tf.constant(value[batch]) for name, value in labels.items()}
         sample = {name: tf.constant(value[batch]) for name, value in weights.items()} or None
-        # The value is the loss of this batch alone, before its step.
+        # After the reset, the result is the loss of this batch alone, before its step.
         model.reset_metrics()
-        losses.append(_first(model.train_on_batch(inputs, target, sample_weight=sample)))
-        first = time.perf_counter() if first is None else first
+        losses.append(_total(model.train_on_batch(inputs, target, sample_weight=sample)))
+        first = first or time.perf_counter()
     return losses, (len(losses) - 1) / (time.perf_counter() - first)
 
 
-def _first(given) -> float:
-    """The loss of what train_on_batch gives: of several outputs the losses of each come after."""
-    return float(given[0] if isinstance(given, (list, tuple)) else given)
+def _total(result: Any) -> float:
+    """Returns the total loss from train_on_batch, which those of several outputs may follow."""
+    return float(result[0] if isinstance(result, (list, tuple)) else result)
 
 
 def main(argv: list[str]) -> int:
-    """Answers the question in a JSON file."""
+    """Runs the program.
+
+    Args:
+      argv: path of the request.
+
+    Returns:
+      The exit status.
+    """
     import keras
     import tensorflow as tf
 
     with open(argv[0], encoding="utf-8") as file:
-        question = json.load(file)
-    features = {name: tf.constant(value) for name, value in _load(question["features"]).items()}
+        request = json.load(file)
+    features = {name: tf.constant(value) for name, value in _load(request["features"]).items()}
     num_rows = len(next(iter(features.values())))
-    model = keras.saving.load_model(question["model"])
+    model = keras.saving.load_model(request["model"])
     features = {name: value for name, value in features.items() if name in model.input}
     call = tf.function(lambda batch: model(batch, training=False), reduce_retracing=True)
-    answers, speeds, losses = {}, {}, []
-    answers["keras"], speeds["keras"] = _ask(tf, call, features, num_rows)
-    if question["saved_model"]:
-        loaded = tf.saved_model.load(question["saved_model"])
+    outputs: dict[str, dict[str, np.ndarray]] = {}
+    speeds: dict[str, float] = {}
+    losses: list[float] = []
+    outputs["keras"], speeds["keras"] = _predict(call, features, num_rows)
+    if request["saved_model"]:
+        loaded = tf.saved_model.load(request["saved_model"])
         signature = loaded.signatures.get("json:predict") or loaded.signatures["predict"]
         specs = signature.structured_input_signature[1]
-    if question["saved_model"] and set(specs) == set(features):
-        # An input function may give one value a row as [rows, 1], and integers of 32 bits;
-        # signatures take [rows] and the model's own types.
+    if request["saved_model"] and set(specs) == set(features):
+        # An input function may return [rows, 1] and 32-bit integers; signatures take [rows] and the
+        # dtypes of the model.
         shaped = {
             name: tf.reshape(value, [-1]) if specs[name].shape.rank == 1 else value
             for name, value in features.items()
@@ -103,15 +120,15 @@ def main(argv: list[str]) -> int:
             name: value if value.dtype == tf.string else tf.cast(value, specs[name].dtype)
             for name, value in shaped.items()
         }
-        found = _ask(tf, lambda batch: signature(**batch), shaped, num_rows)
-        answers["saved_model"], speeds["saved_model"] = found
-    if question["batches"]:
-        losses, speeds["training"] = _train(tf, keras, question, model, features)
-    flat = {
-        f"{side}/{name}": value for side, part in answers.items() for name, value in part.items()
+        found = _predict(lambda batch: signature(**batch), shaped, num_rows)
+        outputs["saved_model"], speeds["saved_model"] = found
+    if request["batches"]:
+        losses, speeds["training"] = _train(request, model, features)
+    flat: dict[str, Any] = {
+        f"{side}/{name}": value for side, part in outputs.items() for name, value in part.items()
     }
-    np.savez(question["answers"], **flat)
-    with open(question["answers"] + ".json", "w", encoding="utf-8") as file:
+    np.savez(request["outputs"], **flat)
+    with open(request["outputs"] + ".json", "w", encoding="utf-8") as file:
         json.dump({"speeds": speeds, "losses": losses, "keras": keras.__version__}, file)
     return 0
 

@@ -1,6 +1,7 @@
-"""The canned Estimator of a Plan, for comparing a converted model with where only a job_dir is."""
+"""Rebuilds the canned Estimator of a Plan, for a comparison when only a job_dir exists."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Callable, Optional, Union
 
 from ..plan.columns import (
     Bucketized,
@@ -16,7 +17,7 @@ from ..plan.columns import (
     Weighted,
     name_of,
 )
-from ..plan.model import Head, Plan
+from ..plan.model import Head, Network, Optimizer, Plan
 from .derive import add_derived
 from .rebuild_parts import build_recurrent, shared_table
 
@@ -24,14 +25,14 @@ __all__ = ["build_columns", "build_estimator"]
 
 
 def build_estimator(plan: Plan, model_dir: str, seed: int = 1) -> Any:
-    """Builds the Estimator with tf.estimator's own columns, head and optimizers.
+    """Returns the Estimator with the columns, head and optimizers of tf.estimator.
 
-    Its labels are those of the rows of a comparison: of several heads a dict by their names.
+    Its labels are those of Rows: a dict by head names if there are several heads.
 
     Args:
-      plan: of a v2 Estimator.
-      model_dir: where its checkpoint is, or will be.
-      seed: of initial values and dropout.
+      plan: plan of a v2 Estimator.
+      model_dir: folder of its checkpoints.
+      seed: seed of initial values and dropout.
     """
     from estimator_bridge import estimator, tf
 
@@ -41,7 +42,7 @@ def build_estimator(plan: Plan, model_dir: str, seed: int = 1) -> Any:
     if not plan.derived and not weighted:
         return inner
 
-    def model_fn(features, labels, mode, config):
+    def model_fn(features: dict[str, Any], labels: Any, mode: str, config: Any) -> Any:
         features = add_derived(features, plan.derived)
         for head in weighted:
             weight = tf.ones(tf.shape(next(iter(features.values())))[:1])
@@ -56,12 +57,12 @@ def build_estimator(plan: Plan, model_dir: str, seed: int = 1) -> Any:
     return estimator.Estimator(model_fn, config=config)
 
 
-def _weight_name(head: Head):
+def _weight_name(head: Head) -> Any:
     return f"{head.name}/class_weight" if head.class_weights else head.weight
 
 
-def _factors(labels, head, tf):
-    """Factors on the weights of rows, float32 [batch], of labels: text or numbers."""
+def _factors(labels: Any, head: Head, tf: Any) -> Any:
+    """Returns the factors on the weights of rows, float32 [batch], for text or numeric labels."""
     labels = tf.reshape(labels, [-1])
     if head.classes is None:
         return tf.gather(tf.constant(head.class_weights), tf.cast(labels, tf.int64))
@@ -69,18 +70,17 @@ def _factors(labels, head, tf):
     return tf.linalg.matvec(tf.cast(known, tf.float32), tf.constant(head.class_weights))
 
 
-def _build_inner(plan, options):
+def _build_inner(plan: Plan, options: dict[str, Any]) -> Any:
     from estimator_bridge import estimator, tf
 
     columns = _Columns(tf)
-    network = plan.network
     wide_optimizer = _make_optimizer(plan.wide_optimizer, tf)
     deep_optimizer = _make_optimizer(plan.deep_optimizer, tf)
     if plan.kind == "baseline":
         return estimator.BaselineEstimator(optimizer=wide_optimizer, **options)
     if plan.kind == "rnn":
         return build_recurrent(
-            plan,
+            () if plan.recurrent is None else plan.recurrent.cells,
             [_Columns(tf, "sequence_").build(column) for column in plan.deep],
             [columns.build(column) for column in plan.context],
             deep_optimizer,
@@ -94,15 +94,17 @@ def _build_inner(plan, options):
             **options,
         )
     deep = [columns.build(column) for column in plan.deep]
+    network = plan.network or Network((), "linear", 0.0, False)
     activation = {"silu": "swish"}.get(network.activation, network.activation)
-    activation = getattr(tf.nn, activation, None) or getattr(tf.keras.activations, activation)
+    function = getattr(tf.nn, activation, None) or getattr(tf.keras.activations, activation)
+    dropout = network.dropout or None
     if plan.kind == "dnn":
         return estimator.DNNEstimator(
             feature_columns=deep,
             hidden_units=list(network.hidden_units),
             optimizer=deep_optimizer,
-            activation_fn=activation,
-            dropout=network.dropout or None,
+            activation_fn=function,
+            dropout=dropout,
             batch_norm=network.batch_norm,
             **options,
         )
@@ -112,23 +114,27 @@ def _build_inner(plan, options):
         dnn_feature_columns=deep,
         dnn_optimizer=deep_optimizer,
         dnn_hidden_units=list(network.hidden_units),
-        dnn_activation_fn=activation,
-        dnn_dropout=network.dropout or None,
+        dnn_activation_fn=function,
+        dnn_dropout=dropout,
         batch_norm=network.batch_norm,
         linear_sparse_combiner=plan.wide_combiner,
         **options,
     )
 
 
-def build_columns(columns) -> list[Any]:
-    """tf.feature_columns of plan columns; embeddings of one table share it."""
+def build_columns(columns: Iterable[Any]) -> list[Any]:
+    """Returns the tf.feature_columns of plan columns.
+
+    Args:
+      columns: plan columns.
+    """
     from estimator_bridge import tf
 
     builder = _Columns(tf)
     return [builder.build(column) for column in columns]
 
 
-def _head(head: Head, estimator, tf):
+def _head(head: Head, estimator: Any, tf: Any) -> Any:
     if head.parts:
         heads = [_head(part, estimator, tf) for part in head.parts]
         return estimator.MultiHead(heads, [part.importance for part in head.parts])
@@ -155,29 +161,32 @@ def _head(head: Head, estimator, tf):
 
 
 class _Columns:
-    """Builds feature columns; those of one shared table together."""
+    """Builds feature columns.
 
-    def __init__(self, tf, prefix=""):
+    Args:
+      tf: TensorFlow.
+      prefix: "sequence_" for sequence columns, else "".
+    """
+
+    def __init__(self, tf: Any, prefix: str = ""):
         self._tf = tf
         self._fc = tf.feature_column
         self._prefix = f"{prefix}categorical_column_with_"
 
-    def _categorical(self, kind):
+    def _categorical(self, kind: str) -> Any:
         return getattr(self._fc, self._prefix + kind)
 
     def build(self, column: Any) -> Any:
-        """The feature column of a plan column."""
-        fc, tf = self._fc, self._tf
+        """Returns the feature column of a plan column.
+
+        Args:
+          column: the plan column.
+        """
+        fc = self._fc
         if isinstance(column, Raw):
             return column.key
         if isinstance(column, Numeric):
-            function = column.normalizer.function if column.normalizer else None
-            return fc.numeric_column(
-                column.key,
-                shape=column.shape or (column.width,),
-                dtype=tf.as_dtype(column.dtype),
-                normalizer_fn=function,
-            )
+            return self._numeric(column)
         if isinstance(column, SequenceNumeric):
             return self._sequence_numbers(column)
         if isinstance(column, SharedTable):
@@ -185,22 +194,8 @@ class _Columns:
             return shared_table(sources, column.dimension, name_of(column))
         if isinstance(column, Bucketized):
             return fc.bucketized_column(self.build(column.source), list(column.boundaries))
-        if isinstance(column, Vocabulary):
-            return self._categorical("vocabulary_list")(
-                column.key,
-                list(column.values),
-                dtype=tf.as_dtype(column.dtype),
-                default_value=column.default,
-                num_oov_buckets=column.oov_buckets,
-            )
-        if isinstance(column, Hashed):
-            return self._categorical("hash_bucket")(
-                column.key, column.buckets, dtype=tf.as_dtype(column.dtype)
-            )
-        if isinstance(column, Identity):
-            return self._categorical("identity")(
-                column.key, column.buckets, default_value=column.default
-            )
+        if isinstance(column, (Vocabulary, Hashed, Identity)):
+            return self._ids(column)
         if isinstance(column, Crossed):
             parts = [self.build(part) for part in column.keys]
             return fc.crossed_column(parts, column.buckets, hash_key=column.hash_key)
@@ -213,43 +208,73 @@ class _Columns:
             source, column.dimension, combiner=column.combiner, max_norm=column.max_norm
         )
 
-    def _sequence_numbers(self, column):
-        function = column.normalizer.function if column.normalizer else None
+    def _numeric(self, column: Numeric) -> Any:
+        return self._fc.numeric_column(
+            column.key,
+            shape=column.shape or (column.width,),
+            dtype=self._tf.as_dtype(column.dtype),
+            normalizer_fn=column.normalizer.function if column.normalizer else None,
+        )
 
-        def normalize(given):
-            return self._tf.SparseTensor(given.indices, function(given.values), given.dense_shape)
+    def _ids(self, column: Union[Vocabulary, Hashed, Identity]) -> Any:
+        if isinstance(column, Identity):
+            return self._categorical("identity")(
+                column.key, column.buckets, default_value=column.default
+            )
+        dtype = self._tf.as_dtype(column.dtype)
+        if isinstance(column, Hashed):
+            return self._categorical("hash_bucket")(column.key, column.buckets, dtype=dtype)
+        return self._categorical("vocabulary_list")(
+            column.key,
+            list(column.values),
+            dtype=dtype,
+            default_value=column.default,
+            num_oov_buckets=column.oov_buckets,
+        )
+
+    def _sequence_numbers(self, column: SequenceNumeric) -> Any:
+        normalize = None
+        if column.normalizer is not None:
+            function = column.normalizer.function
+
+            def normalize(tensor: Any) -> Any:
+                values = function(tensor.values)
+                return self._tf.SparseTensor(tensor.indices, values, tensor.dense_shape)
 
         return self._fc.sequence_numeric_column(
             column.key,
             shape=(column.width,),
             default_value=column.default,
-            normalizer_fn=normalize if function else None,
+            normalizer_fn=normalize,
         )
 
 
-def _make_optimizer(optimizer, tf):
-    """A function that builds the Keras 2 optimizer inside the graph, as the Estimators want it."""
+def _make_optimizer(optimizer: Optional[Optimizer], tf: Any) -> Callable[[], Any]:
+    """Returns a function that builds the Keras 2 optimizer inside the graph of an Estimator."""
     if optimizer is None:
         return lambda: tf.keras.optimizers.legacy.Adagrad(0.05)
     kinds = tf.keras.optimizers.legacy
-    options, rate = dict(optimizer.options), optimizer.rate
+    options, rate, kind = dict(optimizer.options), optimizer.rate, optimizer.kind
 
-    def build():
-        # A number would become a variable, which not every checkpoint has.
-        chosen = lambda: rate  # noqa: E731
+    def learning_rate() -> Any:
+        return rate
+
+    def build() -> Any:
+        # A function, because a number would become a variable, which some checkpoints lack. The
+        # code of a schedule names Keras; Keras 2 has the same schedules.
+        chosen = learning_rate
         if isinstance(rate, str):
-            # The schedule's code names Keras; Keras 2 has the same schedules.
             chosen = eval(rate, {"keras": tf.keras})
-        if optimizer.kind == "adagrad":
+        if kind == "adagrad":
             start = options["initial_accumulator_value"]
             epsilon = options["epsilon"] ** 0.5
             return kinds.Adagrad(chosen, initial_accumulator_value=start, epsilon=epsilon)
-        if optimizer.kind == "adam":
+        if kind == "adam":
             return kinds.Adam(chosen, **options)
-        if optimizer.kind == "rmsprop":
+        if kind == "rmsprop":
             epsilon = options["epsilon"] if options["momentum"] else options["epsilon"] ** 0.5
             return kinds.RMSprop(chosen, **{**options, "epsilon": epsilon})
-        if optimizer.kind == "ftrl":
+        if kind == "ftrl":
             return kinds.Ftrl(chosen, **options)
         return kinds.SGD(chosen, **options)
 

@@ -1,30 +1,31 @@
-"""Parts of the trainer's Estimators that TensorFlow has none of: tables that columns share, and
-the recurrent network; for comparing a converted model with them.
+"""Rebuilds the parts of the trainer's Estimators that TensorFlow lacks, for a comparison.
+
+These are embedding tables that several columns share, and the recurrent network.
 """
 
 import math
 from collections import namedtuple
-from typing import Any
+from typing import Any, Callable
 
-from ..plan.model import Plan
+from ..plan.model import Cell
 
 __all__ = ["build_recurrent", "shared_table"]
 
 
 def shared_table(columns: tuple[Any, ...], dimension: int, name: str) -> Any:
-    """A dense feature column of several categorical ones that look their ids up in one table.
+    """Returns a dense feature column of several categorical columns with one embedding table.
 
     Args:
       columns: categorical feature columns.
-      dimension: of the table.
-      name: of the column.
+      dimension: length of an embedding vector.
+      name: name of the column.
     """
     from estimator_bridge import tf
 
-    class Together(
-        namedtuple("Together", ("columns",)), tf.__internal__.feature_column.DenseColumn
+    class SharedTableColumn(
+        namedtuple("SharedTableColumn", ("columns",)), tf.__internal__.feature_column.DenseColumn
     ):
-        """The mean vectors of each column side by side, float32 [batch, columns * dimension]."""
+        """Concatenates the mean vectors of the columns, float32 [batch, columns * dimension]."""
 
         _is_v2_column = True
         name = property(lambda self: name)
@@ -62,34 +63,41 @@ def shared_table(columns: tuple[Any, ...], dimension: int, name: str) -> Any:
         def from_config(cls, config, custom_objects=None, columns_by_name=None):
             raise NotImplementedError
 
-    return Together(columns)
+    return SharedTableColumn(columns)
 
 
-def build_recurrent(plan: Plan, steps, context, make_optimizer, options) -> Any:
-    """The trainer's Estimator of model.type rnn.
+def build_recurrent(
+    cells: tuple[Cell, ...],
+    steps: list[Any],
+    context: list[Any],
+    make_optimizer: Callable[[], Any],
+    options: dict[str, Any],
+) -> Any:
+    """Returns the trainer's Estimator of model.type rnn.
 
     Args:
-      plan: with a recurrent part.
-      steps, context: dense feature columns of sequences, and of what goes with every step.
-      make_optimizer: makes the Keras 2 optimizer inside the graph.
-      options: head and config.
+      cells: the stacked cells.
+      steps: dense feature columns of sequences.
+      context: dense feature columns that are joined to every step.
+      make_optimizer: builds the Keras 2 optimizer inside the graph.
+      options: head and config of the Estimator.
     """
     from estimator_bridge import estimator, tf
 
     layers = tf.keras.layers
 
     class Network(tf.keras.Model):
-        """Sequences to logits, float32 [batch, num_logits]."""
+        """Maps sequences to logits, float32 [batch, num_logits]."""
 
         def __init__(self, num_logits):
             super().__init__(name="rnn")
             self.of_steps = tf.keras.experimental.SequenceFeatures(steps, name="steps")
             self.beside = layers.DenseFeatures(context, name="context") if context else None
-            cells = [
+            stacked = [
                 getattr(layers, f"{cell.kind}Cell")(cell.units, name=cell.name, **cell.options)
-                for cell in plan.recurrent.cells
+                for cell in cells
             ]
-            self.cells = layers.RNN(cells, name="cells")
+            self.cells = layers.RNN(stacked, name="cells")
             self.to_logits = layers.Dense(num_logits, name="logits")
 
         def call(self, features, training):
@@ -97,7 +105,7 @@ def build_recurrent(plan: Plan, steps, context, make_optimizer, options) -> Any:
             if self.beside is not None:
                 beside = self.beside(features)[:, None, :]
                 net = tf.concat([net, tf.repeat(beside, tf.shape(net)[1], axis=1)], axis=2)
-            # A batch may have no step at all.
+            # A batch may have no steps.
             net = tf.pad(net, [[0, 0], [0, 1], [0, 0]])
             mask = tf.sequence_mask(lengths, tf.shape(net)[1])
             return self.to_logits(self.cells(net, mask=mask, training=training))

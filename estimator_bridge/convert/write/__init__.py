@@ -1,1 +1,1 @@
-"""Writes a plan as a Keras 3 module, model and SavedModel."""
+"""Writes a plan as a Keras 3 module, a Keras model and a SavedModel."""

@@ -1,6 +1,4 @@
-"""Builds the Keras model by running the written module, and gives it the checkpoint's weights and
-optimizer state.
-"""
+"""Builds the Keras model with the weights and the optimizer state of the checkpoint."""
 
 import types
 from typing import Any, NamedTuple
@@ -20,9 +18,9 @@ class Built(NamedTuple):
 
     Attributes:
       model: compiled Keras 3 model.
-      module: the written module, executed.
+      module: the executed module.
       names: checkpoint variable -> Keras variable.
-      notes: what was not carried over, a line each.
+      notes: what was not converted, one line each.
     """
 
     model: Any
@@ -32,17 +30,27 @@ class Built(NamedTuple):
 
 
 def run_module(code: str, name: str = "converted_model") -> types.ModuleType:
-    """Executes a written module."""
+    """Executes a written module; returns it.
+
+    Args:
+      code: source of the module.
+      name: name of the module.
+    """
     module = types.ModuleType(name)
     exec(compile(code, f"<{name}>", "exec"), module.__dict__)
     return module
 
 
 def build_model(plan: Plan, written: Module, checkpoint: Checkpoint) -> Built:
-    """Builds the model with weights and optimizer state.
+    """Builds the model with its weights and optimizer state.
+
+    Args:
+      plan: the model.
+      written: the module written from the plan.
+      checkpoint: checkpoint of the Estimator.
 
     Raises:
-      BridgeError: the checkpoint is of another model.
+      BridgeError: the checkpoint belongs to another model.
     """
     module = run_module(written.code)
     model = module.build_model()
@@ -57,21 +65,24 @@ def build_model(plan: Plan, written: Module, checkpoint: Checkpoint) -> Built:
             raise BridgeError(problem)
         variable.assign(value)
         names[name] = variable
-    notes: list[str] = []
     module.compile_model(model)
-    _carry_optimizers(plan, model, checkpoint, names, notes)
+    notes = _restore_optimizers(plan, model, checkpoint, names)
     return Built(model, module, names, notes)
 
 
-def _variable_of(layer, attribute: str):
-    """The variable at a dotted path below a layer: kernel, cell.cells.0.bias."""
+def _variable_of(layer: Any, attribute: str) -> Any:
+    """Returns the variable at a dotted path below a layer: kernel, cell.cells.0.bias."""
     found = layer
     for part in attribute.split("."):
         found = found[int(part)] if part.isdigit() else getattr(found, part)
     return found
 
 
-def _carry_optimizers(plan, model, checkpoint, names, notes) -> None:
+def _restore_optimizers(
+    plan: Plan, model: Any, checkpoint: Checkpoint, names: dict[str, Any]
+) -> list[str]:
+    """Assigns the slot variables and step counts; returns notes on missing slots."""
+    notes: list[str] = []
     model.optimizer.build(model.trainable_variables)
     optimizers = getattr(model.optimizer, "optimizers", [model.optimizer])
     slots = {variable.name: variable for one in optimizers for variable in one.variables}
@@ -88,20 +99,15 @@ def _carry_optimizers(plan, model, checkpoint, names, notes) -> None:
             found = checkpoint.find_slot(name, slot.stored, optimizer.version)
             if found is None:
                 notes.append(
-                    f"optimizer state: {name} has no {slot.stored} in the checkpoint; "
-                    "it starts anew"
+                    f"optimizer state: the checkpoint has no {slot.stored} of {name}; "
+                    "it keeps its initial value"
                 )
                 continue
             target = slots[f"{variable.path.replace('/', '_')}_{slot.name}"]
             target.assign(slot.convert(checkpoint.get_slot(found)).reshape(tuple(target.shape)))
-    for one, part in _parts(plan, model.optimizer):
+    described = [part for part in (plan.wide_optimizer, plan.deep_optimizer) if part is not None]
+    # A MultiOptimizer lists the optimizers of its map first, then the default: wide, deep.
+    for one, part in zip(optimizers, described):
         one.iterations.assign(int(checkpoint.get(iterations_name(part, checkpoint.names))))
     model.optimizer.iterations.assign(checkpoint.step)
-
-
-def _parts(plan, optimizer):
-    """(Keras optimizer, its description) of each part."""
-    described = [part for part in (plan.wide_optimizer, plan.deep_optimizer) if part is not None]
-    found = getattr(optimizer, "optimizers", [optimizer])
-    # A MultiOptimizer lists those of its map first, then the default: wide, deep.
-    return list(zip(found, described))
+    return notes

@@ -1,49 +1,48 @@
-"""Functions that a written module defines for its columns: source text, name by name."""
+"""The source of the functions that a written module defines for its columns, by name."""
 
 __all__ = ["CODE_OF_HELPERS", "MAX_WHOLE_TABLE"]
 
-# A table of more numbers is looked up directly: taking all of its rows would cost too much.
+# Larger tables are looked up directly, because reading all of their rows would take too long.
 MAX_WHOLE_TABLE = 2**20
 
-# Functions that the written module defines if it needs them. Each may need those named in its
-# tuple.
+# Name -> (names of the functions that it calls, source). A module defines only those it uses.
 CODE_OF_HELPERS: dict[str, tuple[tuple[str, ...], str]] = {
-    "is_given": (
+    "is_present": (
         (),
         '''
-def is_given(values):
-    """Whether there is a value: the empty string and -1 stand for none."""
+def is_present(values):
+    """Returns which values are present: the empty string and -1 mean no value."""
     return ops.not_equal(values, "" if values.dtype == "string" else -1)
 ''',
     ),
-    "every_row": (
+    "all_rows": (
         (),
         '''
-def every_row(table, ids):
-    """All rows of a table as one tensor [rows, units], for combine() to pick from.
+def all_rows(table, ids):
+    """Returns all rows of a table as one tensor [rows, units], from which combine() selects.
 
-    The table then has one gradient for each row. Given one for each look-up, Keras' optimizers
-    square them singly, where the Estimator's add up those of a row first.
+    This gives the table one gradient per row. With one gradient per lookup, the optimizers of Keras
+    square each of them, but those of the Estimator add up the gradients of a row first.
     """
     one = ops.add(ops.sum(ops.zeros_like(ids)), 1)
     return table(ops.subtract(ops.cumsum(ops.broadcast_to(one, (table.input_dim,))), 1))
 ''',
     ),
-    "until_last": (
+    "sequence_mask": (
         (),
         '''
-def until_last(given):
-    """Which steps [batch, steps] come no later than the last one that is given."""
-    number = ops.cumsum(ops.ones_like(given, dtype="int32"), axis=1)
-    last = ops.max(ops.where(given, number, 0), axis=1, keepdims=True)
+def sequence_mask(present):
+    """Returns the mask [batch, steps] of the steps up to the last present one."""
+    number = ops.cumsum(ops.ones_like(present, dtype="int32"), axis=1)
+    last = ops.max(ops.where(present, number, 0), axis=1, keepdims=True)
     return ops.less_equal(number, last)
 ''',
     ),
-    "has_number": (
+    "is_number": (
         (),
         '''
-def has_number(values):
-    """Whether there is a number: NaN, or -1 among integers, stands for none."""
+def is_number(values):
+    """Returns which numbers are present: NaN, or -1 among integers, means no value."""
     return ops.logical_not(ops.isnan(values)) if "float" in values.dtype else values != -1
 ''',
     ),
@@ -51,24 +50,24 @@ def has_number(values):
         (),
         '''
 def look_up(table, ids, max_norm=None):
-    """Rows of a table for ids [batch, steps] -> [batch, steps, units]; zeros for an id of -1.
+    """Returns the rows [batch, steps, units] of a table for ids [batch, steps]; zeros for -1.
 
     The table is a layer, or all of its rows.
     """
-    picked = ops.maximum(ids, 0)
-    rows = table(picked) if callable(table) else ops.take(table, picked, axis=0)
+    valid = ops.maximum(ids, 0)
+    rows = table(valid) if callable(table) else ops.take(table, valid, axis=0)
     if max_norm is not None:
         length = ops.sqrt(ops.sum(ops.square(rows), axis=-1, keepdims=True))
         rows = ops.divide(ops.multiply(rows, max_norm), ops.maximum(length, max_norm))
-    there = ops.cast(ops.greater_equal(ids, 0), "float32")
-    return ops.multiply(rows, ops.expand_dims(there, -1))
+    present = ops.cast(ops.greater_equal(ids, 0), "float32")
+    return ops.multiply(rows, ops.expand_dims(present, -1))
 ''',
     ),
     "combine": (
         (),
         '''
 def combine(table, ids, combiner="sum", weights=None, max_norm=None):
-    """Combines rows of a table: ids [batch, values] -> [batch, units]; an id of -1 has no row.
+    """Combines the rows of a table for ids [batch, values] to [batch, units]; -1 has no row.
 
     The table is a layer, or all of its rows.
     """
@@ -78,8 +77,8 @@ def combine(table, ids, combiner="sum", weights=None, max_norm=None):
         if combiner != "sum":
             share = ops.maximum(share, 0.0)
     share = ops.expand_dims(share, -1)
-    picked = ops.maximum(ids, 0)
-    rows = table(picked) if callable(table) else ops.take(table, picked, axis=0)
+    valid = ops.maximum(ids, 0)
+    rows = table(valid) if callable(table) else ops.take(table, valid, axis=0)
     if max_norm is not None:
         length = ops.sqrt(ops.sum(ops.square(rows), axis=-1, keepdims=True))
         rows = ops.divide(ops.multiply(rows, max_norm), ops.maximum(length, max_norm))
@@ -91,40 +90,38 @@ def combine(table, ids, combiner="sum", weights=None, max_norm=None):
     return ops.divide(total, ops.where(ops.greater(size, 0.0), size, 1.0))
 ''',
     ),
-    "count": (
+    "count_ids": (
         (),
         '''
-def count(ids, size, weights=None):
-    """How often each id is there: [batch, values] -> [batch, size]; an id of -1 counts for
-    nothing.
-    """
+def count_ids(ids, size, weights=None):
+    """Counts each of `size` ids: [batch, values] to [batch, size]; -1 is not counted."""
     ones = ops.one_hot(ids, size)
     if weights is not None:
         ones = ops.multiply(ones, ops.expand_dims(weights, -1))
     return ops.sum(ones, axis=1)
 ''',
     ),
-    "bits": (
+    "int64": (
         (),
         '''
-def bits(number):
-    """A constant for bitwise operations; as a plain number it would not survive saving."""
+def int64(number):
+    """Returns a constant for bitwise operations; a plain number could not be saved."""
     return np.array([number], "int64")
 ''',
     ),
     "fingerprint": (
-        ("bits",),
+        ("int64",),
         '''
 def fingerprint(values):
-    """The 64 bits by which a value enters a cross: FarmHash64 of a string, an integer itself.
+    """Returns the 64 bits of a value in a cross: FarmHash64 of a string, or the integer itself.
 
-    Hashing returns a remainder, so the 64 bits are put together from two of them.
+    Hashing returns a remainder, and two remainders determine the 64 bits.
     """
     if values.dtype != "string":
         return ops.cast(values, "int64")
     low = layers.Hashing(2**62)(values)
     rest = layers.Hashing(2**63 - 1)(values)
-    quotient = ops.bitwise_and(ops.subtract(rest, low), bits(2**62 - 1))
+    quotient = ops.bitwise_and(ops.subtract(rest, low), int64(2**62 - 1))
     return ops.add(ops.multiply(quotient, 2**63 - 1), rest)
 ''',
     ),
@@ -132,19 +129,18 @@ def fingerprint(values):
         ("fingerprint",),
         '''
 def shift_mix(value):
-    """value ^ (value >> 47), the shift filling up with zeros."""
-    shifted = ops.bitwise_and(ops.right_shift(value, bits(47)), bits(2**17 - 1))
+    """Returns value ^ (value >> 47), where the shift fills up with zeros."""
+    shifted = ops.bitwise_and(ops.right_shift(value, int64(47)), int64(2**17 - 1))
     return ops.bitwise_xor(value, shifted)
 
 
 def cross(features, num_bins, hash_key):
-    """Ids of all combinations of the features' values [batch, values], hashed as feature columns
-    hash them.
+    """Returns the ids of all combinations of values [batch, values], hashed as by feature columns.
 
-    HashedCrossing does the same for two features of one value each.
+    HashedCrossing does the same for two features with one value each.
     """
     multiplier = 0xC6A4A7935BD1E995 - 2**64
-    # Feature number i varies along axis i + 1, so that adding them up makes every combination.
+    # Feature number i varies along axis i + 1, so that broadcasting gives every combination.
     shaped = []
     for index, feature in enumerate(features):
         value = fingerprint(feature)
@@ -155,26 +151,24 @@ def cross(features, num_bins, hash_key):
     result = ops.full((1,) * (len(features) + 1), hash_key, dtype="int64")
     for value in shaped:
         mixed = ops.multiply(shift_mix(ops.multiply(value, multiplier)), multiplier)
-        result = ops.bitwise_xor(ops.bitwise_xor(result, bits(multiplier)), mixed)
+        result = ops.bitwise_xor(ops.bitwise_xor(result, int64(multiplier)), mixed)
         result = ops.multiply(result, multiplier)
         result = shift_mix(ops.multiply(shift_mix(result), multiplier))
-    # The remainder of an unsigned number, by halves.
-    high = ops.bitwise_and(ops.right_shift(result, bits(32)), bits(2**32 - 1))
-    low = ops.bitwise_and(result, bits(2**32 - 1))
+    # The remainder of an unsigned number, computed from its two halves.
+    high = ops.bitwise_and(ops.right_shift(result, int64(32)), int64(2**32 - 1))
+    low = ops.bitwise_and(result, int64(2**32 - 1))
     high = ops.multiply(ops.mod(high, num_bins), 2**32 % num_bins)
     return layers.Flatten()(ops.mod(ops.add(high, low), num_bins))
 ''',
     ),
-    "all_given": (
+    "all_present": (
         (),
         '''
-def all_given(given):
-    """Which combinations of several features' values are made of values only: as `cross` orders
-    them.
-    """
+def all_present(features):
+    """Returns which combinations, in the order of `cross`, consist of present values only."""
     result = None
-    for index, one in enumerate(given):
-        for axis in range(len(given)):
+    for index, one in enumerate(features):
+        for axis in range(len(features)):
             if axis != index:
                 one = ops.expand_dims(one, axis + 1)
         result = one if result is None else ops.logical_and(result, one)

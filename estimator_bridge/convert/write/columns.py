@@ -1,10 +1,9 @@
-"""Keras code for feature columns: one method a kind, each returning the name of the variable that
-it wrote.
-"""
+"""Writes Keras code for feature columns, with one method per kind of column."""
 
 import keyword
 import re
-from typing import Any, NamedTuple, Optional
+from collections.abc import Iterable, Iterator
+from typing import Any, Callable, NamedTuple, Optional
 
 from ..plan.columns import (
     HASH_KEY,
@@ -24,18 +23,18 @@ from ..plan.columns import (
     quoted,
 )
 from .column_functions import CODE_OF_HELPERS, MAX_WHOLE_TABLE
-from .texts import CODE_OF_TEXTS, Taken, write_derived
+from .texts import CODE_OF_TEXTS, DerivedVariables, write_derived
 
 __all__ = ["ColumnWriter", "Table", "identifier"]
 
 
 class Table(NamedTuple):
-    """A layer's variable and the checkpoint's.
+    """A variable of a layer, and its name in the checkpoint.
 
     Attributes:
       layer: name of the Keras layer.
       attribute: embeddings, kernel, bias, gamma, beta, moving_mean or moving_variance.
-      names: possible endings of the checkpoint variable's name, the likeliest first.
+      names: possible ends of the checkpoint variable's name, the most likely first.
     """
 
     layer: str
@@ -44,11 +43,11 @@ class Table(NamedTuple):
 
 
 class _Ids(NamedTuple):
-    """Names of variables of the written code.
+    """The variables of a categorical column in the written code, by name.
 
     Attributes:
-      ids: [batch, values], -1 where there is nothing to look up.
-      weights: [batch, values] or None.
+      ids: ids [batch, values]; -1 is not looked up.
+      weights: weights [batch, values], or None.
     """
 
     ids: str
@@ -56,19 +55,27 @@ class _Ids(NamedTuple):
 
 
 def identifier(text: str) -> str:
-    """A Python name that resembles `text`."""
+    """Returns a valid Python name similar to a text.
+
+    Args:
+      text: any text.
+    """
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or "column"
     return f"_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name
 
 
 class ColumnWriter:
-    """Writes the code of columns, each once.
+    """Writes the code of columns, each of them once.
+
+    Args:
+      inputs: raw features of the model.
+      derived: features derived from them.
 
     Attributes:
       constants: lines of module-level constants.
-      lines: lines of the function's body.
+      lines: lines of the function that builds the model.
       helpers: names of the helper functions in use.
-      tables: what the checkpoint's variables are here.
+      tables: layer variables with their names in the checkpoint.
     """
 
     def __init__(self, inputs: tuple[Input, ...], derived: tuple[Any, ...] = ()):
@@ -88,10 +95,14 @@ class ColumnWriter:
             *CODE_OF_TEXTS,
             *CODE_OF_HELPERS,
         }
-        self._done: dict[Any, Any] = {}
+        self._written: dict[Any, Any] = {}
 
     def fresh(self, text: str) -> str:
-        """A variable name that is not taken yet."""
+        """Returns a new variable name.
+
+        Args:
+          text: text that the name resembles.
+        """
         name = base = identifier(text)
         number = 2
         while name in self._taken:
@@ -100,44 +111,68 @@ class ColumnWriter:
         return name
 
     def write(self, text: str, expression: str) -> str:
-        """Writes `name = expression` and returns the name, which resembles `text`."""
+        """Writes `name = expression` and returns the name.
+
+        Args:
+          text: text that the name resembles.
+          expression: Python code.
+        """
         name = self.fresh(text)
         self.lines.append(f"{name} = {expression}")
         return name
 
     def use(self, helper: str) -> str:
-        """Has a helper function, and those that it needs, written into the module."""
+        """Adds a helper function, and those that it calls, to the module; returns its name.
+
+        Args:
+          helper: name of the function.
+        """
         self.helpers.add(helper)
         for needed in {**CODE_OF_TEXTS, **CODE_OF_HELPERS}[helper][0]:
             self.use(needed)
         return helper
 
-    def helpers_code(self):
-        """Yields the source of the helper functions in use, those of texts first."""
+    def helpers_code(self) -> Iterator[str]:
+        """Yields the source of the helper functions in use, those for texts first."""
         for name, (_, code) in {**CODE_OF_TEXTS, **CODE_OF_HELPERS}.items():
             if name in self.helpers:
                 yield code
 
-    def once(self, key: Any, make: Any) -> Any:
-        """What make() gives, which is called the first time only."""
-        if key not in self._done:
-            self._done[key] = make()
-        return self._done[key]
+    def once(self, key: Any, write: Callable[[], Any]) -> Any:
+        """Returns the result of write(), which is called only once per key.
+
+        Args:
+          key: identifies the result.
+          write: writes code; returns its variables.
+        """
+        if key not in self._written:
+            self._written[key] = write()
+        return self._written[key]
 
     def feature(self, key: str) -> str:
-        """Code of a feature: an input, or what was made of one."""
-        return self._taken_apart(key).values if key in self._derived else f"inputs[{quoted(key)}]"
+        """Returns the code of a feature, which is an input or derived from one.
 
-    def _taken_apart(self, key) -> Taken:
+        Args:
+          key: name of the feature.
+        """
+        if key in self._derived:
+            return self._derived_variables(key).values
+        return f"inputs[{quoted(key)}]"
+
+    def _derived_variables(self, key: str) -> DerivedVariables:
         return self.once(("derived", key), lambda: write_derived(self, self._derived[key]))
 
     def numeric(self, column: Numeric) -> str:
-        """[batch, width] float32."""
+        """Writes a numeric column; returns its variable, float32 [batch, width].
+
+        Args:
+          column: the column.
+        """
         return self.once(
             ("numeric", id(column.normalizer), column.key), lambda: self._numeric(column)
         )
 
-    def _numeric(self, column):
+    def _numeric(self, column: Numeric) -> str:
         raw = self.feature(column.key)
         flat = "layers.Flatten()({})" if column.shape else "{}"
         if column.normalizer is None:
@@ -146,40 +181,55 @@ class ColumnWriter:
         code = re.sub(r"\bx\b", x, column.normalizer.expression)
         return self.write(f"{column.key}_normalized", flat.format(code))
 
-    def given(self, column: Any) -> Optional[str]:
-        """[batch, values] bool: where there is a value; None: everywhere."""
+    def present(self, column: Any) -> Optional[str]:
+        """Writes the mask of present values; returns its variable, bool [batch, values].
+
+        Args:
+          column: categorical column.
+
+        Returns:
+          The variable, or None if all values are present.
+        """
         if isinstance(column, Bucketized) or (isinstance(column, Raw) and not column.sparse):
             return None
         if isinstance(column, Weighted):
-            return self.given(column.source)
+            return self.present(column.source)
         if isinstance(column, Crossed):
-            parts = [(part, self.given(part)) for part in hashing_order(column)]
-            if all(name is None for _, name in parts):
-                return None
-            helper = self.use("all_given")
-
-            def mask(part, name):
-                # A part that always has a value still has to take its axis.
-                return name or f"ops.equal({self.raw_ids(part)}, {self.raw_ids(part)})"
-
-            names = ", ".join(mask(part, name) for part, name in parts)
-            return self.once(
-                ("given", column),
-                lambda: self.write(f"{name_of(column)}_given", f"{helper}([{names}])"),
-            )
-        if column.key in self._derived and self._taken_apart(column.key).given:
-            return self._taken_apart(column.key).given
-        helper = self.use("is_given")
+            return self._crossed_present(column)
+        if column.key in self._derived and self._derived_variables(column.key).present:
+            return self._derived_variables(column.key).present
+        helper = self.use("is_present")
         return self.once(
-            ("given", column.key),
-            lambda: self.write(f"{column.key}_given", f"{helper}({self.feature(column.key)})"),
+            ("present", column.key),
+            lambda: self.write(f"{column.key}_present", f"{helper}({self.feature(column.key)})"),
+        )
+
+    def _crossed_present(self, column: Crossed) -> Optional[str]:
+        parts = [(part, self.present(part)) for part in hashing_order(column)]
+        if all(name is None for _, name in parts):
+            return None
+        helper = self.use("all_present")
+        # A part whose values are all present still needs its axis.
+        names = ", ".join(
+            name or f"ops.equal({self.raw_ids(part)}, {self.raw_ids(part)})" for part, name in parts
+        )
+        return self.once(
+            ("present", column),
+            lambda: self.write(f"{name_of(column)}_present", f"{helper}([{names}])"),
         )
 
     def raw_ids(self, column: Any) -> str:
-        """[batch, values] ids before values that are none are taken out: what a cross hashes."""
+        """Writes the ids of all values, which a cross hashes; returns their variable.
+
+        Args:
+          column: categorical column, or a feature that a cross reads by name.
+
+        Returns:
+          Variable [batch, values]; missing values have ids, too.
+        """
         if isinstance(column, Raw):
             return self.feature(column.key)
-        makers = {
+        writers: dict[type, Callable[[Any], str]] = {
             Bucketized: self._bucketized,
             Vocabulary: self._vocabulary,
             Hashed: self._hashed,
@@ -188,27 +238,30 @@ class ColumnWriter:
         }
         if isinstance(column, Weighted):
             return self.raw_ids(column.source)
-        return self.once(("raw", column), lambda: makers[type(column)](column))
+        return self.once(("raw", column), lambda: writers[type(column)](column))
 
     def ids(self, column: Any) -> _Ids:
-        """Ids to look up, and their weights."""
-        weights = None
+        """Writes the ids to look up, and their weights; returns their variables.
+
+        Args:
+          column: categorical column.
+        """
         if isinstance(column, Weighted):
             weights = f'ops.cast({self.feature(column.weight_key)}, "float32")'
             weights = self.once(
                 ("weights", column.weight_key), lambda: self.write(column.weight_key, weights)
             )
             return _Ids(self.ids(column.source).ids, weights)
-        raw, given = self.raw_ids(column), self.given(column)
-        if given is None:
-            return _Ids(raw, weights)
+        raw, present = self.raw_ids(column), self.present(column)
+        if present is None:
+            return _Ids(raw, None)
         name = self.once(
             ("ids", column),
-            lambda: self.write(f"{name_of(column)}_ids", f"ops.where({given}, {raw}, -1)"),
+            lambda: self.write(f"{name_of(column)}_ids", f"ops.where({present}, {raw}, -1)"),
         )
-        return _Ids(name, weights)
+        return _Ids(name, None)
 
-    def _bucketized(self, column):
+    def _bucketized(self, column: Bucketized) -> str:
         source, size = self.numeric(column.source), len(column.boundaries) + 1
         boundaries = self.constant(f"{column.source.key}_boundaries", list(column.boundaries))
         ids = f'ops.cast(layers.Discretization({boundaries})({source}), "int64")'
@@ -217,8 +270,13 @@ class ColumnWriter:
             ids = f'ops.add({ids}, np.array({steps}, "int64"))'
         return self.write(f"{column.source.key}_bucket", ids)
 
-    def constant(self, text: str, value) -> str:
-        """Writes a module-level list and returns its name."""
+    def constant(self, text: str, value: Iterable[Any]) -> str:
+        """Writes a module-level list and returns its name.
+
+        Args:
+          text: text that the name resembles.
+          value: items of the list.
+        """
         name = self.fresh(text).upper()
         lines = [f"{name} = ["]
         row = "   "
@@ -230,21 +288,12 @@ class ColumnWriter:
         self.constants += [*lines, row, "]"]
         return name
 
-    def _vocabulary(self, column):
+    def _vocabulary(self, column: Vocabulary) -> str:
         values = self.feature(column.key)
         constant = self.constant(f"{column.key}_vocabulary", column.values)
-        if column.dtype == "string":
-            unknown = "[UNK]"
-            while unknown in column.values:
-                unknown += "?"
-            kind = "StringLookup"
-        else:
-            unknown = -1
-            while unknown in column.values:
-                unknown -= 1
-            kind = "IntegerLookup"
-        options = f"vocabulary={constant}, mask_token=None, oov_token={unknown!r}"
-        # The layer numbers an unknown value 0, and the known ones from 1.
+        kind = "StringLookup" if column.dtype == "string" else "IntegerLookup"
+        options = f"vocabulary={constant}, mask_token=None, oov_token={_unused_value(column)!r}"
+        # The layer numbers unknown values 0, and known values from 1.
         index = self.write(f"{column.key}_index", f"layers.{kind}({options})({values})")
         if column.oov_buckets:
             other = f"ops.add(layers.Hashing({column.oov_buckets})({values}), {len(column.values)})"
@@ -258,35 +307,50 @@ class ColumnWriter:
         )
 
     def table(self, column: Embedding, ids: str, summed: bool) -> str:
-        """The embedding layer of a column, or its rows, made once however many columns share it."""
+        """Writes the embedding layer of a column, or all of its rows; returns the variable.
+
+        Columns that share a table share the layer.
+
+        Args:
+          column: the column.
+          ids: variable of the ids.
+          summed: whether gradients are summed per row.
+        """
         return self.once(("table", column.table), lambda: self._table(column, ids, summed))
 
-    def _table(self, column, ids, summed):
+    def _table(self, column: Embedding, ids: str, summed: bool) -> str:
         layer = f"dnn_{self.fresh(column.table)}"
         scope = "dnn/input_from_feature_columns/input_layer"
-        names = (f"{scope}/{column.table}/embedding_weights", f"/{column.table}/embedding_weights")
-        names += (f"/{column.table}", column.table) if column.shared else ()
+        names: tuple[str, ...] = (
+            f"{scope}/{column.table}/embedding_weights",
+            f"/{column.table}/embedding_weights",
+        )
+        if column.shared:
+            names = (*names, f"/{column.table}", column.table)
         self.tables.append(Table(layer, "embeddings", names))
-        start = f"keras.initializers.TruncatedNormal(stddev={column.dimension**-0.5:.6g})"
-        shape = (num_ids(column.source), column.dimension)
-        code = self.table_code(layer, shape, start, ids, summed, column.trainable)
+        size = num_ids(column.source)
+        initializer = f"keras.initializers.TruncatedNormal(stddev={column.dimension**-0.5:.6g})"
+        more = "" if column.trainable else ", trainable=False"
+        code = f'layers.Embedding({size}, {column.dimension}, {initializer}, name="{layer}"{more})'
+        if summed:
+            code = self.summed_table(code, size * column.dimension, ids)
         return self.write(layer, code)
 
-    def table_code(
-        self, layer: str, shape, start: str, ids: str, summed: bool, trainable: bool = True
-    ) -> str:
-        """Code of an embedding layer; of all of its rows, if gradients are to be summed by row."""
-        more = "" if trainable else ", trainable=False"
-        code = f'layers.Embedding({shape[0]}, {shape[1]}, {start}, name="{layer}"{more})'
-        if summed and shape[0] * shape[1] <= MAX_WHOLE_TABLE:
-            return f"{self.use('every_row')}({code}, {ids})"
-        return code
+    def summed_table(self, code: str, size: int, ids: str) -> str:
+        """Returns the code of all rows of an embedding layer; of the layer itself if it is large.
 
-    def _hashed(self, column):
+        Args:
+          code: code of the layer.
+          size: number of its weights.
+          ids: variable of the ids.
+        """
+        return f"{self.use('all_rows')}({code}, {ids})" if size <= MAX_WHOLE_TABLE else code
+
+    def _hashed(self, column: Hashed) -> str:
         values = self.feature(column.key)
         return self.write(f"{column.key}_id", f"layers.Hashing({column.buckets})({values})")
 
-    def _identity(self, column):
+    def _identity(self, column: Identity) -> str:
         values = f'ops.cast({self.feature(column.key)}, "int64")'
         if column.default is None:
             return self.write(f"{column.key}_id", values)
@@ -296,7 +360,8 @@ class ColumnWriter:
         )
         return self.write(f"{column.key}_id", f"ops.where({inside}, {value}, {column.default})")
 
-    def _is_single(self, column) -> bool:
+    def _is_single(self, column: Any) -> bool:
+        """Returns whether each row of an input, or of its buckets, has one value."""
         if isinstance(column, Bucketized):
             return column.source.width == 1
         return (
@@ -305,7 +370,7 @@ class ColumnWriter:
             and (self._inputs[column.key].width == 1)
         )
 
-    def _crossed(self, column):
+    def _crossed(self, column: Crossed) -> str:
         parts = [self.raw_ids(part) for part in hashing_order(column)]
         name, listed = f"{name_of(column)}_id", ", ".join(parts)
         single = all(self._is_single(part) for part in hashing_order(column))
@@ -313,3 +378,16 @@ class ColumnWriter:
             return self.write(name, f"layers.HashedCrossing({column.buckets})(({listed}))")
         helper = self.use("cross")
         return self.write(name, f"{helper}([{listed}], {column.buckets}, {column.hash_key:#X})")
+
+
+def _unused_value(column: Vocabulary) -> Any:
+    """Returns a value outside the vocabulary, which the lookup layer needs for unknown values."""
+    if column.dtype == "string":
+        text = "[UNK]"
+        while text in column.values:
+            text += "?"
+        return text
+    number = -1
+    while number in column.values:
+        number -= 1
+    return number

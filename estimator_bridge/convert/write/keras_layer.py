@@ -1,9 +1,8 @@
-"""The half-way house for a model_fn of any kind: its forward pass as a Keras layer with the
-checkpoint's variables.
+"""Wraps the forward pass of any model_fn as a Keras layer with the variables of the checkpoint.
 
-The layer is Keras' own TFSMLayer around a SavedModel of the forward pass, so no class of ours is
-needed to load it.
-It is the pass of mode PREDICT: dropout is off in training too, and moving averages stand still.
+The layer is Keras' own TFSMLayer around a SavedModel of the forward pass, so it loads without a
+class of this package. It runs mode PREDICT: in training, too, there is no dropout, and moving
+averages do not change.
 """
 
 import shutil
@@ -25,16 +24,16 @@ def wrap_model_fn(built: Any, checkpoint: str, rows: Rows, output: str, folder: 
 
     Args:
       built: any Estimator.
-      checkpoint: prefix of the checkpoint whose variables the layer holds.
-      rows: some rows; names, types and shapes of the model's inputs are taken from them.
-      output: the Keras model, *.keras.
-      folder: the SavedModel; the Keras model refers to it and both have to stay together.
+      checkpoint: prefix of the checkpoint with the variables.
+      rows: some rows, which define names, dtypes and shapes of the inputs.
+      output: path of the Keras model, *.keras.
+      folder: folder of the SavedModel, which the Keras model refers to.
 
     Returns:
-      the Keras model: a dict of features in, the model_fn's predictions out.
+      The Keras model, which maps a dict of features to the predictions of the model_fn.
 
     Raises:
-      BridgeError: the model_fn fails in mode PREDICT, or gives no tensors.
+      BridgeError: the model_fn fails in mode PREDICT.
     """
     import keras
 
@@ -52,11 +51,11 @@ def wrap_model_fn(built: Any, checkpoint: str, rows: Rows, output: str, folder: 
             "predict" if "predict" in loaded.signatures else "serving_default"
         ]
         holder = tf.Module()
-        # Tables and variables are saved with what holds them.
+        # The module must own the tables and variables that are saved.
         holder.loaded = loaded
 
         @tf.function(input_signature=[specs])
-        def serve(features):
+        def serve(features: dict[str, Any]) -> Any:
             return signature(**features)
 
         setattr(holder, ENDPOINT, serve)
@@ -72,10 +71,10 @@ def wrap_model_fn(built: Any, checkpoint: str, rows: Rows, output: str, folder: 
     return model
 
 
-def _export(built, checkpoint, specs, folder, tf) -> str:
+def _export(built: Any, checkpoint: str, specs: dict[str, Any], folder: str, tf: Any) -> str:
     from estimator_bridge import estimator
 
-    def receiver():
+    def receiver() -> Any:
         raw = {
             name: tf.compat.v1.placeholder(spec.dtype, spec.shape, name=f"raw_{index}")
             for index, (name, spec) in enumerate(specs.items())
@@ -84,9 +83,9 @@ def _export(built, checkpoint, specs, folder, tf) -> str:
 
     try:
         path = built.export_saved_model(folder, receiver, checkpoint_path=checkpoint)
-    except Exception as error:  # Code of the user's: whatever it raises is about the model_fn.
+    except Exception as error:  # User code may raise anything.
         raise BridgeError(
-            "the model_fn cannot be exported in mode PREDICT: "
+            "model_fn: the export in mode PREDICT fails: "
             f"{str(error).strip().splitlines()[0][:300]}"
         ) from error
-    return path.decode() if isinstance(path, bytes) else path
+    return path.decode() if isinstance(path, bytes) else str(path)

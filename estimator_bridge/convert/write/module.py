@@ -1,17 +1,18 @@
-"""Writes a Plan as a Keras 3 module that imports nothing of ours.
+"""Writes a Plan as a Keras 3 module that does not import this package.
 
-The module is the conversion: the Keras model is built by running it, so what a team takes over as
-code is what has
-been proved.
+The Keras model is built by running this module, so the code that a team maintains is the code that
+was verified.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..plan.columns import (
     Bucketized,
     Embedding,
     Indicator,
+    Input,
     Numeric,
     SharedTable,
     layer_name,
@@ -20,7 +21,7 @@ from ..plan.columns import (
     quoted,
 )
 from ..plan.derived import is_from_text
-from ..plan.model import Head, Plan, is_lazy, model_inputs
+from ..plan.model import Head, Network, Plan, is_lazy, model_inputs
 from .columns import ColumnWriter, Table
 from .sequences import write_recurrent
 from .texts import alphabet_lines, characters_of
@@ -30,11 +31,11 @@ __all__ = ["Module", "model_lines", "write_module"]
 
 
 class Module(NamedTuple):
-    """Code, and how the checkpoint's variables fit into the model that it builds.
+    """The code of a model, and the names of its variables in the checkpoint.
 
     Attributes:
-      code: of a Python module with build_model(), compile_model(model) and main().
-      tables: layer variables and the checkpoint names that they come from.
+      code: source of a Python module with build_model(), compile_model(model) and main().
+      tables: layer variables with their names in the checkpoint.
     """
 
     code: str
@@ -42,11 +43,11 @@ class Module(NamedTuple):
 
 
 def write_module(plan: Plan, origin: str) -> Module:
-    """Writes the module.
+    """Returns the module of a model.
 
     Args:
       plan: the model.
-      origin: what it was converted from, for the docstring.
+      origin: name of the checkpoint, for the docstring of the module.
     """
     writer = ColumnWriter(plan.inputs, plan.derived)
     logits = _write_logits(plan, writer)
@@ -74,13 +75,15 @@ def write_module(plan: Plan, origin: str) -> Module:
     return Module(code, tuple(writer.tables))
 
 
-def model_lines(writer: ColumnWriter, inputs, outputs) -> list[str]:
-    """The function that builds the model.
+def model_lines(
+    writer: ColumnWriter, inputs: Iterable[Input], outputs: Iterable[tuple[str, str]]
+) -> list[str]:
+    """Returns the lines of the function that builds the model.
 
     Args:
-      writer: has written what lies between.
-      inputs: of the plan.
-      outputs: (name, variable).
+      writer: writer with the lines between inputs and outputs.
+      inputs: inputs of the model.
+      outputs: (name, variable) of each output.
     """
     body = [
         "inputs = {",
@@ -99,7 +102,7 @@ def model_lines(writer: ColumnWriter, inputs, outputs) -> list[str]:
     return [
         "",
         "def build_model():",
-        '    """The model from raw features to the answers of the serving signature."""',
+        '    """Returns the model from raw features to the outputs of the serving signature."""',
         *(f"    {line}" for line in body),
         "",
     ]
@@ -108,7 +111,7 @@ def model_lines(writer: ColumnWriter, inputs, outputs) -> list[str]:
 def _write_logits(plan: Plan, writer: ColumnWriter) -> str:
     parts: list[str] = []
     if plan.kind == "baseline":
-        writer.lines += ["", "# The bias alone; rows are counted by the first input."]
+        writer.lines += ["", "# Only the bias; the first input provides the number of rows."]
         parts.append(_bias(plan, writer, "baseline_bias", ("baseline/bias",)))
     if plan.recurrent is not None:
         writer.lines += ["", "# Recurrent part"]
@@ -121,11 +124,11 @@ def _write_logits(plan: Plan, writer: ColumnWriter) -> str:
     if plan.wide:
         writer.lines += ["", "# Wide part"]
         parts.append(_write_wide(plan, writer))
-    writer.lines += ["", "# Answers"]
+    writer.lines += ["", "# Predictions"]
     return writer.write("logits", parts[0] if len(parts) == 1 else f"ops.add({', '.join(parts)})")
 
 
-def _bias(plan, writer, layer, names) -> str:
+def _bias(plan: Plan, writer: ColumnWriter, layer: str, names: tuple[str, ...]) -> str:
     first = f"inputs[{quoted(plan.inputs[0].name)}]"
     first = f"layers.Flatten()({first})" if plan.inputs[0].shape else first
     zeros = f'ops.zeros_like({first}, dtype="float32")'
@@ -136,7 +139,7 @@ def _bias(plan, writer, layer, names) -> str:
     )
 
 
-def _write_wide(plan, writer) -> str:
+def _write_wide(plan: Plan, writer: ColumnWriter) -> str:
     units, terms = plan.head.units, []
     for column in plan.wide:
         name = name_of(column)
@@ -149,9 +152,10 @@ def _write_wide(plan, writer) -> str:
         else:
             ids, weights = writer.ids(column)
             writer.tables.append(Table(layer, "embeddings", names))
-            shape = (num_ids(column), units)
-            summed = not is_lazy(plan.wide_optimizer, True)
-            table = writer.table_code(layer, shape, '"zeros"', ids, summed)
+            size = num_ids(column)
+            table = f'layers.Embedding({size}, {units}, "zeros", name="{layer}")'
+            if not is_lazy(plan.wide_optimizer, True):
+                table = writer.summed_table(table, size * units, ids)
             more = "" if plan.wide_combiner == "sum" else f', "{plan.wide_combiner}"'
             more += "" if weights is None else f", weights={weights}"
             code = f"{writer.use('combine')}({table}, {ids}{more})"
@@ -161,42 +165,47 @@ def _write_wide(plan, writer) -> str:
     return writer.write("wide_logits", f"layers.Add()([{', '.join(terms)}])")
 
 
-def _write_dense(columns, writer, summed, name) -> str:
-    """Writes dense columns one after the other: TensorFlow orders them by their names."""
+def _write_dense(columns: Iterable[Any], writer: ColumnWriter, summed: bool, name: str) -> str:
+    """Writes the concatenation of dense columns in the order of TensorFlow, by name."""
     values = [dense(writer, column, summed) for column in sorted(columns, key=name_of)]
     net = values[0] if len(values) == 1 else f"layers.Concatenate()([{', '.join(values)}])"
     return writer.write(name, net)
 
 
-def _write_deep(plan, writer) -> str:
-    network = plan.network
+def _write_deep(plan: Plan, writer: ColumnWriter) -> str:
     summed = not is_lazy(plan.deep_optimizer, False)
     net = _write_dense(plan.deep, writer, summed, "deep_input")
-    for index, units in enumerate(network.hidden_units):
-        layer, scope = f"dnn_hidden_{index}", f"dnn/hiddenlayer_{index}"
-        named = network.activation.isidentifier()
-        activation = f', "{network.activation}"' if named else ""
-        net = writer.write(layer, f'layers.Dense({units}{activation}, name="{layer}")({net})')
-        if not named:
-            code = re.sub(r"\bx\b", net, network.activation)
-            net = writer.write(f"{layer}_active", code)
-        _add_dense(writer, layer, scope)
-        if network.dropout:
-            net = writer.write(f"{layer}_dropout", f"layers.Dropout({network.dropout})({net})")
-        if network.batch_norm:
-            norm = f"dnn_batchnorm_{index}"
-            code = f'layers.BatchNormalization(momentum=0.999, name="{norm}")({net})'
-            net = writer.write(norm, code)
-            for attribute in ("gamma", "beta", "moving_mean", "moving_variance"):
-                name = f"{scope}/batchnorm_{index}/{attribute}"
-                writer.tables.append(
-                    Table(norm, attribute, (name, f"/batchnorm_{index}/{attribute}"))
-                )
+    if plan.network is not None:
+        for index in range(len(plan.network.hidden_units)):
+            net = _write_hidden(plan.network, index, writer, net)
     _add_dense(writer, "dnn_logits", "dnn/logits")
     return writer.write("deep_logits", f'layers.Dense({plan.head.units}, name="dnn_logits")({net})')
 
 
-def _add_dense(writer, layer, scope):
+def _write_hidden(network: Network, index: int, writer: ColumnWriter, net: str) -> str:
+    """Writes one hidden layer with dropout and batch normalization; returns its variable."""
+    layer, scope = f"dnn_hidden_{index}", f"dnn/hiddenlayer_{index}"
+    is_named = network.activation.isidentifier()
+    activation = f', "{network.activation}"' if is_named else ""
+    units = network.hidden_units[index]
+    net = writer.write(layer, f'layers.Dense({units}{activation}, name="{layer}")({net})')
+    if not is_named:
+        code = re.sub(r"\bx\b", net, network.activation)
+        net = writer.write(f"{layer}_active", code)
+    _add_dense(writer, layer, scope)
+    if network.dropout:
+        net = writer.write(f"{layer}_dropout", f"layers.Dropout({network.dropout})({net})")
+    if network.batch_norm:
+        norm = f"dnn_batchnorm_{index}"
+        code = f'layers.BatchNormalization(momentum=0.999, name="{norm}")({net})'
+        net = writer.write(norm, code)
+        for attribute in ("gamma", "beta", "moving_mean", "moving_variance"):
+            ending = f"/batchnorm_{index}/{attribute}"
+            writer.tables.append(Table(norm, attribute, (f"{scope}{ending}", ending)))
+    return net
+
+
+def _add_dense(writer: ColumnWriter, layer: str, scope: str) -> None:
     writer.tables += [
         Table(layer, "kernel", (f"{scope}/kernel",)),
         Table(layer, "bias", (f"{scope}/bias",)),
@@ -204,7 +213,13 @@ def _add_dense(writer, layer, scope):
 
 
 def dense(writer: ColumnWriter, column: Any, summed: bool) -> str:
-    """Writes a dense column of the deep part, [batch, numbers] float32."""
+    """Writes a dense column; returns its variable, float32 [batch, numbers].
+
+    Args:
+      writer: writer of the module.
+      column: dense column.
+      summed: whether the gradients of tables are summed per row.
+    """
     if isinstance(column, Numeric):
         return writer.numeric(column)
     if isinstance(column, SharedTable):
@@ -212,12 +227,12 @@ def dense(writer: ColumnWriter, column: Any, summed: bool) -> str:
     if isinstance(column, Bucketized):
         return writer.write(
             name_of(column),
-            f"{writer.use('count')}({writer.ids(column).ids}, {num_ids(column)})",
+            f"{writer.use('count_ids')}({writer.ids(column).ids}, {num_ids(column)})",
         )
     ids, weights = writer.ids(column.source)
     more = "" if weights is None else f", weights={weights}"
     if isinstance(column, Indicator):
-        code = f"{writer.use('count')}({ids}, {num_ids(column.source)}{more})"
+        code = f"{writer.use('count_ids')}({ids}, {num_ids(column.source)}{more})"
         return writer.write(name_of(column), code)
     table = writer.table(column, ids, summed)
     more += "" if column.max_norm is None else f", max_norm={column.max_norm!r}"
@@ -225,7 +240,7 @@ def dense(writer: ColumnWriter, column: Any, summed: bool) -> str:
     return writer.write(name_of(column), code)
 
 
-def _shared(writer, column, summed):
+def _shared(writer: ColumnWriter, column: SharedTable, summed: bool) -> str:
     name, parts = name_of(column), []
     for source in column.sources:
         ids, weights = writer.ids(source)
@@ -237,7 +252,8 @@ def _shared(writer, column, summed):
 
 
 def _write_outputs(plan: Plan, writer: ColumnWriter, logits: str) -> list[tuple[str, str]]:
-    outputs, first = [], 0
+    outputs: list[tuple[str, str]] = []
+    first = 0
     for head in plan.head.single:
         own = logits
         if plan.head.parts:
@@ -260,14 +276,14 @@ def _outputs_of(head: Head, writer: ColumnWriter, logits: str) -> list[tuple[str
     return _class_outputs(head, writer, logits)
 
 
-def _regression_outputs(head, writer, logits):
+def _regression_outputs(head: Head, writer: ColumnWriter, logits: str) -> list[tuple[str, str]]:
     if head.task == "regression":
         return [("predictions", logits)]
     link = "ops.exp" if head.task == "poisson" else "ops.sigmoid"
     return [("predictions", writer.write("predictions", f"{link}({logits})")), ("logits", logits)]
 
 
-def _class_outputs(head, writer, logits):
+def _class_outputs(head: Head, writer: ColumnWriter, logits: str) -> list[tuple[str, str]]:
     outputs = [("logits", logits)]
     num_classes = head.units
     scores = logits
@@ -291,8 +307,10 @@ def _class_outputs(head, writer, logits):
     ]
 
 
-def _all_classes(head, writer, scores, num_classes) -> tuple[str, str]:
-    """Variables of the ids of all classes, in every row, and of the layer that names classes."""
+def _all_classes(
+    head: Head, writer: ColumnWriter, scores: str, num_classes: int
+) -> tuple[str, str]:
+    """Writes the ids of all classes for each row, and the layer that maps ids to class names."""
     zeros = f'ops.zeros_like({scores}, dtype="int32")'
     every = writer.write(
         "all_class_ids", f'ops.add({zeros}, np.arange({num_classes}, dtype="int32"))'

@@ -1,22 +1,24 @@
-"""Keras code of a recurrent part: steps of sequences, context beside each, cells, logits."""
+"""Writes Keras code for a recurrent part: sequences, context, cells and logits."""
 
 import re
+from typing import Any
 
 from ..plan.columns import Indicator, SequenceNumeric, name_of, num_ids
-from ..plan.model import Cell, Plan, Recurrent, is_lazy
+from ..plan.model import Cell, Plan, is_lazy
 from .columns import ColumnWriter, Table
 
 __all__ = ["write_recurrent"]
 
 
 def write_recurrent(plan: Plan, writer: ColumnWriter, context: str) -> str:
-    """Writes the part; returns the variable of its logits, [batch, units].
+    """Writes the recurrent part of a model; returns the variable of its logits, [batch, units].
 
     Args:
-      plan: with a recurrent part.
-      writer: of the module.
-      context: variable of what goes with every step, [batch, numbers]; empty for none.
+      plan: a model with a recurrent part.
+      writer: writer of the module.
+      context: variable of the context features, [batch, numbers]; "" for none.
     """
+    cells = () if plan.recurrent is None else plan.recurrent.cells
     summed = not is_lazy(plan.deep_optimizer, False)
     columns = sorted(plan.deep, key=name_of)
     steps = [_steps(column, writer, summed) for column in columns]
@@ -26,9 +28,9 @@ def write_recurrent(plan: Plan, writer: ColumnWriter, context: str) -> str:
         every = f"ops.add(ops.zeros_like({net}[:, :, :1]), ops.expand_dims({context}, 1))"
         every = writer.write("context_of_steps", every)
         net = writer.write("steps_in_context", f"layers.Concatenate()([{net}, {every}])")
-    given = _given(columns[0], writer)
-    mask = writer.write("mask", f"{writer.use('until_last')}({given})")
-    code = _layer_code(plan.recurrent, writer)
+    present = _present(columns[0], writer)
+    mask = writer.write("mask", f"{writer.use('sequence_mask')}({present})")
+    code = _layer_code(cells, writer)
     net = writer.write("state", f"{code}({net}, mask={mask})")
     writer.tables += [
         Table("rnn_logits", "kernel", ("rnn_model/logits/kernel", "/logits/kernel")),
@@ -39,8 +41,8 @@ def write_recurrent(plan: Plan, writer: ColumnWriter, context: str) -> str:
     )
 
 
-def _steps(column, writer, summed) -> str:
-    """[batch, steps, numbers] float32."""
+def _steps(column: Any, writer: ColumnWriter, summed: bool) -> str:
+    """Writes a sequence column; returns its variable, float32 [batch, steps, numbers]."""
     if isinstance(column, SequenceNumeric):
         return _numbers(column, writer)
     ids = writer.ids(column.source).ids
@@ -52,39 +54,42 @@ def _steps(column, writer, summed) -> str:
     return writer.write(name_of(column), f"{writer.use('look_up')}({table}, {ids}{more})")
 
 
-def _numbers(column, writer) -> str:
+def _numbers(column: SequenceNumeric, writer: ColumnWriter) -> str:
     raw = writer.feature(column.key)
     value = f'ops.cast({raw}, "float32")'
     if column.normalizer is not None:
         x = writer.write(column.key, raw)
         value = re.sub(r"\bx\b", x, column.normalizer.expression)
-    there = f"{writer.use('has_number')}({raw})"
-    value = writer.write(f"{column.key}_steps", f"ops.where({there}, {value}, {column.default!r})")
+    present = f"{writer.use('is_number')}({raw})"
+    value = writer.write(
+        f"{column.key}_steps", f"ops.where({present}, {value}, {column.default!r})"
+    )
     return writer.write(column.key, f"layers.Reshape((-1, {column.width}))({value})")
 
 
-def _given(column, writer) -> str:
-    """[batch, steps] bool: which steps are there."""
+def _present(column: Any, writer: ColumnWriter) -> str:
+    """Writes which steps are present; returns the variable, bool [batch, steps]."""
     if not isinstance(column, SequenceNumeric):
-        return writer.given(column.source)
-    there = f"{writer.use('has_number')}({writer.feature(column.key)})"
+        return writer.present(column.source) or ""
+    present = f"{writer.use('is_number')}({writer.feature(column.key)})"
     if column.width > 1:
-        there = f"ops.any(layers.Reshape((-1, {column.width}))({there}), axis=-1)"
-    return writer.write(f"{column.key}_given", there)
+        present = f"ops.any(layers.Reshape((-1, {column.width}))({present}), axis=-1)"
+    return writer.write(f"{column.key}_present", present)
 
 
-def _layer_code(recurrent: Recurrent, writer: ColumnWriter) -> str:
-    single = len(recurrent.cells) == 1
-    for index, cell in enumerate(recurrent.cells):
+def _layer_code(cells: tuple[Cell, ...], writer: ColumnWriter) -> str:
+    """Returns the code of the recurrent layer, and adds its variables to the tables."""
+    single = len(cells) == 1
+    for index, cell in enumerate(cells):
         path = "cell" if single else f"cell.cells.{index}"
         names = ["kernel", "recurrent_kernel"] + ["bias"] * bool(cell.options.get("use_bias", True))
         writer.tables += [
             Table("rnn", f"{path}.{name}", (f"/{cell.name}/{name}",)) for name in names
         ]
     if single:
-        return _cell_code(recurrent.cells[0], "", ', name="rnn"')
-    cells = ", ".join(_cell_code(cell, "Cell", "") for cell in recurrent.cells)
-    return f'layers.RNN([{cells}], name="rnn")'
+        return _cell_code(cells[0], "", ', name="rnn"')
+    codes = ", ".join(_cell_code(cell, "Cell", "") for cell in cells)
+    return f'layers.RNN([{codes}], name="rnn")'
 
 
 def _cell_code(cell: Cell, suffix: str, more: str) -> str:

@@ -1,67 +1,72 @@
-"""A SavedModel of the Keras model with the signatures of the Estimator's export.
+"""Writes a SavedModel of the Keras model with the signatures of the Estimator's export.
 
-Estimators name them <signature> for the default input and <input>:<signature> for the others, call
-the one input of
-classification and regression "inputs", and leave these two out where raw tensors come in.
+Estimators name signatures <signature> for the default receiver and <receiver>:<signature> for the
+others. The input of classification and regression is called "inputs"; a receiver of raw tensors
+does not have these two.
 """
 
 import keyword
-from typing import Any, Callable, NamedTuple
+from functools import partial
+from typing import Any, Callable, NamedTuple, Optional
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan.model import Head, Plan, model_inputs
+from ..plan.columns import Input
+from ..plan.model import Data, Head, Plan, model_inputs
 
 __all__ = ["export_saved_model"]
 
+# A function from named tensors to named tensors.
+_Function = Callable[[dict[str, Any]], dict[str, Any]]
+
 
 class _Receiver(NamedTuple):
-    """A way in.
+    """An input format of the SavedModel.
 
     Attributes:
       name: example, csv or json.
-      key: what the predict signature calls its one input; empty where each feature is an input.
+      key: name of the single input of the predict signature; "" if each feature is an input.
       specs: input name -> TensorSpec.
-      parse: from inputs to raw features, name -> tensor.
+      parse: converts inputs to raw features, name -> tensor.
     """
 
     name: str
     key: str
     specs: dict[str, Any]
-    parse: Callable[[dict[str, Any]], dict[str, Any]]
+    parse: _Function
 
 
 def export_saved_model(plan: Plan, model: Any, folder: str, default: str) -> list[str]:
-    """Writes the SavedModel; returns what the export had and it has not, a line each.
+    """Writes the SavedModel; returns notes on missing signatures, one line each.
 
     Args:
-      plan: inputs, head and data.
+      plan: the model.
       model: the Keras model.
-      folder: where to.
-      default: which input the plain signature names take: example, csv or json.
+      folder: folder of the SavedModel.
+      default: receiver of the plain signature names: example, csv or json.
 
     Raises:
-      BridgeError: `default` is json, and a feature's name cannot be that of an argument.
+      BridgeError: `default` is json, and the name of a feature cannot be an argument.
     """
     import keras
     import tensorflow as tf
 
-    unfit = [feature.name for feature in model_inputs(plan) if not _is_argument(feature.name)]
+    invalid = [feature.name for feature in model_inputs(plan) if not _is_argument(feature.name)]
     notes = [
-        f"SavedModel: {name!r} cannot be the name of an argument in TensorFlow 2, so there is no "
-        "signature of raw tensors"
-        for name in unfit[:1]
+        f"SavedModel: {name!r} cannot be the name of an argument in TensorFlow 2, so it has no "
+        "signatures of raw tensors"
+        for name in invalid[:1]
     ]
-    if unfit and default == "json":
+    if invalid and default == "json":
         raise BridgeError(f"--receiver=json: {notes[0]}; choose example")
     archive = keras.export.ExportArchive()
     archive.track(model)
-    ask = _make_ask(plan, model, tf)
+    predict = _make_predict(plan, model, tf)
     for receiver in _receivers(plan, tf):
-        if unfit and receiver.name == "json":
+        if invalid and receiver.name == "json":
             continue
         prefix = "" if receiver.name == default else f"{receiver.name}:"
-        for name, pick in _answers(plan).items():
+        for name, pick in _signatures(plan).items():
             is_predict = name.split("/")[-1] == "predict"
             if not is_predict and not receiver.key:
                 continue
@@ -69,7 +74,7 @@ def export_saved_model(plan: Plan, model: Any, folder: str, default: str) -> lis
             if receiver.key and not is_predict:
                 specs = {"inputs": tf.TensorSpec([None], tf.string, name="inputs")}
 
-            endpoint = _make_endpoint(ask, receiver, pick)
+            endpoint = _make_endpoint(predict, receiver, pick)
             archive.add_endpoint(prefix + name, tf.function(endpoint, input_signature=[specs]))
     archive.write_out(folder, verbose=False)
     return notes
@@ -79,17 +84,17 @@ def _is_argument(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name)
 
 
-def _make_endpoint(ask, receiver, pick):
-    def endpoint(inputs):
+def _make_endpoint(predict: _Function, receiver: _Receiver, pick: _Function) -> _Function:
+    def endpoint(inputs: dict[str, Any]) -> dict[str, Any]:
         if receiver.key:
             inputs = {receiver.key: next(iter(inputs.values()))}
-        return pick(ask(receiver.parse(inputs)))
+        return pick(predict(receiver.parse(inputs)))
 
     return endpoint
 
 
-def _make_ask(plan, model, tf):
-    """A function from raw features to answers: the model's graph, once for all signatures."""
+def _make_predict(plan: Plan, model: Any, tf: Any) -> _Function:
+    """Returns a function from raw features to outputs, whose graph all signatures share."""
     inputs = model_inputs(plan)
     specs = {
         feature.name: tf.TensorSpec([None, *feature.dimensions], feature.dtype)
@@ -97,31 +102,34 @@ def _make_ask(plan, model, tf):
     }
 
     @tf.function(input_signature=[specs])
-    def answer(features):
-        answers = dict(model(features, training=False))
+    def call(features: dict[str, Any]) -> dict[str, Any]:
+        outputs = dict(model(features, training=False))
         if plan.key is not None:
-            answers[plan.key] = tf.reshape(answers[plan.key], [-1])
-        return answers
+            outputs[plan.key] = tf.reshape(outputs[plan.key], [-1])
+        return outputs
 
-    def ask(features):
+    def predict(features: dict[str, Any]) -> dict[str, Any]:
         single = {feature.name for feature in inputs if feature.width == 1}
-        return answer(
-            {
-                name: tf.reshape(value, [-1, 1]) if name in single else value
-                for name, value in features.items()
-            }
-        )
+        columns = {
+            name: tf.reshape(value, [-1, 1]) if name in single else value
+            for name, value in features.items()
+        }
+        outputs: dict[str, Any] = call(columns)
+        return outputs
 
-    return ask
+    return predict
 
 
-def _answers(plan: Plan) -> dict[str, Callable]:
-    """Signature -> what it gives of the model's answers."""
+def _signatures(plan: Plan) -> dict[str, _Function]:
+    """Returns signature -> function that selects its outputs from those of the model."""
     heads = plan.head.single
-    default = next(iter(_answers_of(heads[0]).values()))
-    found = {"serving_default": default, "predict": lambda answers: answers}
+    default = next(iter(_signatures_of(heads[0]).values()))
+    found: dict[str, _Function] = {
+        "serving_default": default,
+        "predict": lambda outputs: outputs,
+    }
     for head in heads:
-        own = _answers_of(head)
+        own = _signatures_of(head)
         found.update({head.output(name): pick for name, pick in own.items()})
         if head.name:
             found[head.name] = next(iter(own.values()))
@@ -129,38 +137,38 @@ def _answers(plan: Plan) -> dict[str, Callable]:
     return found
 
 
-def _make_own(head, key):
-    """Picks one of several heads' answers, under the names that they have without the others."""
+def _make_own(head: Head, key: Optional[str]) -> _Function:
+    """Returns a function that selects the outputs of one head, without the name of the head."""
 
-    def pick(answers):
+    def pick(outputs: dict[str, Any]) -> dict[str, Any]:
         begin = head.output("")
-        own = {n[len(begin) :]: value for n, value in answers.items() if n.startswith(begin)}
-        return own if key is None else {**own, key: answers[key]}
+        own = {n[len(begin) :]: value for n, value in outputs.items() if n.startswith(begin)}
+        return own if key is None else {**own, key: outputs[key]}
 
     return pick
 
 
-def _answers_of(head: Head) -> dict[str, Callable]:
-    """The signatures of one head; the first one is its default."""
+def _signatures_of(head: Head) -> dict[str, _Function]:
+    """Returns the signatures of one head; the first one is its default."""
 
-    def regress(answers):
+    def regress(outputs: dict[str, Any]) -> dict[str, Any]:
         name = "logistic" if head.task == "binary" else "predictions"
-        return {"outputs": answers[head.output(name)]}
+        return {"outputs": outputs[head.output(name)]}
 
     if head.task not in ("binary", "multiclass", "multilabel"):
         return {"regression": regress}
 
-    def classify(answers):
-        # Of several answers, "classes" are all of them.
+    def classify(outputs: dict[str, Any]) -> dict[str, Any]:
+        # A multilabel head has all classes in "classes".
         name = head.output("all_classes")
-        classes = answers[name if name in answers else head.output("classes")]
-        return {"scores": answers[head.output("probabilities")], "classes": classes}
+        classes = outputs[name if name in outputs else head.output("classes")]
+        return {"scores": outputs[head.output("probabilities")], "classes": classes}
 
-    found = {"classification": classify}
+    found: dict[str, _Function] = {"classification": classify}
     return {**found, "regression": regress} if head.task == "binary" else found
 
 
-def _receivers(plan, tf) -> list[_Receiver]:
+def _receivers(plan: Plan, tf: Any) -> list[_Receiver]:
     inputs = model_inputs(plan)
     raw = {
         feature.name: tf.TensorSpec(
@@ -177,26 +185,31 @@ def _receivers(plan, tf) -> list[_Receiver]:
             "example",
             "examples",
             {"examples": text["examples"]},
-            lambda given: _parse_examples(plan, inputs, given["examples"], tf),
+            lambda tensors: _parse_examples(plan, inputs, tensors["examples"], tf),
         ),
     ]
-    if plan.data is not None and plan.data.columns is not None:
+    data = plan.data
+    if data is not None and data.columns is not None:
+        parse_csv = partial(_parse_csv, plan, data, tf=tf)
         receivers.append(
             _Receiver(
                 "csv",
                 "csv",
                 {"csv": text["csv"]},
-                lambda given: _parse_csv(plan, inputs, given["csv"], tf),
+                lambda tensors: parse_csv(tensors["csv"]),
             )
         )
     return receivers
 
 
-def _parse_examples(plan, inputs, serialized, tf):
+def _parse_examples(
+    plan: Plan, inputs: tuple[Input, ...], serialized: Any, tf: Any
+) -> dict[str, Any]:
     if plan.data is not None:
         return _parse_rows(plan.data, inputs, serialized, tf)
-    # Feature columns ask for lists of any length, but for plain numbers.
-    spec, wide = {}, {"int32": "int64", "float64": "float32"}
+    # Feature columns parse lists of any length, except for plain numbers.
+    spec: dict[str, Any] = {}
+    wide = {"int32": "int64", "float64": "float32"}
     for feature in inputs:
         dtype = wide.get(feature.dtype, feature.dtype)
         if dtype == "float32" and feature.width is not None:
@@ -207,18 +220,18 @@ def _parse_examples(plan, inputs, serialized, tf):
     return {feature.name: _dense(feature, parsed[feature.name], tf) for feature in inputs}
 
 
-def _parse_rows(data, inputs, serialized, tf):
-    """As the trainer's receiver: one value a feature; several values are joined to one text."""
-    spec = {
+def _parse_rows(data: Data, inputs: tuple[Input, ...], serialized: Any, tf: Any) -> dict[str, Any]:
+    """Parses tf.Examples as the trainer's receiver does; multivalent features are joined."""
+    spec: dict[str, Any] = {
         feature.name: tf.io.FixedLenFeature([], feature.dtype, _default(feature, data.defaults))
         for feature in inputs
     }
     spec.update({name: tf.io.RaggedFeature(kind) for name, (kind, _) in data.multivalent.items()})
-    parsed = tf.io.parse_example(serialized, spec)
+    parsed: dict[str, Any] = tf.io.parse_example(serialized, spec)
     for name, (kind, separator) in data.multivalent.items():
         values = parsed[name]
         if kind != "string":
-            # Nine digits tell every float32 from its neighbours.
+            # Nine digits distinguish every float32 from its neighbors.
             digits = {"precision": 9, "shortest": True} if kind == "float32" else {}
             values = values.with_flat_values(tf.strings.as_string(values.flat_values, **digits))
         joined = tf.strings.reduce_join(values, axis=-1, separator=separator)
@@ -227,35 +240,35 @@ def _parse_rows(data, inputs, serialized, tf):
     return parsed
 
 
-def _dense(feature, tensor, tf):
+def _dense(feature: Input, tensor: Any, tf: Any) -> Any:
     if isinstance(tensor, tf.SparseTensor):
         filler = {"string": "", "float32": 0.0}.get(feature.dtype, -1)
         filler = filler if feature.filler is None else feature.filler
         tensor = tf.sparse.to_dense(tensor, default_value=filler)
         if feature.width is not None:
-            # A row without the feature makes no column: one of "no value" is put at the end.
+            # A batch without any value has no column, so one with padding is appended.
             tensor = tf.pad(tensor, [[0, 0], [0, 1]], constant_values=filler)[:, : feature.width]
     return tf.cast(tensor, feature.dtype) if feature.dtype != "string" else tensor
 
 
-def _default(feature, defaults):
+def _default(feature: Input, defaults: dict[str, Any]) -> Any:
     if feature.name in defaults:
         return defaults[feature.name]
     return "" if feature.dtype == "string" else None
 
 
-def _parse_csv(plan, inputs, lines, tf):
-    """As the trainer's receiver: the file's columns in order, without the label and the weight."""
-    left_out = {*plan.data.label_columns, plan.head.weight}
-    names = [name for name in plan.data.columns if name not in left_out]
-    fields = tf.io.decode_csv(lines, [[""]] * len(names), field_delim=plan.data.delimiter)
+def _parse_csv(plan: Plan, data: Data, lines: Any, tf: Any) -> dict[str, Any]:
+    """Parses lines as the trainer's receiver does: without the labels and the weight."""
+    left_out = {*data.label_columns, plan.head.weight}
+    names = [name for name in data.columns or () if name not in left_out]
+    fields = tf.io.decode_csv(lines, [[""]] * len(names), field_delim=data.delimiter)
     columns, features = dict(zip(names, fields)), {}
-    missing_texts = tf.constant(list(plan.data.missing))[None, :]
-    for feature in inputs:
+    missing_texts = tf.constant(list(data.missing))[None, :]
+    for feature in model_inputs(plan):
         text = columns[feature.name]
         missing = tf.reduce_any(tf.equal(text[:, None], missing_texts), axis=1)
-        default = _default(feature, plan.data.defaults)
-        # Without a default a missing number stays text that is no number: an error.
+        default = _default(feature, data.defaults)
+        # Without a default, a missing number raises in to_number.
         if default is not None:
             text = tf.where(missing, tf.fill(tf.shape(text), str(default)), text)
         if feature.dtype != "string":

@@ -1,21 +1,22 @@
-"""The written module's function that takes ISO dates apart."""
+"""The source of the function of a written module that parses ISO dates."""
 
 __all__ = ["CODE_OF_DATES"]
 
 CODE_OF_DATES: dict[str, tuple[tuple[str, ...], str]] = {
-    "take_dates_apart": (
+    "parse_dates": (
         ("cut",),
         '''
-def take_dates_apart(texts, spell):
-    """Texts [batch, 1], 2020-12-31 or 2020-12-31 23:59, to name of a part -> int64 [batch, 1].
+def parse_dates(texts, to_codes):
+    """Parses texts [batch, 1] like 2020-12-31 or 2020-12-31 23:59.
 
-    -1 throughout where a text is no date; the hour of a date without one is -1.
+    Returns name of a part -> int64 [batch, 1]. All parts of a text that is not a date are -1, and
+    so is the hour of a date without one.
     """
-    codes = strip(number_characters(texts, spell))
+    codes = strip(character_codes(texts, to_codes))
     solid = ops.greater(codes, 0)
     there = ops.any(solid, axis=1, keepdims=True)
     begin = ops.expand_dims(ops.cast(ops.argmax(solid, axis=1), "int64"), 1)
-    end = ops.sum(ops.cast(ops.greater(count_on(solid), 0), "int64"), axis=1, keepdims=True)
+    end = ops.sum(ops.cast(ops.greater(count_from_here(solid), 0), "int64"), axis=1, keepdims=True)
     size = ops.where(there, ops.subtract(end, begin), 0)
     where = ops.add(begin, np.arange(14)[None, :])
     where = ops.where(ops.less(where, end), where, ops.zeros_like(where))
@@ -29,8 +30,8 @@ def take_dates_apart(texts, spell):
         value = ops.sum(ops.multiply(digits, power), axis=1, keepdims=True)
         return ops.where(ops.any(wrong, axis=1, keepdims=True), -1, value)
 
-    def is_one_of(place, characters):
-        here = picked[:, place : place + 1]
+    def is_one_of(position, characters):
+        here = picked[:, position : position + 1]
         found = [ops.equal(here, code_of(character)) for character in characters]
         return found[0] if len(found) == 1 else ops.logical_or(*found)
 
@@ -39,8 +40,8 @@ def take_dates_apart(texts, spell):
 
     year, month, day, hour = number(0, 4), number(5, 2), number(8, 2), number(11, 2)
     has_hour = ops.logical_and(is_one_of(10, "T "), is_in(hour, 0, 23))
-    goes_on = ops.logical_or(ops.equal(size, 13), is_one_of(13, ":."))
-    has_hour = ops.logical_and(has_hour, goes_on)
+    has_end = ops.logical_or(ops.equal(size, 13), is_one_of(13, ":."))
+    has_hour = ops.logical_and(has_hour, has_end)
     is_date = ops.logical_or(ops.equal(size, 10), has_hour)
     for check in (
         ops.greater_equal(year, 0),

@@ -1,8 +1,8 @@
-"""Keras code that takes texts apart: values between separators, words, parts of dates.
+"""Writes Keras code that splits texts: at separators, into words, into the parts of dates.
 
-Keras has no operation that splits a text at a separator. It has a layer that turns a text into the
-numbers of its characters, and its `add` joins texts: the written functions cut rows of such numbers
-into pieces and, where a text is looked up, spell them out again.
+Keras has no operation that splits a text at a separator. But it has a layer that converts a text to
+character codes, and its `add` joins texts. The written functions split rows of character codes and,
+for a lookup, convert them to texts again.
 """
 
 from typing import Any, NamedTuple, Optional
@@ -11,97 +11,100 @@ from ..plan.columns import Vocabulary, quoted
 from ..plan.derived import DatePart, Renamed, Words, dtype_of, is_from_text
 from .text_functions import CODE_OF_DATES
 
-__all__ = ["CODE_OF_TEXTS", "Taken", "alphabet_lines", "characters_of", "write_derived"]
+__all__ = ["CODE_OF_TEXTS", "DerivedVariables", "alphabet_lines", "characters_of", "write_derived"]
 
 
-class Taken(NamedTuple):
-    """Names of variables of the written code.
+class DerivedVariables(NamedTuple):
+    """The variables of a derived feature in the written code, by name.
 
     Attributes:
       values: [batch, values].
-      given: [batch, values] bool, where there is a value; empty where the values tell.
+      present: [batch, values] bool, which values are present; "" if the values show it themselves.
     """
 
     values: str
-    given: str
+    present: str
 
 
-# As CODE_OF_HELPERS: functions of the written module, each with the names of those that it needs.
+# Name -> (names of the functions that it calls, source), as in CODE_OF_HELPERS.
 CODE_OF_TEXTS: dict[str, tuple[tuple[str, ...], str]] = {
     "cut": (
         (),
         '''
 def code_of(character):
-    """The number of a character; 0 is none, and 1 one that ALPHABET does not have."""
+    """Returns the code of a character; 0 means none, and 1 a character outside ALPHABET."""
     return ALPHABET.index(character) + 2
 
 
-def number_characters(texts, spell):
-    """Numbers of the characters of texts [batch, 1]: [batch, most + 16], 0 after the last."""
+def character_codes(texts, to_codes):
+    """Returns the character codes [batch, longest + 16] of texts [batch, 1], padded with 0."""
     padding = ops.repeat(ops.zeros_like(texts, dtype="int64"), 16, axis=1)
-    return ops.concatenate([spell(texts), padding], axis=1)
+    return ops.concatenate([to_codes(texts), padding], axis=1)
 
 
-def places_in(values):
-    """0, 1, 2 ... [1, columns] for values [batch, columns]."""
+def positions_in(values):
+    """Returns 0, 1, 2 ... [1, columns] for values [batch, columns]."""
     columns = ops.sum(ops.zeros_like(values, dtype="int64"), axis=0, keepdims=True)
     return ops.subtract(ops.cumsum(ops.add(columns, 1), axis=1), 1)
 
 
 def first_columns(values, wanted):
-    """As many columns of values [batch, columns] as the largest number in `wanted`."""
-    there = ops.less(places_in(values), ops.max(wanted, initial=0))
-    return ops.take(values, ops.nonzero(ops.any(there, axis=0))[0], axis=1)
+    """Returns as many columns of values [batch, columns] as the largest number in `wanted`."""
+    kept = ops.less(positions_in(values), ops.max(wanted, initial=0))
+    return ops.take(values, ops.nonzero(ops.any(kept, axis=0))[0], axis=1)
 
 
-def count_on(there):
-    """How many are there from each place on, along the last axis."""
-    return ops.flip(ops.cumsum(ops.flip(ops.cast(there, "int64"), -1), axis=-1), -1)
+def count_from_here(marked):
+    """Counts the marks from each position to the end of the last axis."""
+    return ops.flip(ops.cumsum(ops.flip(ops.cast(marked, "int64"), -1), axis=-1), -1)
 
 
 def strip(codes):
-    """Characters with 0 in the place of blanks at both ends, along the last axis."""
+    """Replaces the blanks at both ends of the last axis by 0."""
     solid = ops.logical_or(ops.equal(codes, 1), ops.greater(codes, 1 + len(BLANKS)))
     begun = ops.greater(ops.cumsum(ops.cast(solid, "int64"), axis=-1), 0)
-    return ops.where(ops.logical_and(begun, ops.greater(count_on(solid), 0)), codes, 0)
+    return ops.where(ops.logical_and(begun, ops.greater(count_from_here(solid), 0)), codes, 0)
 
 
 def cut(codes, starts, ends):
-    """SplitText of texts: characters [batch, all] to [batch, pieces, a multiple of 16].
+    """Cuts parts out of character codes [batch, all]: [batch, parts, a multiple of 16].
 
-    starts, ends: places [batch, pieces]; both 0 for no piece. Beside a piece there are zeros.
+    starts, ends: positions [batch, parts]; both 0 for no part. Parts are padded with 0.
     """
     wanted = ops.floor_divide(ops.add(ops.subtract(ends, starts), 15), 16)
     wanted = ops.maximum(ops.multiply(wanted, 16), 16)
-    steps = ops.expand_dims(first_columns(places_in(codes), wanted), 0)
+    steps = ops.expand_dims(first_columns(positions_in(codes), wanted), 0)
     where = ops.add(ops.expand_dims(starts, 2), steps)
     inside = ops.less(where, ops.expand_dims(ends, 2))
     where = ops.where(inside, where, ops.zeros_like(where))
     return ops.where(inside, ops.take_along_axis(ops.expand_dims(codes, 1), where, axis=2), 0)
 
 
-def between(codes, begins, ends, number):
-    """The pieces whose places are marked in `begins` and `ends`, `number` [batch, 1] of them."""
-    places = places_in(codes)
-    there = ops.less(places, number)
+def cut_marked(codes, begins, ends, number):
+    """Cuts out `number` [batch, 1] parts, whose positions are marked in `begins` and `ends`.
+
+    Returns the parts, and which of them exist.
+    """
+    positions = positions_in(codes)
+    exists = ops.less(positions, number)
 
     def listed(marked):
-        at = ops.sort(ops.where(marked, places, ops.max(places)), axis=1)
-        return first_columns(ops.where(there, at, ops.zeros_like(at)), ops.maximum(number, 1))
+        at = ops.sort(ops.where(marked, positions, ops.max(positions)), axis=1)
+        return first_columns(ops.where(exists, at, ops.zeros_like(at)), ops.maximum(number, 1))
 
-    pieces = cut(codes, listed(begins), listed(ends))
-    return pieces, first_columns(there, ops.maximum(number, 1))
+    parts = cut(codes, listed(begins), listed(ends))
+    return parts, first_columns(exists, ops.maximum(number, 1))
 ''',
     ),
     "split_at": (
         ("cut",),
         '''
-def split_at(texts, separator, spell):
-    """The pieces of texts [batch, 1]: characters [batch, pieces, ...], and which are there.
+def split_at(texts, separator, to_codes):
+    """Splits texts [batch, 1]: character codes [batch, parts, ...], and which parts exist.
 
-    A text of blanks alone has none; one between two separators may be empty.
+    A blank text has no parts; a part between two separators may be empty.
     """
-    codes = strip(number_characters(texts, spell))
+    codes = strip(character_codes(texts, to_codes))
     found = None
     for index, character in enumerate(separator):
         here = ops.equal(codes, code_of(character))
@@ -109,28 +112,27 @@ def split_at(texts, separator, spell):
             here = ops.concatenate([here[:, index:], ops.zeros_like(here[:, :index])], axis=1)
         found = here if found is None else ops.logical_and(found, here)
     size = len(separator)
-    # A text goes on to behind its last character; blanks before the first are stripped anyway.
-    rest = count_on(ops.greater(codes, 0))
-    nothing = ops.zeros_like(found[:, :1])
+    # A text ends after its last character; blanks before the first are stripped below.
+    rest = count_from_here(ops.greater(codes, 0))
     begins = ops.concatenate([ops.zeros_like(found[:, :size]), found[:, :-size]], axis=1)
-    begins = ops.logical_or(begins, ops.equal(places_in(codes), 0))
+    begins = ops.logical_or(begins, ops.equal(positions_in(codes), 0))
     last = ops.logical_and(ops.equal(rest, 0), ops.greater(shift_right(rest), 0))
     number = ops.sum(ops.cast(ops.logical_or(found, last), "int64"), axis=1, keepdims=True)
-    pieces, there = between(codes, begins, ops.logical_or(found, last), number)
-    return strip(pieces), there
+    parts, exists = cut_marked(codes, begins, ops.logical_or(found, last), number)
+    return strip(parts), exists
 
 
 def shift_right(values):
-    """Each value [batch, columns] one column on; 0 comes first."""
+    """Moves values [batch, columns] to the next column; the first column becomes 0."""
     return ops.concatenate([ops.zeros_like(values[:, :1]), values[:, :-1]], axis=1)
 ''',
     ),
     "split_words": (
         ("cut",),
         '''
-def split_words(texts, spell, lower, max_words=None):
-    """The words of texts [batch, 1]: characters [batch, words, ...]."""
-    codes = number_characters(texts, spell)
+def split_words(texts, to_codes, lower, max_words=None):
+    """Splits texts [batch, 1] into words: character codes [batch, words, ...]."""
+    codes = character_codes(texts, to_codes)
     letters = ops.greater_equal(codes, code_of("0"))
     if lower:
         capitals = [c for c in ALPHABET if c.lower() != c and c.lower() in ALPHABET_SET]
@@ -141,20 +143,20 @@ def split_words(texts, spell, lower, max_words=None):
     begins = ops.logical_and(letters, ops.logical_not(before))
     ends = ops.logical_and(before, ops.logical_not(letters))
     number = ops.sum(ops.cast(begins, "int64"), axis=1, keepdims=True)
-    words, _ = between(codes, begins, ends, number)
+    words, _ = cut_marked(codes, begins, ends, number)
     return words if max_words is None else words[:, :max_words]
 ''',
     ),
-    "spell_out": (
+    "to_strings": (
         (),
         '''
-def spell_out(pieces, spelled):
-    """Characters [batch, pieces, ...] to texts [batch, pieces]."""
-    # `add` would take its second argument for a bias; between axes of size 1 nothing looks like it.
-    codes = ops.expand_dims(ops.expand_dims(pieces, 1), -1)
-    # The layer takes what it gives for integers.
-    texts = ops.cast(spelled(codes), "string")
-    nothing = ops.cast(spelled(ops.zeros_like(codes[:, :, :, ::16])), "string")
+def to_strings(parts, to_characters):
+    """Converts character codes [batch, parts, ...] to texts [batch, parts]."""
+    # `add` could treat its second argument as a bias; the axes of size 1 prevent it.
+    codes = ops.expand_dims(ops.expand_dims(parts, 1), -1)
+    # In a functional model the output of the layer is declared as integers.
+    texts = ops.cast(to_characters(codes), "string")
+    nothing = ops.cast(to_characters(ops.zeros_like(codes[:, :, :, ::16])), "string")
     for _ in range(4):
         texts = ops.add(texts[:, :, :, ::2], texts[:, :, :, 1::2])
     for step in (1, 2, 4, 8, 16, 32, 64, 128):
@@ -163,33 +165,34 @@ def spell_out(pieces, spelled):
     return texts[:, 0, :, 0, 0]
 ''',
     ),
-    "sequences_of": (
+    "ngrams_of": (
         (),
         '''
-def sequences_of(words, ngrams):
-    """Words [batch, words] and the sequences of up to `ngrams` of them, a blank between; "" where
-    there is none.
+def ngrams_of(words, ngrams):
+    """Returns words [batch, words] and sequences of up to `ngrams` of them, joined by blanks.
+
+    Rows are padded with "".
     """
     shaped = ops.expand_dims(ops.expand_dims(words, 1), -1)
     found, sequence = [shaped], shaped
     for number in range(1, ngrams):
         sequence = ops.add(ops.add(sequence[:, :, :-1], " "), shaped[:, :, number:])
-        there = ops.not_equal(shaped[:, :, number:], "")
-        found.append(ops.where(there, sequence, shaped[:, :, number:]))
+        present = ops.not_equal(shaped[:, :, number:], "")
+        found.append(ops.where(present, sequence, shaped[:, :, number:]))
     return ops.concatenate(found, axis=2)[:, 0, :, 0]
 ''',
     ),
     "to_integers": (
         ("cut",),
         '''
-def to_integers(pieces, empty):
-    """Characters [batch, pieces, ...] of integers to int64 [batch, pieces]; `empty` without any."""
-    digits = ops.subtract(pieces, code_of("0"))
+def to_integers(parts, empty):
+    """Converts character codes [batch, parts, ...] to int64 [batch, parts]; `empty` for none."""
+    digits = ops.subtract(parts, code_of("0"))
     is_digit = ops.logical_and(ops.greater_equal(digits, 0), ops.less(digits, 10))
-    after = ops.subtract(count_on(is_digit), ops.cast(is_digit, "int64"))
+    after = ops.subtract(count_from_here(is_digit), ops.cast(is_digit, "int64"))
     power = ops.take(np.array([10**n for n in range(19)], "int64"), ops.minimum(after, 18))
     total = ops.sum(ops.multiply(ops.where(is_digit, digits, 0), power), axis=-1)
-    negative = ops.any(ops.equal(pieces, code_of("-")), axis=-1)
+    negative = ops.any(ops.equal(parts, code_of("-")), axis=-1)
     total = ops.where(negative, ops.negative(total), total)
     return ops.where(ops.any(is_digit, axis=-1), total, np.array(empty, "int64"))
 ''',
@@ -197,27 +200,27 @@ def to_integers(pieces, empty):
     "to_floats": (
         ("cut",),
         '''
-def to_floats(pieces):
-    """Characters [batch, pieces, ...] of numbers to float32 [batch, pieces]; 0 without any."""
-    scale = ops.logical_or(ops.equal(pieces, code_of("e")), ops.equal(pieces, code_of("E")))
+def to_floats(parts):
+    """Converts character codes [batch, parts, ...] to float32 [batch, parts]; 0 for none."""
+    scale = ops.logical_or(ops.equal(parts, code_of("e")), ops.equal(parts, code_of("E")))
     in_scale = ops.greater(ops.cumsum(ops.cast(scale, "int64"), axis=-1), 0)
 
     def total(part):
-        digits = ops.subtract(pieces, code_of("0"))
+        digits = ops.subtract(parts, code_of("0"))
         is_digit = ops.logical_and(ops.greater_equal(digits, 0), ops.less(digits, 10))
         is_digit = ops.logical_and(is_digit, part)
-        after = ops.cast(ops.subtract(count_on(is_digit), 1), "float64")
+        after = ops.cast(ops.subtract(count_from_here(is_digit), 1), "float64")
         power = ops.power(np.array(10.0, "float64"), ops.maximum(after, 0.0))
         size = ops.multiply(ops.cast(ops.where(is_digit, digits, 0), "float64"), power)
-        negative = ops.any(ops.logical_and(part, ops.equal(pieces, code_of("-"))), axis=-1)
+        negative = ops.any(ops.logical_and(part, ops.equal(parts, code_of("-"))), axis=-1)
         size = ops.sum(size, axis=-1)
         return ops.where(negative, ops.negative(size), size), is_digit
 
     mantissa, is_digit = total(ops.logical_not(in_scale))
     exponent, _ = total(in_scale)
-    behind = ops.cumsum(ops.cast(ops.equal(pieces, code_of(".")), "int64"), axis=-1)
-    behind = ops.logical_and(is_digit, ops.greater(behind, 0))
-    exponent = ops.subtract(exponent, ops.sum(ops.cast(behind, "float64"), axis=-1))
+    decimals = ops.cumsum(ops.cast(ops.equal(parts, code_of(".")), "int64"), axis=-1)
+    decimals = ops.logical_and(is_digit, ops.greater(decimals, 0))
+    exponent = ops.subtract(exponent, ops.sum(ops.cast(decimals, "float64"), axis=-1))
     factor = ops.power(np.array(10.0, "float64"), ops.abs(exponent))
     divided = ops.divide(mantissa, factor)
     value = ops.where(ops.less(exponent, 0.0), divided, ops.multiply(mantissa, factor))
@@ -229,9 +232,12 @@ def to_floats(pieces):
 
 
 def characters_of(plan: Any) -> Optional[set[str]]:
-    """The characters that matter to a model's texts; None: all of them do.
+    """Returns the characters that the alphabet of a model needs; None for all of Unicode.
 
-    A value of a vocabulary is known by the vocabulary's own characters; what is hashed, by any.
+    The values of a vocabulary need only its characters, but a hashed text may contain any.
+
+    Args:
+      plan: the model.
     """
     kinds = {one.name: one for one in plan.derived}
     if any(isinstance(one, Words) for one in plan.derived):
@@ -254,10 +260,14 @@ def characters_of(plan: Any) -> Optional[set[str]]:
 
 
 def alphabet_lines(characters: Any) -> list[str]:
-    """Lines that define ALPHABET and its kinds: of some characters, or (None) of all in Unicode."""
+    """Returns the lines of code that define ALPHABET.
+
+    Args:
+      characters: the characters; None for all of Unicode.
+    """
     if characters is None:
         every = [
-            "# All that Unicode knows, but for the private planes.",
+            "# All assigned characters of Unicode, without the private planes.",
             "EVERY = map(chr, range(1, 0xF0000))",
             'EVERY = [c for c in EVERY if unicodedata.category(c) not in ("Cn", "Cs")]',
         ]
@@ -271,7 +281,7 @@ def alphabet_lines(characters: Any) -> list[str]:
         "",
         "",
         "def order_alphabet(characters):",
-        '    """Blanks, other signs, digits, letters: so each kind is a range of numbers."""',
+        '    """Returns blanks, other signs, digits, letters: each kind is a range of codes."""',
         '    rest = sorted(set(characters) - set(BLANKS + DIGITS + "\\ufffd"))',
         '    is_letter = [unicodedata.category(c)[0] in "LMN" or c == "\'" for c in rest]',
         "    others = [c for c, letter in zip(rest, is_letter) if not letter]",
@@ -284,67 +294,79 @@ def alphabet_lines(characters: Any) -> list[str]:
     ]
 
 
-def _layers_of(writer) -> tuple[str, str]:
-    """Variables of the layers between texts and numbers of characters, written once."""
-    spell = writer.once(
-        "spell",
+def _layers_of(writer: Any) -> tuple[str, str]:
+    """Returns the variables of the layers between texts and character codes, written once."""
+    to_codes = writer.once(
+        "to_codes",
         lambda: writer.write(
-            "spell",
+            "to_codes",
             'layers.TextVectorization(standardize=None, split="character", vocabulary=ALPHABET)',
         ),
     )
-    spelled = writer.once(
-        "spelled",
+    to_characters = writer.once(
+        "to_characters",
         lambda: writer.write(
-            "spelled",
+            "to_characters",
             'layers.StringLookup(vocabulary=ALPHABET, invert=True, mask_token="", '
             'oov_token="\\ufffd")',
         ),
     )
-    return spell, spelled
+    return to_codes, to_characters
 
 
-def write_derived(writer: Any, one: Any) -> Taken:
-    """Writes the code of a derived feature; returns its variables."""
-    if isinstance(one, Renamed):
-        return Taken(f"inputs[{quoted(one.source)}]", "")
-    spell, spelled = _layers_of(writer)
+def write_derived(writer: Any, one: Any) -> DerivedVariables:
+    """Writes the code of a derived feature; returns its variables.
+
+    Args:
+      writer: the ColumnWriter of the module.
+      one: the derived feature.
+    """
     texts = f"inputs[{quoted(one.source)}]"
+    if isinstance(one, Renamed):
+        return DerivedVariables(texts, "")
+    to_codes, to_characters = _layers_of(writer)
     if isinstance(one, DatePart):
         parts = writer.once(
             ("date", one.source),
             lambda: writer.write(
-                f"{one.source}_parts", f"{writer.use('take_dates_apart')}({texts}, {spell})"
+                f"{one.source}_parts", f"{writer.use('parse_dates')}({texts}, {to_codes})"
             ),
         )
-        return Taken(writer.write(one.name, f'{parts}["{one.part}"]'), "")
+        return DerivedVariables(writer.write(one.name, f'{parts}["{one.part}"]'), "")
     if isinstance(one, Words):
-        words = f"{writer.use('split_words')}({texts}, {spell}, {one.lower}, {one.max_words})"
-        words = f"{writer.use('spell_out')}({words}, {spelled})"
+        words = f"{writer.use('split_words')}({texts}, {to_codes}, {one.lower}, {one.max_words})"
+        words = f"{writer.use('to_strings')}({words}, {to_characters})"
         if one.ngrams > 1:
-            words = f"{writer.use('sequences_of')}({words}, {one.ngrams})"
-        return Taken(writer.write(one.name, words), "")
-    call = f"{writer.use('split_at')}({texts}, {one.separator!r}, {spell})"
-    pieces, given = writer.once(
-        ("pieces", one.source, one.separator),
-        lambda: _write_pair(writer, one.source, call),
+            words = f"{writer.use('ngrams_of')}({words}, {one.ngrams})"
+        return DerivedVariables(writer.write(one.name, words), "")
+    call = f"{writer.use('split_at')}({texts}, {one.separator!r}, {to_codes})"
+    parts, exists = writer.once(
+        ("split", one.source, one.separator),
+        lambda: _write_split(writer, one.source, call),
     )
+    return _write_values(writer, one, (parts, exists), to_characters)
+
+
+def _write_values(
+    writer: Any, one: Any, split: tuple[str, str], to_characters: str
+) -> DerivedVariables:
+    """Writes the conversion of the parts of a text to the dtype of the feature."""
+    parts, exists = split
     if one.dtype == "string":
-        values = writer.write(one.name, f"{writer.use('spell_out')}({pieces}, {spelled})")
-        return Taken(values, given if one.ordered else "")
+        values = writer.write(one.name, f"{writer.use('to_strings')}({parts}, {to_characters})")
+        return DerivedVariables(values, exists if one.ordered else "")
     if one.dtype == "float32":
-        values = f"{writer.use('to_floats')}({pieces})"
+        values = f"{writer.use('to_floats')}({parts})"
         if one.ordered:
-            values = f"ops.where({given}, {values}, np.nan)"
-        return Taken(writer.write(one.name, values), "")
-    values = writer.write(one.name, f"{writer.use('to_integers')}({pieces}, -1)")
+            values = f"ops.where({exists}, {values}, np.nan)"
+        return DerivedVariables(writer.write(one.name, values), "")
+    values = writer.write(one.name, f"{writer.use('to_integers')}({parts}, -1)")
     if not one.ordered:
-        there = f"ops.any(ops.greater({pieces}, 0), axis=-1)"
-        given = writer.write(f"{one.name}_given", there)
-    return Taken(values, given)
+        exists = writer.write(f"{one.name}_present", f"ops.any(ops.greater({parts}, 0), axis=-1)")
+    return DerivedVariables(values, exists)
 
 
-def _write_pair(writer, source, call) -> tuple[str, str]:
-    pieces, there = writer.fresh(f"{source}_pieces"), writer.fresh(f"{source}_there")
-    writer.lines.append(f"{pieces}, {there} = {call}")
-    return pieces, there
+def _write_split(writer: Any, source: str, call: str) -> tuple[str, str]:
+    parts, exists = writer.fresh(f"{source}_parts"), writer.fresh(f"{source}_exists")
+    writer.lines.append(f"{parts}, {exists} = {call}")
+    return parts, exists

@@ -1,5 +1,6 @@
-"""The second half of the written module: losses, optimizers, rows from a CSV file, and a main()."""
+"""Writes the training part of a module: losses, optimizers, reading of CSV files, and main()."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..plan.columns import Embedding, Indicator, Numeric, SharedTable, num_ids
@@ -21,7 +22,7 @@ _CLASSES = {
 _SPARSE_STEPS = {
     "Ftrl": '''
 class SparseFtrl(keras.optimizers.Ftrl):
-    """Ftrl that touches, of a table, the rows of the batch only: as Estimators' optimizers do."""
+    """Ftrl that updates only the table rows of the batch, as the optimizers of Estimators do."""
 
     def update_step(self, gradient, variable, learning_rate):
         if not isinstance(gradient, tf.IndexedSlices):
@@ -44,9 +45,7 @@ class SparseFtrl(keras.optimizers.Ftrl):
 ''',
     "SGD": '''
 class SparseSGD(keras.optimizers.SGD):
-    """SGD with momentum that moves, of a table, the rows of the batch only: as Estimators'
-    optimizers do.
-    """
+    """SGD with momentum that updates only the table rows of the batch, as in Estimators."""
 
     def update_step(self, gradient, variable, learning_rate):
         if not self.momentum or not isinstance(gradient, tf.IndexedSlices):
@@ -61,9 +60,7 @@ class SparseSGD(keras.optimizers.SGD):
 ''',
     "RMSprop": '''
 class SparseRMSprop(keras.optimizers.RMSprop):
-    """RMSprop that touches, of a table, the rows of the batch only: as Estimators' optimizers
-    do.
-    """
+    """RMSprop that updates only the table rows of the batch, as in Estimators."""
 
     def update_step(self, gradient, variable, learning_rate):
         if not isinstance(gradient, tf.IndexedSlices):
@@ -89,7 +86,7 @@ class SparseRMSprop(keras.optimizers.RMSprop):
 
 _SUMMED = '''
 class SummedKIND(keras.optimizers.KIND):
-    """KIND that adds up a row's gradients first: Keras' own squares that of each look-up singly."""
+    """KIND that adds up the gradients of a row first; Keras squares that of each lookup."""
 
     def update_step(self, gradient, variable, learning_rate):
         if isinstance(gradient, tf.IndexedSlices):
@@ -100,18 +97,16 @@ class SummedKIND(keras.optimizers.KIND):
 
 _SWAP = '''
 def rows_of(gradient):
-    """The rows of a table that a gradient touches, each once, and the sum of what it says of
-    each.
-    """
+    """Returns the distinct table rows of a gradient, and the sum of the gradients of each."""
     rows, where = tf.unique(gradient.indices)
     return rows, tf.math.unsorted_segment_sum(gradient.values, where, tf.size(rows))
 
 
 def use_estimator_updates(model):
-    """Gives a compiled model optimizers that leave rows of tables alone which a batch does not
-    look up.
+    """Compiles a model again with optimizers that update table rows as the Estimator's do.
 
-    State and rates go over. model.keras itself names Keras' own classes, so that it loads anywhere.
+    State and learning rates are kept. model.keras uses only classes of Keras, so that it loads
+    anywhere.
     """
     def exact(optimizer):
         return OWN_UPDATES.get(type(optimizer), type(optimizer)).from_config(optimizer.get_config())
@@ -129,8 +124,9 @@ def use_estimator_updates(model):
 
 _READ = '''
 def read_rows(path):
-    """A CSV file -> (name -> array [rows], output -> labels [rows, labels], weights [rows] or
-    None).
+    """Reads a CSV file.
+
+    Returns (name -> array [rows], output -> labels [rows, labels], weights [rows] or None).
     """
     with open(path, newline="", encoding="utf-8") as file:
         lines = list(csv.reader(file, delimiter=DELIMITER))
@@ -153,9 +149,9 @@ def read_rows(path):
 
 
 def make_dataset(features, labels, weights, batch_size, shuffle=True):
-    """Batches of (features, labels, weights) as fit and evaluate take them.
+    """Returns batches of (features, labels, weights) for fit and evaluate.
 
-    CLASS_WEIGHTS count where rows are shuffled, which is for training.
+    CLASS_WEIGHTS apply to shuffled rows only, which are for training.
     """
     rows = [features, labels]
     if weights is not None or (CLASS_WEIGHTS and shuffle):
@@ -173,14 +169,12 @@ def make_dataset(features, labels, weights, batch_size, shuffle=True):
 
 
 def main():
-    """Trains from the converted weights and optimizer state, or from new ones, and saves the
-    model.
-    """
+    """Trains from the converted weights and optimizer state, or from new ones; saves the model."""
     parser = argparse.ArgumentParser(description="Trains the converted model.")
     parser.add_argument("--train", required=True, help="CSV file with the label")
     parser.add_argument("--eval", help="CSV file with the label")
-    parser.add_argument("--start", help="model.keras to go on from; without it weights are new")
-    parser.add_argument("--output", required=True, help="where the trained model is saved, *.keras")
+    parser.add_argument("--start", help="model.keras to continue from; default: new weights")
+    parser.add_argument("--output", required=True, help="file of the trained model, *.keras")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--batch_size", type=int, default=128)
     options = parser.parse_args()
@@ -203,11 +197,11 @@ if __name__ == "__main__":
 
 
 class Training(NamedTuple):
-    """Parts of the module.
+    """The training part of a module.
 
     Attributes:
-      imports: at its head.
-      lines: after build_model().
+      imports: lines of imports and constants, at the beginning.
+      lines: lines after build_model().
     """
 
     imports: tuple[str, ...]
@@ -215,7 +209,11 @@ class Training(NamedTuple):
 
 
 def loss_of(head: Head) -> str:
-    """Keras code of the loss of a head that has one."""
+    """Returns the Keras code of the loss of a single head.
+
+    Args:
+      head: a head other than a multihead.
+    """
     if head.task in ("regression", "poisson"):
         kind = "MeanSquaredError" if head.task == "regression" else "Poisson"
         return f'keras.losses.{kind}(reduction="{head.reduction}")'
@@ -224,10 +222,10 @@ def loss_of(head: Head) -> str:
 
 
 def _loss_weights(head: Head) -> dict[str, float]:
-    """Output -> factor on its loss; empty where all are 1."""
+    """Returns output -> factor on its loss; {} if all are 1."""
     found = {}
     for one in head.single:
-        # Keras averages over a row's labels where the Estimator adds them up.
+        # Keras averages over the labels of a row; the Estimator adds them up.
         added = one.task == "regression" and one.reduction == "sum"
         found[one.target] = one.importance * (float(one.units) if added else 1.0)
     return {} if set(found.values()) == {1.0} else found
@@ -239,7 +237,7 @@ def _optimizer_code(optimizer: Optimizer) -> str:
     return f"keras.optimizers.{_CLASSES[optimizer.kind]}({rate}{options})"
 
 
-def _table_sizes(plan, wide: bool):
+def _table_sizes(plan: Plan, wide: bool) -> Iterator[int]:
     if wide:
         for column in plan.wide:
             if not isinstance(column, (Numeric, Indicator, Embedding)):
@@ -253,9 +251,13 @@ def _table_sizes(plan, wide: bool):
 
 
 def own_updates(plan: Plan) -> dict[str, str]:
-    """Keras optimizer class -> prefix of the class that updates tables as the Estimator's does.
+    """Returns Keras optimizer class -> prefix of the class that updates tables as the Estimator.
 
-    Empty where Keras' own classes do, for the tables of the plan.
+    Args:
+      plan: the model.
+
+    Returns:
+      A class is missing if that of Keras itself updates the tables of the plan in the same way.
     """
     found = {}
     for optimizer, wide in ((plan.wide_optimizer, True), (plan.deep_optimizer, False)):
@@ -269,7 +271,7 @@ def own_updates(plan: Plan) -> dict[str, str]:
     return found
 
 
-def _optimizer_lines(plan) -> list[str]:
+def _optimizer_lines(plan: Plan) -> list[str]:
     wide, deep = plan.wide_optimizer, plan.deep_optimizer
     if wide is not None and deep is not None:
         return [
@@ -287,66 +289,83 @@ def _optimizer_lines(plan) -> list[str]:
 
 
 def training_code(plan: Plan) -> Training:
-    """The module's imports and everything after build_model()."""
-    head, data = plan.head, plan.data
-    factors = _loss_weights(head)
-    factors = f", loss_weights={factors!r}" if factors else ""
-    lines = [
-        "",
-        "def build_optimizer(change=lambda optimizer: optimizer):",
-        '    """The optimizer, or one for each part of the model; `change` may replace each."""',
-        *_optimizer_lines(plan),
-        "",
-        "",
-        "def build_loss():",
-        '    """Output -> loss."""',
-        "    return {",
-        *(f'        "{one.target}": {loss_of(one)},' for one in head.single),
-        "    }",
-        "",
-        "",
-        "def compile_model(model):",
-        '    """Compiles for training as the Estimator trained; returns the model."""',
-        f"    model.compile(optimizer=build_optimizer(), loss=build_loss(){factors})",
-        "    return model",
-        "",
-    ]
-    kinds = own_updates(plan)
-    for kind, prefix in kinds.items():
-        code = _SPARSE_STEPS[kind] if prefix == "Sparse" else _SUMMED.replace("KIND", kind)
-        lines += code.splitlines()
-    if kinds:
-        mapped = ", ".join(
-            f"keras.optimizers.{kind}: {prefix}{kind}" for kind, prefix in kinds.items()
-        )
-        lines += ["", "", f"OWN_UPDATES = {{{mapped}}}", *_SWAP.splitlines()]
+    """Returns the imports, constants and training functions of a module.
+
+    Args:
+      plan: the model.
+    """
+    updates = own_updates(plan)
+    lines = [*_compile_lines(plan), *_update_lines(updates)]
+    prepare = "    use_estimator_updates(model)\n" if updates else ""
+    lines += _READ.replace("    PREPARE\n", prepare).splitlines()
     imports = ["import argparse", "import csv", "", "import keras", "import numpy as np"]
     imports += ["import tensorflow as tf", "from keras import layers, ops", ""]
     if any(map(is_from_text, plan.derived)):
         imports[1:2] = ["import csv", "import unicodedata"]
-    labels = data.labels if data else tuple((one.name or "label",) for one in head.single)
-    targets = {one.target: list(names) for one, names in zip(head.single, labels)}
-    types = {one.target: "int64" if one.task == "multiclass" else "float32" for one in head.single}
-    # Of several answers the classes are columns: their labels are 0 and 1.
+    return Training((*imports, *_data_lines(plan)), tuple(lines))
+
+
+def _compile_lines(plan: Plan) -> list[str]:
+    """Returns the lines of build_optimizer, build_loss and compile_model."""
+    loss_weights = _loss_weights(plan.head)
+    weights = f", loss_weights={loss_weights!r}" if loss_weights else ""
+    return [
+        "",
+        "def build_optimizer(change=lambda optimizer: optimizer):",
+        '    """Returns the optimizer; `change` may replace that of each part of the model."""',
+        *_optimizer_lines(plan),
+        "",
+        "",
+        "def build_loss():",
+        '    """Returns output -> loss."""',
+        "    return {",
+        *(f'        "{one.target}": {loss_of(one)},' for one in plan.head.single),
+        "    }",
+        "",
+        "",
+        "def compile_model(model):",
+        '    """Compiles the model to train as the Estimator did; returns it."""',
+        f"    model.compile(optimizer=build_optimizer(), loss=build_loss(){weights})",
+        "    return model",
+        "",
+    ]
+
+
+def _update_lines(updates: dict[str, str]) -> list[str]:
+    """Returns the lines of the optimizer classes that update tables as the Estimator's do."""
+    lines: list[str] = []
+    for kind, prefix in updates.items():
+        code = _SPARSE_STEPS[kind] if prefix == "Sparse" else _SUMMED.replace("KIND", kind)
+        lines += code.splitlines()
+    if updates:
+        mapped = ", ".join(
+            f"keras.optimizers.{kind}: {prefix}{kind}" for kind, prefix in updates.items()
+        )
+        lines += ["", "", f"OWN_UPDATES = {{{mapped}}}", *_SWAP.splitlines()]
+    return lines
+
+
+def _data_lines(plan: Plan) -> list[str]:
+    """Returns the lines of the constants that describe the data files."""
+    heads, data = plan.head.single, plan.data
+    labels = data.labels if data else tuple((one.name or "label",) for one in heads)
+    targets = {one.target: list(names) for one, names in zip(heads, labels)}
+    types = {one.target: "int64" if one.task == "multiclass" else "float32" for one in heads}
+    # The classes of a multilabel head are columns, whose labels are 0 and 1.
     classes = {
-        one.target: list(one.classes)
-        for one in head.single
-        if one.classes and one.task != "multilabel"
+        one.target: list(one.classes) for one in heads if one.classes and one.task != "multilabel"
     }
-    factors = {one.target: list(one.class_weights) for one in head.single if one.class_weights}
-    imports += [
+    factors = {one.target: list(one.class_weights) for one in heads if one.class_weights}
+    return [
         f"COLUMNS = {list(data.columns)!r}" if data and data.columns else "COLUMNS = None",
         f"TYPES = {{{', '.join(f'{i.name!r}: {i.dtype!r}' for i in model_inputs(plan))}}}",
-        "# Output of the model -> columns of its labels, their type, their classes in order.",
+        "# Output of the model -> columns, dtype and classes of its labels, and class weights.",
         f"TARGETS = {targets!r}",
         f"LABEL_TYPES = {types!r}",
         f"CLASS_NAMES = {classes!r}",
         f"CLASS_WEIGHTS = {factors!r}",
-        f"WEIGHT = {head.single[0].weight!r}",
+        f"WEIGHT = {heads[0].weight!r}",
         f"DELIMITER = {(data.delimiter if data else ',')!r}",
         f"MISSING = {list(data.missing) if data else ['']!r}",
         f"DEFAULTS = {dict(data.defaults) if data else {}!r}",
     ]
-    prepare = "use_estimator_updates(model)" if kinds else ""
-    lines += _READ.replace("    PREPARE\n", f"    {prepare}\n" if prepare else "").splitlines()
-    return Training(tuple(imports), tuple(lines))

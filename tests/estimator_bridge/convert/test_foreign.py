@@ -137,9 +137,10 @@ FLAGS_MODULE = textwrap.dedent(
 )
 
 WRONG_ROWS = {
-    "wrong_rank": r"^the Estimator fails on row 31 of those compared: .*\[0, 5\)$",
-    "wrong_label": r"^label 2 of row 31 of those compared is none of the classes: 0 to 1$",
-    "wrong_age": r"^the Estimator fails in training .* at step 2 with rows from 17 to 32: NanLoss",
+    "wrong_rank": r"^the Estimator fails on row 31 of the compared rows: .*\[0, 5\)$",
+    "wrong_label": "^label: 2 in row 31 of the compared rows is not a class; "
+    "the classes are 0 to 1$",
+    "wrong_age": "^training: the Estimator fails at step 2, with rows 17 to 32 .*: NanLoss",
     "wrong_text": r"^--input_fn: reading fails after 0 rows: .*StringToNumber.*: (red|green)$",
     "wrong_name": "^--input_fn: it did not return the features age, rank, shade$",
 }
@@ -160,8 +161,8 @@ def test_commands_convert_and_verify(tmp_path, monkeypatch, capsys):
     assert command.main([flag, "--output=model.keras", "--saved_model=saved"]) == 0
     told = capsys.readouterr()
     assert "converted linear (binary), step 5" in told.out
-    # Taken for dense, a sparse feature would be hashed in another order.
-    assert "taken for dense tensors: shade" in told.err
+    # A sparse feature would be hashed in another order.
+    assert "assumed to be dense tensors: shade" in told.err
     flags = ["--keras_model=model.keras", "--saved_model=saved", "--steps=20", "--batch_size=16"]
     assert verify.main([flag, f"--input_fn={module}:input_fn", *flags]) == 0
     assert "PASSED" in capsys.readouterr().out
@@ -226,7 +227,7 @@ def test_the_input_function_tells_what_is_sparse(tmp_path, monkeypatch, capsys):
     built.train(load_function(f"{name}:input_fn", "--input_fn"))
     flags = [f"--estimator={name}:build", f"--input_fn={name}:input_fn"]
     assert command.main([*flags, "--output=found.keras"]) == 0
-    assert "taken for dense" not in capsys.readouterr().err
+    assert "assumed to be dense" not in capsys.readouterr().err
     assert verify.main([*flags, "--keras_model=found.keras", "--steps=20"]) == 0
     assert "PASSED" in capsys.readouterr().out
 

@@ -66,7 +66,7 @@ def test_a_model_fn_is_wrapped_trained_saved_and_loaded(tmp_path, monkeypatch, c
     features = load_function(f"{name}:make_features", "--input_fn")()
     built.train(input_fn)
     flags = [f"--estimator={name}:build", "--model_fn", "--output=wrapped.keras"]
-    with pytest.raises(BridgeError, match="goes with --estimator"):
+    with pytest.raises(BridgeError, match="--model_fn requires --estimator"):
         main(flags)
     assert main([*flags, f"--input_fn={name}:input_fn"]) == 0
     assert "5 trainable variables" in capsys.readouterr().out

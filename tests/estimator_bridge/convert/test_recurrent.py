@@ -93,7 +93,7 @@ def test_recurrent_estimators(name, tmp_path):
     from estimator_bridge import tf
     from estimator_bridge.convert.read.rows import read_input_fn
     from estimator_bridge.convert.verify.differences import compare_losses
-    from estimator_bridge.convert.verify.estimator_side import ask_checkpoint, train_on
+    from estimator_bridge.convert.verify.estimator_side import predict_checkpoint, train_on
 
     age = tf.feature_column.numeric_column("age")
     built = tf.estimator.experimental.RNNClassifier(
@@ -108,7 +108,7 @@ def test_recurrent_estimators(name, tmp_path):
     rows = read_input_fn(make_input_fn(4), plan.inputs, NUM_ROWS)
     assert set(rows.sparse) == {"word", "city", "kind", "size", "pair"}
     path = tf.train.latest_checkpoint(built.model_dir)
-    expected, _ = ask_checkpoint(built, path, rows, rows.sparse)
+    expected, _ = predict_checkpoint(built, path, rows, rows.sparse)
     given = {key: tf.constant(value) for key, value in rows.features.items()}
     found = converted.model(given)
     for key, value in expected.items():
@@ -117,7 +117,7 @@ def test_recurrent_estimators(name, tmp_path):
         else:
             assert (found[key].numpy() == value).all()
     batches = np.arange(200 * 8).reshape(200, 8) % NUM_ROWS
-    losses, _ = train_on(built, path, rows, batches, rows.sparse)
+    losses, _ = train_on(built, path, rows, batches, sparse=rows.sparse)
     mine = train_keras(converted, plan, given, rows.labels, batches)
     assert compare_losses(losses, mine)["max_relative"] < 1e-5
 

@@ -70,7 +70,7 @@ def by_keras(one, texts):
     values = writer.feature("made")
     key = Hashed("made", "string", 5) if dtype_of(one) == "string" else Identity("made", 5, 0)
     numbers = dtype_of(one) == "float32"
-    given = f"ops.equal({values}, {values})" if numbers else writer.given(key)
+    given = f"ops.equal({values}, {values})" if numbers else writer.present(key)
     outputs = [("values", values), ("given", given)]
     lines = [IMPORTS, *alphabet_lines(None), *writer.helpers_code()]
     lines += model_lines(writer, (Input("raw", "string", 1),), outputs)

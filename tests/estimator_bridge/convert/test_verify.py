@@ -15,8 +15,8 @@ import yaml
 from estimator_bridge.convert.plan.model import Head
 from estimator_bridge.convert.verify.differences import (
     area_under_curve,
-    compare_answers,
     compare_losses,
+    compare_outputs,
     metrics_of,
 )
 
@@ -401,7 +401,7 @@ def test_saved_model_has_the_exports_signatures(small):
 def test_nothing_is_overwritten_and_mistakes_are_one_line(small):
     args = ("estimator_bridge", "convert", "--job_dir=job", "--output=model.keras")
     done = run(*args, cwd=small, status=2)
-    assert done.stderr.count("\n") == 1 and "model.keras is there already" in done.stderr
+    assert done.stderr.count("\n") == 1 and "model.keras already exists" in done.stderr
     args = ("estimator_bridge", "convert", "--job_dir=nowhere", "--output=other.keras")
     done = run(*args, cwd=small, status=2)
     assert "config.yaml cannot be read" in done.stderr and "Traceback" not in done.stderr
@@ -434,14 +434,14 @@ def test_differences_are_found():
         "classes": np.array([[b"a"], [b"b"]], object),
     }
     found = {"logits": expected["logits"] + np.float32(1e-4), "classes": expected["classes"][::-1]}
-    differences, problems = compare_answers("keras", expected, found)
+    differences, problems = compare_outputs("keras", expected, found)
     by_name = {one.output: one for one in differences}
     assert problems == []
     assert by_name["classes"].max_abs == 1.0 and by_name["classes"].mean_abs == 1.0
     assert by_name["logits"].worst[0] == 0 and 9e-5 < by_name["logits"].scaled < 2e-4
     nan = {"logits": np.array([[np.nan], [200.0]], np.float32)}
-    assert compare_answers("keras", expected, nan)[0][0].max_abs == np.inf
-    assert compare_answers("keras", expected, nan)[1] == ["keras: output classes is missing"]
+    assert compare_outputs("keras", expected, nan)[0][0].max_abs == np.inf
+    assert compare_outputs("keras", expected, nan)[1] == ["keras: output classes is missing"]
 
 
 def test_losses_and_metrics():

@@ -54,12 +54,12 @@ def assert_same(built, converted, plan, features, labels, sparse=(), steps=200):
     from estimator_bridge import tf
     from estimator_bridge.convert.read.rows import Rows
     from estimator_bridge.convert.verify.differences import compare_losses
-    from estimator_bridge.convert.verify.estimator_side import ask_checkpoint, train_on
+    from estimator_bridge.convert.verify.estimator_side import predict_checkpoint, train_on
 
     rows, path = Rows(features, labels), tf.train.latest_checkpoint(built.model_dir)
     names = {feature.name for feature in plan.inputs}
     given = {name: tf.constant(value) for name, value in features.items() if name in names}
-    expected, _ = ask_checkpoint(built, path, rows, sparse)
+    expected, _ = predict_checkpoint(built, path, rows, sparse)
     found = converted.model(given)
     for name, value in expected.items():
         if value.dtype.kind == "f":
@@ -69,7 +69,7 @@ def assert_same(built, converted, plan, features, labels, sparse=(), steps=200):
         else:
             assert (found[name].numpy() == value).all(), name
     batches = np.arange(steps * 16).reshape(steps, 16) % NUM_ROWS
-    losses, _ = train_on(built, path, rows, batches, sparse)
+    losses, _ = train_on(built, path, rows, batches, sparse=sparse)
     mine = train_keras(converted, plan, given, labels, batches)
     return compare_losses(losses, mine)["max_relative"]
 

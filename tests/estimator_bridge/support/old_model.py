@@ -107,14 +107,14 @@ def keep(folder, version, wide, deep):
     """Trains, and keeps the checkpoint with what this TensorFlow makes of it."""
     from estimator_bridge import tf
     from estimator_bridge.convert.read.rows import Rows
-    from estimator_bridge.convert.verify.estimator_side import ask_checkpoint, train_on
+    from estimator_bridge.convert.verify.estimator_side import predict_checkpoint, train_on
 
     target = Path(folder) / name_of(version, wide, deep)
     built = build(target / "all", version, wide, deep)
     train(built)
     path = tf.train.latest_checkpoint(built.model_dir)
     rows = Rows(*make_rows())
-    answers, _ = ask_checkpoint(built, path, rows)
+    answers, _ = predict_checkpoint(built, path, rows)
     losses, _ = train_on(built, path, rows, make_batches())
     kept = {"losses": np.array(losses, np.float32), "logits": answers["logits"]}
     np.savez(target / "expected.npz", version=tf.__version__, **kept)
