@@ -1,4 +1,4 @@
-"""The audit as people use it: verdicts, order, formats, exit status, size."""
+"""Tests the audit as a command: verdicts, order, formats, exit status, large code bases."""
 
 import html.parser
 import json
@@ -38,7 +38,7 @@ def write(root, files):
 
 
 def run(*args, cwd=None, **kwargs):
-    """Runs the command in a process of its own, as a terminal would."""
+    """Runs the command in a separate process."""
     command = [sys.executable, "-m", "estimator_bridge", "audit", *args]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120, **kwargs)
 
@@ -80,7 +80,7 @@ def entry_of(report, path):
         ),
     ],
 )
-def test_the_verdict_is_over_what_a_program_imports(tmp_path, source, verdict, words):
+def test_verdict_includes_imported_files(tmp_path, source, verdict, words):
     root = write(
         tmp_path,
         {
@@ -112,7 +112,7 @@ def test_the_verdict_is_over_what_a_program_imports(tmp_path, source, verdict, w
         ("app/pkg/__main__.py", "from pkg import near", "-m pkg"),
     ],
 )
-def test_the_command_starts_where_the_imports_are_found(tmp_path, path, source, command):
+def test_command_starts_in_the_folder_of_the_imports(tmp_path, path, source, command):
     files = {"app/pkg/__init__.py": "", "app/pkg/near.py": "", "app/bare/near.py": ""}
     files.update({"helper.py": "", "tool/near.py": "", path: f"{source}\n{PLAIN}{MAIN}"})
     entry = entry_of(audit(write(tmp_path, files)), path)
@@ -120,7 +120,7 @@ def test_the_command_starts_where_the_imports_are_found(tmp_path, path, source, 
     assert entry.command == f"{start}python -m estimator_bridge run {command}"
 
 
-def test_edits_are_listed_once_where_they_are_made(tmp_path):
+def test_each_edit_is_listed_once(tmp_path):
     source = """\
         import tensorflow as tf
         from tensorflow import no_such_name as gone
@@ -136,7 +136,7 @@ def test_edits_are_listed_once_where_they_are_made(tmp_path):
     ]
 
 
-def test_what_makes_a_program(tmp_path):
+def test_entry_points(tmp_path):
     use = "import tensorflow as tf\ntf.Session()\n"
     root = write(
         tmp_path,
@@ -158,7 +158,7 @@ def test_what_makes_a_program(tmp_path):
     }
 
 
-def test_a_broken_part_of_a_program_is_an_edit(tmp_path):
+def test_broken_import_of_a_program_is_an_edit(tmp_path):
     root = write(
         tmp_path,
         {"main.py": "import old\n" + PLAIN + MAIN, "old.py": "print 'tensorflow'\n"},
@@ -170,7 +170,7 @@ def test_a_broken_part_of_a_program_is_an_edit(tmp_path):
     assert "Python 2" in why
 
 
-def test_the_order_is_leaves_first_and_cycles_together(tmp_path):
+def test_order_puts_imports_first_and_cycles_together(tmp_path):
     use = "import tensorflow as tf\ntf.Session()\n"
     root = write(
         tmp_path,
@@ -194,7 +194,7 @@ def test_the_order_is_leaves_first_and_cycles_together(tmp_path):
     assert len(place) == 8
 
 
-def test_effort_grows_with_what_is_to_be_done(tmp_path):
+def test_effort_grows_with_the_work(tmp_path):
     def efforts(name, source):
         return audit(write(tmp_path / name, {"main.py": source + MAIN})).effort
 
@@ -247,7 +247,7 @@ def test_text(code_base):
         assert expected in done.stdout, expected
     last = done.stdout[done.stdout.rindex("\n\n") :].replace("\n", " ")
     assert "Of 3 programs" in last and "1 file skipped" in last
-    # The progress line, which does not belong to the result.
+    # Progress is not part of the result.
     assert re.search(r"audit: 6 files read, \d+ parsed, in [\d.]+ s", done.stderr)
 
 
@@ -289,7 +289,7 @@ def test_json(code_base):
 
 
 class Page(html.parser.HTMLParser):
-    """Reads a page; keeps its tables, what it would load, and whether its tags are closed."""
+    """Parses a page; collects its tables and references, and checks that its tags are closed."""
 
     VOID = ("meta", "input", "br")
     IMPLIED = ("li",)
@@ -313,7 +313,7 @@ class Page(html.parser.HTMLParser):
         self.text.append(text)
 
 
-def test_html_is_one_whole_page_that_loads_nothing(code_base):
+def test_html_is_a_valid_page_that_loads_nothing(code_base):
     page = Page()
     text = render_html(audit(code_base))
     page.feed(text)
@@ -328,7 +328,7 @@ def test_html_is_one_whole_page_that_loads_nothing(code_base):
     assert text.count("class=sortable") == 3
 
 
-def test_a_code_base_without_findings(tmp_path):
+def test_code_base_without_findings(tmp_path):
     root = write(tmp_path, {"a.py": "print(1)"})
     report = audit(root)
     assert "No use of tf.estimator" in "\n".join(render_text(report, 80))
@@ -350,7 +350,7 @@ def test_a_code_base_without_findings(tmp_path):
         (["code", "--output=no/such/out.html"], ["no/such/out.html", "cannot be written"]),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(tmp_path, args, words):
+def test_invalid_arguments_print_one_line_and_exit_with_2(tmp_path, args, words):
     write(tmp_path, {"code/a.py": PLAIN, "notes.txt": "mine"})
     (tmp_path / "empty").mkdir()
     done = run(*args, cwd=tmp_path)
@@ -379,7 +379,7 @@ def test_exit_status(tmp_path, capsys, source, statuses):
         assert main([root, f"--fail_on={fail_on}"]) == status, fail_on
 
 
-def test_one_file_and_a_file_for_the_result(tmp_path):
+def test_single_file_and_output_file(tmp_path):
     write(tmp_path, {"a.py": PLAIN + MAIN, "b.py": LOST})
     done = run("a.py", "--format=html", "--output=out.html", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
@@ -387,7 +387,7 @@ def test_one_file_and_a_file_for_the_result(tmp_path):
     assert "LinearRegressor" in text and "tensor_forest" not in text
 
 
-def test_a_reader_that_stops_early_is_no_error(code_base):
+def test_closed_pipe_is_no_error(code_base):
     command = [sys.executable, "-m", "estimator_bridge", "audit", code_base, "--format=json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
@@ -395,7 +395,7 @@ def test_a_reader_that_stops_early_is_no_error(code_base):
     assert "Traceback" not in errors and "BrokenPipe" not in errors
 
 
-def test_it_needs_no_tensorflow(code_base):
+def test_audit_runs_without_tensorflow(code_base):
     program = (
         "import sys\nsys.modules['tensorflow'] = sys.modules['numpy'] = None\n"
         "from estimator_bridge.cli import main\nmain(['audit', sys.argv[1]])\n"
@@ -408,8 +408,8 @@ def test_it_needs_no_tensorflow(code_base):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_large_code_base_is_searched_not_parsed(tmp_path):
-    """Far more files than matter: only those that do are parsed, and nothing of theirs is lost."""
+def test_only_relevant_files_of_a_large_code_base_are_parsed(tmp_path):
+    """Only the relevant files of many are parsed, and all of their uses are found."""
     filler = "import os\n" + "def f(x):\n    return [os.path.join(str(y), 'a') for y in x]\n" * 40
     for number in range(2500):
         path = tmp_path / f"pkg{number // 100}" / f"m{number}.py"
@@ -443,7 +443,7 @@ def test_a_large_code_base_is_searched_not_parsed(tmp_path):
     assert entry.broken[0][0] == "core/old.py"
 
 
-def test_several_processes_find_the_same(tmp_path, monkeypatch):
+def test_parallel_parsing_finds_the_same(tmp_path, monkeypatch):
     from estimator_bridge.audit import files
 
     monkeypatch.setattr(files, "_PARALLEL_BYTES", 0)
@@ -451,8 +451,8 @@ def test_several_processes_find_the_same(tmp_path, monkeypatch):
     assert audit(root, processes=2).findings == audit(root).findings
 
 
-def test_the_legacy_programs_of_these_tests_run_as_they_are():
-    """What the audit says of the old programs that other tests run with --tf1."""
+def test_legacy_programs_of_the_tests_run_unchanged():
+    """Audits the old programs that other tests run with --tf1."""
     legacy = pathlib.Path(__file__).parent / "legacy"
     report = audit(str(legacy))
     assert report.num_files > 0
@@ -465,7 +465,7 @@ def test_the_legacy_programs_of_these_tests_run_as_they_are():
 RUNS = ("today", "plain", "--tf1")
 
 
-def test_a_command_that_the_audit_gives_works():
+def test_printed_command_works():
     here = pathlib.Path(__file__).parent / "audit_example"
     command = entry_of(audit(str(here)), "tools/score.py").command
     assert command == "python -m estimator_bridge run --tf1 tools/score.py"
@@ -474,7 +474,7 @@ def test_a_command_that_the_audit_gives_works():
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["(2, 1)"]), done.stderr
 
 
-def test_the_example_of_the_reference_is_what_the_command_prints():
+def test_example_in_the_docs_equals_the_output():
     here = pathlib.Path(__file__).parent
     reference = (here.parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
     _, block, _ = reference.split("```\n")

@@ -1,4 +1,4 @@
-"""What the audit reads off source: every way in which a name of TensorFlow gets into a program."""
+"""Tests which uses of TensorFlow the audit finds in source code."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 
 def write(root, **files):
-    """Writes files: `trainer__model` stands for trainer/model.py."""
+    """Writes files; `trainer__model` means trainer/model.py."""
     for name, source in files.items():
         parts = name.replace("__init__", "%").replace("__", "/").replace("%", "__init__")
         path = root / (parts + ".py")
@@ -137,7 +137,7 @@ def symbols(root, source):
         ("from estimator_bridge import tf, estimator\nestimator.RunConfig()", None),
     ],
 )
-def test_the_ways_in(tmp_path, source, expected):
+def test_imports_and_aliases(tmp_path, source, expected):
     found = symbols(tmp_path, source)
     if expected is None:
         assert found, source
@@ -191,12 +191,12 @@ def test_every_kind_of_statement_is_read(tmp_path):
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")
-def test_the_newest_statements_are_read(tmp_path):
+def test_statements_of_python_3_12_are_read(tmp_path):
     found = symbols(tmp_path, "import tensorflow as tf\n" + MODERN)
     assert len(found) == MODERN.count("tf.")
 
 
-def test_places_are_those_of_the_source(tmp_path):
+def test_lines_and_columns(tmp_path):
     root = write(
         tmp_path,
         trainer__model="""\
@@ -242,12 +242,12 @@ def test_names_are_followed_through_the_code_base(tmp_path):
         (7, "tf.estimator.LinearClassifier"),
         (8, "tf.compat.v1.layers.dense"),
     ]
-    # Auditing the package itself, by whose own name its modules import each other, finds the same.
+    # The audit of the package alone, whose modules import each other by its name, finds the same.
     inside = audit(str(tmp_path / "trainer"))
     assert [one[3] for one in uses(inside)] == [one[3] for one in uses(audit(root))]
 
 
-def test_modules_that_import_each_other_end(tmp_path):
+def test_import_cycles_terminate(tmp_path):
     root = write(
         tmp_path,
         a="from b import *\nfrom b import est\nest.RunConfig()",
@@ -256,7 +256,7 @@ def test_modules_that_import_each_other_end(tmp_path):
     assert uses(audit(root)) == []
 
 
-def test_a_name_of_the_code_base_is_not_tensorflow(tmp_path):
+def test_local_modules_are_not_tensorflow(tmp_path):
     root = write(
         tmp_path,
         tensorflow__helper="",
@@ -266,7 +266,7 @@ def test_a_name_of_the_code_base_is_not_tensorflow(tmp_path):
     assert uses(audit(root)) == [("main.py", 4, 1, "tf.layers.dense")]
 
 
-def test_the_first_of_a_try_counts_and_failures_are_guarded(tmp_path):
+def test_first_import_of_a_try_counts_and_is_guarded(tmp_path):
     root = write(
         tmp_path,
         main="""\
@@ -291,7 +291,7 @@ def test_the_first_of_a_try_counts_and_failures_are_guarded(tmp_path):
     }
 
 
-def test_branches_that_bind_the_same_name_count_as_what_runs(tmp_path):
+def test_branches_count_as_the_one_that_runs(tmp_path):
     source = """\
         import tensorflow as tf
         if tf.__version__ >= "2":
@@ -320,14 +320,14 @@ def test_branches_that_bind_the_same_name_count_as_what_runs(tmp_path):
         ("eval('tf.train.' + name)", "code in a string"),
     ],
 )
-def test_what_cannot_be_followed_is_said(tmp_path, line, why):
+def test_dynamic_names_are_listed_as_not_followed(tmp_path, line, why):
     source = f"import importlib\nimport tensorflow as tf\nname = input()\nx = {line}\n"
     (one,) = audit(write(tmp_path, main=source)).not_followed
     assert (one.path, one.line) == ("main.py", 4)
     assert why in one.text
 
 
-def test_what_other_code_does_at_run_time_is_no_matter(tmp_path):
+def test_dynamic_names_without_tensorflow_are_ignored(tmp_path):
     root = write(tmp_path, a="exec(input())", b="import tensorflow as tf\ntf.Session()")
     assert audit(root).not_followed == []
 
@@ -361,7 +361,7 @@ def test_notebooks_by_cell_and_line(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"cells": 3}', b'{"cells": [3]}', b"\xff"])
-def test_a_file_that_is_no_notebook_is_passed_over(tmp_path, content):
+def test_invalid_notebooks_are_skipped(tmp_path, content):
     (tmp_path / "a.ipynb").write_bytes(content)
     ((path, _, why),) = audit(str(tmp_path)).passed_over
     assert path == "a.ipynb"
@@ -384,7 +384,7 @@ def test_a_file_that_is_no_notebook_is_passed_over(tmp_path, content):
         (b"x = " + b"-" * 200000 + b"1", None, ["cannot be parsed"]),
     ],
 )
-def test_broken_files_are_reported_and_passed_over(tmp_path, content, line, words):
+def test_broken_files_are_reported_and_skipped(tmp_path, content, line, words):
     (tmp_path / "bad.py").write_bytes(content)
     write(tmp_path, good="import tensorflow as tf\ntf.Session()")
     report = audit(str(tmp_path))
@@ -395,7 +395,7 @@ def test_broken_files_are_reported_and_passed_over(tmp_path, content, line, word
     assert [one[3] for one in uses(report)] == ["tf.Session"]
 
 
-def test_other_encodings_and_marks_are_read(tmp_path):
+def test_other_encodings_are_read(tmp_path):
     head = "# -*- coding: latin-1 -*-\n"
     source = head + "x = 'ü'\nimport tensorflow as tf\ntf.Session()"
     (tmp_path / "a.py").write_bytes(source.encode("latin-1"))
@@ -403,7 +403,7 @@ def test_other_encodings_and_marks_are_read(tmp_path):
     assert [(one[0], one[1]) for one in uses(audit(str(tmp_path)))] == [("a.py", 4), ("b.py", 2)]
 
 
-def test_folders_of_other_peoples_code_are_left_out(tmp_path):
+def test_folders_of_third_party_code_are_skipped(tmp_path):
     source = "import tensorflow as tf\ntf.Session()"
     write(tmp_path, main=source, venv__lib__x=source, tool__lib__site__y=source)
     write(tmp_path / ".git", z=source)

@@ -1,4 +1,4 @@
-"""The audit's table of symbols, held against the installed TensorFlow and tensorflow-estimator."""
+"""Compares the table of symbols with the installed TensorFlow and tensorflow-estimator."""
 
 import ast
 import importlib.util
@@ -32,7 +32,7 @@ def folder(package):
 
 
 def public_names(root, skipped=()):
-    """Returns the names, and the modules, that the generated files of an API hand out."""
+    """Returns the names and the modules that the generated files of an API export."""
     names, modules = set(), set()
     for path in root.rglob("*.py"):
         module = path.relative_to(root).with_suffix("").parts
@@ -52,7 +52,7 @@ def public_names(root, skipped=()):
 
 @pytest.fixture(scope="module")
 def apis():
-    """(names, modules) of TensorFlow's API, by generation."""
+    """Returns (names, modules) of TensorFlow's APIs, by version."""
     root = folder("tensorflow") / "_api" / "v2"
     return {
         "v1": public_names(root / "compat" / "v1", ("compat",)),
@@ -74,7 +74,7 @@ def every_entry():
             yield f"tf.contrib.{package}.{name}", entry or {}
 
 
-def test_each_estimator_name_has_an_entry_with_its_replacement_or_an_honest_none():
+def test_each_estimator_name_has_an_entry_with_a_replacement_or_none():
     entries = data("estimator")
     for generation in ("v1", "v2"):
         there = {f"tf.estimator.{name}" for name in estimator_names(generation)}
@@ -94,18 +94,18 @@ def test_each_feature_column_has_an_entry(apis):
     assert all(entry["keras"] for entry in entries.values())
 
 
-def test_each_name_of_tensorflow_1_only_has_an_entry(apis, table):
+def test_each_name_of_tensorflow_1_alone_has_an_entry(apis, table):
     only = apis["v1"][0] - apis["v2"][0]
     only = {name for name in only if name.split(".")[0] not in ("estimator", "feature_column")}
     assert len(only) > 700
     missing = {name for name in only if "tf." + name not in data("tf1")}
-    # Keras has the same names for these in both generations.
+    # Keras has the same names for these in both APIs.
     assert {
         name for name in missing if not name.startswith(("initializers.", "losses.", "metrics."))
     } == set()
 
 
-def test_the_table_promises_no_name_that_is_not_there(apis):
+def test_replacements_exist(apis):
     v1, modules = apis["v1"]
     gone = data("api")["gone"]
     for name in data("tf1"):
@@ -118,7 +118,7 @@ def test_the_table_promises_no_name_that_is_not_there(apis):
         assert there == (parse(since) > TODAY), name
 
 
-def test_each_modern_name_is_there(apis):
+def test_each_new_name_exists(apis):
     v2, modules = apis["v2"]
     for name, entry in data("tf1").items():
         now = entry.get("now")
@@ -126,7 +126,7 @@ def test_each_modern_name_is_there(apis):
         assert kept or now[3:] in v2, (name, now)
 
 
-def test_no_public_name_is_taken_for_unknown(apis, table):
+def test_no_public_name_is_unknown(apis, table):
     for view, (names, modules) in zip(("compat.v1.", ""), apis.values()):
         for name in names | modules - {""}:
             if name.split(".")[0] in UNLISTED:
@@ -142,7 +142,7 @@ def test_no_public_name_is_taken_for_unknown(apis, table):
         assert symbol is None or (symbol.plain, symbol.tf1) == (True, False), name
 
 
-def test_contrib_has_every_name_that_tensorflows_own_upgrade_tool_knows(table):
+def test_contrib_has_every_name_of_tensorflows_upgrade_tool(table):
     tool = folder("tensorflow") / "tools" / "compatibility"
     found = set()
     for path in tool.glob("*.py"):
@@ -155,7 +155,7 @@ def test_contrib_has_every_name_that_tensorflows_own_upgrade_tool_knows(table):
         assert symbol.keras, name
 
 
-def test_contrib_is_complete_by_module():
+def test_contrib_lists_every_module():
     packages = data("contrib")
     assert len(packages) > 85
     names = [name for room in packages.values() for name in room["names"]]
@@ -195,7 +195,7 @@ def test_each_entry_is_well_formed():
         assert traps[required]["title"] and traps[required]["text"]
 
 
-def test_private_modules_are_where_the_table_says(table):
+def test_private_modules_match_the_table(table):
     known = data("private")
     root = folder("tensorflow").parent
 
@@ -242,7 +242,7 @@ json.dump({{"supplied": supplied(), "wrong": wrong, "examples": examples}}, open
 
 @pytest.fixture(scope="module")
 def tf1_view(tmp_path_factory):
-    """What a program that runs with --tf1 really has, told by one that does."""
+    """Returns the names that a program finds when it runs with --tf1."""
     place = tmp_path_factory.mktemp("tf1")
     tools = str(pathlib.Path(__file__).parents[3] / "tools")
     script = textwrap.dedent(SCRIPT).format(tools=tools, output=str(place / "out.json"))
@@ -253,14 +253,14 @@ def tf1_view(tmp_path_factory):
     return json.loads((place / "out.json").read_text(encoding="utf-8"))
 
 
-def test_what_the_audit_says_runs_with_tf1_is_there(tf1_view, table):
+def test_names_that_run_with_tf1_are_supplied(tf1_view, table):
     real = tf1_view["supplied"]
     promised = missing = 0
     for package, room in data("contrib").items():
         for name in room["names"]:
             says = table.look_up(f"tensorflow.contrib.{package}.{name}").tf1
             promised += says
-            # Recorded on the newest TensorFlow; an older one may have a name more.
+            # The record is of the newest TensorFlow; an older one may have more names.
             missing += name in real.get(package, ()) and not says
             assert not says or name in real.get(package, ()), (
                 f"tf.contrib.{package}.{name} is not supplied any more; run "
@@ -279,7 +279,7 @@ def test_record_of_supplied_names_is_current(tf1_view):
     assert [package for package, names in recorded.items() if "tf" in names] == []
 
 
-def test_keyword_arguments_that_only_tensorflow_1_takes(tf1_view):
+def test_keyword_arguments_of_tensorflow_1_alone(tf1_view):
     assert tf1_view["wrong"] == []
 
 
@@ -320,7 +320,7 @@ def test_look_up(table, name, kind, runs, gone):
         assert (symbol.kind, symbol.runs, symbol.removed_in) == (kind, runs, gone)
 
 
-def test_names_of_the_package_are_those_of_tensorflow(table):
+def test_names_of_the_estimator_package_are_found(table):
     for name in (
         "tensorflow_estimator.estimator.DNNClassifier",
         "tensorflow_estimator.python.estimator.api._v2.estimator.DNNClassifier",
@@ -332,7 +332,7 @@ def test_names_of_the_package_are_those_of_tensorflow(table):
     assert private.keras == table.look_up("tensorflow.estimator.DNNClassifier").keras
 
 
-def test_a_shared_table_that_is_not_trained_is_a_trap(table):
+def test_untrained_shared_table_is_a_trap(table):
     found = table.look_up("tensorflow.feature_column.shared_embeddings")
     assert "shared_table" in found.traps
     assert "never trained" in data("traps")["shared_table"]["text"]
@@ -351,6 +351,6 @@ def test_a_shared_table_that_is_not_trained_is_a_trap(table):
         ("losses.Reduction.SUM", (), None),
     ],
 )
-def test_a_name_of_both_generations_is_told_by_its_use(table, name, keywords, expected):
+def test_name_of_both_apis_is_identified_by_its_use(table, name, keywords, expected):
     found = table.look_up(f"tensorflow.{name}", keywords)
     assert (found and found.name) == expected

@@ -1,4 +1,4 @@
-"""Canned Estimators become Keras 3 models: the same answers, the same next training steps."""
+"""Converts rebuilt canned Estimators to Keras 3 models with the same outputs."""
 
 import importlib.metadata
 import json
@@ -51,7 +51,7 @@ THREE = Crossed((RAW_COLOR, BUCKETS, RAW_CITY), 101, HASH_KEY)
 KEYED = Crossed((RAW_COLOR, RAW_CITY), 37, 1234567)
 TAGS = Hashed("tags", "string", 17)
 DEFAULTED = Vocabulary("color", "string", ("red", "green"), 0, 1)
-# Enough where the columns are not what a test is about.
+# For tests that are not about columns.
 FEW = (BUCKETS, COLOR)
 
 WIDE = (BUCKETS, COLOR, SIZE, CITY, ZIP, RANK, TWO, OF_COLUMNS, THREE, KEYED, PAIR, TAGS)
@@ -220,7 +220,7 @@ CASES = {
 
 @needs_keras_3
 @pytest.mark.parametrize("case", CASES)
-def test_answers_are_the_estimators(case, tmp_path):
+def test_outputs_equal_those_of_the_estimator(case, tmp_path):
     plan = CASES[case]
     built, features = train(plan, tmp_path)
     converted = convert(plan, tmp_path)
@@ -228,7 +228,7 @@ def test_answers_are_the_estimators(case, tmp_path):
     assert_same_answers(predict(built, features), answers_of(converted.model, features))
 
 
-def test_odd_names_become_what_the_trainer_makes_of_them():
+def test_safe_names_equal_those_of_the_trainer():
     from trainer.features.columns import name_feature
 
     for name in ("age", "a.b-c_1", "Page kind", "", *ODD_NAMES.values()):
@@ -236,7 +236,7 @@ def test_odd_names_become_what_the_trainer_makes_of_them():
 
 
 @pytest.mark.parametrize("kind", ["linear", "dnn", "wide_deep"])
-def test_a_plan_is_read_back_from_its_estimator(kind, tmp_path):
+def test_reading_a_rebuilt_estimator_returns_its_plan(kind, tmp_path):
     from estimator_bridge.convert.read.canned import Loaded, describe_estimator
     from estimator_bridge.convert.verify.rebuild import build_estimator
     from estimator_bridge.convert.write.module import write_module
@@ -267,7 +267,7 @@ print(json.dumps([name for name in sys.modules if name.startswith("estimator_bri
 
 
 @needs_keras_3
-def test_every_column_in_a_file_that_loads_without_us_or_custom_classes(tmp_path):
+def test_saved_model_of_every_column_loads_with_keras_alone(tmp_path):
     plan = make_plan(head=Head("binary", 1, ("no", "yes"), "sum", None))
     built, features = train(plan, tmp_path)
     converted = convert(plan, tmp_path)
@@ -291,7 +291,7 @@ def test_every_column_in_a_file_that_loads_without_us_or_custom_classes(tmp_path
 
 
 @needs_keras_3
-def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+def test_checkpoint_of_another_model_is_an_error(tmp_path):
     from estimator_bridge import BridgeError
 
     train(make_plan("linear", wide=(BUCKETS,)), tmp_path)

@@ -1,4 +1,4 @@
-"""Canned Estimators written by others, of both API versions, become Keras models."""
+"""Converts canned Estimators of user code, of both API versions, to Keras models."""
 
 import importlib.metadata
 import textwrap
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def make_columns(tf, folder):
-    """Wide and deep columns of the kinds that a trainer of 2018 has."""
+    """Returns wide and deep columns of all kinds in programs of 2018."""
     column = tf.feature_column
     words = folder / "words.txt"
     words.write_text("red\ngreen\nblue\nbrown\n")
@@ -62,7 +62,7 @@ def test_linear_combined_with_every_column(version, tmp_path):
     assert assert_same(built, converted, plan, features, labels) < 1e-5
 
 
-def test_sparse_features_are_crossed_without_the_missing(tmp_path):
+def test_crosses_ignore_missing_values_of_sparse_features(tmp_path):
     from estimator_bridge import tf
 
     features, labels = make_rows()
@@ -77,7 +77,7 @@ def test_sparse_features_are_crossed_without_the_missing(tmp_path):
     assert assert_same(built, converted, plan, features, labels, sparse=("tags",)) < 1e-5
 
 
-def test_what_cannot_be_converted_is_named(tmp_path):
+def test_unsupported_estimators_are_errors(tmp_path):
     from estimator_bridge import BridgeError, tf
 
     column = tf.feature_column
@@ -159,10 +159,10 @@ def test_commands_convert_and_verify(tmp_path, monkeypatch, capsys):
     built = load_function(f"{module}:build", "--estimator")()
     built.train(load_function(f"{module}:input_fn", "--input_fn"))
     assert command.main([flag, "--output=model.keras", "--saved_model=saved"]) == 0
-    told = capsys.readouterr()
-    assert "converted linear (binary), step 5" in told.out
+    printed = capsys.readouterr()
+    assert "converted linear (binary), step 5" in printed.out
     # A sparse feature would be hashed in another order.
-    assert "assumed to be dense tensors: shade" in told.err
+    assert "assumed to be dense tensors: shade" in printed.err
     flags = ["--keras_model=model.keras", "--saved_model=saved", "--steps=20", "--batch_size=16"]
     assert verify.main([flag, f"--input_fn={module}:input_fn", *flags]) == 0
     assert "PASSED" in capsys.readouterr().out
@@ -215,7 +215,7 @@ PARSED_MODULE = textwrap.dedent(
 )
 
 
-def test_the_input_function_tells_what_is_sparse(tmp_path, monkeypatch, capsys):
+def test_sparse_features_are_found_in_the_input_function(tmp_path, monkeypatch, capsys):
     from estimator_bridge.convert import command
     from estimator_bridge.convert.read.user_code import load_function
     from estimator_bridge.convert.verify import command as verify

@@ -1,4 +1,4 @@
-"""What trainers of other teams do with canned Estimators, beyond columns and named optimizers."""
+"""Converts unusual canned Estimators: partitions, activations, schedules, frozen tables."""
 
 import functools
 import importlib.metadata
@@ -38,7 +38,7 @@ def test_partitioned_tables_and_their_slots(tmp_path):
 
 
 def relu(x):
-    """Not what tf.nn calls so."""
+    """Has the name of a function in tf.nn, but computes something else."""
     return x * 0.5
 
 
@@ -79,7 +79,7 @@ def test_any_activation_function(tmp_path):
         np.testing.assert_allclose(eval(found, room), expected, atol=1e-6, err_msg=name)
 
 
-def test_an_activation_function_that_makes_a_layer_wider(tmp_path):
+def test_activation_function_that_widens_a_layer(tmp_path):
     from estimator_bridge import tf
 
     features, labels = make_rows()
@@ -89,7 +89,7 @@ def test_an_activation_function_that_makes_a_layer_wider(tmp_path):
     assert assert_same(built, converted, plan, features, labels, steps=20) < 1e-5
 
 
-def test_an_activation_that_cannot_be_written_is_named(tmp_path):
+def test_unsupported_activation_function_is_an_error(tmp_path):
     from estimator_bridge import BridgeError, tf
 
     built = tf.estimator.DNNClassifier(
@@ -122,7 +122,7 @@ NAMES = ("exponential", "staircase", "natural", "inverse", "polynomial", "cosine
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_rate_that_is_a_tensor_becomes_a_schedule(name):
+def test_learning_rate_tensor_becomes_a_schedule(name):
     from estimator_bridge import tf
     from estimator_bridge.convert.plan.schedules import read_rate
     from estimator_bridge.convert.read.checkpoint import rate_at
@@ -142,7 +142,7 @@ def test_a_rate_that_is_a_tensor_becomes_a_schedule(name):
         assert rate_at(code, step) == pytest.approx(rate, rel=1e-5, abs=1e-8)
 
 
-def test_what_of_an_optimizer_is_not_carried_over_is_said(tmp_path):
+def test_notes_on_unsupported_optimizer_settings(tmp_path):
     from estimator_bridge import tf
 
     v1 = tf.compat.v1
@@ -159,7 +159,7 @@ def test_what_of_an_optimizer_is_not_carried_over_is_said(tmp_path):
         assert text in convert_plan(built).training_notes[0]
 
 
-def test_a_falling_rate_and_state_of_rows_out_of_use(tmp_path):
+def test_lazy_updates_with_a_decaying_rate(tmp_path):
     from estimator_bridge import tf
 
     v1, kinds = tf.compat.v1, tf.keras.optimizers.legacy
@@ -178,8 +178,8 @@ def test_a_falling_rate_and_state_of_rows_out_of_use(tmp_path):
         dnn_feature_columns=[column.embedding_column(zips, 3)],
         dnn_hidden_units=[4],
         dnn_activation_fn=tf.nn.tanh,
-        # The Estimator counts the step with this optimizer while the other one runs: a rate of the
-        # other that is read from the step may be that of the step before or after.
+        # This optimizer increments the global step while the other one runs, so a rate of the other
+        # that depends on the step could be that of either step.
         dnn_optimizer=lambda: kinds.Ftrl(falling(), l2_regularization_strength=0.02),
     )
     train(tf, built, features, labels)
@@ -187,7 +187,7 @@ def test_a_falling_rate_and_state_of_rows_out_of_use(tmp_path):
     assert assert_same(built, converted, plan, features, labels) < 1e-5
 
 
-def test_clipping_goes_over(tmp_path):
+def test_gradient_clipping_is_converted(tmp_path):
     from estimator_bridge import tf
 
     features, labels = make_rows()
@@ -205,7 +205,7 @@ def test_clipping_goes_over(tmp_path):
     assert assert_same(built, converted, plan, features, labels) < 1e-5
 
 
-def test_tables_that_are_not_trained_stay(tmp_path):
+def test_untrained_tables_stay_untrained(tmp_path):
     from estimator_bridge import tf
 
     features, labels = make_rows()
@@ -241,7 +241,7 @@ def test_numbers_of_more_than_one_dimension(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["BaselineClassifier", "BaselineRegressor"])
-def test_baselines_of_the_first_version(kind, tmp_path):
+def test_baselines_of_the_v1_api(kind, tmp_path):
     from estimator_bridge import tf
 
     features, labels = make_rows()

@@ -1,4 +1,4 @@
-"""docs/migration.md: its table has every name of tf.estimator, and its first commands run."""
+"""Checks docs/migration.md: the table of names is complete, and the first commands run."""
 
 import importlib.util
 import re
@@ -16,13 +16,13 @@ TIMEOUT_SECS = 120
 
 
 def table():
-    """Name -> (views, replacement) of every row."""
+    """Returns name -> (views, replacement) of every row."""
     rows = re.findall(r"^\| `(tf\.estimator\.[\w.]+)` \| ([^|]*) \| (.*?) \|", GUIDE, re.M)
     return {name: (views, keras) for name, views, keras in rows}
 
 
 def names_of(view):
-    """The public names of the installed tensorflow-estimator, in one view."""
+    """Returns the public names of the installed tensorflow-estimator in one view."""
     from estimator_bridge import tf
 
     root = {"v1": tf.compat.v1.estimator, "v2": tf.estimator}[view]
@@ -40,19 +40,19 @@ def names_of(view):
     return found
 
 
-def test_every_name_has_a_row_and_a_word():
+def test_table_lists_every_name_with_a_replacement():
     rows = table()
     for view in ("v1", "v2"):
         there = names_of(view)
         assert len(there) > 60
         listed = {name for name, (views, _) in rows.items() if view in views.split()}
-        # TPUEstimator's parts are also under names that a program does not write.
+        # The parts of TPUEstimator have other names, too, which programs do not use.
         assert there - listed == set() and listed - there == set(), view
     assert all(len(keras) >= 4 for _, keras in rows.values())
     assert all(views or keras.startswith("none") for views, keras in rows.values())
 
 
-def test_the_table_is_the_audits():
+def test_table_equals_that_of_the_audit():
     path = ROOT / "tools" / "migration_table.py"
     spec = importlib.util.spec_from_file_location("migration_table", path)
     tool = importlib.util.module_from_spec(spec)
@@ -60,7 +60,7 @@ def test_the_table_is_the_audits():
     assert tool.render() in GUIDE, "run: python tools/migration_table.py docs/migration.md"
 
 
-def test_the_callbacks_that_it_names_are_in_keras():
+def test_named_callbacks_exist_in_keras():
     import keras
 
     if keras.__version__.startswith("2."):
@@ -69,7 +69,7 @@ def test_the_callbacks_that_it_names_are_in_keras():
     assert len(named) > 4 and all(hasattr(keras.callbacks, name) for name in named)
 
 
-def test_the_first_commands_run(tmp_path):
+def test_first_commands_run(tmp_path):
     commands = re.search(r"The first two steps.*?\n\n((?:    .*\n)+)", GUIDE).group(1)
     lines = [line.strip() for line in commands.splitlines()]
     assert len(lines) == 2

@@ -1,4 +1,4 @@
-"""A model_fn of any kind becomes a Keras layer: the same answers, trainable, savable."""
+"""Wraps a model_fn as a Keras layer that has the same outputs and can be trained and saved."""
 
 import importlib.metadata
 import textwrap
@@ -53,7 +53,7 @@ PROGRAM = textwrap.dedent(
 )
 
 
-def test_a_model_fn_is_wrapped_trained_saved_and_loaded(tmp_path, monkeypatch, capsys):
+def test_wrapped_model_fn_can_be_trained_saved_and_loaded(tmp_path, monkeypatch, capsys):
     from estimator_bridge import BridgeError
     from estimator_bridge.convert.command import main
     from estimator_bridge.convert.read.user_code import load_function

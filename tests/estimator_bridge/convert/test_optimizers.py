@@ -1,4 +1,4 @@
-"""Optimizer state goes over: of checkpoints that TensorFlow 2.15.1 wrote, and of today's."""
+"""Converts optimizer state from checkpoints of TensorFlow 2.15.1 and of the installed one."""
 
 import importlib.metadata
 from pathlib import Path
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
     KERAS.startswith("2."), reason=f"writes Keras 3 models; installed: Keras {KERAS}"
 )
 KEPT = Path(__file__).parents[1] / "golden" / "tf215_checkpoints"
-# Adaptive optimizers turn the rounding of a tiny gradient into a step of full size.
+# Adaptive optimizers amplify the rounding error of a tiny gradient to a step of full size.
 LOSS_TOLERANCE = {"adam": 1e-4, "rmsprop": 1e-4, "centered": 1e-4}
 every_optimizer = pytest.mark.parametrize(("wide", "deep"), old_model.PAIRS)
 
@@ -21,7 +21,7 @@ every_optimizer = pytest.mark.parametrize(("wide", "deep"), old_model.PAIRS)
 @pytest.mark.matrix
 @pytest.mark.parametrize("version", [1, 2])
 @every_optimizer
-def test_training_goes_on(version, wide, deep, tmp_path):
+def test_training_continues_with_the_same_losses(version, wide, deep, tmp_path):
     built = old_model.build(tmp_path, version, wide, deep)
     old_model.train(built)
     plan, converted = convert(built)
@@ -32,7 +32,7 @@ def test_training_goes_on(version, wide, deep, tmp_path):
 
 @pytest.mark.parametrize("version", [1, 2])
 @every_optimizer
-def test_answers_and_losses_are_those_of_2_15_1(version, wide, deep, tmp_path):
+def test_outputs_and_losses_equal_those_of_2_15_1(version, wide, deep, tmp_path):
     from estimator_bridge import tf
 
     kept = KEPT / old_model.name_of(version, wide, deep)

@@ -1,4 +1,4 @@
-"""The canned recurrent Estimators and their sequence columns become Keras models."""
+"""Converts the canned recurrent Estimators and their sequence columns to Keras models."""
 
 import importlib.metadata
 
@@ -14,7 +14,7 @@ NUM_ROWS = 32
 
 
 def make_input_fn(num_batches):
-    """Sequences of 0 to 6 steps, as SparseTensors, which is how parse_example gives them."""
+    """Returns an input function with sequences of 0 to 6 steps, as SparseTensors."""
     from estimator_bridge import tf
 
     draw = np.random.default_rng(4)
@@ -84,7 +84,7 @@ def cells(tf):
     }
 
 
-# "stacked" has GRU cells, "own" what is a matter of options.
+# "stacked" also tests GRU cells; the others differ only in options.
 LONG = [pytest.param(name, marks=pytest.mark.matrix) for name in ("gru", "simple", "own")]
 
 
@@ -122,7 +122,7 @@ def test_recurrent_estimators(name, tmp_path):
     assert compare_losses(losses, mine)["max_relative"] < 1e-5
 
 
-def test_an_answer_for_every_step_is_refused(tmp_path):
+def test_predictions_for_every_step_are_an_error(tmp_path):
     from tensorflow_estimator.python.estimator.head import sequential_head
 
     from estimator_bridge import BridgeError, estimator, tf

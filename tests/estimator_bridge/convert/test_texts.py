@@ -1,4 +1,4 @@
-"""Texts are taken apart by plain Keras layers as TensorFlow's operations on texts do it."""
+"""Compares the Keras code that splits texts with TensorFlow's string operations."""
 
 import importlib.metadata
 
@@ -60,7 +60,7 @@ KINDS = {
 
 
 def by_keras(one, texts):
-    """(values [rows, most], which are there) of a plain Keras model."""
+    """Returns (values [rows, most], which are present) of the written Keras model."""
     from estimator_bridge.convert.write.build import run_module
     from estimator_bridge.convert.write.columns import ColumnWriter
     from estimator_bridge.convert.write.module import model_lines
@@ -81,7 +81,7 @@ def by_keras(one, texts):
 
 @needs_keras_3
 @pytest.mark.parametrize("kind", KINDS)
-def test_texts_are_taken_apart_alike(kind):
+def test_keras_splits_texts_like_tensorflow(kind):
     from estimator_bridge import tf
     from estimator_bridge.convert.verify.derive import add_derived
 
@@ -95,12 +95,12 @@ def test_texts_are_taken_apart_alike(kind):
     for (row, _), value in zip(made.indices.numpy(), made.values.numpy()):
         rows[row].append(value)
     if one.name and dtype_of(one) == "float32":
-        # What is beside the values does not count: weights go with values by their places.
+        # Padding does not matter: weights belong to values by their positions.
         for row, expected in enumerate(rows):
             assert values[row, : len(expected)] == pytest.approx(expected, rel=1e-7)
         return
     for row, expected in enumerate(rows):
         found = values[row][given[row]].tolist()
-        # Sequences of two words come after all single ones: the order does not count there.
+        # Keras puts n-grams after all words, and their order does not matter.
         same = sorted if isinstance(one, Words) else list
         assert same(found) == same(expected), texts[row]

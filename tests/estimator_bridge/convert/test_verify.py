@@ -1,4 +1,4 @@
-"""A trained job_dir is converted and proved, all by commands, as docs/migration.md shows."""
+"""Converts and verifies a trained job_dir by the commands in docs/migration.md."""
 
 import importlib.metadata
 import json
@@ -26,7 +26,7 @@ needs_keras_3 = pytest.mark.skipif(
 )
 TIMEOUT_SECS = 300
 
-# A column of every kind that a schema knows.
+# A column of every kind.
 SCHEMA = """
 missing_values: ["", "?"]
 columns:
@@ -110,7 +110,7 @@ def write_rows(path, num_rows, seed):
     path.write_text("\n".join(lines) + "\n")
 
 
-# Loaded in a moment, unlike a model of every column: what is asked of it is not about columns.
+# Loads much faster than a model of every column; for tests that are not about columns.
 FEW = """
 missing_values: ["", "?"]
 columns:
@@ -129,7 +129,7 @@ key: key
 
 
 def train_job(make, folder, schema, **sections):
-    """A job_dir that the trainer has trained on the files in folder."""
+    """Trains on the files in a folder; returns the job_dir."""
     from trainer.schema import Schema
 
     options = {"export": {"exporters": ["final"]}, **sections}
@@ -139,7 +139,7 @@ def train_job(make, folder, schema, **sections):
 
 
 def convert_job(make, folder, schema):
-    """Trains and converts: job, model.keras, model and model.py in folder."""
+    """Trains and converts; writes job, model.keras, model and model.py to the folder."""
     from estimator_bridge.convert import command
 
     train = {"max_steps": 30, "batch_size": 32}
@@ -151,7 +151,7 @@ def convert_job(make, folder, schema):
 
 @pytest.fixture(scope="module")
 def job(make, tmp_path_factory):
-    """A folder with a job that has a column of every kind."""
+    """Returns a folder with a converted job with a column of every kind."""
     folder = tmp_path_factory.mktemp("every")
     write_rows(folder / "train.csv", 300, 1)
     write_rows(folder / "eval.csv", 120, 2)
@@ -160,7 +160,7 @@ def job(make, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def small(make, tmp_path_factory):
-    """A folder with a job of few columns."""
+    """Returns a folder with a converted job with few columns."""
     folder = tmp_path_factory.mktemp("few")
     names = list(yaml.safe_load(SCHEMA)["columns"])
     kept = [names.index(name) for name in yaml.safe_load(FEW)["columns"]]
@@ -173,7 +173,7 @@ def small(make, tmp_path_factory):
 
 
 @needs_keras_3
-def test_a_converted_job_passes(job):
+def test_converted_job_passes(job):
     flags = ("--job_dir=job", "--keras_model=model.keras", "--steps=60", "--batch_size=16")
     done = run("estimator_bridge", "verify", *flags, "--json=v.json", "--html=v.html", cwd=job)
     assert "PASSED" in done.stdout
@@ -187,7 +187,7 @@ def test_a_converted_job_passes(job):
 
 
 @needs_keras_3
-def test_a_changed_model_does_not_pass(small, monkeypatch, capsys):
+def test_changed_model_fails(small, monkeypatch, capsys):
     import keras
 
     from estimator_bridge.convert.verify import command as verify
@@ -245,7 +245,7 @@ def write_sequences(path, num_rows, seed):
 
 @needs_keras_3
 @pytest.mark.matrix
-def test_a_recurrent_job_of_several_heads(make, tmp_path, monkeypatch, capsys):
+def test_recurrent_job_with_several_heads(make, tmp_path, monkeypatch, capsys):
     from estimator_bridge.convert import command
     from estimator_bridge.convert.verify import command as verify
 
@@ -258,14 +258,14 @@ def test_a_recurrent_job_of_several_heads(make, tmp_path, monkeypatch, capsys):
     train_job(make, tmp_path, SEQUENCES, **sections)
     monkeypatch.chdir(tmp_path)
     assert command.main(["--job_dir=job", "--output=model.keras"]) == 0
-    told = capsys.readouterr()
-    assert "converted rnn (multihead), step 20" in told.out
-    assert "note: SavedModel: 'page/kind (ü)' cannot be the name of an argument" in told.err
+    printed = capsys.readouterr()
+    assert "converted rnn (multihead), step 20" in printed.out
+    assert "note: SavedModel: 'page/kind (ü)' cannot be the name of an argument" in printed.err
     flags = ["--job_dir=job", "--keras_model=model.keras", "--steps=200", "--batch_size=16"]
     assert verify.main([*flags, "--json=v.json"]) == 0
     assert "PASSED" in capsys.readouterr().out
     found = json.loads((tmp_path / "v.json").read_text())
-    # The SavedModel cannot be asked: "page/kind (ü)" is no name of an argument.
+    # The SavedModel has no signatures of raw tensors: "page/kind (ü)" cannot be an argument.
     assert {one["side"] for one in found["differences"]} == {"export", "keras"}
     assert found["training"]["max_relative"] < 1e-5
     heads = {name.partition("/")[0] for name in found["metrics"]["keras"]}
@@ -273,13 +273,13 @@ def test_a_recurrent_job_of_several_heads(make, tmp_path, monkeypatch, capsys):
 
 
 def programs_of_the_guide():
-    """Name -> source of each program in docs/migration.md: its first line names it."""
+    """Returns name -> source of the programs in docs/migration.md; the first line has the name."""
     text = (Path(__file__).parents[3] / "docs" / "migration.md").read_text()
     blocks = re.findall(r"```python\n(# (\w+\.py):.*?)```", text, re.S)
     return {name: code for code, name in blocks}
 
 
-# One process for all of them: most of the time of one is that of importing TensorFlow.
+# One process for all programs, because the import of TensorFlow takes most of the time.
 RUN_ALL = """
 import runpy, sys
 for given in sys.argv[1:]:
@@ -291,7 +291,7 @@ assert not [name for name in sys.modules if name.startswith("estimator_bridge")]
 
 
 @needs_keras_3
-def test_programs_of_the_guide_and_the_emitted_module_run_on_their_own(small):
+def test_guide_programs_and_written_module_run_without_the_bridge(small):
     programs = programs_of_the_guide()
     assert list(programs) == ["train.py", "evaluate.py", "mirrored.py", "serve.py"]
     for name, code in programs.items():
@@ -305,21 +305,21 @@ def test_programs_of_the_guide_and_the_emitted_module_run_on_their_own(small):
         cwd=small,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    told = dict(part.split("\n", 1) for part in done.stdout.split("== ")[1:])
-    assert "loss" in told["model.py"] and (small / "own.keras").exists()
-    assert "Epoch 3/3" in told["train.py"]
+    printed = dict(part.split("\n", 1) for part in done.stdout.split("== ")[1:])
+    assert "loss" in printed["model.py"] and (small / "own.keras").exists()
+    assert "Epoch 3/3" in printed["train.py"]
     for path in ("trained.keras", "best.keras", "losses.csv", "checkpoints/003.keras"):
         assert (small / path).exists(), path
     assert (small / "export" / "1" / "saved_model.pb").exists()
     # The job had 30 steps.
     records = [json.loads(line) for line in (small / "evaluations.jsonl").read_text().splitlines()]
     assert [record["step"] for record in records] == [50, 70, 90]
-    assert "logits" in told["serve.py"]
+    assert "logits" in printed["serve.py"]
 
 
 @needs_keras_3
 @pytest.mark.parametrize("kind", ["tfrecord", "tfrecord.gz", "parquet"])
-def test_rows_of_every_format_are_the_same(kind, job):
+def test_every_file_format_gives_the_same_rows(kind, job):
     import pyarrow
     import pyarrow.parquet
 
@@ -353,7 +353,7 @@ def parsed(kinds, name, text):
     if text in ("", "?"):
         return None
     if name == "tags":
-        # Several values may be apart, too.
+        # Multivalent features may also be lists.
         return text.split("|")
     kind = kinds.get(name, "float32" if name in ("weight", "left_out") else "string")
     return {"float32": float, "int64": int, "string": str}[kind](text)
@@ -379,7 +379,7 @@ def to_example(tf, kinds, row):
 
 
 def signatures_of(path):
-    """Name -> type and rank of every input and every output of a SavedModel's signatures."""
+    """Returns signature -> dtype and rank of its inputs and outputs."""
     from estimator_bridge import tf
 
     return {
@@ -392,13 +392,13 @@ def signatures_of(path):
 
 
 @needs_keras_3
-def test_saved_model_has_the_exports_signatures(small):
+def test_saved_model_has_the_signatures_of_the_export(small):
     (export,) = (small / "job" / "export" / "final").iterdir()
     assert signatures_of(export) == signatures_of(small / "model")
 
 
 @needs_keras_3
-def test_nothing_is_overwritten_and_mistakes_are_one_line(small):
+def test_existing_files_are_kept_and_errors_are_one_line(small):
     args = ("estimator_bridge", "convert", "--job_dir=job", "--output=model.keras")
     done = run(*args, cwd=small, status=2)
     assert done.stderr.count("\n") == 1 and "model.keras already exists" in done.stderr
@@ -407,7 +407,7 @@ def test_nothing_is_overwritten_and_mistakes_are_one_line(small):
     assert "config.yaml cannot be read" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_area_under_curve_is_tensorflows():
+def test_area_under_curve_equals_that_of_tensorflow():
     draw = np.random.default_rng(1)
     truth = draw.integers(0, 2, 500).astype(np.float64)
     score = np.clip(truth * 0.2 + draw.uniform(0, 0.8, 500), 0, 1).astype(np.float32)

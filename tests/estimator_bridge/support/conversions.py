@@ -1,4 +1,4 @@
-"""Estimators trained on made-up rows, converted, and held against their Keras models."""
+"""Trains Estimators on random rows, converts them, and compares them with their Keras models."""
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def train(tf, built, features, labels, sparse=()):
 
 
 def convert(built, checkpoint=None, **options):
-    """(plan, converted model) of an Estimator and its newest checkpoint, or another one."""
+    """Returns the plan and the converted model of an Estimator and its newest checkpoint."""
     from estimator_bridge.convert.read.canned import Loaded, describe_estimator
     from estimator_bridge.convert.read.checkpoint import open_checkpoint
     from estimator_bridge.convert.write.build import build_model
@@ -50,7 +50,7 @@ def convert(built, checkpoint=None, **options):
 
 
 def assert_same(built, converted, plan, features, labels, sparse=(), steps=200):
-    """The same answers; returns how far the losses of the next steps are apart, relatively."""
+    """Checks equal outputs; returns the largest relative difference of the next losses."""
     from estimator_bridge import tf
     from estimator_bridge.convert.read.rows import Rows
     from estimator_bridge.convert.verify.differences import compare_losses
@@ -75,7 +75,7 @@ def assert_same(built, converted, plan, features, labels, sparse=(), steps=200):
 
 
 def train_keras(converted, plan, given, labels, batches):
-    """The loss of each step of the Keras model, before that step."""
+    """Returns the loss of the Keras model before each step."""
     from estimator_bridge import tf
 
     model, losses = converted.model, []

@@ -1,7 +1,6 @@
-"""A small combined Estimator with any two optimizers; checkpoints of it that TensorFlow 2.15.1
-wrote are kept in golden/.
+"""Builds a small combined Estimator with two optimizers; golden/ has its checkpoints of 2.15.1.
 
-Written anew, where TensorFlow 2.15.1 is installed, by
+Write them again with TensorFlow 2.15.1 by
 
     cd tests/estimator_bridge; python support/old_model.py golden/tf215_checkpoints
 """
@@ -13,12 +12,12 @@ import numpy as np
 
 NUM_ROWS = 48
 STEPS = 200
-# Optimizers of the wide and of the deep part: each one is there once.
+# Optimizers of the wide and of the deep part, each of them once.
 PAIRS = [("ftrl", "adagrad"), ("adam", "rmsprop"), ("sgd", "momentum"), ("centered", "nesterov")]
 
 
 def make_rows():
-    """Features as the input function gives them, text as bytes, and labels."""
+    """Returns the features of the input function, with text as bytes, and labels."""
     draw = np.random.default_rng(9)
     features = {
         "age": draw.uniform(10, 60, NUM_ROWS).astype(np.float32),
@@ -29,12 +28,12 @@ def make_rows():
 
 
 def make_batches():
-    """Row numbers of the training steps that follow the checkpoint, [steps, rows]."""
+    """Returns the row numbers of the training steps after the checkpoint, [steps, rows]."""
     return np.arange(STEPS * 16).reshape(STEPS, 16) % NUM_ROWS
 
 
 def v1_optimizers(train):
-    """Functions that make an optimizer of tf.compat.v1.train, by name."""
+    """Returns functions that create an optimizer of tf.compat.v1.train, by name."""
     return {
         "adagrad": lambda: train.AdagradOptimizer(0.05),
         "adam": lambda: train.AdamOptimizer(0.003),
@@ -48,7 +47,7 @@ def v1_optimizers(train):
 
 
 def v2_optimizers(kinds):
-    """Functions that make an optimizer of Keras 2, by name."""
+    """Returns functions that create an optimizer of Keras 2, by name."""
     return {
         "adagrad": lambda: kinds.Adagrad(0.05),
         "adam": lambda: kinds.Adam(0.003),
@@ -62,7 +61,7 @@ def v2_optimizers(kinds):
 
 
 def build(model_dir, version, wide, deep):
-    """A cross and two embeddings, the wide-and-deep tutorial's kind, of either API version."""
+    """Returns a wide and deep Estimator with a cross and two embeddings, of either API version."""
     from estimator_bridge import tf
 
     if version == 1:
@@ -91,7 +90,7 @@ def build(model_dir, version, wide, deep):
 
 
 def train(built):
-    """Twelve steps."""
+    """Trains twelve steps."""
     from estimator_bridge import tf
 
     given = make_rows()
@@ -99,12 +98,12 @@ def train(built):
 
 
 def name_of(version, wide, deep):
-    """The folder of a kept checkpoint."""
+    """Returns the folder name of a stored checkpoint."""
     return f"v{version}_{wide}_{deep}"
 
 
 def keep(folder, version, wide, deep):
-    """Trains, and keeps the checkpoint with what this TensorFlow makes of it."""
+    """Trains; stores the checkpoint with its outputs and losses on this TensorFlow."""
     from estimator_bridge import tf
     from estimator_bridge.convert.read.rows import Rows
     from estimator_bridge.convert.verify.estimator_side import predict_checkpoint, train_on
@@ -120,7 +119,7 @@ def keep(folder, version, wide, deep):
     np.savez(target / "expected.npz", version=tf.__version__, **kept)
     for each in Path(path).parent.glob(f"{Path(path).name}.[di]*"):
         each.rename(target / each.name.replace(Path(path).name, "model.ckpt"))
-    # Graphs, event files and the checkpoint of step 0 are of no use.
+    # Graphs, event files and the checkpoint of step 0 are not needed.
     for each in sorted((target / "all").rglob("*"), reverse=True):
         each.unlink() if each.is_file() else each.rmdir()
     (target / "all").rmdir()
