@@ -58,7 +58,7 @@ def write_module(plan: Plan, origin: str) -> Module:
     training = training_code(plan)
     code = "\n".join(
         [
-            f'"""Keras model with its preprocessing inside, converted from {origin}.',
+            f'"""Keras model with its preprocessing, converted from {origin}.',
             "",
             "    python THIS_FILE --train=ROWS.csv --start=model.keras --output=trained.keras",
             '"""',
@@ -103,7 +103,7 @@ def model_lines(
         "",
         "def build_model():",
         '    """Returns the model from raw features to the outputs of the serving signature."""',
-        *(f"    {line}" for line in body),
+        *(f"    {line}".rstrip() for line in body),
         "",
     ]
 

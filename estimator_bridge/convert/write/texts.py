@@ -266,18 +266,18 @@ def alphabet_lines(characters: Any) -> list[str]:
       characters: the characters; None for all of Unicode.
     """
     if characters is None:
-        every = [
+        definition = [
             "# All assigned characters of Unicode, without the private planes.",
-            "EVERY = map(chr, range(1, 0xF0000))",
-            'EVERY = [c for c in EVERY if unicodedata.category(c) not in ("Cn", "Cs")]',
+            "CHARACTERS = map(chr, range(1, 0xF0000))",
+            'CHARACTERS = [c for c in CHARACTERS if unicodedata.category(c) not in ("Cn", "Cs")]',
         ]
     else:
         known = "".join(sorted(characters))
         lines = [repr(known[start : start + 60]) for start in range(0, len(known), 60)]
-        every = ["EVERY = (", *(f"    {line}" for line in lines), ")"]
+        definition = ["CHARACTERS = (", *(f"    {line}" for line in lines), ")"]
     return [
         'BLANKS, DIGITS = " \\t\\n\\v\\f\\r", "0123456789"',
-        *every,
+        *definition,
         "",
         "",
         "def order_alphabet(characters):",
@@ -289,7 +289,7 @@ def alphabet_lines(characters: Any) -> list[str]:
         "    return [*BLANKS, *others, *DIGITS, *letters]",
         "",
         "",
-        "ALPHABET = order_alphabet(EVERY)",
+        "ALPHABET = order_alphabet(CHARACTERS)",
         "ALPHABET_SET = set(ALPHABET)",
     ]
 
