@@ -89,7 +89,12 @@ class Expressions:
         while stack:
             node = stack.pop()
             kind: Any = type(node)
+            # The two most frequent kinds.
             if kind is ast.Constant:
+                continue
+            if kind is ast.Name:
+                if type(node.ctx) is ast.Load:
+                    self._name(node)
                 continue
             visit = _VISITORS.get(kind)
             if visit is not None and not visit(self, node, stack):
@@ -102,11 +107,6 @@ class Expressions:
                     stack.append(value)
 
     # These return whether the fields of the node are still to be read.
-
-    def _visit_name(self, node: ast.Name, stack: list[Any]) -> bool:
-        if type(node.ctx) is ast.Load:
-            self._name(node)
-        return False
 
     def _visit_attribute(self, node: ast.Attribute, stack: list[Any]) -> bool:
         refs = self._scopes.of(node)
@@ -230,7 +230,6 @@ class Expressions:
 
 
 _VISITORS: dict[type, Callable[[Expressions, Any, list[Any]], bool]] = {
-    ast.Name: Expressions._visit_name,
     ast.Attribute: Expressions._visit_attribute,
     ast.Call: Expressions._visit_call,
     ast.NamedExpr: Expressions._visit_named,
