@@ -63,8 +63,6 @@ def choose_preload(command):
         return "trainer"
     if module == "estimator_bridge" and command[3:4] == ["run"]:
         return "bridge"
-    if module == "estimator_bridge" and command[3:4] in (["convert"], ["verify"]):
-        return "convert"
     return None
 
 
@@ -81,27 +79,20 @@ def _preload(what):
         names += ["tensorflow_estimator.python.estimator.api._v1.estimator"]
     else:
         estimator_bridge.set_verbosity("error")
-        if what == "trainer":
-            estimator_bridge.prefer_onednn()
-        names = {
-            "trainer": [
-                "matplotlib.backends.backend_agg",
-                "matplotlib.figure",
-                "trainer.evaluation.command",
-                "trainer.export.checker",
-                "trainer.prediction.command",
-                "trainer.reporting.summary",
-                "trainer.roles.chief",
-                "trainer.roles.evaluator",
-                "trainer.task",
-                "trainer.training.dry_run",
-                "trainer.training.run",
-            ],
-            "convert": [
-                "estimator_bridge.convert.command",
-                "estimator_bridge.convert.verify.command",
-            ],
-        }[what]
+        estimator_bridge.prefer_onednn()
+        names = [
+            "matplotlib.backends.backend_agg",
+            "matplotlib.figure",
+            "trainer.evaluation.command",
+            "trainer.export.checker",
+            "trainer.prediction.command",
+            "trainer.reporting.summary",
+            "trainer.roles.chief",
+            "trainer.roles.evaluator",
+            "trainer.task",
+            "trainer.training.dry_run",
+            "trainer.training.run",
+        ]
         estimator_bridge.tf, estimator_bridge.estimator  # noqa: B018
     for name in names:
         importlib.import_module(name)
