@@ -1,0 +1,1 @@
+"""Trains, evaluates and exports TensorFlow Estimators."""

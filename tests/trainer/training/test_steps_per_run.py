@@ -173,9 +173,9 @@ def test_a_signal_saves_the_last_step_of_the_run(jobs, make, shop, tmp_path):
             if self.runs == 4:
                 watch.pending = 15
 
-    spec = plan.train_spec
+    spec = plan.run.train_spec
     with pytest.raises(Interrupted) as raised:
-        plan.estimator.train(spec.input_fn, hooks=[Signal(), *spec.hooks], max_steps=10_000)
+        plan.run.estimator.train(spec.input_fn, hooks=[Signal(), *spec.hooks], max_steps=10_000)
     step = 0
     for _ in range(4):
         step += plan.lengths(step)
