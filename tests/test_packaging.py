@@ -230,16 +230,22 @@ def test_the_matrix_meets_every_tensorflow_and_every_python(environment, matrix)
 
 
 def test_the_matrix_counts_and_says_what_could_not_run(matrix, monkeypatch, capsys):
+    def lint(version):
+        linted.append(version.tensorflow)
+
     def test(version, mark):
         version.num_passed, version.num_failed = 3, int(version.tensorflow == "2.17")
         version.verdict = "3 passed"
 
     monkeypatch.setattr(matrix.Version, "test", test)
+    monkeypatch.setattr(matrix.Version, "lint", lint)
     installed = subprocess.CompletedProcess([], 0)
     monkeypatch.setattr(matrix.Version, "install", lambda version: installed)
     monkeypatch.setattr(matrix, "SHORT_OF_DISK_BYTES", 0)
     versions = [matrix.Version(tf, {"3.12": "python3.12"}) for tf in matrix.PREFERRED]
+    linted = []
     assert matrix.run(versions, full=False, strict=False) is False
+    assert linted == ["2.21"]
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "18 passed, 1 failed"
     assert (

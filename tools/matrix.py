@@ -1,10 +1,11 @@
 """Runs the tests on every supported TensorFlow, each with a Python of this machine.
 
-    python tools/matrix.py          the suite on the newest, without the tests marked `newest` on
-                                    the oldest, the tests marked `smoke` on the others
-    python tools/matrix.py --full   the whole suite, with the tests marked `matrix`, on the newest
-                                    and the oldest, the tests marked `smoke` or `versions` on the
-                                    others
+    python tools/matrix.py          on the newest: lint, and the suite; on the oldest: the suite
+                                    without the tests marked `newest`; on the others: the tests
+                                    marked `smoke`
+    python tools/matrix.py --full   on the newest and the oldest: the whole suite, with the tests
+                                    marked `matrix`; on the others: the tests marked `smoke` or
+                                    `versions`
 
 The next environment is installed while the tests of the current one run. The last lines report each
 version, then how many tests passed and failed in all. The exit status is 0 if nothing failed and no
@@ -113,6 +114,15 @@ class Version:
             self.verdict = f"FAILED: exit status {process.returncode}"
             self.num_failed = max(self.num_failed, 1)
 
+    def lint(self):
+        """Runs `make lint` and counts a finding as one failure; the output is for a failure."""
+        command = ["make", "-s", "lint", *self._choice()]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode:
+            sys.stdout.write(done.stdout.decode(errors="replace"))
+            self.verdict += "; FAILED: make lint"
+            self.num_failed += 1
+
     def remove(self):
         home = Path(environment.folder(self.tensorflow, self.python))
         shutil.rmtree(home, ignore_errors=True)
@@ -170,6 +180,9 @@ def _run_one(version, installation, full):
         version.verdict, version.num_failed = "FAILED: could not be installed", 1
         return
     version.test(mark)
+    if version.tensorflow == WHOLE_SUITE[0]:
+        # The findings do not depend on TensorFlow's version.
+        version.lint()
     version.verdict += f" ({mark or 'all'}, {time.monotonic() - started:.0f} s)"
     if not whole and shutil.disk_usage(ROOT).free < SHORT_OF_DISK_BYTES:
         version.remove()
