@@ -1,10 +1,10 @@
 """Status and liveness of a cluster's processes, in small files in job_dir/cluster/.
 
-Each process keeps the file <role>-<index>.json, which contains its status and changes every second.
-A process whose file has stopped changing is dead. Messages from other runs are ignored; one found
-at start-up counts once it changes, which shows that its writer is alive. The exception is FINISHED
-of this run, which counts at once. Only the content counts: clocks of different machines are never
-compared.
+Each process writes its status to the file <role>-<index>.json every second, with a new beat number.
+A process is considered dead when its file has stopped changing. A status from another run is
+ignored. A status found at start-up is used only after its file changes, because the change proves
+that the writer is alive. One status is used at once: FINISHED from this run. Only file contents are
+compared; clocks of different machines never are.
 """
 
 import contextlib
@@ -20,11 +20,11 @@ from typing import Any, NamedTuple, Optional, Protocol
 from trainer import job_layout, storage
 from trainer.cluster.step_timer import StepTimer
 
-# What a process publishes: "state", one of those below, and further fields.
+# What a process publishes: "state" (one of the constants below) and further fields.
 Status = dict[str, Any]
 
 BEAT_SECS = 1.0
-# A process whose file has not changed for this long is taken for dead.
+# Seconds without a change of its file after which a process is considered dead.
 SILENT_SECS = 20.0
 
 RUNNING, TRAINED, FINISHED, FAILED, INTERRUPTED = (
@@ -34,9 +34,9 @@ RUNNING, TRAINED, FINISHED, FAILED, INTERRUPTED = (
     "failed",
     "interrupted",
 )
-# The job is over for the others when the chief's state is one of these.
+# The job has ended for all other processes when the chief's state is one of these.
 ENDED = (FINISHED, FAILED, INTERRUPTED)
-# The process ends because another one is gone, and will be started again. Processes that do not
+# The process ends because another process has ended, and will be restarted. Processes that do not
 # depend on this incarnation wait for the next one.
 LOST = "lost"
 # A process in one of these states has ended or is about to.
@@ -44,7 +44,7 @@ GONE = (*ENDED, LOST)
 
 
 class StatusRelay(Protocol):
-    """Carries status, and the files it refers to, between machines that share no folder."""
+    """Transfers statuses and the files they refer to between machines that share no folder."""
 
     def before_publish(self, fields: Status) -> None:
         """Stores the files that the fields refer to."""
@@ -57,7 +57,7 @@ class StatusRelay(Protocol):
 
 
 class _Seen(NamedTuple):
-    """The last content of a file, when it changed, and whether it counts."""
+    """The last content of a file, when it changed, and whether the content is used."""
 
     status: Status
     changed: float
@@ -65,23 +65,23 @@ class _Seen(NamedTuple):
 
 
 class HeartbeatFile:
-    """The heartbeat file of this process, and what the others' contain.
+    """The heartbeat file of this process, and the contents of the other processes' files.
 
     Args:
         job_dir: the folder that all processes share.
         name: name of this process: chief-0, worker-1, ...
         clock: returns seconds.
-        run_id: the launcher's name for this run of the cluster; None where it gives none.
-        relay: carries files between machines that share no folder; else None.
+        run_id: the launcher's ID of this run of the cluster; None if there is none.
+        relay: transfers files between machines that share no folder; None if they share one.
 
     Attributes:
         folder: the folder of the heartbeat files.
-        incarnation: unique to this process among those of its name, before and after it.
-        started: when this object was made, by `clock`.
+        incarnation: unique ID of this process; a restarted process of the same name has another.
+        started: when this object was created, by `clock`.
         status: what this process publishes now.
-        steps: times the training step, or the pause between two, that this process is in.
-        previous_status: what the file contained when this process started, if it was of the same
-            run as far as is known; else {}.
+        steps: times the current training step of this process, or its current pause between steps.
+        previous_status: content of this process's file when it started; {} if there was no file or
+            the file is known to be from another run.
     """
 
     def __init__(
@@ -117,8 +117,8 @@ class HeartbeatFile:
         """Publishes a new state of this process, and adds fields to its status.
 
         Args:
-            state: one of the states above.
-            **fields: values that JSON can hold.
+            state: one of the state constants of this module.
+            **fields: values that can be written as JSON.
         """
         if self._relay is not None:
             self._relay.before_publish(fields)
@@ -138,7 +138,7 @@ class HeartbeatFile:
             "beat": self._beat,
             "pid": os.getpid(),
         }
-        # Where the disk is full the next beat tries again; until then this process is silent.
+        # If the disk is full, the next beat tries again. Until then this process seems silent.
         with contextlib.suppress(OSError):
             storage.write_text(self.folder / f"{self._name}.json", json.dumps(content) + "\n")
 
@@ -147,14 +147,14 @@ class HeartbeatFile:
         self._refresh(first=False)
 
     def _refresh(self, first: bool) -> None:
-        # Two threads may refresh: an older content must not replace a newer one.
+        # Two threads may refresh at once. The lock keeps old content from replacing newer content.
         with self._refreshing:
             now = self._clock()
             for path in self.folder.glob("[!.]*.json"):
                 try:
                     status = json.loads(path.read_text(encoding="utf-8"))
                 except (OSError, ValueError):
-                    # It is being replaced; the next refresh reads it.
+                    # The file is being replaced; the next refresh reads it.
                     continue
                 before = self._seen.get(path.stem)
                 if before is None or before.status != status:
@@ -171,7 +171,7 @@ class HeartbeatFile:
         return None not in (theirs, self._run_id) and theirs != self._run_id
 
     def read(self, name: str) -> Status:
-        """Returns the last status of another process of this run; {} before its first.
+        """Returns the last status of another process of this run; {} before its first status.
 
         Args:
             name: name of the process.
@@ -183,7 +183,7 @@ class HeartbeatFile:
         return status
 
     def last_status(self, name: str) -> Status:
-        """Returns the content of a process's file, of whichever run; {} if there is none.
+        """Returns the content of a process's file, from any run; {} if there is no file.
 
         Args:
             name: name of the process.
@@ -192,7 +192,7 @@ class HeartbeatFile:
         return seen.status if seen is not None else {}
 
     def silent_secs(self, name: str) -> float:
-        """Returns the seconds since another process's file changed, at most since the start.
+        """Returns the seconds since another process's file changed or, if later, since `started`.
 
         Args:
             name: name of the process.
@@ -203,11 +203,11 @@ class HeartbeatFile:
         return self._clock() - max(seen.changed, self.started)
 
     def now(self) -> float:
-        """Returns the seconds of this object's clock."""
+        """Returns the current time of this object's clock, in seconds."""
         return self._clock()
 
     def is_alive(self, name: str) -> bool:
-        """Returns whether another process's file has changed lately and its state is not GONE.
+        """Returns whether a process's file changed within SILENT_SECS and its state is not in GONE.
 
         Args:
             name: name of the process.
@@ -216,7 +216,7 @@ class HeartbeatFile:
         return bool(status) and status["state"] not in GONE and self.silent_secs(name) < SILENT_SECS
 
     def start(self, after_refresh: Callable[[], None]) -> None:
-        """Starts a thread that writes this process's file and reads the others' every second.
+        """Starts a thread that writes this process's file and reads all others every second.
 
         Args:
             after_refresh: called by that thread after each refresh.

@@ -25,7 +25,7 @@ def parse_plan(argv: list[str]) -> Optional[Plan]:
         argv: the arguments after the program's name.
 
     Returns:
-        The plan; None if --help was given, whose text has been printed.
+        The plan; None if --help was given, after printing the help text.
 
     Raises:
         UserError: a flag is unknown, a number is negative, or nothing follows --.

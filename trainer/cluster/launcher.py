@@ -11,11 +11,11 @@ from trainer.environment.cluster_spec import TRAINERS
 from trainer.environment.variables import make_environment
 from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS
 
-# Seconds that the other processes have to end by themselves after the chief.
+# Seconds after the chief's end within which the other processes have to end by themselves.
 FOLLOW_SECS = 60.0
-# Seconds that processes which ended because of another one wait for the end of that one.
+# After a process has ended because of another one, seconds until that other one is killed as hung.
 HANG_SECS = 300.0
-# Seconds to read the output of a process that has failed: a child of it may keep the pipe open.
+# Seconds to wait for the output of a failed process. One of its children may keep the pipe open.
 OUTPUT_SECS = 5.0
 RESTART_SECS = 1.0
 CHIEF = "chief-0"
@@ -25,10 +25,10 @@ class Plan(NamedTuple):
     """The processes to run.
 
     Attributes:
-        workers: number of workers besides the chief.
+        workers: number of workers, not counting the chief.
         ps: number of parameter servers.
         evaluators: number of evaluators, 0 or 1.
-        max_restarts: how often failed processes are restarted, all together.
+        max_restarts: maximum total number of restarts of failed processes.
         task_flags: flags of trainer.task.
     """
 
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
 
     @property
     def roles(self) -> list[tuple[str, int]]:
-        """(role, index) of every process."""
+        """Role and index of every process."""
         counts = {
             "chief": 1,
             "worker": self.workers,
@@ -53,13 +53,13 @@ class Plan(NamedTuple):
 class Launcher:
     """Starts the processes of a plan, forwards their output, and restarts those that fail.
 
-    A process that ends with FOLLOWED_STATUS has not failed itself: it ended because of another one
-    (it "follows" that one) and is restarted together with it.
+    A process that ends with FOLLOWED_STATUS has not failed itself. It has ended because another
+    process ended: it "follows" that process, and is restarted together with it.
 
     Args:
         plan: the processes to run.
-        output: where the chief's standard output goes.
-        errors: where all other output goes.
+        output: stream for the chief's standard output.
+        errors: stream for all other output.
     """
 
     def __init__(self, plan: Plan, output: TextIO = sys.stdout, errors: TextIO = sys.stderr):
@@ -69,10 +69,10 @@ class Launcher:
         self._processes = Processes(errors, self._forward)
         self._restarts = plan.max_restarts
         self._run_id = uuid.uuid4().hex
-        # Failures so far that led to a restart, and for each process their number at its start.
+        # Number of failures so far that led to a restart, and its value when each process started.
         self._failures = 0
         self._failures_at_start: dict[str, int] = {}
-        # Processes that have ended because of another one and wait to be restarted with it.
+        # Processes that ended because of another process, and will be restarted together with it.
         self._followers: list[str] = []
         self._following_since = 0.0
         self._first_error: Optional[str] = None
@@ -85,7 +85,7 @@ class Launcher:
                 self._spec.setdefault(role, []).append(next(addresses))
 
     def run(self) -> int:
-        """Runs the cluster; returns the chief's exit status, or that of the first to fail."""
+        """Runs the cluster; returns the exit status of the first failure not restarted, or 0."""
         for role, index in self._plan.roles:
             self._start(f"{role}-{index}")
         status, chief_ended = 0, None
@@ -100,7 +100,7 @@ class Launcher:
             if self._followers and chief_ended is None and not self._is_training():
                 status = self._restart_followers(status)
             if status and chief_ended is None and CHIEF in self._followers:
-                # It follows a process that is not restarted, and nothing else ends the others.
+                # The chief followed a process that is not restarted. Only `stop` ends the others.
                 chief_ended = time.monotonic()
                 self.stop()
             if chief_ended is not None and time.monotonic() - chief_ended > FOLLOW_SECS:
@@ -117,14 +117,14 @@ class Launcher:
         return any(name.partition("-")[0] in TRAINERS for name in self._processes.running)
 
     def _restart_followers(self, status: int) -> int:
-        """Restarts the cluster where all that train ended because of each other.
+        """Restarts the cluster after the chief and all workers ended because of each other.
 
         Returns:
-            The exit status so far.
+            The launcher's exit status so far.
         """
         if self._restarts and not self._stopping and not status:
             self._log("chief and workers have ended because of each other; starting all again")
-            # A parameter server may be what hangs.
+            # The parameter servers are restarted too, because one of them may hang.
             servers = [name for name in self._processes.running if name.startswith("ps-")]
             self._processes.end(*servers)
             self._start_after_failure(servers)
@@ -133,7 +133,7 @@ class Launcher:
         return status or FOLLOWED_STATUS
 
     def _kill_hanging(self) -> None:
-        """Kills the chief and workers that still run long after others ended because of them."""
+        """Kills a chief or worker that runs HANG_SECS after another one ended because of it."""
         if not self._followers or time.monotonic() - self._following_since < HANG_SECS:
             return
         for name in list(self._processes.running):
@@ -151,12 +151,12 @@ class Launcher:
         )
 
     def _restart(self, name: str, code: int) -> bool:
-        """Returns whether a process that has ended is restarted, now or with another one."""
+        """Restarts an ended process, at once or later; returns whether it will run again."""
         if code == 0:
             return False
         if code == FOLLOWED_STATUS and not self._stopping:
             if self._failures_at_start[name] < self._failures:
-                # What it follows has been restarted already.
+                # The process that it followed has been restarted already.
                 self._start(name)
             else:
                 if not self._followers:
@@ -165,11 +165,11 @@ class Launcher:
             return True
         self._note_failure(name, code)
         if code == USER_ERROR_STATUS or self._stopping:
-            # The chief reads the error in the heartbeat file, and ends.
+            # The chief reads the error in the failed process's heartbeat file, and ends.
             return False
         if self._restarts == 0:
             if code > 0 and name.startswith(("worker-", "ps-")):
-                # An error ends the job; after a kill the others go on without a worker.
+                # An error ends the job. If a worker was killed, the others continue without it.
                 self.stop()
             return False
         self._log(f"{name} ended with status {code}; starting it again")
@@ -192,7 +192,7 @@ class Launcher:
 
     def _forward(self, name: str, line: str, is_output: bool) -> None:
         if is_output and name == CHIEF:
-            # The summary, which other programs may read.
+            # The chief's standard output is the summary, which other programs may parse.
             self._processes.write(line, self._output)
             return
         if line.strip():
@@ -205,16 +205,16 @@ class Launcher:
         self._processes.log("launch", line)
 
     def stop(self) -> None:
-        """Makes the chief save and end, which the others follow; all of them if it has ended."""
+        """Sends SIGTERM to the chief, after which the others end too; without a chief, to all."""
         self._stopping = True
         is_running = CHIEF in self._processes.running
         self._processes.send(signal.SIGTERM, *([CHIEF] if is_running else []))
 
     def kill(self) -> None:
-        """Kills all processes that still run."""
+        """Kills all running processes."""
         self._stopping = True
         self._processes.send(signal.SIGKILL)
 
     def close(self) -> None:
-        """Kills all processes that still run, and releases what this object holds."""
+        """Kills all running processes and closes the parent-death pipe."""
         self._processes.close()

@@ -1,4 +1,4 @@
-"""Starts processes on this machine, forwards their output, and ends them with their parent."""
+"""Starts child processes, forwards their output, and ends them when their parent ends."""
 
 import contextlib
 import os
@@ -14,26 +14,25 @@ from typing import IO, Optional, TextIO
 from trainer.environment.variables import PARENT_PIPE
 
 COLOURS = {"chief": 32, "worker": 36, "ps": 35, "evaluator": 33}
-# Seconds that a process has to end once its parent is gone: it may have to store a checkpoint.
+# Seconds that a process has to end after its parent has ended; it may have to save a checkpoint.
 ORPHAN_SECS = 120.0
-# Allows TensorFlow's servers to listen at a port that another process has bound but does not
-# listen at.
+# Allows a TensorFlow server to listen on a port that another process has bound without listening.
 SHARING = {"TF_GRPC_REUSE_PORT": "true"}
 _held: list[socket.socket] = []
 
 
 def find_addresses(count: int, host: str = "127.0.0.1") -> list[str]:
-    """Returns addresses of this machine that no other program gets while this process lives.
+    """Returns addresses of this machine that stay reserved while this process runs.
 
-    The ports stay bound, so that the system does not hand them out. Servers of processes whose
-    environment contains SHARING can listen there nevertheless.
+    This process keeps the ports bound, so that the operating system assigns them to no other
+    program. A server can still listen on them if the environment of its process contains SHARING.
 
     Args:
         count: number of addresses.
         host: name or IP address of this machine.
 
     Returns:
-        Addresses "host:port".
+        Addresses of the form "host:port".
     """
     for _ in range(count):
         held = socket.socket()
@@ -47,24 +46,25 @@ def to_exit_status(code: int) -> int:
     """Returns the exit status that a shell reports for a return code of `subprocess`.
 
     Args:
-        code: the return code; -n means that signal n ended the process.
+        code: the return code; -n if signal n ended the process.
     """
     return code if code >= 0 else 128 - code
 
 
 class Processes:
-    """Runs processes by name, and writes each line of their output behind that name.
+    """Runs named processes, and writes each line of their output with the name as its prefix.
 
-    Each process has the reading end of the parent-death pipe, whose writing end only this process
-    has. When this process ends, however it does, the pipe is closed (`end_with_parent`).
+    Each process inherits the reading end of the parent-death pipe. Only this process has the
+    writing end. The operating system closes that end when this process ends, even if it is killed
+    (see `end_with_parent`).
 
     Args:
         stream: where lines are written.
-        on_line: called with name, line, and whether it came from standard output; None: `log`
-            writes every line.
+        on_line: called with name, line, and whether the line came from standard output; None:
+            `log` writes every line.
 
     Attributes:
-        running: name → process, of those that have not ended.
+        running: name → process; a process is removed after it has ended.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Processes:
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
-            # Ctrl-C then reaches only this process, which signals the others.
+            # Ctrl-C then interrupts only this process, which sends signals to the others.
             start_new_session=True,
         )
         self.running[name] = process
@@ -127,7 +127,7 @@ class Processes:
 
         Args:
             name: the process; None: all of them.
-            secs: the longest wait for each stream, which a child of the process may keep open.
+            secs: the longest wait for each stream; a child of the process may keep a stream open.
         """
         for owner, reader in self._readers:
             if name in (None, owner):
@@ -145,7 +145,7 @@ class Processes:
                 process.send_signal(number)
 
     def end(self, *names: str) -> None:
-        """Kills processes; take_ended does not return them.
+        """Kills processes; `take_ended` will not return them.
 
         Args:
             *names: the processes.
@@ -156,11 +156,11 @@ class Processes:
             process.wait()
 
     def log(self, name: str, line: str) -> None:
-        """Writes a line behind a process's name.
+        """Writes a line with a process's name as its prefix.
 
         Args:
             name: the process.
-            line: the line, without its end.
+            line: the line, without the newline.
         """
         prefix = f"{name:<12}"
         if self._is_coloured:
@@ -168,31 +168,31 @@ class Processes:
         self.write(f"{prefix}{line}", self._stream)
 
     def write(self, line: str, stream: TextIO) -> None:
-        """Writes a whole line.
+        """Writes a line without mixing it with lines of other threads.
 
         Args:
-            line: the line, without its end.
-            stream: where to.
+            line: the line, without the newline.
+            stream: where to write it.
         """
-        # Where nobody reads the stream any more, the processes go on.
+        # The processes continue even if the reader of the stream has closed it.
         with self._lock, contextlib.suppress(BrokenPipeError):
             print(line, file=stream, flush=True)
 
     def close(self) -> None:
-        """Kills all processes that still run, and closes the parent-death pipe."""
+        """Kills all running processes and closes the parent-death pipe."""
         self.send(signal.SIGKILL)
         for end in (self._parent_pipe, self._writing_end):
             os.close(end)
 
 
 def end_with_parent(parent_pipe: Optional[int], saves: bool, secs: float = ORPHAN_SECS) -> None:
-    """Starts a thread that ends this process when its parent ends, even if it was killed.
+    """Starts a thread that ends this process after its parent has ended, even if killed.
 
     Args:
         parent_pipe: file descriptor of the parent-death pipe; None: nothing is done.
-        saves: whether this process is sent SIGTERM first, so that it saves a checkpoint; the others
-            follow the one that does.
-        secs: seconds after which it ends in any case.
+        saves: whether this process sends itself SIGTERM first, so that it saves a checkpoint. The
+            other processes end because this one ends.
+        secs: seconds after the parent's end when this process ends in any case.
     """
     if parent_pipe is not None:
         os.set_inheritable(parent_pipe, False)
@@ -204,7 +204,7 @@ def end_with_parent(parent_pipe: Optional[int], saves: bool, secs: float = ORPHA
 
 def _await_parent_death(parent_pipe: int, saves: bool, secs: float) -> None:
     os.read(parent_pipe, 1)
-    # Nobody reads this process's output any more.
+    # The parent read this process's output; now nothing reads it.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)

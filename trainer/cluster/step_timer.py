@@ -1,29 +1,30 @@
-"""Times a training step, or the pause between two, and computes how long a step may take."""
+"""Times training steps and the pauses between them, and computes the time limit of a step."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Optional
 
-# Factors of the time that a step may take (cluster.stall_secs). Creating a session and running its
-# first step, which builds and compiles, may take FIRST_TIMES as long. A pause between two steps (a
-# checkpoint, an export, a hook, one batch of an evaluation) may take BETWEEN_TIMES as long. Any
-# step may take LONGEST_TIMES as long as the longest one before it.
+# Factors for the time limits of steps and pauses. The limit for creating a session and running its
+# first step, which builds and compiles, is FIRST_TIMES cluster.stall_secs. The limit for a pause
+# between two steps (a checkpoint, an export, a hook, one batch of an evaluation) is BETWEEN_TIMES
+# cluster.stall_secs. The limit for any later step is cluster.stall_secs, or LONGEST_TIMES the
+# longest earlier step if that is longer.
 FIRST_TIMES, LONGEST_TIMES, BETWEEN_TIMES = 10, 10, 10
 
 
 class StepTimer:
     """Times training steps, and separately the pauses between them.
 
-    The main thread calls the methods that change it; another thread reads it.
+    The main thread calls the methods that change this object; another thread reads it.
 
     Args:
         clock: returns seconds.
 
     Attributes:
         step_began: when the current step began; None between two steps.
-        last_progress: when the current pause began or last made progress; None where nothing is
-            timed.
+        last_progress: when the current pause began or last made progress; None while timing is
+            stopped.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
@@ -42,17 +43,17 @@ class StepTimer:
             self.step_began = self._clock()
 
     def end_step(self) -> None:
-        """Ends a step that has succeeded; a pause begins."""
+        """Ends the timing of a successful step and starts timing a pause."""
         self.note_progress()
         if self._longest is None or self.step_began is None:
-            # The first step is no measure of those that follow.
+            # The duration of the first step does not predict the duration of later ones.
             self._longest = self._longest or 0.0
         else:
             self._longest = max(self._clock() - self.step_began, self._longest)
         self.step_began = None
 
     def note_progress(self) -> None:
-        """Records progress outside a step."""
+        """Records that the current pause has made progress."""
         self.last_progress = self._clock()
 
     @contextmanager
@@ -69,10 +70,10 @@ class StepTimer:
         self.step_began = self.last_progress = None
 
     def limit(self, secs: float) -> float:
-        """Returns the seconds that the current step may take.
+        """Returns the time limit of the current step, in seconds.
 
         Args:
-            secs: seconds that are enough for most steps.
+            secs: the usual limit (cluster.stall_secs).
         """
         if self._longest is None:
             return FIRST_TIMES * secs

@@ -1,4 +1,4 @@
-"""Distribution strategies by name, and which clusters and devices they can use."""
+"""Builds tf.distribute strategies by name, and checks the cluster and devices they run on."""
 
 import faulthandler
 from typing import Any
@@ -8,7 +8,7 @@ from trainer import config as config_lib
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
 
-# With these, every step takes one batch from each replica and waits for all of them.
+# With these strategies, every step trains on one batch per replica and waits for all replicas.
 SYNCHRONOUS = ("one_device", "mirrored", "central_storage", "multi_worker_mirrored")
 ON_ONE_MACHINE = ("one_device", "mirrored", "central_storage")
 
@@ -21,7 +21,7 @@ def check_strategy(config: config_lib.ClusterConfig, cluster: Cluster) -> None:
         cluster: the cluster.
 
     Raises:
-        UserError: the cluster cannot run it; the message names a strategy that it can run.
+        UserError: the cluster cannot run the strategy; the message names one that it can run.
     """
     name = config.strategy
     workers, servers = len(cluster.spec.get("worker", ())), len(cluster.spec.get("ps", ()))
@@ -54,10 +54,10 @@ def check_strategy(config: config_lib.ClusterConfig, cluster: Cluster) -> None:
 
 
 def list_devices(config: config_lib.ClusterConfig) -> list[str]:
-    """Returns the devices that cluster.devices names; empty where TensorFlow chooses them.
+    """Returns the devices that cluster.devices names; an empty list if TensorFlow chooses them.
 
     Args:
-        config: the devices.
+        config: contains cluster.devices.
 
     Raises:
         UserError: more GPUs are requested than the machine has.
@@ -77,7 +77,7 @@ def list_devices(config: config_lib.ClusterConfig) -> list[str]:
 
 
 def build_strategy(config: config_lib.ClusterConfig) -> Any:
-    """Returns the tf.distribute strategy of a process that trains; None for the strategy none.
+    """Returns the tf.distribute strategy of a training process; None for the strategy "none".
 
     Args:
         config: strategy, devices and time limits.
@@ -99,8 +99,8 @@ def build_strategy(config: config_lib.ClusterConfig) -> Any:
             kind = bridge.tf.compat.v1.distribute.experimental.CentralStorageStrategy
             return kind(devices or None, parameter_device="/cpu:0")
         if config.strategy == "multi_worker_mirrored":
-            # The constructor connects to the other processes without a time limit, and no other
-            # Python thread runs meanwhile: only a watchdog in C can end it.
+            # The constructor connects to the other processes without a time limit, and blocks all
+            # other Python threads. So only a timer in C can end a constructor that hangs.
             faulthandler.dump_traceback_later(config.watchdog_secs, exit=True)
             try:
                 return bridge.tf.compat.v1.distribute.experimental.MultiWorkerMirroredStrategy()
@@ -121,13 +121,13 @@ def count_cpus(config: config_lib.ClusterConfig) -> int:
     """Returns the number of CPU devices that a session needs for cluster.devices; at least 1.
 
     Args:
-        config: the devices.
+        config: contains cluster.devices.
     """
     return max(1, sum(device.startswith("/cpu") for device in list_devices(config)))
 
 
 def count_batches(config: config_lib.ClusterConfig, cluster: Cluster) -> int:
-    """Returns the batches in a global step: replicas x processes if synchronous, else 1.
+    """Returns the number of batches per global step: replicas x processes if synchronous, else 1.
 
     Args:
         config: strategy and devices.
@@ -142,9 +142,9 @@ def count_batches(config: config_lib.ClusterConfig, cluster: Cluster) -> int:
 
 
 def device_filters(cluster: Cluster) -> list[str]:
-    """Returns the jobs that a session of this process may connect to.
+    """Returns the device filters of this process: the jobs that its session may connect to.
 
-    Without the filters, workers would wait for each other.
+    Without the filters, the sessions of workers would wait for each other.
 
     Args:
         cluster: the cluster, and which process of it this is.

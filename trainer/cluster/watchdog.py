@@ -1,4 +1,4 @@
-"""Joining a cluster, and ending when the job is over, even if the main thread hangs."""
+"""Joins a cluster, and ends this process when the job has ended, even if the main thread hangs."""
 
 import math
 import os
@@ -33,10 +33,11 @@ from trainer.signals import Interrupted, SignalWatch
 
 # Seconds that a process has to close its session after the job has ended.
 GRACE_SECS = 20.0
-# Seconds that a process has to report its own error after another one in step with it is gone.
+# Seconds that a process has to report its own error after a process that it trains synchronously
+# with has ended.
 LOST_SECS = 5.0
-# Where all are stuck in a step, the others wait this much longer than the chief, so that one fails
-# and the others follow it.
+# If a synchronous step hangs in all processes, workers wait this many seconds longer than the
+# chief. So only the chief fails, and the workers end because of it.
 AFTER_CHIEF_SECS = 20.0
 POLL_SECS = 0.5
 CHIEF, EVALUATOR = "chief-0", "evaluator-0"
@@ -44,18 +45,18 @@ REPLACED = "is gone or has been started again, and this process was in step with
 
 
 class Watchdog:
-    """Ends this process when the job is over or cannot go on, and the main thread does not.
+    """Ends this process if the job has ended or cannot continue but the main thread does not end.
 
     Args:
-        heartbeat: the heartbeat file; `check` is to be called after each of its refreshes.
+        heartbeat: the heartbeat file; its thread must call `check` after each refresh.
         cluster: the cluster, and which process of it this is.
         config: strategy and time limits.
-        log: takes a line.
+        log: called with a line of text.
         ask_end: makes the main thread save a checkpoint and end with Interrupted.
         exit_now: ends the process with an exit status; replaced in tests.
 
     Attributes:
-        cause: the error of another process because of which the chief was asked to end; else None.
+        cause: the JobEnded with which the chief must end because another process failed; else None.
     """
 
     def __init__(
@@ -78,20 +79,20 @@ class Watchdog:
         self._exit_now = exit_now
         self.cause: Optional[JobEnded] = None
         self._over_since: Optional[float] = None
-        # When another process was last seen doing something other than waiting in a step.
+        # When a needed process was last seen dead, or alive but outside a synchronous step.
         self._others_busy = -math.inf
 
     def check(self) -> None:
         """Ends this process if the heartbeat files show that it has to end."""
         own = self._heartbeat.status
         if own["state"] == LOST:
-            # The main thread may hang in the session that it closes.
+            # The main thread may hang while it closes its session.
             self._end_after(LOST_SECS, FOLLOWED_STATUS, own["message"])
         elif not self._follow_end():
             self._check_others()
 
     def _follow_end(self) -> bool:
-        """Returns whether the job is over for this process; ends it after its grace if so."""
+        """Returns whether the chief has ended the job; then ends this process after GRACE_SECS."""
         if self._cluster.role == "chief":
             self._end_with_failed()
             return False
@@ -103,7 +104,7 @@ class Watchdog:
         return True
 
     def _check_others(self) -> None:
-        """Ends this process if one that it needs is gone, or if its own step does not end."""
+        """Ends this process if a process that it needs has ended, or if its own step hangs."""
         replaced = self._find_replaced()
         if replaced is not None:
             self._end_after(LOST_SECS, FOLLOWED_STATUS, f"{replaced} {REPLACED}")
@@ -120,7 +121,7 @@ class Watchdog:
             self._leave(FOLLOWED_STATUS, line)
 
     def _end_with_failed(self) -> None:
-        """Makes the chief save and end because of an error elsewhere; the others follow it."""
+        """Makes the chief save and end if another process has failed; then all others end too."""
         failed = self._find_failed()
         if self.cause is None and failed is not None and self._heartbeat.status["state"] == RUNNING:
             status = self._heartbeat.read(failed)
@@ -132,11 +133,12 @@ class Watchdog:
             )
             self._ask_end()
         if self.cause is not None and failed is not None and failed.startswith("ps-"):
-            # Nothing can be saved without its variables, and the step may wait for it for ever.
+            # Without the variables of this parameter server no checkpoint can be saved, and the
+            # current step may never end.
             self._end_after(GRACE_SECS, self.cause.status, str(self.cause))
 
     def _find_failed(self) -> Optional[str]:
-        """Returns a process that failed and will not be started again, or was not in time."""
+        """Returns a failed process that will not be restarted or was not restarted in time."""
         for name in [*self._cluster.names, EVALUATOR]:
             status = self._heartbeat.read(name)
             secs = status.get("awaited_secs", math.inf)
@@ -145,7 +147,7 @@ class Watchdog:
         return None
 
     def find_silent(self) -> Optional[str]:
-        """Returns a process that this one needs and that has been silent too long, or None."""
+        """Returns a process that this one needs and that has been silent for too long, or None."""
         for name in self._list_needed():
             gone = self._heartbeat.read(name).get("state") == FINISHED
             if not gone and self._heartbeat.silent_secs(name) > self._limit:
@@ -163,9 +165,10 @@ class Watchdog:
         return [name for name in needed if name != self._cluster.name]
 
     def _describe_stall(self) -> Optional[str]:
-        """Returns the message where this process's step or pause takes too long, else None.
+        """Returns the error message if this process's step or pause takes too long, else None.
 
-        Time in which a process that this one waits for is busy or absent does not count.
+        The time limit of a step starts anew while a process that this one waits for is dead or, in
+        synchronous training, outside a step.
         """
         steps, now = self._heartbeat.steps, self._heartbeat.now()
         began = steps.step_began
@@ -186,7 +189,7 @@ class Watchdog:
         )
 
     def _describe_long_pause(self, now: float) -> Optional[str]:
-        """Returns the message where a pause between steps makes no progress, else None."""
+        """Returns the error message if a pause between steps makes no progress, else None."""
         progress = self._heartbeat.steps.last_progress
         if progress is None or now - progress <= BETWEEN_TIMES * self._stall_secs:
             return None
@@ -201,17 +204,17 @@ class Watchdog:
         )
 
     def _waits_too(self, name: str) -> bool:
-        """Returns whether a needed process is alive and, if in step with this one, in a step.
+        """Returns whether a needed process is alive and, if training is synchronous, in a step.
 
-        For a process that is not alive, the limit of silence applies. One that is not in a step
-        saves, evaluates or lags behind.
+        A process that is not alive is limited by `find_silent`. A live process outside a step is
+        saving or evaluating, or is slower than this one.
         """
         in_step = self._is_synchronous and not name.startswith("ps-")
         is_alive = self._heartbeat.is_alive(name)
         return is_alive and (not in_step or bool(self._heartbeat.read(name).get("in_step")))
 
     def _find_replaced(self) -> Optional[str]:
-        """Returns a process in step with this one that was started again or has failed."""
+        """Returns a process of this one's synchronous cluster that has failed or was restarted."""
         for name, incarnation in self._heartbeat.status.get("lineup", {}).items():
             status = self._heartbeat.read(name)
             is_same = name == self._cluster.name or status.get("incarnation") == incarnation
@@ -220,7 +223,7 @@ class Watchdog:
         return None
 
     def _end_after(self, secs: float, status: int, line: str) -> None:
-        """Ends this process once this has been called for some seconds."""
+        """Ends this process when `secs` seconds have passed since the first call."""
         now = time.monotonic()
         self._over_since = self._over_since or now
         if now - self._over_since > secs:
@@ -232,7 +235,8 @@ class Watchdog:
         self._log(f"error: {line}" if status else line)
         sys.stderr.flush()
         state = {0: FINISHED, FOLLOWED_STATUS: LOST}.get(status, FAILED)
-        # After an error elsewhere the others must not wait for another chief.
+        # If another process has failed, the state is FAILED, so that no process waits for a
+        # restarted chief.
         self._heartbeat.end(FAILED if self.cause is not None else state, message=line)
         self._exit_now(status)
 
@@ -247,21 +251,21 @@ def join_cluster(
     watch: SignalWatch,
     relay: Optional[StatusRelay] = None,
 ) -> Iterator[HeartbeatFile]:
-    """Keeps this process's heartbeat file, and a watchdog, while the `with` statement runs.
+    """Runs this process's heartbeat and watchdog during the body of the `with` statement.
 
     Args:
         job_dir: the folder that all processes share.
         config: strategy and time limits.
         cluster: the cluster, and which process of it this is.
-        console: takes the watchdog's messages.
+        console: shows the watchdog's messages.
         watch: ends the main thread when the watchdog requires it.
-        relay: carries the heartbeat files between machines that share no folder.
+        relay: transfers the heartbeat files between machines that share no folder; else None.
 
     Yields:
         The heartbeat file.
 
     Raises:
-        JobEnded: instead of Interrupted, where an error of another process has ended this one.
+        JobEnded: an error of another process has ended this one; replaces Interrupted.
     """
     heartbeat = HeartbeatFile(job_dir, cluster.name, run_id=cluster.run_id, relay=relay)
     watchdog = Watchdog(heartbeat, cluster, config, log=console.warn, ask_end=watch.request_stop)
@@ -290,32 +294,33 @@ def join_cluster(
 def _restart_fields(
     error: BaseException, config: config_lib.ClusterConfig, cluster: Cluster
 ) -> Status:
-    """Returns how long the chief is to wait until this process is started again."""
+    """Returns a status field: how many seconds the chief waits for a restart of this process."""
     if isinstance(error, (UserError, BridgeError)):
-        # A restart would end with the same error.
+        # A restarted process would fail with the same error.
         return {"awaited_secs": 0}
-    # Without an evaluator the chief evaluates.
+    # The chief does not wait for an evaluator, because the chief can evaluate itself.
     is_waited_for = cluster.role != "evaluator"
     return {"awaited_secs": config.watchdog_secs} if is_waited_for else {}
 
 
 def _end_badly(heartbeat: HeartbeatFile, cluster: Cluster, state: str, **fields: Any) -> None:
-    """Publishes the last status; a chief first waits until the others have ended too.
+    """Publishes the last status and ends the heartbeat; the chief first waits for the others.
 
-    Those that are only starting read its status as well.
+    The chief keeps its heartbeat until then, so that processes that are just starting use its
+    status too.
     """
     heartbeat.publish(state, **fields)
     waiting = {name for name in cluster.names if name != cluster.name}
     deadline = time.monotonic() + GRACE_SECS
     while cluster.role == "chief" and waiting and time.monotonic() < deadline:
-        # One that has ended may have been started again since.
+        # A process counts as ended from then on, because it may be restarted during this wait.
         waiting -= {name for name in waiting if heartbeat.read(name).get("state") in GONE}
         time.sleep(POLL_SECS)
     heartbeat.end(state, **fields)
 
 
 def build_end(chief: Status) -> JobEnded:
-    """Returns the exception that ends this process once the chief has failed or was interrupted.
+    """Returns the exception that ends this process after the chief failed or was interrupted.
 
     Args:
         chief: the chief's status.
@@ -324,7 +329,7 @@ def build_end(chief: Status) -> JobEnded:
 
 
 def await_chief(heartbeat: HeartbeatFile) -> None:
-    """Waits until the chief has checked job_dir, and emptied it if --fresh was given.
+    """Waits until the chief has checked job_dir and, if --fresh was given, emptied it.
 
     Args:
         heartbeat: this process's heartbeat file.
@@ -343,7 +348,7 @@ def is_over(heartbeat: HeartbeatFile) -> bool:
 
 
 def has_finished(heartbeat: HeartbeatFile) -> bool:
-    """Returns whether the chief has finished the job; a process that starts now is too late.
+    """Returns whether the chief has finished the job, so that nothing is left for this process.
 
     Args:
         heartbeat: this process's heartbeat file.
