@@ -6,7 +6,8 @@ from typing import Optional
 
 from trainer.errors import USER_ERROR_STATUS, nearest
 
-# Command → what it does. Each is a module of this package, imported once it is chosen.
+# Command → its description. Each command is a module of this package; only the chosen one is
+# imported.
 COMMANDS = {
     "task": "train, evaluate and export; also one process of a cluster",
     "launch": "run a whole cluster on this machine",

@@ -1,4 +1,4 @@
-"""Lines on standard error for the person who watches a run."""
+"""Writes the messages of a run to standard error."""
 
 import sys
 import time
@@ -17,8 +17,8 @@ class Console:
         stream: where to write; None: standard error.
         quiet: whether only warnings are written.
         clock: returns the time in seconds.
-        display_path: replaces the paths in a line by those that the user gave; a gs:// job_dir, for
-            example, is worked on in a local folder.
+        display_path: replaces local paths in a line by the paths that the user gave. For example,
+            the run uses a local folder in place of a gs:// job_dir.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Console:
             self.warn(line)
 
     def warn(self, line: str) -> None:
-        """Writes a line, even where the console is quiet.
+        """Writes a line, even if the console is quiet.
 
         Args:
             line: the text, without a line end.

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 
 # Exit status of every command after a UserError.
 USER_ERROR_STATUS = 2
-# Exit status of a process that ends because another one has ended: it is restarted with that one.
+# Exit status of a process that ends because another one has ended. They are restarted together.
 FOLLOWED_STATUS = 75
 
 
 class UserError(ValueError):
-    """Something that the user gave is wrong: a flag, a file, a column, a value, a checkpoint.
+    """An error in the user's input: a flag, a file, a column, a value or a checkpoint.
 
-    Commands print the message without a traceback and end with exit status 2. It is one line:
-    characters that are not printable are escaped.
+    Commands print the message without a traceback and end with exit status 2. The message is one
+    line; unprintable characters are escaped.
 
     Args:
         message: what is wrong, the value received, and the remedy.

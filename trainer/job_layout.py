@@ -1,7 +1,7 @@
 """Every file and folder name in a job_dir, and the order in which the files are uploaded.
 
-Names are relative to job_dir and use slashes. A folder's name ends with a slash where a function
-receives it.
+Names are relative to job_dir and use slashes. When the name of a folder is passed to a function, it
+ends with a slash.
 """
 
 import os
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-# What describes a model. With a checkpoint, these files are the whole model.
+# The files that describe a model. Together with a checkpoint, they are the whole model.
 CONFIG = "config.yaml"
 SCHEMA = "schema.json"
 STATISTICS = "statistics.json"
@@ -26,7 +26,7 @@ CURVES = "curves.png"
 
 # Exports are in export/<exporter>/<timestamp>/.
 EXPORT_FOLDER = "export"
-# What TensorFlow Model Analysis reads.
+# The model for TensorFlow Model Analysis.
 EVAL_MODEL_FOLDER = "eval_model"
 # The report of python -m trainer.evaluate.
 EVALUATION_FOLDER = "evaluation"
@@ -35,10 +35,11 @@ EVALUATION_PLOT = "evaluation.png"
 
 # The heartbeat files of a cluster's processes.
 CLUSTER_FOLDER = "cluster"
-# Only in a bucket: which process writes to the job.
+# Identifies the process that writes to the job. The file exists only in a bucket.
 WRITER = "writer.json"
 
-# Small text files that contain the job_dir's own path: the bucket's copies name the bucket instead.
+# Small text files that contain the path of the job_dir. Their copies in a bucket contain the
+# bucket's address instead.
 PORTABLE = (
     CHECKPOINT_STATE,
     CONFIG,
@@ -50,7 +51,8 @@ PORTABLE = (
 CHECKPOINT_FILE = re.compile(r"(?P<prefix>model\.ckpt-(?P<step>\d+))\.(index|meta|data-\d+-of-\d+)")
 TEMPORARY = re.compile(r"^\.|_temp(_|$)|\.tmp|\.tempstate")
 EXPORT_FILE = re.compile(r"export/[^/]+/\d+/")
-# What the process that evaluates writes: the evaluator, or the chief of a job without one.
+# The files that the evaluating process writes. This process is the evaluator, or the chief in a job
+# without an evaluator.
 EVALUATOR_FILE = re.compile(r"export/|eval[^/]*/|evaluation/")
 
 
@@ -73,9 +75,9 @@ def list_names(folder: Path) -> Iterator[str]:
 
 
 def is_temporary(name: str) -> bool:
-    """Returns whether a file is not a lasting part of the job.
+    """Returns whether a file is temporary, that is, not a lasting part of the job.
 
-    Unfinished files, heartbeat files and the writer's file are not.
+    Unfinished files, heartbeat files and the writer's file are temporary.
 
     Args:
         name: of a file, or of a folder with a slash at its end.
@@ -97,14 +99,14 @@ def rank(name: str) -> int:
     if name == CHECKPOINT_STATE:
         return 3
     if name.startswith(f"{EXPORT_FOLDER}/") and name.count("/") == 2:
-        # The state of the best exporter, which names its exports.
+        # The state file of the best exporter. It names the exports.
         return 2
     # A folder without saved_model.pb is not read as a SavedModel.
     return 1 if name.endswith("/saved_model.pb") else 0
 
 
 def is_evaluated(name: str) -> bool:
-    """Returns whether the process that evaluates writes a file.
+    """Returns whether a file is written by the evaluating process.
 
     Args:
         name: of a file.
@@ -113,7 +115,7 @@ def is_evaluated(name: str) -> bool:
 
 
 def is_event_file(name: str) -> bool:
-    """Returns whether TensorBoard reads a file. Such a file only grows.
+    """Returns whether a file is an event file of TensorBoard. An event file only grows.
 
     Args:
         name: of a file.

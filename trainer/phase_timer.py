@@ -21,12 +21,12 @@ START_UP, TRAINING, CHECKPOINT, EVALUATION, EXPORT, VERIFY, REPORT = (
     "report",
 )
 INPUT_WAIT, COMPUTE, ALL = "input wait", "compute", "all"
-# For a repeated phase, the durations of the last so many times are kept.
+# Maximum number of durations that are kept of a repeated phase: the most recent ones.
 KEPT_TIMES = 100
 
 
 class Times:
-    """A stop watch with phases. Time in a nested phase does not count for the outer one.
+    """A stopwatch with phases. The time of a nested phase does not count for the outer phase.
 
     Args:
         clock: returns the time in seconds.
@@ -96,11 +96,11 @@ class Times:
         self._waited += secs
 
     def read_each(self) -> dict[str, list[float]]:
-        """Returns nested phase → seconds of each of its last times, at most KEPT_TIMES."""
+        """Returns nested phase → its most recent durations in seconds, at most KEPT_TIMES."""
         return {phase: list(each) for phase, each in self._each.items()}
 
     def read(self) -> dict[str, float]:
-        """Returns phase → seconds so far; the last, "all", is the sum of the others."""
+        """Returns phase → seconds so far; the last entry, "all", is the sum of the others."""
         self._settle()
         secs = dict(self._secs)
         training = secs.pop(TRAINING, 0.0)
@@ -124,7 +124,7 @@ def process_age() -> float:
 class TimesHook(estimator.SessionRunHook):
     """Records when training begins, and how long its steps wait for their batches.
 
-    The first step counts as start-up, since TensorFlow initialises in it.
+    The first step counts as start-up because TensorFlow initialises during it.
 
     Args:
         times: where the times are recorded.
@@ -139,14 +139,15 @@ class TimesHook(estimator.SessionRunHook):
         """Adds operations that measure the wait inside the step."""
         graph = tf.compat.v1.get_default_graph()
         requests = [op for op in graph.get_operations() if op.type == "IteratorGetNext"]
-        # Under a strategy the replicas wait in parallel, so that a sum has no meaning.
+        # Under a distribution strategy, the replicas wait in parallel. The sum of their waiting
+        # times has no meaning.
         if len(requests) == 1:
             began = tf.timestamp()
             with tf.control_dependencies(requests):
                 self._wait = tf.timestamp() - began
 
     def before_run(self, run_context: Any) -> Any:
-        """Fetches the wait.
+        """Fetches the waiting time.
 
         Args:
             run_context: not used.
@@ -154,11 +155,11 @@ class TimesHook(estimator.SessionRunHook):
         return None if self._wait is None else tf.compat.v1.train.SessionRunArgs(self._wait)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Records the wait.
+        """Records the waiting time.
 
         Args:
             run_context: not used.
-            run_values: has the wait in seconds.
+            run_values: contains the waiting time in seconds.
         """
         if not self._is_training:
             self._is_training = True

@@ -8,7 +8,9 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Interrupted(BaseException):
-    """A signal ends the process. A BaseException, so that `except Exception` does not catch it.
+    """A signal ends the process.
+
+    This is a BaseException, so that `except Exception` does not catch it.
 
     Args:
         number: number of the signal.
@@ -33,8 +35,9 @@ class Interrupted(BaseException):
 class SignalWatch:
     """Raises Interrupted for SIGTERM and SIGINT while a `with` statement of the main thread runs.
 
-    During training a first signal is only recorded; InterruptHook saves a checkpoint after the step
-    and raises Interrupted. At other times, and for a second signal, it is raised at once.
+    During training, the first signal is only recorded. After the current step, InterruptHook saves
+    a checkpoint and raises Interrupted. Outside training, and for a second signal, Interrupted is
+    raised immediately.
 
     Attributes:
         pending: number of the recorded signal; None: none.

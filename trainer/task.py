@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
         argv: the command line, without the program's name.
 
     Returns:
-        0: done; 2: something that the user gave is wrong; 128 + number: ended by that signal.
+        0: done; 2: an error in the user's input; 128 + number: ended by that signal.
     """
     config = None
     try:
@@ -63,7 +63,7 @@ def main(argv: list[str]) -> int:
 def _run_in_workspace(
     config: config_lib.Config, command: flags.CommandLine, watch: SignalWatch
 ) -> None:
-    """Resolves cluster and job_dir, and runs the job in a folder of this machine."""
+    """Resolves cluster and job_dir, and runs the job in a local folder."""
     cluster = read_cluster()
     processes.end_with_parent(take_parent_pipe(), saves=cluster.role == "chief")
     service = read_service()
@@ -103,7 +103,7 @@ def _run_job(
     console: Console,
 ) -> None:
     schema = _load_schema(config.data)
-    # TensorFlow takes seconds to load. Whatever can be checked without it has been checked.
+    # TensorFlow takes seconds to load. All checks that do not need it have been done before.
     _configure_tensorflow(config)
     from trainer.roles import dispatch
 

@@ -1,7 +1,7 @@
 """The configuration: the only place where an option and its default are defined.
 
-`sections` and `training` contain the options and `values` their types. `loading` reads a file and
-flags into them.
+`sections` and `training` define the options, and `values` defines their types. `loading` reads the
+options from a file and from flags.
 """
 
 from trainer.config.loading import (

@@ -61,11 +61,11 @@ def parse_flags(
         define: adds the command's flags.
         argv: the arguments after the program's name.
         usage: first part of the --help text.
-        describe: returns the other part of the --help text.
+        describe: returns the rest of the --help text.
         stray_hint: the remedy for an argument that is not a flag.
 
     Returns:
-        The values; None if --help was given, whose text has been printed.
+        The values; None if --help was given. In this case the help text has been printed.
 
     Raises:
         UserError: an unknown flag, an invalid value, or an argument that is not a flag.
@@ -99,7 +99,7 @@ def require(values: flags.FlagValues, *names: str) -> None:
         *names: those that must have a value.
 
     Raises:
-        UserError: names the first flag that was not given.
+        UserError: a flag was not given. The message names the first of these flags.
     """
     for name in names:
         if not values[name].value:

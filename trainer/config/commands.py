@@ -1,4 +1,4 @@
-"""What the commands share: the storage flags, written results, and errors in one line."""
+"""Common parts of the commands: storage flags, output of results, and errors in one line."""
 
 import sys
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def open_storage(values: flags.FlagValues) -> Iterator[storage.Copies]:
     """Opens access to gs:// paths while a `with` statement runs.
 
     Args:
-        values: the parsed flags, with those of define_storage.
+        values: the parsed flags, including those of define_storage.
 
     Yields:
         Local copies of remote files and folders.
@@ -51,7 +51,7 @@ def write_result(text: str, output: Optional[str], following: str) -> None:
     Args:
         text: the result.
         output: the file; None or empty: standard output.
-        following: what to do with the file, for people.
+        following: a message for the user: what to do next with the file.
 
     Raises:
         UserError: the file cannot be written.
@@ -70,7 +70,7 @@ def run(main: Callable[[list[str]], int], argv: list[str]) -> int:
     """Runs a command and prints a UserError as one line.
 
     Args:
-        main: takes the arguments, returns the exit status.
+        main: function from the arguments to the exit status.
         argv: the arguments after the program's name.
 
     Returns:
@@ -82,6 +82,6 @@ def run(main: Callable[[list[str]], int], argv: list[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return USER_ERROR_STATUS
     except BrokenPipeError:
-        # A reader such as `head` closed our output.
+        # The reader of standard output, for example `head`, has closed it.
         sys.stderr.close()
         return 1

@@ -28,7 +28,8 @@ COMMANDS = {
     "dry_run": "check everything, train one step in a temporary folder, and end",
     "fresh": "delete the contents of job_dir first; repeat its name as the value",
 }
-# Options of these sections are hyperparameters: a tuning service sets them by their last name.
+# Options of these sections are hyperparameters. A tuning service sets them by the last part of
+# their names.
 TUNABLE_SECTIONS = ("model", "train")
 USAGE = """
 Train, evaluate and export a TensorFlow Estimator.
@@ -47,7 +48,7 @@ class CommandLine(NamedTuple):
     Attributes:
         hparams: preset or file; None for neither.
         overrides: option name → value, text or bool.
-        dry_run: whether to check everything, train one step elsewhere, and end.
+        dry_run: whether to check everything, train one step in a temporary folder, and end.
         fresh: the folder to empty first; None for none.
     """
 
@@ -73,7 +74,7 @@ def parse_command_line(argv: list[str]) -> Optional[CommandLine]:
         argv: the arguments after the program's name.
 
     Returns:
-        The values; None if --help was given, whose text has been printed.
+        The values; None if --help was given. In this case the help text has been printed.
 
     Raises:
         UserError: an unknown flag, a flag without a value, or an argument that is not a flag.
@@ -110,7 +111,10 @@ def _define_user(values: flags.FlagValues, argv: list[str]) -> None:
 
 
 def _collect(values: flags.FlagValues) -> dict[str, Any]:
-    """Returns option name → value of every flag given; two names of an option must agree."""
+    """Returns option name → value of every given flag.
+
+    If an option is given by both of its names, the values must be equal.
+    """
     aliases = list_aliases()
     overrides: dict[str, Any] = {}
     spelled: dict[str, str] = {}

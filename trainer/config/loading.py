@@ -55,7 +55,8 @@ def find_preset(name: str) -> Path:
     if Path(name).is_file():
         return Path(name)
     here = Path(__file__).resolve().parents[1]
-    # Installed: trainer/hparams. In a checkout: hparams beside trainer.
+    # The presets of an installed package are in trainer/hparams. Those of a checkout are in the
+    # folder hparams beside trainer.
     folders = [folder for folder in (here / "hparams", here.parent / "hparams") if folder.is_dir()]
     presets = {path.stem: path for folder in folders for path in sorted(folder.glob("*.yaml"))}
     if name in presets:
@@ -69,7 +70,7 @@ _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 class _Loader(yaml.SafeLoader):
-    """Builds plain values only; raises an error for a key that a mapping has twice."""
+    """Builds plain values only; raises an error for a duplicate key in a mapping."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -87,7 +88,7 @@ class _Loader(yaml.SafeLoader):
         try:
             value = super().construct_object(node, deep)
         except ValueError as error:
-            # YAML takes 2020-99-99 for a date and 0x_ for a number.
+            # YAML tries to read 2020-99-99 as a date and 0x_ as a number.
             problem = f"{node.value!r:.40} is invalid ({error}); put text in quotes"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from error
         if isinstance(value, str) and _NO_TEXT.search(value):
@@ -147,7 +148,7 @@ def load_config(hparams: Optional[str], overrides: Mapping[str, Any]) -> Config:
         data = values.get("data")
         if isinstance(data, dict) and isinstance(data.get("schema_file"), str):
             data["schema_file"] = _find_from(str(path.parent), data["schema_file"])
-        # A section whose lines are all comments is None to YAML.
+        # YAML reads a section that contains only comments as None.
         sections = {option.section for option in list_options()}
         for name in sections & values.keys():
             values[name] = {} if values[name] is None else values[name]
@@ -157,7 +158,8 @@ def load_config(hparams: Optional[str], overrides: Mapping[str, Any]) -> Config:
         target = values.setdefault(section, {}) if section else values
         if not isinstance(target, dict):
             raise UserError(f"hparams {hparams}: {section}: expected 'name: value' lines")
-        # An absolute path: the copy of the configuration in job_dir names the same file.
+        # The path is made absolute. The copy of the configuration in job_dir then refers to the
+        # same file.
         target[leaf] = _find_from("", value) if name == "data.schema_file" else value
         if section == USER:
             target[leaf] = _parse_value(name, value)
@@ -171,7 +173,7 @@ def load_config(hparams: Optional[str], overrides: Mapping[str, Any]) -> Config:
 
 
 def _find_from(folder: str, path: str) -> str:
-    """Returns an absolute path; a gs:// address as given."""
+    """Returns a path as an absolute path; returns a gs:// address unchanged."""
     return path if path.startswith("gs:/") else os.path.abspath(os.path.join(folder, path))
 
 
@@ -195,7 +197,7 @@ def _drop_replaced(
 def _describe_error(
     error: pydantic.ValidationError, source: dict[str, str], hparams: Optional[str]
 ) -> str:
-    """Returns the first problem as one line: where, the value received, what to do."""
+    """Returns the first problem as one line: the location, the value received, the remedy."""
     problem = error.errors(include_url=False)[0]
     parts = [str(part) for part in problem["loc"] if not isinstance(part, int)]
     name = ".".join(parts[:2])
@@ -206,7 +208,7 @@ def _describe_error(
         return f"{where}: no such option{nearest(name, known + sorted(siblings))}"
     message = problem["msg"]
     if problem["type"] == "value_error":
-        # The message of a validator of a whole section is complete.
+        # Our own validators write complete messages.
         message = message.replace("Value error, ", "")
         return f"{where}: {message}" if where else message
     return f"{where}: got {problem['input']!r:.80}: {message[:1].lower()}{message[1:]}"

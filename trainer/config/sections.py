@@ -1,8 +1,8 @@
 """The configuration: the only place where an option and its default are defined.
 
-The YAML files in hparams/, the flags, their help, the validation and the copy in job_dir follow
-from the classes below. pydantic validates and freezes the values. Where a flag or a tuning service
-gives text, it is converted: "64,32" to a list, "true" to a boolean.
+The classes below determine the YAML files in hparams/, the flags, their help, the validation and
+the copy in job_dir. pydantic validates and freezes the values. The text of a flag or of a tuning
+service is converted: "64,32" to a list, "true" to a boolean.
 """
 
 import re
@@ -30,7 +30,7 @@ from trainer.errors import UserError
 Exporter = Literal["latest", "best", "final"]
 # The section of the user's own hyperparameters; their flags are --user.NAME.
 USER = "user"
-# Seconds between checkpoints where neither steps nor seconds are given.
+# Seconds between checkpoints if neither steps nor seconds are given.
 DEFAULT_CHECKPOINT_SECS = 300
 
 

@@ -208,7 +208,7 @@ class TrainConfig(Section):
         """Returns the number of rows in the batch of one step.
 
         Args:
-            step: the global step before the batch; the batch takes it to `step` + 1.
+            step: the global step before the batch; after the batch it is `step` + 1.
         """
         size = self.batch_size
         for start, grown in zip(self.batch_growth_steps, self.batch_growth_sizes):
@@ -220,17 +220,17 @@ class TrainConfig(Section):
         """Returns the number of rows that the first steps of a job read.
 
         Args:
-            steps: how many steps.
+            steps: number of steps, counted from the start of the job.
         """
         starts = [0, *(min(start, steps) for start in self.batch_growth_steps), steps]
         sizes = [self.batch_size, *self.batch_growth_sizes]
         return sum(size * (end - start) for size, start, end in zip(sizes, starts, starts[1:]))
 
     def count_steps(self, rows: float) -> int:
-        """Returns the number of steps that read at least so many rows.
+        """Returns the smallest number of steps that read at least `rows` rows.
 
         Args:
-            rows: how many rows.
+            rows: number of rows.
         """
         starts, sizes = [0, *self.batch_growth_steps], [self.batch_size, *self.batch_growth_sizes]
         for start, size, end in zip(starts, sizes, [*starts[1:], None]):

@@ -61,7 +61,7 @@ def auto_or_off(value: Any) -> Any:
 
 
 def check_delimiter(value: Any) -> Any:
-    """Converts "tab" and a backslash with t to a tab, which is hard to type in a shell.
+    """Converts "tab", or a backslash followed by t, to a tab, which is hard to type in a shell.
 
     Args:
         value: what a flag or a file gave.

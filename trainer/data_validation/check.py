@@ -46,7 +46,7 @@ class Finding(NamedTuple):
         rows: number of rows that fit in every column.
         missing: share of these rows without a value; None if not applicable.
         trained_missing: share of missing values in the training data, if known.
-        psi: distance from the training data, if known.
+        psi: distance from the training data (population stability index), if known.
         noise: distance that can occur by chance.
         does_not_fit: problem → number of rows and the first examples.
         drift: one sentence per change.
@@ -174,8 +174,8 @@ def check(
         serving: whether the data lack label and weight.
 
     Returns:
-        Findings (for rows and files as a whole, then per column), the number of rows that fit, and
-        of rows that do not.
+        The findings (for rows and files as a whole, then per column), the number of rows that fit,
+        and the number of rows that do not fit.
     """
     absent = {*schema.label_columns, schema.weight} if serving else set()
     names = [name for name in list_input_columns(schema) if name not in absent]
@@ -270,7 +270,7 @@ def _check_column(
 def _find_unseen(
     seen: dict[str, int], column: Column, trained: Optional[Categories], is_label: bool
 ) -> list[tuple[float, str]]:
-    """Returns (share, sentence) for values that the schema or the training data lack."""
+    """Returns (share, sentence) for values that are not in the schema or the training data."""
     total = sum(seen.values())
     unseen, where = {}, ""
     if column.vocabulary is not None and not is_label:

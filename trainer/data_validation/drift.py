@@ -4,9 +4,10 @@ The population stability index (PSI) of shares p (new) and q (training) over bin
 
     PSI = sum over bins of (p - q) * ln(p / q)
 
-(Siddiqi, "Credit Risk Scorecards", 2006; the Jeffreys divergence of information theory). By his
-rule, up to 0.1 the data are the same, up to 0.25 they have shifted, above they have drifted. Half a
-row is added to each bin, so that an empty bin has a logarithm.
+(Siddiqi, "Credit Risk Scorecards", 2006; information theory calls it the Jeffreys divergence). By
+Siddiqi's rule, the data are the same if PSI is at most 0.1, have shifted if it is at most 0.25, and
+have drifted if it is larger. Half a row is added to each bin, so that the logarithm of an empty bin
+is defined.
 
 For two samples of n and m rows of the same distribution, PSI is (1/n + 1/m) times a chi-square
 variable with bins - 1 degrees of freedom (Yurdakul, "Statistical Properties of Population Stability
@@ -24,11 +25,12 @@ from trainer.schema.statistics import Categories, Range
 SHIFTED, DRIFTED = 0.1, 0.25
 # The 99 % quantile of the standard normal distribution.
 NORMAL_99 = 2.326
-# Categories that are bins of their own; the others are one bin.
+# Number of categories that have a bin of their own. The other categories share one bin.
 COMPARED = 20
-# A missing rate has drifted if it differs by this much and by this many standard errors.
+# The share of missing values has drifted if it differs by more than MISSING_SHIFT and by more than
+# this number of standard errors.
 MISSING_SHIFT, STANDARD_ERRORS = 0.02, 4.0
-# Share of rows with values that are not in the training data from which it is drift.
+# Values that are not in the training data are drift if at least this share of the rows has them.
 UNSEEN_SHARE = 0.01
 
 
@@ -79,7 +81,7 @@ def compare_numbers(values: np.ndarray, trained: Range) -> Optional[Distance]:
     """
     if trained.bins is None or len(trained.bins.shares) < 2 or not len(values):
         return None
-    # The bins of the training data are those of a sample.
+    # The bins of the training data were computed from a sample.
     rows = min(trained.count, SAMPLE_ROWS)
     return measure_psi(fill_bins(trained.bins, values), np.array(trained.bins.shares) * rows)
 
@@ -102,7 +104,7 @@ def compare_categories(counts: dict[str, int], trained: Categories) -> Optional[
 
 
 def has_missing_drifted(missing: int, rows: int, trained_missing: int, trained_rows: int) -> bool:
-    """Returns whether the share of missing values differs noticeably, and not by chance.
+    """Returns whether the share of missing values differs noticeably and significantly.
 
     Args:
         missing: rows without a value in the new data.

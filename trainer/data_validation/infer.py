@@ -23,7 +23,7 @@ python -m trainer.schema infer --data=FILES --label=COLUMN [--output=FILE]
 Infers a commented schema from CSV, Parquet or TFRecord files, and prints or writes it.
 """
 
-# A label with at most this many different whole numbers is a classification.
+# If a label has at most this many different whole numbers, the task is a classification.
 MAX_INT_CLASSES = 20
 
 
@@ -186,7 +186,7 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
     if profile.is_int:
         column, label = {"type": "int"}, _propose_int_classes(name, words)
     else:
-        # Of two classes the rarer is positive: it comes second.
+        # The rarer of two classes is the positive one. It comes second.
         column, label = {"type": "string"}, {"column": name, "vocabulary": list(map(str, words))}
         if profile.is_number and not profile.is_text:
             column = {"type": "int"}

@@ -8,10 +8,11 @@ from typing import NamedTuple, Optional
 SEPARATORS = ("|", ";", ",")
 # At least this share of the different texts must contain the separator.
 SEPARATED_SHARE = 0.3
-# The values of multivalent texts recur: at least 8 texts, and at most half as many values.
+# The values of multivalent texts recur. Therefore there must be at least FEWEST_TEXTS different
+# texts, and at most half as many different values.
 FEWEST_TEXTS = 8
 MOST_VALUES_SHARE = 0.5
-# Most words per value, on average; the clauses of a sentence have more.
+# Maximum average number of words per value. The clauses of a sentence have more words.
 MOST_WORDS = 2.0
 
 
@@ -21,7 +22,7 @@ class Multivalent(NamedTuple):
     Attributes:
         separator: the separator of the values.
         counts: single value → number of rows.
-        most: number of values in the longest text.
+        most: largest number of values in one text.
     """
 
     separator: str

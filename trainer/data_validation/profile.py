@@ -1,4 +1,4 @@
-"""Profiles the columns of data without a schema, in one pass of bounded memory."""
+"""Profiles the columns of data without a schema, in one pass and with bounded memory."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Optional
@@ -21,12 +21,13 @@ from trainer.inputs.streaming_statistics import (
 
 # Text that means a missing value in any column.
 NO_VALUE = ("", "?", "\\N", "#N/A", "N/A", "<NA>", "NULL", "null", "NaN", "nan")
-# Text that means a missing value among numbers; as a word it may be a value (NA is Namibia).
+# Text that means a missing value in a column of numbers. In a column of words it may be a value:
+# NA is the code of Namibia.
 NO_NUMBER = ("NA", "n/a", "None", "none", "-", ".")
 # Number of TFRecord records from which the features and their types are inferred.
 FIRST_RECORDS = 1_000
 PARQUET_ROWS = 65_536
-# A float64 represents every whole number up to this; a larger one is an identifier.
+# A float64 represents every whole number up to this one. Larger numbers count as identifiers.
 LARGEST_QUANTITY = 2**53
 
 
@@ -48,7 +49,7 @@ class Profile:
     """The profile of one column, which is updated batch by batch.
 
     Attributes:
-        counts: value → number of rows; text if the file has text.
+        counts: value → number of rows; the values are text if the file has text.
         distinct: estimate of the number of different values.
         numbers: moments of the values that are numbers.
         is_int: whether all values are whole numbers.
@@ -58,7 +59,7 @@ class Profile:
         no_value: text that means a missing value → number of rows.
         unsupported: type of the column if a schema cannot describe it, else None.
         list_values_profile: profile of the single values of a column of lists, else None.
-        words: number of words in the different values, which separates free text from names.
+        words: number of words in the different values; distinguishes free text from names.
     """
 
     def __init__(self) -> None:
@@ -89,10 +90,12 @@ class Profile:
         return sum(rows for word, rows in self.no_value.items() if word.strip() in NO_NUMBER)
 
     def list_values(self, most: int) -> list[tuple[Any, int]]:
-        """Returns the most frequent values with their number of rows; text if the file has text.
+        """Returns the most frequent values with their numbers of rows.
+
+        The values are text if the file has text.
 
         Args:
-            most: how many values.
+            most: maximum number of values.
         """
         skip = NO_NUMBER if self.is_text and self.is_number else ()
         return [
@@ -121,7 +124,7 @@ class Profile:
             return self._add_numbers(column.cast(kind), None)
         self.is_text = True
         text = column.cast(pa.string()).dictionary_encode()
-        # Ignore blanks around numbers and missing values; in text they are part of the value.
+        # Ignore blanks around numbers and missing values. In text, blanks are part of the value.
         words = pc.utf8_trim_whitespace(text.dictionary)
         numbers = self._parse(words, text)
         known = pc.invert(pc.is_in(words, pa.array(NO_VALUE)))
@@ -248,7 +251,7 @@ def profile_files(
                 )
             numbers = {}
             for name, profile in profiles.items():
-                # A feature may have one value in the first records and lists in later ones.
+                # A feature may have one value in the first records and several in later ones.
                 profile.unsupported = profile.unsupported or _unsupported(batch, name)
                 if profile.unsupported:
                     profile.add_lists(batch.column(name))

@@ -12,13 +12,14 @@ from trainer.data_validation.profile import LARGEST_QUANTITY, Profile
 from trainer.inputs.streaming_statistics import build_bins
 from trainer.schema.columns import DATE_PATTERN
 
-# Up to this many different words are a vocabulary; more are hashed.
+# A column with at most this many different words gets a vocabulary. The words of other columns are
+# hashed.
 MAX_VOCABULARY = 50
 MAX_CLASSES = 1000
 # With four buckets per value, about one value in five collides with another.
 BUCKETS_PER_VALUE = 4
 MAX_HASH_BUCKETS = 1 << 20
-# With at least this share of different values a column is a key.
+# A column is a key if at least this share of its values are different.
 KEY_SHARE = 0.95
 KEY_ROWS = 20
 TEXT_WORDS = 4
@@ -90,7 +91,7 @@ def propose_column(name: str, profile: Profile, numbers: np.ndarray) -> Proposal
 
 
 def _propose_other(kind: str) -> Proposal:
-    """Proposes a column of Parquet or TFRecord files without numbers, texts or lists."""
+    """Proposes a column of Parquet or TFRecord files that contains no numbers, texts or lists."""
     if kind.startswith(("date", "timestamp")):
         parts = [*DATE_PARTS, "hour"] if kind.startswith("timestamp") else DATE_PARTS
         return Proposal({"type": "string", "date": parts}, f"{kind}: its parts are features")
@@ -219,7 +220,7 @@ def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.n
 
 
 def _choose_buckets(numbers: np.ndarray, distinct: int) -> list[float]:
-    """Returns boundaries of bins with about equal shares, rounded to four digits."""
+    """Returns the boundaries of bins with nearly equal shares, rounded to four digits."""
     values = np.unique(numbers)
     if distinct <= FEW_NUMBERS:
         edges = values[1:].tolist()
@@ -228,7 +229,7 @@ def _choose_buckets(numbers: np.ndarray, distinct: int) -> list[float]:
         distinct_values, rows = np.unique(numbers, return_counts=True)
         most = int(np.argmax(rows))
         if rows[most] > 0.5 * len(numbers):
-            # Most rows have one value, often 0: divide the other values as well.
+            # Most rows have the same value, often 0. Divide the other values into bins as well.
             edges += _find_edges(numbers[numbers != distinct_values[most]])[1::2]
     short = dict.fromkeys(float(f"{edge:.4g}") for edge in edges)
     # Rounding can move a boundary below all values, where it has no effect.

@@ -11,7 +11,7 @@ from trainer.errors import UserError
 
 TRAINERS = ("chief", "worker")
 ROLES = ("chief", "worker", "ps", "evaluator")
-# Vertex AI's worker pools, by position.
+# Worker pool of Vertex AI → the role of its processes.
 POOLS = {
     "workerpool0": "chief",
     "workerpool1": "worker",
@@ -30,9 +30,9 @@ class Cluster:
         index: number of this process among those of its role.
         expects_evaluator: whether the environment lists an evaluator.
         trial: number of the tuning trial, as text; None outside tuning.
-        notes: what was changed in the cluster as the environment describes it, a line each.
-        run_id: identifies this run of the cluster, restarts included: "run" in TF_CONFIG, which
-            our launcher sets; None where it is not set.
+        notes: one line for each change to the cluster that the environment describes.
+        run_id: identifies this run of the cluster; restarts have the same id. Our launcher sets it
+            as "run" in TF_CONFIG. None if it is not set.
     """
 
     spec: dict[str, tuple[str, ...]]
@@ -70,7 +70,7 @@ class Cluster:
 
     @property
     def names(self) -> list[str]:
-        """Names of all processes but the evaluator: chief-0, worker-0, ..., ps-0, ..."""
+        """Names of all processes except the evaluator: chief-0, worker-0, ..., ps-0, ..."""
         return [
             f"{role}-{index}" for role in ROLES for index in range(len(self.spec.get(role, ())))
         ]
@@ -102,7 +102,7 @@ def parse_cluster(environ: Mapping[str, str]) -> Cluster:
         environ: variable → text.
 
     Returns:
-        The cluster; ALONE, with the trial's number, where the environment describes none.
+        The cluster; ALONE, with the trial's number, if the environment describes no cluster.
 
     Raises:
         UserError: the text is not JSON, or has an unknown role, an invalid index or address.
@@ -118,7 +118,7 @@ def parse_cluster(environ: Mapping[str, str]) -> Cluster:
     if source == "CLUSTER_SPEC":
         cluster = vertex_roles
         task = {**task, "type": POOLS.get(str(task.get("type")), task.get("type"))}
-    # CLUSTER_SPEC lists every replica: a single one has no cluster.
+    # CLUSTER_SPEC lists every replica. A single replica does not form a cluster.
     alone = source == "CLUSTER_SPEC" and sum(map(len, cluster.values())) == 1
     if not cluster or alone:
         return replace(ALONE, trial=trial)
@@ -129,7 +129,7 @@ def parse_cluster(environ: Mapping[str, str]) -> Cluster:
 
 
 class _Parsed:
-    """A cluster as the environment describes it, which `resolve` brings into our form.
+    """A cluster as the environment describes it; `resolve` converts it to a Cluster.
 
     Args:
         source: TF_CONFIG or CLUSTER_SPEC, for error messages.
@@ -152,7 +152,7 @@ class _Parsed:
         self.notes: list[str] = []
 
     def resolve(self) -> Cluster:
-        """Returns the cluster in our form; a UserError names what is wrong with it."""
+        """Returns the Cluster; raises a UserError if the description is invalid."""
         self._rename_master()
         self._remove_evaluator()
         self._promote_worker()

@@ -11,11 +11,13 @@ AIP_NAMES = ("AIP_MODEL_DIR", "AIP_CHECKPOINT_DIR", "AIP_TENSORBOARD_LOG_DIR", *
 
 
 class Service(NamedTuple):
-    """What Vertex AI sets for a job besides its cluster; None or empty where it is not set.
+    """The values, other than the cluster, that Vertex AI sets for a job.
+
+    Each is None or empty if it is not set.
 
     Attributes:
-        model_dir: folder of the exported model, without a folder per export in it.
-        checkpoint_dir: the job_dir of a job that has none.
+        model_dir: folder of the exported model itself; it has no subfolder per export.
+        checkpoint_dir: the job_dir to use if the user gave none.
         log_dir: folder in which TensorBoard looks for event files.
         train_data: training files of a managed data set.
         eval_data: evaluation files of a managed data set.
@@ -31,7 +33,7 @@ class Service(NamedTuple):
 
 
 def read_service() -> Service:
-    """Returns what the environment of this process sets.
+    """Returns the values that the environment of this process sets.
 
     Raises:
         UserError: the managed data set is a BigQuery table.
@@ -46,7 +48,7 @@ def parse_service(environ: Mapping[str, str]) -> Service:
         environ: variable → text.
 
     Returns:
-        The values that are set. Where there are no validation data, the test data are evaluated.
+        The values that are set. If there are no validation data, eval_data are the test data.
 
     Raises:
         UserError: the managed data set is a BigQuery table.

@@ -10,7 +10,8 @@ from typing import Optional
 from trainer.environment import cluster_spec
 from trainer.environment.services import AIP_NAMES
 
-# Names the file descriptor of the parent-death pipe: it is closed when the parent process ends.
+# The variable that contains the file descriptor of the parent-death pipe. The pipe is closed when
+# the parent process ends.
 PARENT_PIPE = "TRAINER_PARENT_PIPE"
 
 
@@ -28,7 +29,9 @@ def find_cache_home() -> Path:
 def make_environment(
     spec: dict[str, list[str]], role: str, index: int, run_id: str
 ) -> dict[str, str]:
-    """Returns the environment of one process of a cluster: this process's own, and TF_CONFIG.
+    """Returns the environment of one process of a cluster.
+
+    It is the environment of this process with TF_CONFIG added.
 
     Args:
         spec: role → addresses "host:port".

@@ -18,7 +18,7 @@ from trainer.metrics import slices
 from trainer.models.build import build_estimator
 from trainer.schema import resolve_defaults
 
-# Task → the output of the Estimator that slices are measured from.
+# Task → the output of the Estimator from which the metrics of slices are computed.
 OUTPUTS = {"binary": "logistic", "multiclass": "probabilities", "regression": "predictions"}
 
 Result = TypeVar("Result")
@@ -154,7 +154,7 @@ def _build_source(
     names = [name for name in schema.columns if name in {*inputs, *sliced}]
     defaults = resolve_defaults(schema, model.statistics)
     for name in sliced - set(inputs):
-        # In a column that the model does not read, a missing value is a slice and no error.
+        # In a column that the model does not read, a missing value is a slice, not an error.
         if defaults[name] is None and schema.columns[name].raw_type == "float":
             defaults[name] = float("nan")
     return RowSource(files, schema, config.data, defaults, 0, ReadOptions(names))
@@ -163,7 +163,7 @@ def _build_source(
 class _ShapeCheck(estimator.SessionRunHook):
     """Refuses a checkpoint of another model.
 
-    TensorFlow restores a variable of another shape without an error.
+    Without this check, TensorFlow restores a variable of a different shape without an error.
     """
 
     def __init__(self, checkpoint: str):

@@ -54,7 +54,7 @@ def _main(argv: list[str]) -> int:
 
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
-    """Evaluates as the flags say; returns the text of the report."""
+    """Evaluates according to the flags; returns the text of the report."""
     job_dir = copies.fetch(values.job_dir, "--job_dir", lambda name: name in job_layout.MODEL_FILES)
     model = load_model(job_dir)
     model = model._replace(config=_override(model.config, values))

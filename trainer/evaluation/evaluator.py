@@ -1,4 +1,4 @@
-"""One evaluation graph and session for a whole run, and training that evaluates on the way.
+"""One evaluation graph and session for a whole run, and training with evaluations.
 
 Estimator.evaluate builds graph, session and tables for every checkpoint. Here they are built once,
 and each checkpoint is restored into them.
@@ -72,7 +72,7 @@ class Evaluator:
             result = self._graph.run(checkpoint)
             keep = self._graph.is_reusable
         except BaseException:
-            # The state of the session is unknown.
+            # After an error, the state of the session is unknown.
             self.close()
             raise
         if not keep:
@@ -105,7 +105,7 @@ class Evaluator:
                 exporter.export(exporting, folder, checkpoint, result, is_final)
 
     def close(self) -> None:
-        """Closes the session; another evaluation opens a new one."""
+        """Closes the session; the next evaluation opens a new one."""
         graph, self._graph = self._graph, None
         if graph is not None:
             graph.close()
@@ -123,7 +123,7 @@ def _is_plain(built: Any) -> bool:
 
 
 class _LastEvaluation(NamedTuple):
-    """The last evaluation: its checkpoint and metrics, and whether it was exported as the final."""
+    """The last evaluation: its checkpoint and metrics, and whether the final export was made."""
 
     step: int
     checkpoint: str
@@ -136,12 +136,12 @@ class EvaluationListener(estimator.CheckpointSaverListener):
 
     Args:
         evaluator: evaluates and exports.
-        throttle_secs: least seconds from one evaluation to the next.
-        max_steps: global step at which training ends; None where only the input decides.
+        throttle_secs: minimum number of seconds from one evaluation to the next.
+        max_steps: global step at which training ends; None if training ends only with its input.
         clock: returns seconds.
 
     Attributes:
-        hook: must be the last hook of training; it notices when another hook ends training.
+        hook: must be the last hook of training; it detects that another hook ends training.
     """
 
     def __init__(
@@ -162,7 +162,9 @@ class EvaluationListener(estimator.CheckpointSaverListener):
         self._last: Optional[_LastEvaluation] = None
 
     def after_save(self, session: Any, global_step_value: int) -> None:
-        """Evaluates a checkpoint; not the first one, which is the untrained or resumed model.
+        """Evaluates a checkpoint, unless it is the first one.
+
+        The first checkpoint contains the untrained or resumed model.
 
         Args:
             session: the training session.
@@ -196,7 +198,7 @@ class EvaluationListener(estimator.CheckpointSaverListener):
 
 
 class _EndWatch(estimator.SessionRunHook):
-    """Notices when a hook ends training."""
+    """Detects that a hook ends training."""
 
     def __init__(self) -> None:
         self.is_ending = False

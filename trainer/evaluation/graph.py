@@ -1,4 +1,4 @@
-"""An evaluation graph that is run for one checkpoint after another, and writes the results."""
+"""An evaluation graph that is run for one checkpoint after another; writes the results."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 
 from estimator_bridge import estimator, tf
 
-# Operations with a state that no checkpoint contains and that outlasts an evaluation.
+# Operations whose state is not in a checkpoint and persists after an evaluation.
 STATEFUL = re.compile(
     r"(?<!Stateless)Random|TruncatedNormal|Multinomial|Stateful(?!Partitioned)|Rng|Shuffle|"
     r"Sampling|Mutable|Queue|Stage|Barrier"
@@ -79,12 +79,15 @@ class EvaluationGraph:
         return result
 
     def create_session(self) -> Any:
-        """Returns a session with the checkpoint's values; MonitoredSession calls it after begin."""
+        """Returns a session with the checkpoint's values.
+
+        MonitoredSession calls this method after it has called the `begin` of every hook.
+        """
         if self._session is not None:
             self._scaffold.saver.restore(self._session, self._checkpoint)
             self._session.run(self._reset)
             return self._session
-        # A hook that adds to the graph would do so in every evaluation.
+        # A hook that has added operations to the graph would add them again in every evaluation.
         self.is_reusable = self._may_be_reused and self._graph.version == self._version
         creator = tf.compat.v1.train.ChiefSessionCreator(
             scaffold=self._scaffold,
@@ -94,7 +97,7 @@ class EvaluationGraph:
         self._session = creator.create_session()
         if self._reset is None:
             self._reset = self._scaffold.local_init_op
-        # MonitoredSession closes its session, which is needed again.
+        # MonitoredSession must not close its session, because the session is used again.
         self._session.close = lambda: None
         return self._session
 
@@ -169,7 +172,7 @@ def write_result(folder: str, result: dict[str, Any], checkpoint: str) -> None:
     Args:
         folder: of the event file.
         result: name → metric, and global_step.
-        checkpoint: path of the checkpoint, which is written too.
+        checkpoint: path of the checkpoint; it is written too.
     """
     step = int(result["global_step"])
     tf.compat.v1.logging.info("Saving dict for global step %d: %s", step, result)

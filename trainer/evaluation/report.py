@@ -20,7 +20,7 @@ SHOWN_COLUMNS = 6
 
 
 class Sliced(NamedTuple):
-    """The metrics of one checkpoint, of all rows and by slice.
+    """The metrics of one checkpoint for all rows and by slice.
 
     Attributes:
         predictions: of all rows.
@@ -36,7 +36,7 @@ class Sliced(NamedTuple):
 
 
 class EvaluationReport(NamedTuple):
-    """What the report contains.
+    """The contents of the report.
 
     Attributes:
         schema: of the data.
@@ -57,7 +57,7 @@ def write_evaluation(report: EvaluationReport, output: Path) -> str:
     """Writes evaluation.json and evaluation.png; returns the tables as text.
 
     Args:
-        report: what it contains.
+        report: the contents.
         output: folder of the files.
 
     Raises:
@@ -110,7 +110,7 @@ def _draw(report: EvaluationReport, path: Path) -> None:
 def _describe_evaluations(evaluations: list[dict[str, Any]], task: str) -> list[str]:
     names = dict.fromkeys(("loss", *SHOWN_METRICS.get(task, ())))
     shown = [name for name in names if name in evaluations[0]]
-    # Of a model with several heads, the main metrics of each head.
+    # For a model with several heads, show the main metrics of each head.
     mains = {metrics[0] for metrics in SHOWN_METRICS.values()}
     shown += [name for name in evaluations[0] if "/" in name and name.split("/")[0] in mains]
     shown = shown or [name for name in evaluations[0] if name not in ("checkpoint", "step")]
@@ -147,7 +147,7 @@ def _format(metrics: dict[str, float], names: Sequence[str]) -> list[str]:
 
 
 def _align(table: list[list[str]]) -> list[str]:
-    """Lines of a table: the first column is aligned to the left, numbers to the right."""
+    """Returns the lines of a table: the first column is left-aligned, numbers are right-aligned."""
     widths = [max(len(row[index]) for row in table) for index in range(len(table[0]))]
     return [
         f"  {row[0]:<{widths[0]}}"

@@ -3,7 +3,7 @@
     python -m trainer.schema infer --data=FILES --label=COLUMN     infers a schema from data
     python -m trainer.schema check --schema=FILE --data=FILES      checks data against a schema
 
-This package imports no TensorFlow and reads no data files; trainer.data_validation does.
+This package does not import TensorFlow and reads no data files. trainer.data_validation reads them.
 """
 
 from trainer.schema.columns import MAX_INDICATOR_SIZE, Column, Image, Moments, Part, Text

@@ -19,7 +19,7 @@ from trainer.schema.vocabulary import (
 
 Part = Literal["wide", "deep", "sequence"]
 DatePart = Literal["year", "month", "day", "weekday", "hour"]
-# ISO 8601, with or without a time; RE2 and Arrow match it alike.
+# ISO 8601, with or without a time. RE2 and Arrow interpret the pattern in the same way.
 DATE_PATTERN = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ]([01]\d|2[0-3])([:.].*)?)?"
 
 # Up to this many ids, a categorical column without `embedding` is one-hot in the deep part.
@@ -58,16 +58,17 @@ class Image(Node):
 class Column(Node):
     """One column of the data, and its use in the model.
 
-    A numeric column is one normalised number in the deep part. In the wide part it is its buckets,
-    or the normalised number if it has none.
+    The deep part of the model uses a numeric column as one normalised number. The wide part uses
+    its buckets, or the normalised number if it has no buckets.
 
-    A categorical column has a vocabulary, hash buckets or a number of identities. It is ids in the
-    wide part, and an embedding or one-hot in the deep part. The int category -1 is a missing value,
-    as in TensorFlow's feature columns; any other id outside the identities is id 0.
+    A categorical column has a vocabulary, hash buckets or a number of identities. The wide part
+    uses its ids, and the deep part uses an embedding or a one-hot vector of the ids. The int
+    category -1 is a missing value, as in TensorFlow's feature columns. Any other id outside the
+    identities becomes id 0.
 
-    A column with a separator is multivalent. The values of a categorical one have equal weights, or
-    those of its weights column. A numeric one is either such weights or a sequence. The sequence
-    part reads the values in their order.
+    A column with a separator is multivalent. The values of a multivalent categorical column have
+    equal weights, or the weights that its weights column contains. A multivalent numeric column is
+    either a weights column or a sequence. The sequence part reads the values in their order.
     """
 
     type: Literal["float", "int", "string"] = Field(description="type in the data")

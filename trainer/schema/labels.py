@@ -8,7 +8,7 @@ from pydantic import Field
 from trainer.schema.columns import Node
 from trainer.schema.vocabulary import Count, Factor
 
-# The logits are a float per row and class.
+# The logits contain one float per row and class.
 MAX_CLASSES = 1_000_000
 
 
@@ -39,7 +39,7 @@ class Label(Node):
     @classmethod
     def _name_first(cls, values: Any) -> Any:
         if isinstance(values, dict) and not values.get("column") and values.get("columns"):
-            # `column` of several columns is the first one.
+            # If there are several columns, `column` is the first one.
             columns = values["columns"]
             first = columns[0] if isinstance(columns, (list, tuple)) else columns
             values = {**values, "column": first}

@@ -68,12 +68,12 @@ def _read_vocabulary(
 def _describe_error(error: pydantic.ValidationError) -> str:
     """Returns the first problem as one line."""
     first, *others = error.errors(include_url=False)
-    # A field may take a word or a mapping. For a mapping, describe the problem inside it.
+    # Some fields accept a word or a mapping. For a mapping, describe the problem inside it.
     is_mapping = isinstance(first.get("input"), dict) and first["type"] == "literal_error"
     depth = len(first["loc"]) - 1
     beside = [each for each in others if each["loc"][:depth] == first["loc"][:depth]]
     problem = beside[0] if is_mapping and beside else first
-    # The location contains alternatives of a field's type, which are not part of its name.
+    # The location contains the alternatives of a field's type. They are not part of its name.
     names = [str(part) for part in problem["loc"] if not str(part).startswith(_ALTERNATIVES)]
     where = ".".join(names)
     if problem["type"] == "extra_forbidden":

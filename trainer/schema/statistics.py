@@ -12,11 +12,12 @@ MAX_CATEGORIES = 1000
 class Bins(Node):
     """A histogram.
 
-    Bin i is edges[i-1] <= x < edges[i]; the first bin has no lower bound, the last no upper one.
+    Bin i contains the values x with edges[i-1] <= x < edges[i]. The first bin has no lower bound,
+    and the last bin has no upper bound.
 
     Attributes:
         edges: the bounds, ascending.
-        shares: share of the rows in each bin; one more than edges.
+        shares: share of the rows in each bin; there is one more bin than edges.
     """
 
     edges: tuple[float, ...]
@@ -52,7 +53,7 @@ class Categories(Node):
         count: number of rows with a value.
         missing: number of rows without a value.
         counts: value as text → number of rows; at most MAX_CATEGORIES, the most frequent first.
-        complete: whether counts has every value, with its exact count.
+        complete: whether counts contains every value, with its exact count.
     """
 
     count: int
@@ -92,7 +93,7 @@ def dump_statistics(statistics: Statistics) -> dict[str, Any]:
 
 
 def parse_statistics(stored: dict[str, Any]) -> Statistics:
-    """Returns the statistics that dump_statistics has converted.
+    """Converts the result of dump_statistics back to statistics.
 
     Args:
         stored: values of JSON; those of older versions lack categories.

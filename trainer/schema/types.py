@@ -30,7 +30,7 @@ from trainer.schema.columns import Column, Node
 from trainer.schema.labels import Label
 from trainer.schema.vocabulary import Count, Width, check_vocabulary
 
-# A head's name is a scope of the graph and a part of the names of metrics.
+# The name of a head is used as a scope of the graph and in the names of metrics.
 _HEAD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
 # The fields that determine the id of a value.
 ID_FIELDS = ("type", "vocabulary", "vocabulary_file", "oov_buckets", "hash_buckets", "identities")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Optional
 
 from pydantic import BeforeValidator, Field
 
-# The largest float32, and about the smallest positive one of full precision.
+# The largest float32, and approximately the smallest positive normal float32.
 MAX_FLOAT = 3.4028234663852886e38
 MIN_FLOAT = 1.2e-38
 INTS = range(-(2**63), 2**63)
@@ -14,7 +14,7 @@ MAX_IDS = 2**31 - 1
 
 
 def _refuse_bool(value: Any) -> Any:
-    # YAML reads an unquoted yes or on as true, which is 1 to Python.
+    # YAML reads an unquoted yes or on as true, which equals 1 in Python.
     if isinstance(value, bool):
         raise ValueError(f"{value} is not a number")
     return value
@@ -33,7 +33,7 @@ Width = Annotated[int, BeforeValidator(_refuse_bool), Field(gt=0, le=65_536)]
 
 
 def find_problem(value: Any, kind: str) -> Optional[str]:
-    """Returns why a value is not of a column's type; None if it is.
+    """Returns why a value does not have the type of a column; None if it has this type.
 
     Args:
         value: any value of a YAML file.
@@ -53,7 +53,7 @@ def find_problem(value: Any, kind: str) -> Optional[str]:
 
 
 def check_feature_vocabulary(vocabulary: Sequence[Any]) -> None:
-    """Checks that a feature's vocabulary lacks the values that mean a missing value.
+    """Checks that a feature's vocabulary contains neither "" nor -1, which mean a missing value.
 
     TensorFlow's feature columns drop "" and -1 before they look a value up.
 
@@ -72,14 +72,14 @@ def check_feature_vocabulary(vocabulary: Sequence[Any]) -> None:
 
 
 def check_vocabulary(vocabulary: Sequence[Any], kind: str) -> None:
-    """Checks that a vocabulary has values of one type, each once.
+    """Checks that a vocabulary contains distinct values of one type.
 
     Args:
         vocabulary: the known values.
         kind: type of the column: float, int or string.
 
     Raises:
-        ValueError: the vocabulary is empty, or has a value of another type or one value twice.
+        ValueError: the vocabulary is empty, or contains a value of another type or a duplicate.
     """
     if not vocabulary:
         raise ValueError("the vocabulary is empty")
