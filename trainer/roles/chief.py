@@ -1,4 +1,4 @@
-"""The chief of a cluster: trains, saves checkpoints, and evaluates where no evaluator does."""
+"""The chief of a cluster: trains, saves checkpoints, and evaluates if no evaluator does."""
 
 import time
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from trainer.training.plan import JobPlan
 class _EvaluateHook(estimator.SessionRunHook):
     """Evaluates and exports new checkpoints in the chief while no evaluator is alive.
 
-    A hook, because TensorFlow's distribute coordinator does not call listeners of checkpoints.
+    This is a hook because TensorFlow's distribute coordinator does not call checkpoint listeners.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class _EvaluateHook(estimator.SessionRunHook):
         self._throttle_secs = throttle_secs
         self._next = time.monotonic() + POLL_SECS
         self._throttled_until = 0.0
-        # The checkpoint that training resumes from has been evaluated.
+        # An earlier run has evaluated the checkpoint from which training resumes.
         self._evaluated = checkpoints.latest_checkpoint(evaluator.model_dir)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
@@ -62,14 +62,14 @@ def run_chief(job: Job, process: ClusterProcess) -> RunResult:
     """Trains, and makes sure that the last checkpoint is evaluated and exported.
 
     Args:
-        job: of this process.
+        job: what to train.
         process: this process.
 
     Returns:
-        What the run did.
+        The result of the run.
 
     Raises:
-        UserError: data, model or job_dir are wrong.
+        UserError: the data, the model or job_dir are wrong.
         Interrupted: a signal arrived; a checkpoint has been saved.
     """
     console, heartbeat = process.console, process.heartbeat
@@ -102,11 +102,11 @@ def _build_plan(job: Job, process: ClusterProcess) -> JobPlan:
 
 
 def _finish(plan: JobPlan, process: ClusterProcess) -> None:
-    """Waits until the evaluator has evaluated the last checkpoint, or does so itself."""
+    """Waits until the evaluator has evaluated the last checkpoint, or evaluates it here."""
     heartbeat, config = process.heartbeat, plan.job.config
     end = checkpoints.read_step(checkpoints.latest_checkpoint(config.require_job_dir()))
     heartbeat.publish(TRAINED, step=end)
-    # A chief that was killed while it wrote the report does not evaluate again.
+    # If the previous chief was killed after this evaluation, this chief does not repeat it.
     previous = heartbeat.previous_status
     is_done = previous.get("final_step") == end and previous["state"] != FINISHED
     if not is_done and not await_evaluator(
@@ -120,8 +120,8 @@ def _finish(plan: JobPlan, process: ClusterProcess) -> None:
 def _await_workers(cluster: Cluster, heartbeat: HeartbeatFile) -> None:
     """Waits until every worker has joined, and publishes their incarnations.
 
-    Synchronous processes cannot go on without each other: when one of the named incarnations ends,
-    all processes end and are restarted. The watchdog limits the wait.
+    Synchronous processes cannot continue without each other. When one of the published incarnations
+    ends, all processes end and are restarted. The watchdog limits the wait.
     """
     workers = [name for name in cluster.names if name.startswith("worker-")]
     while not all(heartbeat.read(name).get("joined") for name in workers):

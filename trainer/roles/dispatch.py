@@ -1,4 +1,4 @@
-"""Runs a job in the role of this process: alone, or as one of a cluster."""
+"""Runs a job in the role of this process: as a single process or as a member of a cluster."""
 
 from typing import NamedTuple, Optional
 
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 def rehearse_job(config: config_lib.Config, schema: Schema, place: Place) -> None:
-    """Checks that a job would run, without writing to job_dir.
+    """Checks that a job would succeed, without writing to job_dir.
 
     Args:
         config: the resolved configuration.
@@ -67,12 +67,12 @@ def run_job(
         config: the resolved configuration.
         schema: of the data.
         place: where this process runs.
-        fresh: the folder that the user named to be emptied first; None for none.
+        fresh: value of --fresh, the folder to empty first; None if the flag was not given.
 
     Raises:
-        UserError: data, options, model or job_dir are wrong.
+        UserError: the data, the options, the model or job_dir are wrong.
         Interrupted: a signal arrived; a checkpoint has been saved.
-        JobEnded: another process of the cluster has ended.
+        JobEnded: this process ends because another process of the cluster has ended.
     """
     times, cluster = Times(before=process_age()), place.cluster
     strategies.check_strategy(config.cluster, cluster)
@@ -88,8 +88,8 @@ def run_job(
         watch=place.watch,
         relay=place.workspace.relay,
     )
-    # Errors are translated before the heartbeat file publishes them: only a UserError tells the
-    # other processes that a restart would fail again.
+    # Errors must be translated before the heartbeat file publishes them. The other processes expect
+    # a restart to fail again only after a UserError.
     with joined as heartbeat, translate_resource_errors(config.require_job_dir()):
         if cluster.role == "chief":
             _run_trainer(config, schema, place, times=times, fresh=fresh, heartbeat=heartbeat)
@@ -110,13 +110,13 @@ def _run_trainer(
     fresh: Optional[str],
     heartbeat: Optional[HeartbeatFile] = None,
 ) -> None:
-    """Trains alone, or as the chief of a cluster, and writes the report."""
+    """Trains as a single process or as the chief of a cluster, and writes the report."""
     console, cluster = place.console, place.cluster
     if fresh is not None:
         compatibility.delete_job(config.require_job_dir(), fresh)
     compatibility.check_same_model(config, schema)
     if quarantine.quarantine_corrupt(config.require_job_dir(), console.warn):
-        # Now there is a checkpoint that could not be found before.
+        # The newest checkpoint is now another one, which has not been checked yet.
         compatibility.check_same_model(config, schema)
     compatibility.check_warm_start(config.require_job_dir(), config.train.warm_start)
     with Checker(config.export.verify) as checker:

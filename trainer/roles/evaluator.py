@@ -24,7 +24,7 @@ def run_evaluator(job: Job, console: Console, watch: SignalWatch, heartbeat: Hea
     """Evaluates and exports each new checkpoint, and always the last one.
 
     Args:
-        job: of this process.
+        job: what to evaluate.
         console: shows progress.
         watch: receives signals.
         heartbeat: of this process.
@@ -38,14 +38,14 @@ def run_evaluator(job: Job, console: Console, watch: SignalWatch, heartbeat: Hea
 
 
 class _Done(NamedTuple):
-    """The checkpoint that was evaluated last, and its metrics; None if it was deleted before."""
+    """The last evaluated or skipped checkpoint, and its metrics; None for a skipped checkpoint."""
 
     checkpoint: Optional[str] = None
     metrics: Optional[dict[str, Any]] = None
 
 
 class _Evaluations:
-    """The evaluations of one run of the evaluator."""
+    """All evaluations of this process."""
 
     def __init__(self, job: Job, console: Console, watch: SignalWatch, heartbeat: HeartbeatFile):
         self._job = job
@@ -58,14 +58,14 @@ class _Evaluations:
         self._next = time.monotonic() + job.config.eval.start_delay_secs
 
     def run(self) -> None:
-        """Evaluates new checkpoints until the last one."""
+        """Evaluates new checkpoints, up to and including the last one."""
         while True:
             status = self._heartbeat.read(CHIEF)
             state = status.get("state")
             if state in (FAILED, INTERRUPTED):
                 raise build_end(status)
             if state == FINISHED:
-                # The chief has evaluated and exported in this process's place.
+                # The chief has evaluated and exported instead of this process.
                 return
             checkpoint = checkpoints.latest_checkpoint(self._job_dir)
             is_final = state == TRAINED

@@ -1,9 +1,10 @@
-"""How the chief and the evaluator agree which of them evaluates and exports.
+"""Decides whether the chief or the evaluator evaluates and exports.
 
-Only one of them does at a time. The chief takes over only from an evaluator that is not alive: it
-publishes that it evaluates, and then checks once more whether the evaluator is alive. The evaluator
-checks before each evaluation whether the chief has taken over, and waits until it releases
-evaluation. If both start at once, one of them reads what the other has published.
+Only one of them evaluates at a time. The chief takes over only if the evaluator is not alive. To
+take over, the chief publishes that it evaluates, and then checks again whether the evaluator is
+alive. Before each evaluation, the evaluator checks whether the chief has taken over, and waits
+until the chief has released evaluation. Each publishes first and reads second. So if both start at
+once, at least one of them reads the other's status.
 """
 
 import time
@@ -16,19 +17,19 @@ from trainer.environment.cluster_spec import Cluster
 
 
 def may_evaluate(heartbeat: HeartbeatFile) -> bool:
-    """Returns whether the evaluator may evaluate: the chief has not taken over.
+    """Returns whether the evaluator may evaluate, because the chief has not taken over.
 
     Args:
         heartbeat: of the evaluator.
     """
-    # The evaluator may have been suspended for so long that the chief considers it dead.
+    # Publish first: if this process was suspended for long, the chief considers it dead.
     heartbeat.publish(RUNNING)
     heartbeat.refresh()
     return not (heartbeat.read(CHIEF).get("evaluates") and heartbeat.is_alive(CHIEF))
 
 
 def take_over(heartbeat: HeartbeatFile) -> bool:
-    """Returns whether the chief may evaluate instead of the evaluator; it then calls `release`.
+    """Returns whether the chief may evaluate; if so, it must call `release` afterwards.
 
     Args:
         heartbeat: of the chief.
@@ -64,13 +65,13 @@ def await_evaluator(
 
     Args:
         config: the time limits.
-        cluster: the cluster; tells whether an evaluator is expected.
+        cluster: the cluster; determines whether an evaluator is expected.
         heartbeat: of the chief.
         step: the last global step.
         console: shows progress.
 
     Returns:
-        Whether the evaluator has done it; if not, the chief has taken over.
+        True if the evaluator has evaluated the last step; False if the chief has taken over.
     """
     deadline = time.monotonic() + config.evaluator_wait_secs
     if heartbeat.is_alive(EVALUATOR):
@@ -80,7 +81,7 @@ def await_evaluator(
         is_coming = not heartbeat.read(EVALUATOR) and cluster.expects_evaluator
         is_coming = is_coming and heartbeat.silent_secs(EVALUATOR) < config.watchdog_secs
         gives_up = is_late or not is_coming and take_over(heartbeat)
-        # Read after is_alive: the evaluator publishes its last status when it ends.
+        # Read this after take_over: the evaluator may have published its last status and ended.
         if heartbeat.read(EVALUATOR).get("final_step") == step:
             return True
         if gives_up:

@@ -1,4 +1,4 @@
-"""What the chief and the workers share: their plan, their hook, server and training."""
+"""Common code of the chief and the workers: their plan, hook, server and training."""
 
 import functools
 import re
@@ -22,7 +22,7 @@ from trainer.training.plan import JobPlan, build_plan
 from trainer.training.run import translate_errors
 from trainer.training.stopping import EarlyStop
 
-# What TensorFlow writes before the reason of an error: the place in the graph.
+# TensorFlow's messages start with a place in the graph; the reason of the error follows.
 PLACE_IN_GRAPH = re.compile(r"(?s)^Graph execution error:.*?\nNode: '.*?'\n(From \S+:\n)?")
 
 
@@ -33,7 +33,7 @@ class ClusterProcess(NamedTuple):
         console: shows progress.
         watch: receives signals.
         cluster: the cluster, and which process of it this is.
-        heartbeat: this process's heartbeat file, and its view of the others'.
+        heartbeat: this process's heartbeat file; reads the other processes' heartbeat files.
     """
 
     console: Console
@@ -43,13 +43,16 @@ class ClusterProcess(NamedTuple):
 
 
 class HeartbeatHook(estimator.SessionRunHook):
-    """Publishes that the session exists, times its steps, and ends training with the chief's.
+    """Publishes that the session exists, times its steps, and ends training.
+
+    A worker's training ends when the chief's training has ended. The chief's training ends when the
+    evaluator has a reason for an early stop.
 
     Args:
         heartbeat: of this process.
         cluster: the cluster, and which process of it this is.
-        is_synchronous: whether the strategy trains all processes in the same step.
-        early_stop: of this process; the evaluator's reason to stop is passed to it.
+        is_synchronous: whether the strategy is synchronous.
+        early_stop: of this process; receives the evaluator's reason to stop.
     """
 
     def __init__(
@@ -66,7 +69,7 @@ class HeartbeatHook(estimator.SessionRunHook):
         self._early_stop = early_stop
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Makes the session's runs pass through this hook.
+        """Wraps the session's `run` method to time it, and publishes that the session exists.
 
         Args:
             session: the new session.
@@ -76,8 +79,8 @@ class HeartbeatHook(estimator.SessionRunHook):
         self._heartbeat.publish(RUNNING, in_session=True)
 
     def _run(self, run: Callable[..., Any], fetches: Any, *args: Any, **options: Any) -> Any:
-        # A step fetches the requests of all hooks as one dict. Other runs are not steps: a
-        # checkpoint, or the global step that a hook reads.
+        # In a training step, the fetches are a dict with the requests of all hooks. All other
+        # session runs are not steps: saving a checkpoint, or reading the global step in a hook.
         is_step = isinstance(fetches, dict)
         steps = self._heartbeat.steps
         if is_step:
@@ -85,7 +88,7 @@ class HeartbeatHook(estimator.SessionRunHook):
         try:
             results = run(fetches, *args, **options)
         except (tf.errors.UnavailableError, tf.errors.AbortedError) as error:
-            # MonitoredSession creates a new session.
+            # After these errors MonitoredSession creates a new session.
             steps.start_session()
             if self._is_synchronous:
                 # The other processes cannot join a new session.
@@ -100,7 +103,7 @@ class HeartbeatHook(estimator.SessionRunHook):
         return results
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Ends a worker's training after the chief's; passes the evaluator's early stop on.
+        """Ends a worker's training if the chief's has ended; in the chief, applies an early stop.
 
         Args:
             run_context: of the session run.
@@ -120,7 +123,7 @@ def start_server(cluster: Cluster, session_config: Any) -> Any:
         session_config: a ConfigProto; None for the defaults.
 
     Returns:
-        The server, which runs until it is deleted.
+        The server. It runs until the object is deleted.
 
     Raises:
         UserError: the address is in use.
@@ -141,10 +144,10 @@ def start_server(cluster: Cluster, session_config: Any) -> Any:
 
 
 def is_synchronous(job: Job) -> bool:
-    """Returns whether the strategy of a job trains all processes in the same step.
+    """Returns whether the strategy of a job is synchronous.
 
     Args:
-        job: of this process.
+        job: contains the strategy.
     """
     return job.config.cluster.strategy in SYNCHRONOUS
 
@@ -157,9 +160,9 @@ def build_process_plan(
     """Returns the plan of a chief or a worker.
 
     Args:
-        job: of this process.
+        job: what to train.
         process: this process.
-        make_more_hooks: builds hooks that follow the HeartbeatHook.
+        make_more_hooks: builds hooks that run after the HeartbeatHook.
     """
 
     def make_hooks(monitor: Monitor, evaluator: Evaluator) -> Sequence[Any]:
@@ -182,7 +185,7 @@ def build_process_plan(
 
 
 def train(plan: JobPlan, heartbeat: HeartbeatFile) -> None:
-    """Trains in this process, timing its steps.
+    """Trains in this process and times its steps.
 
     Args:
         plan: of this process.
@@ -190,7 +193,7 @@ def train(plan: JobPlan, heartbeat: HeartbeatFile) -> None:
 
     Raises:
         UserError: the data or the model are wrong.
-        JobEnded: another process of a synchronous step has ended.
+        JobEnded: training is synchronous, and another process has ended.
     """
     heartbeat.steps.start_session()
     try:
@@ -204,7 +207,7 @@ def _run_estimator(plan: JobPlan) -> None:
     cluster, run = plan.cluster, plan.run
     spec = run.train_spec
     if cluster.is_distributed and plan.job.config.cluster.strategy != "none":
-        # Under a strategy TensorFlow's distribute coordinator starts server and session.
+        # With a strategy, TensorFlow's distribute coordinator starts the server and the session.
         with _translate_lost_step(is_synchronous(plan.job)):
             estimator.train_and_evaluate(run.estimator, spec, run.evaluator.eval_spec)
         return
@@ -222,7 +225,7 @@ def _run_estimator(plan: JobPlan) -> None:
 
 @contextmanager
 def _translate_lost_step(synchronous: bool) -> Iterator[None]:
-    """Translates the end of another process of a synchronous step into JobEnded."""
+    """Raises JobEnded instead of TensorFlow's error if another synchronous process has ended."""
     try:
         yield
     except (tf.errors.UnavailableError, tf.errors.AbortedError) as error:
@@ -235,9 +238,9 @@ def describe_lost_step(error: Any) -> JobEnded:
     """Returns the exception that ends a process whose synchronous step was aborted.
 
     Args:
-        error: TensorFlow's.
+        error: TensorFlow's error that aborted the step.
     """
-    # The reason may be wrapped several times.
+    # TensorFlow may have added this prefix several times.
     reason = PLACE_IN_GRAPH.sub("", error.message).replace("Collective ops is aborted by: ", "")
     line = " ".join(reason.split())[:160]
     return JobEnded(

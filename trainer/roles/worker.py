@@ -1,4 +1,4 @@
-"""The worker of a cluster: trains beside the chief."""
+"""The worker of a cluster: trains together with the chief."""
 
 import time
 
@@ -12,10 +12,10 @@ from trainer.training.job import Job
 
 
 def run_worker(job: Job, process: ClusterProcess) -> None:
-    """Trains beside the chief until the chief has reached the last step.
+    """Trains together with the chief until the chief has reached the last step.
 
     Args:
-        job: of this process.
+        job: what to train.
         process: this process.
 
     Raises:
@@ -36,8 +36,8 @@ def run_worker(job: Job, process: ClusterProcess) -> None:
 
 
 def _join(job: Job, cluster: Cluster, heartbeat: HeartbeatFile) -> Job:
-    """Joins the barrier of a synchronous cluster; returns the job with a job_dir of its own."""
-    # Before the worker joins, and therefore before the chief may write a checkpoint.
+    """Waits at the barrier of a synchronous cluster; returns the job with this worker's job_dir."""
+    # The snapshot precedes `joined`: the chief writes no checkpoint before all workers have joined.
     folder = heartbeat.folder / f"held-by-{cluster.name}"
     pinning.snapshot(job.config.require_job_dir(), folder)
     heartbeat.publish(RUNNING, joined=True)
@@ -54,7 +54,8 @@ def _train(job: Job, process: ClusterProcess) -> None:
     heartbeat = process.heartbeat
     plan = build_process_plan(job, process)
     if not is_synchronous(job):
-        # TensorFlow checks only every 30 s whether the chief has initialised the variables.
+        # Without this wait, TensorFlow would check only every 30 s whether the chief has
+        # initialised the variables.
         while not heartbeat.read(CHIEF).get("in_session"):
             if is_over(heartbeat):
                 return
@@ -63,6 +64,6 @@ def _train(job: Job, process: ClusterProcess) -> None:
         if plan.run.first < job.max_steps:
             train(plan, heartbeat)
     except tf.errors.OpError:
-        # Errors are expected once the chief has closed its session.
+        # Errors are expected after the chief has closed its session.
         if not is_over(heartbeat):
             raise
