@@ -240,6 +240,16 @@ def test_blanks_after_the_commas_belong_to_texts(make, tmp_path):
     assert statistics.categories["work"].missing == 20
 
 
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\u2028"])
+def test_line_breaks_in_values_are_escaped(make, tmp_path, line_break):
+    words = [f"two{line_break}lines", f"{line_break}one: {line_break}", "nurse"]
+    rows = [{"job": words[n % 3], "bought": words[n % 2]} for n in range(60)]
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "bought")
+    assert set(schema.columns["job"].vocabulary) == set(words)
+    assert set(schema.label.vocabulary) == set(words[:2])
+    assert len(text.splitlines()) == text.count("\n")
+
+
 def test_dates_in_text_are_recognised(make, tmp_path):
     rows = [
         {
