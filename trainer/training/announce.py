@@ -1,4 +1,4 @@
-"""The log line about what a job is about to do."""
+"""Describes the plan of a job in one log line."""
 
 from trainer.training.plan import JobPlan
 from trainer.training.progress import format_secs
@@ -8,7 +8,7 @@ def describe_plan(plan: JobPlan) -> str:
     """Returns one line: start, end, checkpoints, evaluations, engine and source of the rows.
 
     Args:
-        plan: of the job.
+        plan: plan of the job.
     """
     config, target, first = plan.job.config, plan.job.max_steps, plan.run.first
     reason = plan.run.monitor.early_stop.reason
@@ -35,7 +35,7 @@ def describe_plan(plan: JobPlan) -> str:
 
 
 def _describe_engine(plan: JobPlan) -> str:
-    """The engine's part of the line; empty where the canned engine was requested."""
+    """Returns the engine's part of the line; "" if the canned engine was requested."""
     engine, lengths = plan.engine, plan.lengths
     if engine.is_fused:
         together = f", up to {lengths.most} steps in a session run" if lengths else ""

@@ -1,4 +1,4 @@
-"""Measures the baselines of a job: predictors that its model has to beat."""
+"""Measures the baselines of a job: simple predictors that its model should outperform."""
 
 from typing import Any, Optional
 
@@ -14,10 +14,10 @@ from trainer.training.job import Job, build_source
 def measure_baselines(job: Job) -> dict[str, dict[str, float]]:
     """Returns the baselines' metrics on the evaluation data: name → metric → value.
 
-    There are none for models with several labels.
+    The result is empty for models with several labels.
 
     Args:
-        job: names the data.
+        job: names the data files.
     """
     if job.schema.task not in baselines.TASKS:
         return {}
@@ -30,7 +30,7 @@ def measure_baselines(job: Job) -> dict[str, dict[str, float]]:
 
 
 def _read_rows(job: Job, training: bool) -> baselines.Rows:
-    """The columns that baselines read; equal rows are one row with the sum of their weights."""
+    """Returns the columns that baselines need; merges equal rows and adds up their weights."""
     schema, label = job.schema, job.schema.label
     column = job.config.eval.baseline_column
     if column is None and schema.weight is None:
@@ -38,7 +38,7 @@ def _read_rows(job: Job, training: bool) -> baselines.Rows:
         if counted is not None:
             return counted
     names = [name for name in (label.column, column, schema.weight) if name]
-    # Any column may make a row a bad one, which is left out.
+    # If bad rows are dropped, read all columns, because any column may make a row bad.
     read = None if job.config.data.max_bad_rows else list(dict.fromkeys(names))
     counts = WeightedCounts()
     for chunk, words in build_source(job, training, names=read).read_split(names=names):
@@ -47,7 +47,7 @@ def _read_rows(job: Job, training: bool) -> baselines.Rows:
             seen = words.get(label.column)
             values = np.unique(labels) if seen is None else seen
             ids = {_to_raw(value): number for number, value in enumerate(label.vocabulary)}
-            # The last word of a chunk stands for a missing value and has no class.
+            # The last entry of `seen` stands for a missing value and has no class.
             numbers = np.array([ids.get(value, -1) for value in values.tolist()])
             labels = numbers[labels if seen is not None else np.searchsorted(values, labels)]
         ones = np.ones(len(labels))
@@ -58,7 +58,7 @@ def _read_rows(job: Job, training: bool) -> baselines.Rows:
 
 
 def _count_labels(scan: Scan, label: Label) -> Optional[baselines.Rows]:
-    """The classes that a scan has counted; None where it has not counted those of all rows."""
+    """Returns the class counts of a scan; None if the scan has not counted all rows."""
     known = scan.statistics.categories.get(label.column)
     if known is None or not known.complete:
         return None
@@ -70,5 +70,5 @@ def _count_labels(scan: Scan, label: Label) -> Optional[baselines.Rows]:
 
 
 def _to_raw(value: Any) -> Any:
-    """A class as the data files contain it."""
+    """Returns a class as it is read from the data files."""
     return value.encode() if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""--dry_run: checks data, model, job_dir and disk, and trains one step elsewhere."""
+"""--dry_run: checks data, model, job_dir and disk, and trains one step in a temporary folder."""
 
 import shutil
 import tempfile
@@ -17,14 +17,17 @@ from trainer.storage import disk
 from trainer.training import job as job_lib
 from trainer.training import run
 
-# Room for a checkpoint that is written before the oldest one is deleted, and for exports.
+# Disk space to keep free, in checkpoints. A new checkpoint is written before the oldest one is
+# deleted, and exports need space too.
 SPARE_CHECKPOINTS = 3
 
 
 def rehearse(
     config: config_lib.Config, schema: Schema, console: Console, watch: SignalWatch
 ) -> None:
-    """Checks data, model, job_dir and disk; trains, evaluates and exports one step elsewhere.
+    """Checks data, model, job_dir and disk.
+
+    Trains one step in a temporary folder, then evaluates and exports it there.
 
     Args:
         config: the resolved configuration.
@@ -60,7 +63,7 @@ def rehearse(
 
 
 def _check_shapes(job_dir: str, rehearsed: str) -> None:
-    """Compares the variables of job_dir's checkpoint with those of the model just built."""
+    """Compares the variable shapes in job_dir's checkpoint with those of the model just built."""
     checkpoint = checkpoints.latest_checkpoint(job_dir)
     if checkpoint is None:
         return

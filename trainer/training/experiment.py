@@ -1,8 +1,8 @@
-"""Runs a user's own experiment: their Estimator and specs, with this framework's run around it.
+"""Runs a user's own experiment: the user's code builds the Estimator and its specs.
 
-`experiment` names a function of run_config, hparams and schema; tfx.trainer_fn names one that was
-written for TFX. Checkpoints, progress, early stopping, signals, the metrics log and the summary are
-as in any other run.
+The option `experiment` names a function of run_config, hparams and schema. The option
+tfx.trainer_fn names a function that was written for TFX. Checkpoints, progress, early stopping,
+signals, the metrics log and the summary work as in any other run.
 """
 
 import importlib.util
@@ -34,14 +34,15 @@ from trainer.training.run import collect_result, run_plan
 
 
 class Experiment(NamedTuple):
-    """What the user's function returned, checked.
+    """The checked result of the user's function.
 
     Attributes:
-        where: option and reference, for messages.
+        where: the option and the function it names, for messages.
         built: the Estimator.
         train_spec: the estimator.TrainSpec.
         eval_spec: the estimator.EvalSpec.
-        eval_input_receiver_fn: of a TFX trainer_fn, for TensorFlow Model Analysis; else None.
+        eval_input_receiver_fn: returned by a TFX trainer_fn for TensorFlow Model Analysis; None
+            for other functions.
     """
 
     where: str
@@ -60,10 +61,10 @@ def run_experiment(
         config: the resolved configuration; experiment or tfx.trainer_fn is set.
         console: shows progress.
         watch: receives signals.
-        dry_run: whether to train and evaluate one step in a temporary folder and return None.
+        dry_run: whether to train and evaluate only one step in a temporary folder, and return None.
 
     Raises:
-        UserError: the user's code cannot be found, fails, or returns something else.
+        UserError: the user's code cannot be found, fails, or returns an object of a wrong type.
         Interrupted: a signal arrived; a checkpoint has been saved.
     """
     session = Session(console, watch, Times(before=process_age()))
@@ -78,7 +79,7 @@ def run_experiment(
 
 
 def _run(config: config_lib.Config, session: Session, steps: Optional[int] = None) -> str:
-    """Trains and evaluates, at most `steps` steps where they are given; writes the report."""
+    """Trains and evaluates, at most `steps` steps if given; writes the report."""
     console, job_dir = session.console, config.require_job_dir()
     run_config = build_run_config(config)
     experiment = _limit(build_experiment(config, run_config), config.train.max_steps, steps)
@@ -107,7 +108,7 @@ def _run(config: config_lib.Config, session: Session, steps: Optional[int] = Non
 
 
 def _limit(experiment: Experiment, max_steps: Optional[int], steps: Optional[int]) -> Experiment:
-    """Gives the specs of a dry run `steps` steps; else max_steps, if they have no limit."""
+    """Limits both specs to `steps` if given; else limits unlimited training to max_steps."""
     train_spec, eval_spec = experiment.train_spec, experiment.eval_spec
     if steps is not None:
         train_spec = train_spec._replace(max_steps=steps)
@@ -157,7 +158,7 @@ def build_experiment(config: config_lib.Config, run_config: Any) -> Experiment:
         run_config: an estimator.RunConfig.
 
     Raises:
-        UserError: the function cannot be found, fails, or returns something else.
+        UserError: the function cannot be found, fails, or returns an object of a wrong type.
     """
     schema_file = config.data.schema_file
     if config.tfx.trainer_fn:
@@ -167,7 +168,7 @@ def build_experiment(config: config_lib.Config, run_config: Any) -> Experiment:
         args = tfx.build_trainer_fn_args(config, str(eval_model))
         schema = tfx.read_schema(schema_file)
         with translate_user_errors(where, "it"):
-            # TFX passes both by position; users name the parameters differently.
+            # Like TFX, pass both arguments by position, because users name the parameters freely.
             made = function(args, schema)
     else:
         reference = config.experiment or ""
@@ -197,7 +198,7 @@ def _check(made: Any, where: str, run_config: Any) -> Experiment:
 
 
 def _export_for_analysis(experiment: Experiment, job_dir: str, console: Console) -> None:
-    """Exports the evaluation graph, as TFX does, where TensorFlow Model Analysis is installed."""
+    """Exports the evaluation graph, as TFX does, if TensorFlow Model Analysis is installed."""
     receiver_fn = experiment.eval_input_receiver_fn
     if receiver_fn is None:
         return

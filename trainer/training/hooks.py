@@ -13,21 +13,21 @@ from trainer.job_dir.metrics_log import MetricsLog
 from trainer.training.stopping import EarlyStop
 from trainer.vertex.trial_metrics import report_trial
 
-# Seconds after which the pace of training is first estimated.
+# Seconds after which the speed of training is first estimated.
 FIRST_ESTIMATE_SECS = 0.05
-# A NearEndHook estimates the remaining time this often in its lead time.
+# Number of estimates of the remaining time that a NearEndHook makes per lead time.
 ESTIMATES = 20
 
 
 class SummaryHook(estimator.SessionRunHook):
-    """Writes summaries of the first step and of every n-th, where a run takes several steps.
+    """Writes summaries of the first step and every n-th step, if session runs have several steps.
 
-    TensorFlow's SummarySaverHook counts each session run as one step and would be one or two runs
-    late.
+    TensorFlow's SummarySaverHook counts each session run as one step, so it would write summaries
+    one or two session runs late.
 
     Args:
-        folder: of the event files.
-        every_steps: n; a session run must end at each of its multiples.
+        folder: folder of the event files.
+        every_steps: n; a session run must end at each multiple of n.
         steps_at: returns the steps of the session run that follows a global step.
     """
 
@@ -52,7 +52,7 @@ class SummaryHook(estimator.SessionRunHook):
         (self._summaries,) = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SUMMARY_OP)
 
     def before_run(self, run_context: Any) -> Any:
-        """Requests the summaries where they are due.
+        """Requests the summaries if they are due.
 
         Args:
             run_context: of the coming session run.
@@ -116,7 +116,7 @@ class NearEndHook(estimator.SessionRunHook):
         self._next = -math.inf
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Estimates from time to time how long the remaining steps will take.
+        """Estimates at intervals how long the remaining steps will take; calls `start` if due.
 
         Args:
             run_context: of the session run.
@@ -128,9 +128,9 @@ class NearEndHook(estimator.SessionRunHook):
         self._next = now + self._lead_secs / ESTIMATES
         step = int(run_context.session.run(self._step_tensor))
         if self._first is None:
-            # Measured from here, because the very first step is slow.
+            # Measure the speed from here on, because the first step is slow.
             self._first, self._began = step, now
-            # A short job would be over before the next regular estimate.
+            # A short job would end before the next regular estimate.
             self._next = now + min(self._lead_secs / ESTIMATES, FIRST_ESTIMATE_SECS)
             return
         left, done = self._max_steps - step, step - self._first
@@ -143,14 +143,14 @@ class MoveHook(estimator.SessionRunHook):
     """Reports each evaluated batch to a step timer.
 
     Args:
-        steps: limits how long a step, or a pause between steps, may take.
+        steps: times the steps and pauses of this process.
     """
 
     def __init__(self, steps: StepTimer):
         self._steps = steps
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Reports one batch.
+        """Reports that one batch has been evaluated.
 
         Args:
             run_context: of the session run.
@@ -160,7 +160,9 @@ class MoveHook(estimator.SessionRunHook):
 
 
 class EvaluationRecorder(estimator.Exporter):
-    """Records the result of each evaluation; an Exporter, since those receive the results.
+    """Records the result of each evaluation.
+
+    This is an Exporter because Estimator passes evaluation results only to exporters.
 
     Args:
         console: shows the loss and the main metric.
@@ -180,7 +182,7 @@ class EvaluationRecorder(estimator.Exporter):
 
     @property
     def name(self) -> str:
-        """A name that no other exporter has."""
+        """Name of this exporter; no other exporter has the same name."""
         return "evaluations"
 
     def export(
@@ -191,7 +193,7 @@ class EvaluationRecorder(estimator.Exporter):
         eval_result: dict[str, Any],
         is_the_final_export: bool,
     ) -> None:
-        """Records the metrics of an evaluation, once for each step; exports nothing.
+        """Records the metrics of an evaluation, once per global step; exports nothing.
 
         Args:
             estimator: unused.
@@ -200,7 +202,7 @@ class EvaluationRecorder(estimator.Exporter):
             eval_result: metric → value, and global_step.
             is_the_final_export: unused.
         """
-        # A user's metric may be an array; only TensorBoard's event file has it.
+        # A user's metric may be an array. Arrays are kept only in TensorBoard's event file.
         values = {
             name: float(value)
             for name, value in eval_result.items()
@@ -208,7 +210,7 @@ class EvaluationRecorder(estimator.Exporter):
         }
         step = int(eval_result["global_step"])
         if step == self._last_step:
-            # The same evaluation turned out to be the last one and is exported again.
+            # This evaluation has been recorded. It is exported again because it is the last one.
             return
         self._last_step = step
         self._metrics_log.append("eval", step, values)

@@ -27,7 +27,7 @@ from trainer.schema import Schema, Statistics, resolve_defaults
 
 
 class Job(NamedTuple):
-    """Everything that training needs to know.
+    """The configuration, data and limits of a training job.
 
     Attributes:
         config: the resolved configuration.
@@ -36,13 +36,13 @@ class Job(NamedTuple):
         eval_files: the evaluation data.
         train_scan: result of the pass over the training data.
         eval_scan: result of the pass over the evaluation data.
-        statistics: of the training data, as first computed for this job_dir.
+        statistics: statistics of the training data, as first computed for this job_dir.
         max_steps: global step at which training stops.
         best_metric: the metric by which the best evaluation is chosen.
-        direction: min or max: which values of that metric are better.
+        direction: "min" or "max": whether lower or higher values of that metric are better.
         times: measures the phases of this process.
         checker: checks the exports at the end.
-        cache: keeps encoded rows for later epochs and runs; None without a cache.
+        cache: stores encoded rows for later epochs and runs; None if no cache is used.
     """
 
     config: config_lib.Config
@@ -76,7 +76,7 @@ def prepare(
         schema: of the data.
         console: logs what was found.
         cluster: the processes that train together.
-        times: measures the phases of this process; None: from now on.
+        times: measures the phases of this process; None: starts measuring now.
         checker: checks the exports at the end; None: they are not checked.
 
     Returns:
@@ -133,7 +133,7 @@ def prepare(
 
 
 def _check_metric(option: str, metric: str, config: config_lib.Config, schema: Schema) -> None:
-    """Refuses a metric that no evaluation will have. Metrics of users' own code are unknown."""
+    """Raises if no evaluation will have a metric; checks no metrics of the user's own code."""
     if config.model.type not in config_lib.MODEL_TYPES or config.eval.metric_fn:
         return
     known = list_metrics(schema, config.eval.threshold)
@@ -165,7 +165,7 @@ def _count_steps(
 
 
 def _name_sizes(train: config_lib.TrainConfig, steps: int) -> str:
-    """The batch sizes of the first `steps` steps, for the log."""
+    """Returns the batch sizes of the first `steps` steps, for the log."""
     grown = zip(train.batch_growth_steps, train.batch_growth_sizes)
     sizes = [train.batch_size, *(size for start, size in grown if start < steps)]
     return " then ".join(map(str, dict.fromkeys(sizes)))
@@ -174,14 +174,14 @@ def _name_sizes(train: config_lib.TrainConfig, steps: int) -> str:
 def build_source(
     job: Job, training: bool, cluster: Cluster = ALONE, names: Optional[Sequence[str]] = None
 ) -> RowSource:
-    """Returns the training rows of this process, or the evaluation rows.
+    """Returns this process's shard of the training rows, or all evaluation rows.
 
-    Each process of a cluster trains on its share: of the files, where there are enough of them,
-    else of the rows.
+    If there are at least as many training files as training processes, the files are divided among
+    the processes. Otherwise each process reads all files, and the rows are divided.
 
     Args:
         job: names the files.
-        training: whether to return the training rows.
+        training: True for the training rows, False for the evaluation rows.
         cluster: the processes that train together.
         names: columns to read; None for all.
     """
@@ -200,17 +200,17 @@ def build_source(
         job.schema,
         job.config.data,
         resolve_defaults(job.schema, job.statistics),
-        # If the division has a remainder, the first shards have one row more than the last.
+        # Round up: if the division has a remainder, the first shards have one row more.
         -(-num_rows // shard[1]),
         ReadOptions(names, shard=shard),
     )
 
 
 def encode_sources(job: Job, sources: Sequence[RowSource]) -> list[EncodedRows]:
-    """Returns the rows of a job encoded, for a schema that trainer.features.encoding supports.
+    """Returns the encoded rows of a job; trainer.features.encoding must support the schema.
 
     Args:
-        job: schema, statistics and cache.
+        job: contains schema, statistics and cache.
         sources: returned by build_source.
     """
     encoder = Encoder(build_encoding(job.schema, job.statistics))

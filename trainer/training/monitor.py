@@ -1,4 +1,4 @@
-"""The hooks that observe and end a run, the same for jobs and for users' experiments."""
+"""Builds the hooks that observe and end a run, both of jobs and of users' experiments."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from trainer.training.stopping import EarlyStop, EarlyStopHook, InterruptHook
 
 
 class Session(NamedTuple):
-    """What a process has from its start to its end.
+    """Objects that a process creates at its start and uses until its end.
 
     Attributes:
         console: shows progress.
@@ -35,8 +35,8 @@ class BestMetric(NamedTuple):
     """The metric by which the best evaluation is chosen.
 
     Attributes:
-        name: of the metric.
-        direction: min or max.
+        name: name of the metric.
+        direction: "min" or "max": whether lower or higher values are better.
     """
 
     name: str
@@ -47,8 +47,8 @@ class Monitor:
     """Builds the hooks and listeners that observe a run: progress, losses, early stop, signals.
 
     Args:
-        config: sections cluster, run and stop are read; names job_dir.
-        session: of this process.
+        config: job_dir, and the sections cluster, run and stop.
+        session: console, signals and times of this process.
         best: the metric by which the best evaluation is chosen.
         schedule: the steps of the run.
         cluster: the processes that train together. Only the chief writes to job_dir.
@@ -56,7 +56,7 @@ class Monitor:
     Attributes:
         metrics_log: records losses and evaluations.
         pace: measures the speed of training.
-        early_stop: decides whether training goes on.
+        early_stop: decides whether training continues.
         progress: shows progress and records losses.
     """
 
@@ -101,8 +101,8 @@ class Monitor:
 
         Args:
             given: further hooks.
-            first: hooks that run before all others. The time that they take is a pause, which
-                `progress` subtracts.
+            first: hooks that run before all others. `progress` counts their time as a pause, not
+                as training.
         """
         profile = []
         if self._is_chief:
@@ -123,7 +123,7 @@ class Monitor:
         ]
 
     def build_listeners(self, given: Sequence[Any] = ()) -> list[Any]:
-        """Returns the listeners of checkpoints.
+        """Returns the checkpoint listeners.
 
         Args:
             given: further listeners.
@@ -131,7 +131,7 @@ class Monitor:
         return [TimesListener(self._session.times), PauseListener(self.pace), *given]
 
     def build_eval_hooks(self, given: Sequence[Any] = ()) -> list[Any]:
-        """Returns the hooks of evaluations.
+        """Returns the hooks of evaluation.
 
         Args:
             given: further hooks.

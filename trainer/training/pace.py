@@ -1,4 +1,4 @@
-"""How fast training goes, without the pauses for checkpoints and evaluations."""
+"""Measures the speed of training, without the pauses for checkpoints and evaluations."""
 
 import time
 from collections.abc import Callable
@@ -14,9 +14,9 @@ class Pace:
         clock: returns seconds.
 
     Attributes:
-        steps: run so far by this process.
-        rows: trained on so far.
-        train_secs: seconds spent in the steps, except the first.
+        steps: number of steps that this process has run so far.
+        rows: number of rows trained on so far.
+        train_secs: seconds spent in training steps, without the first session run.
         pause_secs: seconds spent on checkpoints, evaluations and exports.
     """
 
@@ -30,19 +30,19 @@ class Pace:
         self.pause_secs = 0.0
 
     def start_pause(self) -> None:
-        """Starts a pause, which the next end_step ends."""
+        """Starts a pause; the next call of `end_step` ends it."""
         self._paused = self._clock()
 
     def end_step(self, num_rows: int, num_steps: int = 1) -> None:
-        """Counts a session run.
+        """Counts the steps and rows of a session run that has just ended.
 
         Args:
-            num_rows: rows in all its steps.
-            num_steps: its steps.
+            num_rows: number of rows in all steps of the session run.
+            num_steps: number of steps of the session run.
         """
         now = self._clock()
         until = now if self._paused is None else self._paused
-        # The first step initialises the session's caches, which would distort a short run's rate.
+        # The first session run is not timed, because it also initialises the session's caches.
         if self.steps:
             self.train_secs += until - self._last
             self._counted_rows += num_rows
@@ -53,22 +53,22 @@ class Pace:
         self._last, self._paused = now, None
 
     def add_rows(self, num_rows: int) -> None:
-        """Counts rows that other processes have trained on meanwhile.
+        """Counts rows that other processes have trained on.
 
         Args:
-            num_rows: their number.
+            num_rows: number of rows.
         """
         self.rows += num_rows
         self._counted_rows += num_rows
 
     @property
     def steps_per_sec(self) -> float:
-        """Steps per second while training; 0 until known."""
+        """Steps per second without pauses; 0 until known."""
         return self._counted_steps / self.train_secs if self.train_secs else 0.0
 
     @property
     def rows_per_sec(self) -> float:
-        """Rows per second while training; 0 until known."""
+        """Rows per second without pauses; 0 until known."""
         return self._counted_rows / self.train_secs if self.train_secs else 0.0
 
 
@@ -76,7 +76,7 @@ class PauseListener(estimator.CheckpointSaverListener):
     """Starts a pause of a Pace before each checkpoint.
 
     Args:
-        pace: measures the run.
+        pace: measures the speed of training.
     """
 
     def __init__(self, pace: Pace):
@@ -87,6 +87,6 @@ class PauseListener(estimator.CheckpointSaverListener):
 
         Args:
             session: the training session.
-            global_step_value: of the checkpoint.
+            global_step_value: global step of the checkpoint.
         """
         self._pace.start_pause()

@@ -1,4 +1,4 @@
-"""Builds what a run needs: Estimator, input functions, hooks, evaluator and exporters."""
+"""Builds the parts of a run: Estimator, input functions, hooks, evaluator and exporters."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,8 +30,8 @@ from trainer.training.monitor import BestMetric, Monitor, Session
 from trainer.training.progress import Schedule
 from trainer.training.steps_per_run import RunLengths, build_run_lengths
 
-# The process that checks the exports starts this many seconds before training ends. It needs
-# seconds to load TensorFlow, and would otherwise delay the end of a short job.
+# Seconds before the end of training when the process that checks the exports starts. Loading
+# TensorFlow takes that process seconds, which would otherwise delay the end of a short job.
 CHECKER_LEAD_SECS = 8.0
 
 # Builds the hooks of a cluster's process from the run's monitor and evaluator.
@@ -46,7 +46,7 @@ class Plan(NamedTuple):
         evaluator: evaluates and exports, on this process's devices alone.
         train_spec: the estimator.TrainSpec.
         monitor: observes the run.
-        first: global step that job_dir is at.
+        first: global step of the newest checkpoint in job_dir; 0 if there is none.
         checkpoint: path of the newest checkpoint; None at step 0.
     """
 
@@ -73,8 +73,8 @@ class JobPlan(NamedTuple):
         cluster: the processes that take part.
         run: Estimator, input functions, hooks and evaluator.
         sources: training and evaluation rows.
-        engine: trains and evaluates.
-        lengths: of session runs of several steps; None where each run is one step.
+        engine: the implementation that trains and evaluates.
+        lengths: number of steps of each session run; None if each session run is one step.
     """
 
     job: Job
@@ -86,15 +86,15 @@ class JobPlan(NamedTuple):
 
 
 class _Model(NamedTuple):
-    """The Estimator of a job, and from where it trains.
+    """The Estimators of a job, and the checkpoint from which training starts.
 
     Attributes:
         built: the Estimator that trains.
         evaluating: the Estimator that evaluates.
-        run_config: of `built`.
-        engine: what trains.
-        lengths: of session runs of several steps; None where each run is one step.
-        first: global step that job_dir is at.
+        run_config: estimator.RunConfig of `built`.
+        engine: the implementation that trains.
+        lengths: number of steps of each session run; None if each session run is one step.
+        first: global step of the newest checkpoint in job_dir; 0 if there is none.
         checkpoint: path of the newest checkpoint; None at step 0.
     """
 
@@ -122,7 +122,7 @@ def build_plan(
 ) -> JobPlan:
     """Builds Estimator, hooks, input functions and evaluator of a job.
 
-    Only the process that writes shared files gets hooks that write them.
+    Only the process that writes shared files has hooks that write them.
 
     Args:
         job: what to train.
@@ -130,10 +130,10 @@ def build_plan(
         watch: receives signals.
         cluster: the processes that take part.
         make_hooks: builds the first hooks of training.
-        eval_hooks: further hooks of evaluations.
+        eval_hooks: further hooks of evaluation.
 
     Raises:
-        UserError: the options do not make a model, or a device does not exist.
+        UserError: no model can be built with the options, or a device does not exist.
     """
     config = job.config
     model = _build_model(job, console, cluster)
@@ -194,7 +194,8 @@ def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
         config.train, config.run, first=first, max_steps=job.max_steps, is_fused=engine.is_fused
     )
     if lengths:
-        # SummaryHook writes them, since TensorFlow's hook counts each run as one step.
+        # SummaryHook writes the summaries. TensorFlow's hook would count each session run as one
+        # step.
         run_config = run_config.replace(save_summary_steps=0)
     built = build_estimator(*parts, run_config, job.max_steps, engine)
     if config.train.warm_start and checkpoint is None:
@@ -206,7 +207,7 @@ def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
 
 
 def _build_sources(job: Job, cluster: Cluster, engine: Engine) -> tuple[Rows, Rows]:
-    """The training and the evaluation rows, as the engine reads them."""
+    """Returns the training and the evaluation rows in the form that the engine reads."""
     train_rows, eval_rows = build_source(job, True, cluster), build_source(job, False)
     if not engine.is_fused:
         return train_rows, eval_rows
@@ -238,7 +239,7 @@ def _make_train_input_fn(
 
 
 def _build_job_hooks(job: Job, model: _Model, cluster: Cluster) -> list[Any]:
-    """The user's hooks, the one that starts the checker of exports, and summaries."""
+    """Returns the user's hooks, the hook that starts the export checker, and the SummaryHook."""
     config, is_chief = job.config, cluster.role == "chief"
     hooks = build_user_hooks(
         config.train.hooks,
@@ -257,7 +258,7 @@ def _build_job_hooks(job: Job, model: _Model, cluster: Cluster) -> list[Any]:
 
 def _build_exporters(job: Job) -> list[Any]:
     config = job.config
-    # The description of an export's inputs is copied with it.
+    # These files describe the inputs of an export. They are copied into it.
     assets = {name: str(Path(config.require_job_dir()) / name) for name in MODEL_FILES}
     return build_exporters(
         config.export, _make_receiver_fn(job), job.best_metric, job.direction, assets
@@ -271,6 +272,6 @@ def _make_receiver_fn(job: Job) -> Callable[[], Any]:
             job.schema, job.statistics, config.export.receiver, config.data.delimiter
         )
     hparams = HParams(config, job.statistics, job.max_steps)
-    # It is unknown which features a user's own model needs.
+    # The features that a user's own model needs are unknown.
     needed = None if config.model.type in config_lib.MODEL_TYPES else ()
     return make_user_receiver_fn(config.export.receiver_fn, hparams, job.schema, needed)

@@ -1,4 +1,4 @@
-"""Profiles some training steps for TensorBoard's profile plugin."""
+"""Profiles a range of training steps for TensorBoard's profile plugin."""
 
 from typing import Any, Optional
 
@@ -9,14 +9,14 @@ from trainer.errors import UserError
 
 
 class ProfileHook(estimator.SessionRunHook):
-    """Writes plugins/profile/<time>/<host>.xplane.pb below a folder.
+    """Writes a profile to plugins/profile/<time>/<host>.xplane.pb in a folder.
 
     A session run of several steps is profiled as a whole if one of its steps is to be profiled.
 
     Args:
-        folder: of TensorBoard's files.
+        folder: folder of TensorBoard's files.
         steps: the first and the last global step to profile; the first step of a job is 1.
-        console: logs where the profile is.
+        console: logs the path of the profile.
     """
 
     def __init__(self, folder: str, steps: tuple[int, int], console: Console):
@@ -25,7 +25,7 @@ class ProfileHook(estimator.SessionRunHook):
         self._console = console
         self._is_on = self._is_over = False
         self._step = self._began = 0
-        # Steps of the last session run; the next one is assumed to have as many.
+        # Number of steps of the last session run; assumed to be that of the next one too.
         self._stride = 1
 
     def begin(self) -> None:
@@ -70,7 +70,7 @@ class ProfileHook(estimator.SessionRunHook):
             self._stop()
 
     def end(self, session: Any) -> None:
-        """Writes what has been profiled where training ends earlier.
+        """Writes the profile so far if training ends before the last step to profile.
 
         Args:
             session: the training session.
@@ -90,13 +90,13 @@ class ProfileHook(estimator.SessionRunHook):
 def build_profile_hooks(
     profile_steps: Optional[str], folder: str, *, max_steps: Optional[int], console: Console
 ) -> list[ProfileHook]:
-    """Returns the hook that run.profile_steps requires, in a list; an empty list without it.
+    """Returns a list of one ProfileHook; an empty list if run.profile_steps is not set.
 
     Args:
-        profile_steps: the option, first:last.
-        folder: of TensorBoard's files.
-        max_steps: global step at which the job ends; None where only the input decides.
-        console: logs where the profile is.
+        profile_steps: value of run.profile_steps, "first:last".
+        folder: folder of TensorBoard's files.
+        max_steps: global step at which the job ends; None if it ends with its input.
+        console: logs the path of the profile.
 
     Raises:
         UserError: the job ends before those steps.

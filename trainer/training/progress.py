@@ -1,4 +1,4 @@
-"""The hook that shows progress, records losses and ends training at its last step."""
+"""A hook that shows progress, records losses and ends training at the last step."""
 
 import math
 import time
@@ -11,16 +11,17 @@ from trainer.training.pace import Pace
 
 
 class Schedule(NamedTuple):
-    """The steps of a run, and what happens at them.
+    """The steps of a run, and the intervals of its losses and checkpoints.
 
     Attributes:
         first: global step at which training starts.
-        last: global step at which it stops; None where only the input decides.
+        last: global step at which training stops; None if it stops with its input.
         record_every: steps between two recorded losses.
-        save_steps: steps between checkpoints; None where seconds decide.
-        save_secs: seconds between checkpoints; None where steps decide.
-        rows_at: returns the rows of the step that follows a global step; None where unknown.
-        steps_at: returns the steps of the session run that follows a global step; None: always 1.
+        save_steps: steps between checkpoints; None if `save_secs` is used.
+        save_secs: seconds between checkpoints; None if `save_steps` is used.
+        rows_at: returns the number of rows in the step after a global step; None if unknown.
+        steps_at: returns the number of steps in the session run after a global step; None: always
+            1.
     """
 
     first: int
@@ -33,12 +34,12 @@ class Schedule(NamedTuple):
 
 
 class Replication(NamedTuple):
-    """How the loss of a step is made of several replicas' losses.
+    """How the loss of a step is computed from the losses of several replicas.
 
     Attributes:
         replicas: number of replicas whose losses are summed.
         is_synchronous: whether other processes take part in each step. All processes must then
-            fetch the loss at the same steps, whatever their clocks say.
+            fetch the loss at the same steps, so the steps must not depend on their clocks.
     """
 
     replicas: int = 1
@@ -49,18 +50,18 @@ SINGLE = Replication()
 
 
 class TrainingHook(estimator.SessionRunHook):
-    """Shows progress and records losses; ends training at its last step.
+    """Shows progress, records losses, and ends training at the last step.
 
     Args:
         console: shows the progress.
         pace: measures the speed.
         schedule: the steps of the run.
         metrics_log: records the losses; None in a process that records none.
-        replication: how the loss is made of several replicas' losses.
+        replication: how the loss is computed from the losses of several replicas.
         clock: returns seconds.
 
     Attributes:
-        last_loss: mean loss that was fetched last; None until then.
+        last_loss: the last fetched mean loss; None before the first one.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class TrainingHook(estimator.SessionRunHook):
     def begin(self) -> None:
         """Finds the global step and the loss in the graph."""
         self._step_tensor = tf.compat.v1.train.get_global_step()
-        # Estimator adds the loss of the EstimatorSpec to this collection last.
+        # The loss of the EstimatorSpec is the last that Estimator adds to this collection.
         self._loss_tensor = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.LOSSES)[-1]
 
     def after_create_session(self, session: Any, coord: Any) -> None:
@@ -109,7 +110,7 @@ class TrainingHook(estimator.SessionRunHook):
         self._started = self._clock()
 
     def before_run(self, run_context: Any) -> Any:
-        """Requests the loss where it is needed.
+        """Requests the loss if it is needed.
 
         Args:
             run_context: of the coming session run.
@@ -122,7 +123,8 @@ class TrainingHook(estimator.SessionRunHook):
             self._first + 1,
             self._schedule.last,
         )
-        # A run of several steps returns NaN as its loss where it did not take all of them.
+        # Always fetch the loss of a session run of several steps. A loss of NaN may mean that the
+        # session run did not run all its steps.
         is_multiple = self._following > self._step + 1
         is_shown = self._console.is_due() and not self._replication.is_synchronous
         if self._records or is_multiple or is_shown:
@@ -149,9 +151,10 @@ class TrainingHook(estimator.SessionRunHook):
             run_context.request_stop()
         if not self._records and not is_due and not math.isnan(loss):
             return
-        # In a run of its own: within the step the read may come before or after the update.
+        # Read the global step in a separate session run. Within the training step, the value could
+        # be read before or after the update.
         before, self._step = self._step, int(run_context.session.run(self._step_tensor))
-        # Steps that other processes have taken meanwhile.
+        # These steps were run by other processes since the last read.
         for step in range(before, self._step):
             self._pace.add_rows(self._rows_at(step))
         self.last_loss = loss
@@ -185,7 +188,7 @@ class TrainingHook(estimator.SessionRunHook):
             parts.append(f"{rate:,.1f} steps/s")
         left = 0 if last is None else last - self._step
         if rate and left > 0:
-            # Assumes as much time in pauses per step as so far.
+            # Assume that the average pause per step stays the same.
             share = 1 + self._pace.pause_secs / max(self._pace.train_secs, 1e-9)
             parts.append(f"{format_secs(left / rate * share)} left")
         if left > 0:

@@ -1,4 +1,4 @@
-"""The end of a job: checks its exports, measures baselines, and writes the report."""
+"""Ends a job: checks its exports, measures baselines, and writes the report."""
 
 from typing import Any
 
@@ -21,8 +21,8 @@ def report_job(job: Job, result: RunResult, console: Console) -> str:
     """Checks the exports and writes the report; returns the text of the summary.
 
     Args:
-        job: that has run.
-        result: what it did.
+        job: the job.
+        result: the result of its run.
         console: logs the check of the exports.
 
     Raises:
@@ -31,11 +31,11 @@ def report_job(job: Job, result: RunResult, console: Console) -> str:
     config, job_dir = job.config, job.config.require_job_dir()
     rows = read_sample_rows(build_source(job, training=False), job.schema)
     exports = [path for paths in result.exports.values() for path in paths[-1:]]
-    # The inputs of a user's own receiver_fn are unknown: its exports are only loaded.
+    # The inputs of a user's own receiver_fn are unknown. Its exports are loaded but not queried.
     queries = [] if config.export.receiver_fn else rows
     if exports:
         job.checker.submit(exports, queries, job.schema, config.data.delimiter)
-    # Meanwhile, what does not depend on the check.
+    # The check runs in another process. Compute here what does not depend on its result.
     data = _summarize_data(job, rows[0])
     plots.draw_curves(job_dir, SHOWN_METRICS[job.schema.task][0])
     if exports and job.checker.enabled:
@@ -61,15 +61,15 @@ def _summarize_data(job: Job, query: dict[str, Any]) -> DataSummary:
 def publish_model(
     exports: dict[str, list[str]], settings: config_lib.StorageConfig, console: Console
 ) -> None:
-    """Copies the export that is served to AIP_MODEL_DIR, where the environment sets it.
+    """Copies the export to be served to AIP_MODEL_DIR, if this environment variable is set.
 
     Args:
         exports: exporter → paths of its exports, oldest first.
-        settings: how gs:// paths are reached.
-        console: logs where the model is.
+        settings: how gs:// paths are accessed.
+        console: logs the path of the copy.
 
     Raises:
-        UserError: it cannot be copied.
+        UserError: the export cannot be copied.
     """
     model_dir = read_service().model_dir
     chosen = choose_export(exports)

@@ -1,4 +1,4 @@
-"""Translates errors of exhausted memory and disks; loads without TensorFlow."""
+"""Translates errors of exhausted memory and full disks; does not import TensorFlow."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from trainer.models.memory import translate_memory_errors
 
 @contextmanager
 def translate_resource_errors(job_dir: str) -> Iterator[None]:
-    """Translates errors of a full disk or exhausted memory, raised by any library.
+    """Translates any library's errors of a full disk or exhausted memory into a UserError.
 
     Args:
         job_dir: the job's folder.

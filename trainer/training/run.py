@@ -25,7 +25,7 @@ from trainer.training.plan import JobPlan, Plan, build_plan
 
 
 def train_and_evaluate(job: Job, console: Console, watch: SignalWatch) -> RunResult:
-    """Trains a job in this process; evaluates and exports on the way and at the end.
+    """Trains a job in this process; evaluates and exports during training and at its end.
 
     Args:
         job: what to train.
@@ -33,7 +33,7 @@ def train_and_evaluate(job: Job, console: Console, watch: SignalWatch) -> RunRes
         watch: receives signals.
 
     Returns:
-        What the run did.
+        The result of the run.
 
     Raises:
         UserError: the data, the model or job_dir are wrong.
@@ -48,10 +48,10 @@ def train_and_evaluate(job: Job, console: Console, watch: SignalWatch) -> RunRes
 
 
 def run_plan(plan: Plan, console: Console) -> None:
-    """Trains, evaluates and exports; evaluates and exports only, if nothing is left to train.
+    """Trains, evaluates and exports; if nothing is left to train, only evaluates and exports.
 
     Args:
-        plan: of the run.
+        plan: plan of the run.
         console: shows progress.
     """
     if plan.is_finished:
@@ -75,11 +75,11 @@ def finish(evaluator: evaluation.Evaluator, console: Console) -> None:
 
 
 def collect_result(plan: Plan, times: Times) -> RunResult:
-    """Returns what a run did and what it left in job_dir. The evaluator closes its session.
+    """Returns the result of a run, with its files in job_dir; closes the evaluator's session.
 
     Args:
-        plan: of the run.
-        times: phases of this process; the report begins now.
+        plan: plan of the run.
+        times: measures the phases of this process; the report phase begins now.
     """
     plan.evaluator.close()
     times.turn_to(REPORT)
@@ -102,10 +102,10 @@ def collect_result(plan: Plan, times: Times) -> RunResult:
 
 
 def collect_job_result(plan: JobPlan) -> RunResult:
-    """Returns what the run of a job did, and from where its rows came.
+    """Returns the result of a job's run, and where its rows were read from.
 
     Args:
-        plan: of the job.
+        plan: plan of the job.
     """
     origins = (plan.sources[0].describe(), plan.sources[1].describe())
     return collect_result(plan.run, plan.job.times)._replace(origins=origins)
@@ -113,10 +113,10 @@ def collect_job_result(plan: JobPlan) -> RunResult:
 
 @contextmanager
 def translate_errors(plan: JobPlan) -> Iterator[None]:
-    """Translates errors of TensorFlow that the user can correct into a UserError.
+    """Translates TensorFlow's errors that have a cause the user can correct into a UserError.
 
     Args:
-        plan: of the job that runs inside the context.
+        plan: plan of the job that runs in the body of the `with` statement.
 
     Raises:
         UserError: the data are wrong, the loss became NaN, or the user's own model failed.
@@ -128,7 +128,7 @@ def translate_errors(plan: JobPlan) -> Iterator[None]:
         for source in plan.sources:
             if source.error is not None:
                 raise source.error from error
-        # A summary of activations may fail before the loss becomes NaN.
+        # A NaN may make a histogram summary of activations fail before the loss becomes NaN.
         if "histogram for:" in error.message.lower():
             raise _describe_nan(plan, "an activation became infinite or NaN") from error
         if model_type not in config_lib.MODEL_TYPES:

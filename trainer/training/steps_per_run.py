@@ -1,7 +1,7 @@
-"""How many optimizer steps one session run takes.
+"""Computes how many optimizer steps each session run has.
 
-A run ends wherever something happens at a certain step: a checkpoint, a recorded loss, a summary,
-another batch size, the last step. Steps between those are run together.
+A session run ends at every step with an event: a checkpoint, a recorded loss, a summary, a change
+of the batch size, or the last step. The steps between two events are run together.
 """
 
 from collections.abc import Iterable
@@ -10,21 +10,21 @@ from typing import Optional
 from trainer import config as config_lib
 from trainer.config.values import parse_steps
 
-# Automatic: the steps of a run together have about this many rows, and there are at most this
-# many steps. More gains little.
+# Limits of the automatic choice: rows in all steps of a session run, and steps in a session run.
+# Higher limits gain little.
 AUTO_ROWS, AUTO_STEPS = 1 << 15, 32
 
 
 class RunLengths:
-    """Returns the steps of the session run that begins at a global step, when called with it.
+    """A function that returns the number of steps in the session run that begins at a global step.
 
     Args:
-        most: the most steps in a run.
-        first: global step at which training starts; its first step is a run of its own.
-        last: global step at which it stops.
-        every: intervals, counted from `first`; a run ends at the end of each.
-        multiples: a run ends at each multiple of these numbers.
-        steps: further global steps at which a run ends.
+        most: the maximum number of steps in a session run.
+        first: global step at which training starts; the first step is a separate session run.
+        last: global step at which training stops.
+        every: intervals, counted from `first`; a session run ends at the end of each interval.
+        multiples: a session run ends at each multiple of these numbers.
+        steps: further global steps at which a session run ends.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class RunLengths:
         self._steps = (first + 1, last, *steps)
 
     def __call__(self, step: int) -> int:
-        """Returns the steps of the run that begins at `step`, at least 1."""
+        """Returns the number of steps in the session run that begins at `step`, at least 1."""
         ends = [end for end in self._steps if end > step]
         done = step - self._first
         ends += [self._first + (done // size + 1) * size for size in self._every]
@@ -52,7 +52,8 @@ class RunLengths:
         if not ends:
             return self.most
         left = min(ends) - step
-        # Equally long runs up to the next end, rather than full runs and a short one.
+        # Divide the steps up to the next end into equally long session runs, rather than runs of
+        # maximum length and a short rest.
         runs = -(-left // self.most)
         return -(-left // runs)
 
@@ -65,21 +66,21 @@ def build_run_lengths(
     max_steps: int,
     is_fused: bool,
 ) -> Optional[RunLengths]:
-    """Returns the lengths of a job's session runs; None where each run is one step.
+    """Returns the lengths of a job's session runs; None if each session run is one step.
 
     Args:
-        train: steps_per_run, hooks and batch sizes.
-        run: the intervals of checkpoints, losses and summaries.
+        train: contains steps_per_run, hooks and batch sizes.
+        run: contains the intervals of checkpoints, losses and summaries.
         first: global step at which training starts.
-        max_steps: global step at which it stops.
-        is_fused: whether the fused engine trains, the only one that takes several steps at once.
+        max_steps: global step at which training stops.
+        is_fused: whether the fused engine trains; no other engine can run several steps at once.
     """
     most = train.steps_per_run
     if not most:
         sizes = [train.batch_size, *train.batch_growth_sizes]
         most = min(AUTO_STEPS, max(1, AUTO_ROWS // max(sizes)))
         if train.hooks:
-            # A user's hook may expect to be called after each step.
+            # A user's hook may rely on being called after each step.
             most = 1
     if not is_fused or most == 1:
         return None
@@ -94,7 +95,7 @@ def build_run_lengths(
 
 
 def _list_profiled(profile_steps: Optional[str]) -> list[int]:
-    """The global steps before the first profiled step, and of the last one."""
+    """Returns the global step before the first profiled step, and the last profiled step."""
     if profile_steps is None:
         return []
     first, last = parse_steps(profile_steps)

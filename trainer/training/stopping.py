@@ -1,4 +1,4 @@
-"""Hooks that end training before its last step: a signal, an early stop, a time budget."""
+"""Hooks that end training before its last step: signal, early stop, used-up time budget."""
 
 import math
 import time
@@ -15,13 +15,13 @@ from trainer.signals import Interrupted, SignalWatch
 class InterruptHook(estimator.SessionRunHook):
     """Saves a checkpoint and ends the run when a signal is pending.
 
-    In training it saves the step just run. In evaluation it saves nothing: the checkpoint that is
-    being evaluated exists.
+    In training, the hook saves a checkpoint after the current step. In evaluation, it saves
+    nothing, because the evaluated checkpoint exists already.
 
     Args:
         watch: receives signals.
         model_dir: folder of the checkpoints.
-        training: whether the hook is one of training.
+        training: True for a hook of training, False for a hook of evaluation.
     """
 
     def __init__(self, watch: SignalWatch, model_dir: str, *, training: bool):
@@ -30,13 +30,13 @@ class InterruptHook(estimator.SessionRunHook):
         self._training = training
 
     def begin(self) -> None:
-        """Finds the global step in the graph and makes sure that a checkpoint can be saved."""
+        """Finds the global step; in training, removes duplicate variables that prevent saving."""
         self._step = tf.compat.v1.train.get_global_step()
         if self._training:
             _drop_wrapped_variables()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """From now on a signal waits for the end of a step.
+        """Makes signals wait for the end of the current step from now on.
 
         Args:
             session: the new session.
@@ -68,7 +68,7 @@ class InterruptHook(estimator.SessionRunHook):
         raise Interrupted(self._watch.pending, step)
 
     def end(self, session: Any) -> None:
-        """A signal no longer has to wait for a step.
+        """Makes signals no longer wait for the end of a step.
 
         Args:
             session: the session that is about to close.
@@ -78,11 +78,11 @@ class InterruptHook(estimator.SessionRunHook):
 
 
 def _drop_wrapped_variables() -> None:
-    """Removes variables from the graph's collection that others in it wrap.
+    """Removes a variable from the graph's collection if the collection also has its wrapper.
 
-    Under central_storage TensorFlow collects the variables that Keras creates, the optimizers'
-    slot variables among them, twice: wrapped and unwrapped. No Saver accepts two variables of one
-    name.
+    With central_storage, TensorFlow adds each variable that Keras creates to the collection twice:
+    wrapped and unwrapped. This includes the optimizers' slot variables. A Saver does not accept two
+    variables of the same name.
     """
     collected = tf.compat.v1.get_collection_ref(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES)
     wrapped = [each.get() for each in collected if type(each).__name__ == "AggregatingVariable"]
@@ -91,18 +91,18 @@ def _drop_wrapped_variables() -> None:
 
 
 class EarlyStop:
-    """Decides after each evaluation, and by the clock, whether training goes on.
+    """Decides after each evaluation, and by the time budget, whether training continues.
 
     Args:
         stop: the rules.
         metric: name of the metric that is watched.
-        direction: min or max: which values of the metric are better.
+        direction: "min" or "max": whether lower or higher values of the metric are better.
         evaluations: earlier evaluations of the job, oldest first, each with "step" and metrics. A
-            restarted job continues to count from them.
+            restarted job counts them too.
         clock: returns seconds.
 
     Attributes:
-        reason: why training stops; None while it goes on.
+        reason: why training stops; None while it continues.
     """
 
     def __init__(
@@ -146,31 +146,31 @@ class EarlyStop:
             self.reason = f"{name} {evaluation[name]:.6g} has reached the target {target:g}"
 
     def stop_for(self, reason: Optional[str]) -> None:
-        """Stops training for a reason that another process found.
+        """Stops training if another process has a reason to stop; an earlier reason is kept.
 
         Args:
-            reason: why; None where there is no reason. An earlier reason stays.
+            reason: the other process's reason; None if it has none.
         """
         self.reason = self.reason or reason
 
     def check_clock(self) -> None:
-        """Stops training when the time budget is used up."""
+        """Stops training if the time budget is used up."""
         if self._stop.max_secs is not None and self._clock() - self._started >= self._stop.max_secs:
             self.reason = f"the time budget of {self._stop.max_secs} s is used up"
 
 
 class EarlyStopHook(estimator.SessionRunHook):
-    """Ends training once an EarlyStop has a reason.
+    """Ends training when an EarlyStop has a reason.
 
     Args:
-        early_stop: decides.
+        early_stop: decides whether training continues.
     """
 
     def __init__(self, early_stop: EarlyStop):
         self._early_stop = early_stop
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Checks after each session run.
+        """Ends training if there is a reason, after each session run.
 
         Args:
             run_context: of the session run.
