@@ -30,7 +30,8 @@ def install() -> None:
     """Supplies `tf.estimator` and the other names of Estimators that this TensorFlow lacks.
 
     Cheap, idempotent and thread-safe. It does not import TensorFlow: the names are supplied when
-    the program imports TensorFlow, or at once if it has been imported. TensorFlow 2.15 has them.
+    the program imports TensorFlow, or at once if it has been imported. On TensorFlow 2.15 nothing
+    is supplied, because it has all names.
 
     Raises:
       BridgeError: TensorFlow, tensorflow-estimator or tf-keras is not installed, or the program
@@ -72,7 +73,7 @@ def _prepare(version: tuple[int, ...]) -> None:
     elif "tensorflow" not in sys.modules:
         keras2.prepare()
     if "tensorflow_estimator" not in sys.modules:
-        # A failed import of it may have left some of its modules behind.
+        # A failed import of TensorFlow may have left some of its modules in sys.modules.
         for name in [name for name in sys.modules if name.startswith("tensorflow_estimator.")]:
             del sys.modules[name]
     supplier = ModuleSupplier()

@@ -1,4 +1,4 @@
-"""Sets TensorFlow's log level. No other module changes its logging.
+"""Sets TensorFlow's log level. No other module of the bridge changes TensorFlow's logging.
 
 TensorFlow writes to three channels: the Python logger `tensorflow`, Python's warnings, and the log
 of its C++ core on stderr. The core reads its level from the environment before TensorFlow is
@@ -31,8 +31,8 @@ LEVELS = {
 _DEPRECATION_MODULES = re.compile(
     r"tensorflow[/\\]python[/\\]util[/\\](deprecation|module_wrapper)\.py$"
 )
-# The last two are about TensorFlow's own calls: protobuf 5 and 6 write the first for every graph,
-# tf.data the second for every dataset of a distribution strategy.
+# TensorFlow's own calls cause the last two warnings: protobuf 5 and 6 write the first one for every
+# graph, and tf.data writes the second one for every dataset of a distribution strategy.
 _DEPRECATION_WARNING = (
     r"(?s).*(is deprecated and will be removed|is deprecated, use|will be removed in a future"
     r"|float_format is deprecated|tf\.data options across serialization boundaries)"
@@ -58,7 +58,7 @@ _level: Optional[str] = None
 
 
 class _NoDeprecations(logging.Filter):
-    """Drops only what TensorFlow logs about deprecated names."""
+    """Drops only TensorFlow's messages about deprecated names."""
 
     def filter(self, record):
         return not _DEPRECATION_MODULES.search(record.pathname)

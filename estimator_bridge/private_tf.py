@@ -2,9 +2,10 @@
 
     from estimator_bridge.private_tf import basic_session_run_hooks
 
-Importing this module imports no TensorFlow. A name is loaded when it is first imported from here or
-read as an attribute, since some exist only on some versions or only with the shims installed. A
-module that is imported while the shims are applied must use only names that exist without them.
+Importing this module does not import TensorFlow. A name is loaded when it is first imported from
+here or read as an attribute, because some names exist only in some versions, or only with the shims
+installed. A module that is imported while the shims are applied must use only names that exist
+without the shims.
 """
 
 import importlib
@@ -54,7 +55,7 @@ def _tensorflow(module: str) -> Private:
 
 
 def _estimator(module: str) -> Private:
-    """A module of tensorflow_estimator, which imports what TensorFlow 2.16 dropped."""
+    """Returns the place of a module of tensorflow_estimator, which needs shims from 2.16 on."""
     return Private(
         f"tensorflow_estimator.python.estimator.{module}",
         native=(_FIRST, (2, 15)),
@@ -126,8 +127,8 @@ NAMES: dict[str, Private] = {
 def load(name: str) -> Any:
     """Returns a private module, imported now if it has not been.
 
-    `from estimator_bridge.private_tf import NAME` does the same; this is for a module that is
-    imported only for what its import does.
+    `from estimator_bridge.private_tf import NAME` does the same. Use this function for a module
+    that is imported only for its side effects.
 
     Args:
       name: a key of `NAMES`.

@@ -1,4 +1,4 @@
-"""The doctor's trials: tries what Estimators do on small data and prints a JSON record for each."""
+"""Runs the doctor's trials of Estimators on small data; prints one JSON record per trial."""
 
 import json
 import os

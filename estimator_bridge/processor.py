@@ -11,11 +11,12 @@ _NEEDED = {"avx2", "fma"}
 def prefer_onednn() -> None:
     """Makes TensorFlow use oneDNN if the processor has AVX2 and FMA; call it before the import.
 
-    TensorFlow's packages are compiled for AVX. By default it uses oneDNN, whose kernels are
-    generated for the processor, only with AVX-512 and VNNI (TensorFlow 2.9's release notes). On a
-    processor without them (AMD EPYC, third generation, 2 cores, TensorFlow 2.21, medians) a
-    wide-and-deep model trains 1.6 times as fast with oneDNN, one with layers of 1024, 512 and 256
-    units 1.4 times, and batches of 128 rows 0.95 times. Results differ only by rounding.
+    TensorFlow's packages are compiled for AVX. oneDNN generates its kernels for the processor. By
+    default, TensorFlow uses oneDNN only on processors with AVX-512 and VNNI (release notes of
+    TensorFlow 2.9). On a processor without them, a wide-and-deep model trains 1.6 times as fast
+    with oneDNN as without it, a model with layers of 1024, 512 and 256 units 1.4 times as fast, and
+    a model with batches of 128 rows 0.95 times as fast (AMD EPYC, third generation, 2 cores,
+    TensorFlow 2.21, medians). Results differ only by rounding.
 
     TF_ENABLE_ONEDNN_OPTS takes precedence where the environment contains it.
     """

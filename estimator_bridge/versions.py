@@ -1,6 +1,7 @@
-"""Reads which TensorFlow is installed, without importing it.
+"""Finds the version of the installed TensorFlow, without importing it.
 
-What precedes TensorFlow's import, such as the choice of Keras, depends on the version.
+The bridge acts before TensorFlow is imported (it chooses Keras, for example), depending on the
+version.
 """
 
 import importlib.metadata
@@ -40,7 +41,7 @@ class Supported(NamedTuple):
     Attributes:
       tensorflow: the tested patch release.
       python: the first and last Python (major, minor) for which it has a wheel.
-      also: further requirements for it, as pip takes them.
+      also: further requirements for it, in the syntax of pip.
     """
 
     tensorflow: str
@@ -82,7 +83,7 @@ def installed(distribution: str) -> Optional[str]:
 
 
 def installed_tensorflow() -> Optional[str]:
-    """Returns the version of the imported, else the installed TensorFlow; None if there is none."""
+    """Returns the version of the imported TensorFlow, or else of the installed one, or None."""
     version = getattr(sys.modules.get("tensorflow"), "__version__", None)
     if version:
         return version

@@ -4,11 +4,11 @@ The audit does not need TensorFlow.
 
     python -m estimator_bridge audit PATH [--format=text|json|html]
 
-The modules, in the order of the work:
+The modules, in the order in which they run:
 
   files.py        chooses the files to parse; sources.py finds and parses scripts and notebooks
   scan.py         reads one file: imports, exports, uses (with expressions.py and refs.py)
-  resolve.py      finds the module of the code base that a name means, and follows re-exports
+  resolve.py      finds the module of the code base that defines a name; follows re-exports
   table.py        looks symbols up in symbols/*.json (private.py: private modules; supplied.py: what
                   the bridge supplies)
   findings.py     lists the uses of known symbols

@@ -154,6 +154,7 @@ def main(argv: list[str]) -> int:
             width = shutil.get_terminal_size((100, 24)).columns
             _write(text.render(report, min(width, 120)), options.output)
     except BrokenPipeError:
-        # The reader, such as `head`, has stopped. Otherwise Python would report it again at exit.
+        # The reader of the pipe, such as `head`, has exited. Without this line, Python would report
+        # the error again when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1 if _failed(report, options.fail_on) else 0

@@ -30,7 +30,7 @@ _NO_EXPRESSION = frozenset(
 @functools.cache
 def _children(kind: Any) -> tuple[str, ...]:
     """Returns the fields of a kind of node that may contain expressions."""
-    # Patterns of `match`, and `nonlocal`, contain plain strings and values, too.
+    # The fields of `match` patterns and of `nonlocal` also contain plain strings and values.
     return tuple(name for name in getattr(kind, "_fields", ()) if name not in _NO_EXPRESSION)
 
 
@@ -42,10 +42,10 @@ class Use(NamedTuple):
       line: line of the expression, from 1.
       column: column of the expression, from 1.
       how: "import", "use", "alias" (the whole reference under a local name, as in
-        `from m import f; f()`), "star" (perhaps from `from m import *`) or "method" (refs is the
-        name of the method).
-      guarded: whether the program handles its absence, by a `try` that catches the failure or by a
-        test of the version.
+        `from m import f; f()`), "star" (perhaps imported by `from m import *`) or "method" (refs is
+        the name of the method).
+      guarded: whether the program handles the absence of the name: a `try` catches the failure, or
+        a condition tests the version.
       keywords: names of the keyword arguments if the use is a call.
     """
 
@@ -84,7 +84,7 @@ class Expressions:
         self._called: dict[int, tuple[str, ...]] = {}
 
     def _expression(self, root: Any) -> None:
-        """Collects the uses in an expression. Iterative, because generated code nests deeply."""
+        """Collects the uses in an expression, without recursion: generated code nests deeply."""
         stack = [root]
         while stack:
             node = stack.pop()
@@ -106,7 +106,7 @@ class Expressions:
                 elif value is not None:
                     stack.append(value)
 
-    # These return whether the fields of the node are still to be read.
+    # Each of these methods returns whether the caller must still read the fields of the node.
 
     def _visit_attribute(self, node: ast.Attribute, stack: list[Any]) -> bool:
         refs = self._scopes.of(node)

@@ -1,8 +1,9 @@
 """Reads the files of a code base, and parses as few of them as possible.
 
-Parsing takes most of the time. Only files that mention TensorFlow, or that use a name which such a
-file re-exports, are parsed. A text search finds the imports of the other files, and whether they
-are programs. A small code base is parsed as a whole, which also finds the broken files.
+Parsing takes most of the time. The audit therefore parses only two kinds of files: those that
+mention TensorFlow, and those that use a name which a file of the first kind re-exports. A text
+search of the other files finds their imports and whether they are programs. In a small code base
+all files are parsed, so that broken files are found too.
 """
 
 import gc
@@ -18,7 +19,7 @@ from .scan import ModuleFacts, scan
 
 __all__ = ["Reading", "read"]
 
-# Files that do not mention TensorFlow are parsed, too, up to this number of bytes.
+# Files that do not mention TensorFlow are parsed too if they have at most this many bytes in total.
 _PARSE_ANYWAY_BYTES = 4_000_000
 # Below this number of bytes a second process takes more time than it saves.
 _PARALLEL_BYTES = 6_000_000
@@ -32,7 +33,7 @@ _IMPORT = re.compile(
 )
 _NAME = re.compile(rb"[\w.]+|\*")
 _MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
-# Perhaps Python 2, which Python 3 cannot parse. A file that matches is parsed to find out.
+# Finds code that may be Python 2. A file that matches is parsed; Python 3 fails to parse Python 2.
 _MAYBE_PYTHON_2 = re.compile(
     rb"^[ \t]*(?:print[ \t]+[\"'\w%]|except[ \t]+[\w.]+,|exec[ \t]+[\"'])", re.M
 )
@@ -81,7 +82,7 @@ def read(path: str, progress: Callable[[str, int, int], None], processes: int = 
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Disables the cycle collector, which would spend two thirds of the time on syntax trees."""
+    """Disables the cyclic garbage collector: scanning syntax trees takes two thirds of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -241,7 +242,7 @@ def _parse_one(work: _Work) -> _Result:
 def _in_processes(work: list[_Work], processes: int) -> Iterator[_Result]:
     import multiprocessing
 
-    # Not fork, because the caller may have threads. The children import this module only.
+    # Processes are not forked, because the caller may have threads. They import only this module.
     context = multiprocessing.get_context("spawn")
     with context.Pool(processes, initializer=gc.disable) as pool:
         yield from pool.imap(_parse_one, work, chunksize=64)

@@ -23,9 +23,10 @@ class Finding(NamedTuple):
       column: column, from 1.
       symbol: the symbol.
       how: "import" or "use".
-      guarded: whether the program handles its absence, by a `try` or a test of the version.
-      through: whether the symbol is used under a name bound elsewhere in the program, so that only
-        that place needs a change.
+      guarded: whether the program handles the absence of the symbol, by a `try` or by a test of the
+        version.
+      through: whether the symbol is used under a name that the program binds elsewhere. Then only
+        that other place needs a change.
     """
 
     path: str
@@ -103,7 +104,7 @@ def _symbol_of(use: Use, path: str, reading: Reading, table: Table) -> Optional[
             symbol = table.look_up(target, use.keywords)
             if symbol is None:
                 if use.how != "star" and target.startswith(_TENSORFLOW) and len(use.refs) > 1:
-                    # One branch uses a name of every version.
+                    # One of the branches uses a name that every version has.
                     return None
                 continue
             if use.how == "star" and (
@@ -120,7 +121,7 @@ def import_graph(reading: Reading, packages: bool = True) -> dict[str, tuple[str
 
     Args:
       reading: the code base.
-      packages: whether to include the `__init__` of each package, which an import executes, too.
+      packages: whether to include the `__init__` of each package, which an import also executes.
     """
     graph: dict[str, tuple[str, ...]] = {}
     for path, facts in reading.facts.items():

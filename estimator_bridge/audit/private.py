@@ -1,4 +1,4 @@
-"""Looks up private modules of TensorFlow: which still exist, and which the bridge restores."""
+"""Looks up which private modules of TensorFlow still exist, and which the bridge restores."""
 
 from typing import NamedTuple
 
@@ -84,7 +84,8 @@ class PrivateModules:
         found = len(parts)
         while found and ".".join(parts[:found]) not in self._estimator:
             found -= 1
-        # After a module comes a name in it; after a package a module, which would be listed.
+        # Below a module, a component is a name of the module, and names are not listed. Below a
+        # package, a component is a module, and all modules are listed.
         is_package = ".".join(parts[:found]) in self._packages
         if found == len(parts) or (found > 2 and not is_package):
             return Status(True, True, "2.16", True)

@@ -11,7 +11,7 @@ from typing import Optional
 __all__ = ["NOT_A_REFERENCE", "Refs", "Scopes", "constant_text", "import_call", "is_guard_test"]
 
 Refs = tuple[str, ...]
-# Scopes from the outermost: names, and whether it is the body of a class.
+# The scopes, the outermost first: names, and whether the scope is the body of a class.
 _Stack = list[tuple[dict[str, Refs], bool]]
 
 # A name bound to something other than a module or an attribute of one.
@@ -49,7 +49,7 @@ class Scopes:
         """Opens a scope.
 
         Args:
-          is_class: whether it is the body of a class, which methods do not see.
+          is_class: whether the scope is the body of a class; its names are not visible in methods.
         """
         self._stack.append(({}, is_class))
 
@@ -58,11 +58,11 @@ class Scopes:
         self._stack.pop()
 
     def capture(self) -> _Stack:
-        """Returns the scopes that a function defined here sees when its body runs."""
+        """Returns the scopes that are visible in the body of a function defined here."""
         return list(self._stack)
 
     def swap(self, stack: _Stack) -> _Stack:
-        """Replaces the current scopes; returns those before.
+        """Replaces the current scopes; returns the previous ones.
 
         Args:
           stack: captured scopes.
@@ -76,8 +76,9 @@ class Scopes:
         Args:
           name: the name.
           refs: its references.
-          mode: "set" replaces the earlier references; "add" keeps them first (one of two branches);
-            "default" binds a name only if it has none yet (the handler of a failed import).
+          mode: "set" replaces the earlier references; "add" appends to them (for one of two
+            branches); "default" binds a name only if it has none yet (for the handler of a failed
+            import).
         """
         scope = self._stack[-1][0]
         if _GLOBAL + name in scope:
@@ -110,7 +111,7 @@ class Scopes:
         innermost = len(self._stack) - 1
         for index in range(innermost, -1, -1):
             scope, is_class = self._stack[index]
-            # Methods do not see the names in the body of their class.
+            # The names in the body of a class are not visible in its methods.
             if is_class and index != innermost:
                 continue
             if name in scope:

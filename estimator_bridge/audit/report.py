@@ -63,7 +63,7 @@ def audit(
     progress("looking up names", 0, 0)
     findings, not_followed = find(reading, Table())
     programs = verdict.entries(reading, findings)
-    # A name of TensorFlow 2 alone is a finding only in a program that needs --tf1.
+    # A name that exists only in TensorFlow 2 is a finding only if it must be changed for --tf1.
     blocking = {id(edit) for entry in programs for edit in entry.edits}
     shown = [one for one in findings if one.symbol.kind != "tf2" or id(one) in blocking]
     # Code that cannot be followed is relevant only in programs that use TensorFlow.
@@ -93,7 +93,7 @@ def _relevant(programs: Sequence[verdict.Entry]) -> set[str]:
 
 
 def by_symbol(findings: Sequence[Finding]) -> list[tuple[Symbol, int]]:
-    """Returns each symbol with its number of uses, by kind and then by number.
+    """Returns each symbol with its number of uses, sorted by kind and then by that number.
 
     Args:
       findings: all findings.

@@ -14,7 +14,7 @@ _OUTSIDE = frozenset(
 )
 
 
-# A module's path or None, the components after it, and the packages on the way.
+# The path of a module or None, the components after the module, and the paths of its packages.
 _Location = tuple[Optional[str], list[str], tuple[str, ...]]
 
 
@@ -65,8 +65,8 @@ class CodeBase:
           path: path of the file with the reference.
 
         Returns:
-          The path of the module, or None outside the code base; the components after the module;
-          and the paths of the packages that its import executes.
+          The path of the module, or None if it is not in the code base; the components after the
+          module; and the paths of the packages that its import executes.
         """
         folder = path.rpartition("/")[0]
         key = (ref, folder)
@@ -101,7 +101,7 @@ class CodeBase:
         return None, parts, ()
 
     def _descend(self, folder: str, parts: list[str], relative: bool = False) -> _Location:
-        """Follows the components from a folder as far as there are modules.
+        """Follows the components from a folder, up to the first one that is not a module.
 
         A relative name may also be bound by the __init__ of the folder: `from . import est`.
         """

@@ -214,7 +214,7 @@ class _Reader(Expressions):
             self._guarded, self._mode = kept
 
         if in_class and node.name == "__init__":
-            # Read before the other methods, because it sets attributes.
+            # __init__ is read before the other methods, because it sets attributes that they use.
             self._later.appendleft(read)
         else:
             self._later.append(read)
@@ -234,7 +234,7 @@ class _Reader(Expressions):
         scopes.leave()
 
     def _global(self, node: Any) -> None:
-        """Makes the following assignments bind names of the module."""
+        """Makes later assignments to these names bind names of the module."""
         for name in node.names:
             self._scopes.declare_global(name)
 

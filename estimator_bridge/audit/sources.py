@@ -158,7 +158,7 @@ def _decode(data: bytes) -> tuple[str, Optional[Problem]]:
 def _parse_source(text: str) -> tuple[Optional[ast.Module], Optional[Problem]]:
     try:
         with warnings.catch_warnings():
-            # Such as an invalid escape in a string of the audited program.
+            # Python warns about the audited code, for example about an invalid escape in a string.
             warnings.simplefilter("ignore")
             return ast.parse(text), None
     except SyntaxError as error:
@@ -233,7 +233,7 @@ def _cell_source(cell: dict[str, Any]) -> str:
     for line in text.split("\n"):
         bare = line.strip()
         if bare.startswith(("%", "!", "?")) or (bare.endswith("?") and not bare.startswith("#")):
-            # `pass` keeps a block with this line alone valid.
+            # With `pass`, a block that consists only of this line remains valid.
             line = line[: len(line) - len(line.lstrip())] + "pass"
         else:
             # x = !ls and x = %magic

@@ -31,7 +31,7 @@ _NEW_KEYWORD = {
     "box_ind": "box_indices",
 }
 _PRIVATE = ("python", "core", "compiler", "tools", "dtensor", "security", "tsl", "xla", "include")
-# Namespaces with names of Keras or absl, which are not listed.
+# The names in these namespaces belong to Keras or absl, and are not listed.
 _OPEN = (
     "keras",
     "losses",
@@ -199,13 +199,13 @@ class Table:
         return symbol
 
     def _old_keywords(self, name: str, keywords: Iterable[str]) -> list[str]:
-        """Returns the keywords that only the v1 function of this name takes."""
+        """Returns the keywords that only the v1 function of this name accepts."""
         known = self._keywords.get(name, ())
         return [word for word in keywords if word in known]
 
     @staticmethod
     def _with_old_keyword(symbol: Symbol, name: str, word: str) -> Symbol:
-        """Returns the symbol of a call with an argument that only the v1 function takes."""
+        """Returns the symbol of a call with an argument that only the v1 function accepts."""
         now = (
             f"{_NEW_KEYWORD[word]} for {word}"
             if word in _NEW_KEYWORD
@@ -280,7 +280,7 @@ class Table:
             kind="contrib",
             plain=False,
             tf1=tf1,
-            # A name that 1.15 does not list was removed before it, or is private.
+            # A name that 1.15 does not list was removed before 1.15, or is private.
             removed_in="2.0" if known or private or not rest else "1.15 or before",
             bridge=True,
             edit="port" if needs_port else "rewrite",
@@ -332,7 +332,7 @@ class Table:
     def _of_function(
         self, view: str, name: str, keywords: tuple[str, ...], work: str
     ) -> Optional[Symbol]:
-        """Returns the symbol of a function of both APIs if the call is valid for v1 only."""
+        """Returns the symbol of a function that both APIs have, if the call is valid only in v1."""
         changed = self._old_keywords(f"tf.{name}", keywords)
         if not changed or view:
             return None
@@ -342,7 +342,7 @@ class Table:
     def _of_both(
         self, view: str, tail: str, path: list[str], keywords: tuple[str, ...]
     ) -> Optional[Symbol]:
-        """Returns the v1 symbol of a name with different meanings in both APIs.
+        """Returns the v1 symbol of a name that has different meanings in the two APIs.
 
         Returns None unless the use clearly means the v1 symbol.
         """

@@ -56,13 +56,13 @@ class Entry(NamedTuple):
     Attributes:
       path: path of the file.
       how: why it is a program: "__main__", "app.run" or "notebook".
-      files: all files of the code base that it imports, itself first.
+      files: the file itself, then all files of the code base that it imports.
       verdict: a key of VERDICTS.
       text: the verdict in words.
       command: the command that runs it; "" if it does not run yet.
-      mode: "" or "--tf1": the option with which it runs after `edits`.
-      edits: the findings that keep it from running, one per place.
-      broken: (path, problem) of its skipped files.
+      mode: "" or "--tf1": the option with which it runs once the edits are made.
+      edits: the findings that prevent it from running, one per place.
+      broken: (path, problem) of each of its files that was skipped.
       uses: number of findings in its files.
       effort: hours of work.
     """
@@ -203,9 +203,9 @@ def _start(path: str, reading: Reading) -> tuple[str, Optional[str]]:
 
 
 def _places(used: Sequence[Finding], mode: str) -> list[Finding]:
-    """Returns the findings that keep a program from running in a mode, one per line and symbol.
+    """Returns the findings that prevent a program from running, one per line and symbol.
 
-    Uses under a name bound elsewhere are left out, because the edit of that name is enough.
+    A use under a name that is bound elsewhere is left out: an edit of that other place is enough.
     """
     found: dict[tuple[str, int, int, str], Finding] = {}
     for finding in used:
@@ -225,7 +225,7 @@ def _distinct(used: Sequence[Finding]) -> list[Symbol]:
 
 
 def _subject(symbol: Symbol) -> str:
-    """Returns what counts once: a contrib package without a successor, or the symbol."""
+    """Returns the unit of effort: a contrib package if it has no successor, else the symbol."""
     if symbol.kind == "contrib" and "large" in (symbol.work, symbol.edit.replace("port", "large")):
         return ".".join(symbol.name.split(".")[:3])
     return symbol.name
@@ -271,8 +271,8 @@ def order(reading: Reading, findings: Sequence[Finding]) -> list[Step]:
       reading: the code base.
       findings: all findings.
     """
-    # The import of a module also executes the __init__ of its package, which often imports the
-    # module. With these imports each package would be a single step.
+    # The import of a module also executes the __init__ of its package, and that often imports the
+    # module. If these imports counted, all files of a package would be a single step.
     graph = import_graph(reading, packages=False)
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -283,7 +283,7 @@ def order(reading: Reading, findings: Sequence[Finding]) -> list[Step]:
     group_of = {path: number for number, group in enumerate(groups) for path in group}
     steps: dict[int, Step] = {}
     needs: dict[int, set[int]] = {}
-    # Components come after those that they import, so the needs of these are known.
+    # A component comes after the components that it imports, so their needs are known.
     for number, group in enumerate(groups):
         targets = {target for path in group for target in graph.get(path, ())}
         # Skipped files are not in the graph.

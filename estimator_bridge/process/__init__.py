@@ -1,1 +1,1 @@
-"""Runs programs in processes that have Estimators."""
+"""Runs programs in processes where Estimators are available."""

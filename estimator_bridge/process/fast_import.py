@@ -26,15 +26,15 @@ _depth = 0
 def fast_imports() -> Iterator[None]:
     """Makes imports in the body of the `with` statement faster.
 
-    TensorFlow's modules create about 300,000 objects. The garbage collector would scan them again
-    and again during the import, and at every full collection of the run. It is off meanwhile, and
-    ignores these objects afterwards.
+    TensorFlow's modules create about 300,000 objects. The garbage collector would scan them
+    repeatedly during the import, and again at every full collection of the run. It is therefore
+    disabled during the import, and ignores these objects afterwards.
 
-    TensorFlow's Keras imports h5py and requests, and pandas and SciPy wherever they are installed
-    (1.3 s of 7 and 120 MiB on the machine where this was measured), for a few functions that hardly
-    any program calls; its Estimator imports pandas too. They get lazy modules instead, which import
-    the package when one of its attributes is read. No other code sees a lazy module: after this,
-    `import pandas` imports pandas.
+    TensorFlow's Keras imports h5py and requests. It also imports pandas and SciPy if they are
+    installed (1.3 s of 7 and 120 MiB on the machine where this was measured), for a few functions
+    that hardly any program calls. TensorFlow's Estimator imports pandas too. Here both import lazy
+    modules instead. A lazy module imports the package when one of its attributes is read. No other
+    code gets a lazy module: after the `with` statement, `import pandas` imports pandas.
     """
     global _depth
     with _lock:
@@ -103,7 +103,7 @@ def _defer_scipy() -> None:
     scipy.__path__ = scipy.__spec__.submodule_search_locations
     parts = {name: _defer(f"scipy.{name}", scipy.__path__) for name in _SCIPY_PARTS}
     if None in parts.values():
-        # Another package of this name: Keras imports it as it is.
+        # This is another package called scipy. It is not deferred.
         _remove("scipy")
         return
     vars(scipy).update(parts)
@@ -116,7 +116,7 @@ def _issparse(value: Any) -> bool:
 
 
 def _defer(name: str, path: Optional[list[str]]) -> Any:
-    """Puts a lazy module in place of one that can be imported and has not been; returns it."""
+    """Installs and returns a lazy module; None if the module is missing or already imported."""
     spec = None if name in sys.modules else importlib.machinery.PathFinder.find_spec(name, path)
     if spec is None:
         return None
@@ -134,7 +134,7 @@ def _remove(package: str) -> None:
 class _LazyModule(types.ModuleType):
     """A module that is imported when one of its attributes is read.
 
-    importlib's own LazyLoader imports it at the next `import` already, from Python 3.12 on.
+    From Python 3.12 on, importlib's LazyLoader would import it earlier, at the next `import`.
     """
 
     def __init__(self, spec: Any):
@@ -143,7 +143,7 @@ class _LazyModule(types.ModuleType):
         self.__file__ = spec.origin
 
     def __getattr__(self, attribute: str) -> Any:
-        # Called only for attributes that are not set here: nearly all of the real module's.
+        # Python calls this only for attributes that this object lacks: nearly all of the module's.
         with _lock:
             _remove(self.__name__.partition(".")[0])
         return getattr(importlib.import_module(self.__name__), attribute)

@@ -62,9 +62,9 @@ def around_import(fullname: str, context: Callable[[], AbstractContextManager[An
 
 
 def call_when_imported(fullname: str, callback: Callable[[], None]) -> None:
-    """Calls a function once a module has been executed; now if it has been imported already.
+    """Calls a function after a module is imported; at once if it has been imported already.
 
-    An error in the function is an error of the import.
+    If the function raises an error, the import raises it.
 
     Args:
       fullname: name of the module.
@@ -93,7 +93,7 @@ class _AliasLoader(importlib.abc.Loader):
 
     def create_module(self, spec):
         module = importlib.import_module(self._source)
-        # The import system sets the alias's spec on the module; exec_module restores its own.
+        # The import system sets the spec of the alias on the module; exec_module restores its own.
         self._own_spec = module.__spec__
         return module
 
@@ -104,9 +104,9 @@ class _AliasLoader(importlib.abc.Loader):
 class ModuleSupplier(importlib.abc.MetaPathFinder):
     """Supplies modules under names that the installed packages lack.
 
-    It must be the first in `sys.meta_path`. A package under two names has one folder, and the path
-    finder would load each of its modules a second time from there. So the tables may contain only
-    names that are missing.
+    It must be the first finder in `sys.meta_path`. A package under two names has one folder, from
+    which the path finder would load each module a second time. Because it comes first, its tables
+    must contain only names that are missing.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class ModuleSupplier(importlib.abc.MetaPathFinder):
 
         Args:
           fullname: the missing name.
-          source: the module that is imported for it.
+          source: the module that is imported in its place.
         """
         self._modules[fullname] = source
 
@@ -127,12 +127,12 @@ class ModuleSupplier(importlib.abc.MetaPathFinder):
 
         Args:
           prefix: the missing package.
-          source: the package whose modules are imported for it.
+          source: the package whose modules are imported in its place.
         """
         self._trees[prefix] = source
 
     def source_of(self, fullname: str) -> Optional[str]:
-        """Returns the module that is imported for a name, or None.
+        """Returns the module that is imported in place of a missing name, or None.
 
         Args:
           fullname: the imported name.
@@ -161,10 +161,10 @@ class ModuleSupplier(importlib.abc.MetaPathFinder):
 
 
 class _FolderFirst(importlib.abc.MetaPathFinder):
-    """Finds a folder without `__init__.py` before an installed package of its name.
+    """Finds a folder without `__init__.py` before an installed package of the same name.
 
-    Python prefers any package with that file on the whole path to a folder without it, even to the
-    program's own folder.
+    By default, Python prefers a package with `__init__.py`, anywhere on the path, to a folder
+    without this file, even if the folder is the program's own.
     """
 
     def __init__(self, names: Sequence[str]):
@@ -186,7 +186,7 @@ class _FolderFirst(importlib.abc.MetaPathFinder):
 
 
 def prefer_folders(names: Sequence[str]) -> None:
-    """Makes a program's folder of one of these names its package, whatever is installed.
+    """Makes the program's own folder take precedence over an installed package of its name.
 
     Args:
       names: top-level package names.

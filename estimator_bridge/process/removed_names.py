@@ -1,7 +1,7 @@
 """Restores names that NumPy and Python had at the time of TensorFlow 1.x and have removed since.
 
-Only missing names are set, each to what it was documented to be. Nothing that exists is changed,
-except np.fromstring, which has lost the binary mode that programs used.
+Each missing name gets its documented value. Names that exist do not change, with one exception:
+np.fromstring gets its binary mode back, which programs used.
 """
 
 import builtins
@@ -50,9 +50,9 @@ _COLLECTIONS = [
 
 _ArgSpec = collections.namedtuple("_ArgSpec", "args varargs keywords defaults")
 
-# (owner, name, value) of what Python had.
+# (owner, name, value) of each name that Python had.
 _PYTHON = [
-    # Of Python 2: it is used in programs that run on both.
+    # A name of Python 2, used in programs that run on Python 2 and 3.
     (builtins, "xrange", range),
     (inspect, "getargspec", lambda function: _ArgSpec(*inspect.getfullargspec(function)[:4])),
     (time, "clock", time.perf_counter),
@@ -87,7 +87,7 @@ def _numpy() -> None:
     if hasattr(np, "trapezoid"):
         aliases.update(trapz=np.trapezoid)
     for name, value in aliases.items():
-        # Not hasattr: NumPy 1.20 to 1.23 warn for names of the literal; later ones raise.
+        # hasattr would read the name: NumPy 1.20 to 1.23 warn about some, later versions raise.
         if name not in vars(np):
             setattr(np, name, value)
     # Removed in NumPy 2.3; code that writes TFRecords often calls it.

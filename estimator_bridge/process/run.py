@@ -50,7 +50,7 @@ def _refuse(problem: str) -> NoReturn:
 
 
 def parse(argv: list[str]) -> Target:
-    """Parses the options before the program's name; what follows it belongs to the program.
+    """Parses the options before the program's name; all later arguments belong to the program.
 
     Args:
       argv: the arguments after `run`.
@@ -115,11 +115,11 @@ def _run_file(path: str) -> None:
 
 
 def _is_container(path: str) -> bool:
-    """Returns whether Python would run the `__main__.py` inside: of a folder or an archive."""
+    """Returns whether the path is a folder or an archive, whose `__main__.py` Python runs."""
     return os.path.isdir(path) or (not path.endswith((".py", ".pyc")) and zipfile.is_zipfile(path))
 
 
-# What `python -m` calls itself; its signature has been the same since Python 2.7.
+# The function that `python -m` calls. Its signature has been the same since Python 2.7.
 _run_module: Callable[..., Any] = vars(runpy)["_run_module_as_main"]
 
 
@@ -148,13 +148,13 @@ def _own_frames_removed(traceback: Optional[types.TracebackType]) -> Optional[ty
 
 
 def main(argv: list[str]) -> int:
-    """Runs a program; returns or raises as the program ends.
+    """Runs a program until it ends; raises the errors that it raises.
 
     Args:
       argv: the arguments after `run`.
 
     Returns:
-      The exit status, where the program does not set it.
+      The exit status of a program that does not exit itself: 0, or 2 after a BridgeError.
     """
     target = parse(argv)
     if not target.is_module and not os.path.exists(target.name):
@@ -174,12 +174,13 @@ def main(argv: list[str]) -> int:
     except SystemExit:
         raise
     except BaseException as error:
-        # The traceback is printed here, by the program's own hook if it has set one. Raising again
-        # leaves the exit status, and the signal after a KeyboardInterrupt, to Python.
+        # The traceback is printed here, by the program's own hook if it has set one. The error is
+        # then raised again, because Python sets the exit status, and sends the signal after a
+        # KeyboardInterrupt.
         error.__traceback__ = _own_frames_removed(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
         if isinstance(error, BridgeError):
-            # The program used something that is not supplied; the traceback has named the line.
+            # The program used a name that is not supplied; the traceback shows the line.
             return 2
         sys.excepthook = lambda *error: None
         raise

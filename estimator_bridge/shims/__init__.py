@@ -1,4 +1,4 @@
-"""Supplies what Estimators need and TensorFlow versions lack: the list of all shims.
+"""Lists all shims: each supplies something that Estimators need and a TensorFlow lacks.
 
 Each shim is in a separate module. TensorFlow is not imported before a shim is applied.
 """
@@ -15,7 +15,7 @@ class Shim(NamedTuple):
     Attributes:
       name: its name in the doctor's report.
       since: the first TensorFlow (major, minor) that lacks it; all later ones do too.
-      why: what Estimators need it for, in one line.
+      why: the purpose for which Estimators need it, in one line.
       module: the module of the bridge with `apply()`, which is called once after TensorFlow's
         import; empty if there is none.
       modules: missing module -> the module that replaces it.

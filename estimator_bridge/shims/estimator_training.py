@@ -1,12 +1,12 @@
 """Replaces `tensorflow.python.distribute.estimator_training`, removed by TensorFlow 2.16.
 
-Estimators whose RunConfig has a distribution strategy use it to set up the RunConfig, and to train
-and evaluate on every task of a cluster through TensorFlow's distribute coordinator, which still
-exists. A cluster is of one of two kinds:
+An Estimator whose RunConfig has a distribution strategy uses this module to set up the RunConfig,
+and to train and evaluate on every task of a cluster. Both use TensorFlow's distribute coordinator,
+which still exists. There are two kinds of clusters:
 
 * Every task runs the program, and TF_CONFIG names the task ("independent worker").
-* Plain TensorFlow servers wait, and one client that runs the program drives them ("standalone
-  client"). Their addresses are in `DistributeConfig.remote_cluster`.
+* One client runs the program and controls the other machines, which run plain TensorFlow servers
+  ("standalone client"). Their addresses are in `DistributeConfig.remote_cluster`.
 """
 
 import copy
@@ -30,14 +30,14 @@ _CHIEF, _WORKER, _PS, _EVALUATOR = "chief", "worker", "ps", "evaluator"
 
 
 def _chosen_strategy(config, kind: str):
-    """Returns the strategy of one kind, which can be given in two places.
+    """Returns the strategy of one kind, which the RunConfig may have in either of two places.
 
     Args:
       config: the RunConfig that is set up.
       kind: "train_distribute" or "eval_distribute".
 
     Raises:
-      ValueError: it is given in both.
+      ValueError: both places have a strategy.
     """
     direct = getattr(config, f"_{kind}")
     grouped = getattr(config._experimental_distribute, kind, None)
@@ -83,12 +83,12 @@ def init_run_config(config, tf_config: dict[str, Any]) -> None:
         or "master" in own_cluster.jobs
         or not (remote_cluster or own_cluster)
     ):
-        # No strategy spans machines here: TF_CONFIG has the meaning that it has without one.
+        # Here no strategy spans machines, so TF_CONFIG has the same meaning as without a strategy.
         config._init_distributed_setting_from_environment_var(tf_config)
         config._maybe_overwrite_session_config_for_distributed_training()
         return
 
-    # Until the coordinator calls it as one of the tasks, the process has no cluster.
+    # The process has no cluster until the coordinator runs one of the tasks in it.
     config._init_distributed_setting_from_environment_var({})
     if remote_cluster:
         config._distribute_coordinator_mode = _Mode.STANDALONE_CLIENT
@@ -126,7 +126,7 @@ def should_run_distribute_coordinator(config) -> bool:
 def _adopt_task(config, context) -> None:
     """Sets the task of a RunConfig to the one that the coordinator runs in this thread."""
     config._session_config = context.session_config
-    # A strategy may have changed what the program set, so all fields come from the coordinator.
+    # A strategy may have changed the fields that the program set, so the coordinator sets all.
     config._cluster_spec = context.cluster_spec or server_lib.ClusterSpec({})
     config._task_type = context.task_type
     config._task_id = context.task_id
@@ -134,7 +134,7 @@ def _adopt_task(config, context) -> None:
     config._is_chief = context.is_chief
     config._evaluation_master = context.master_target
     if context.task_type == _EVALUATOR:
-        # It does not belong to the training cluster.
+        # The evaluator does not belong to the training cluster.
         config._num_ps_replicas, config._num_worker_replicas = 0, 0
         config._global_id_in_cluster = None
         return
@@ -143,7 +143,7 @@ def _adopt_task(config, context) -> None:
     config._num_ps_replicas = counts.get(_PS, 0)
     config._num_worker_replicas = chiefs + workers
     first_of_job = {_CHIEF: 0, _WORKER: chiefs, _PS: chiefs + workers}
-    # One client that drives all machines in one graph has neither type nor index.
+    # A client that controls all machines with one graph has neither a task type nor an index.
     config._global_id_in_cluster = first_of_job.get(context.task_type, 0) + (context.task_id or 0)
 
 
@@ -167,7 +167,7 @@ def _check_direct_call(config, method: str, strategy) -> None:
     """Checks that a call of `Estimator.train` or `.evaluate` alone can use the cluster.
 
     Raises:
-      ValueError: only `train_and_evaluate` can, since it needs several processes or threads.
+      ValueError: only `train_and_evaluate` can use it, in several processes or threads.
     """
     mode = _Mode.STANDALONE_CLIENT
     instead = "call `tf.estimator.train_and_evaluate`"
@@ -184,11 +184,11 @@ def _check_direct_call(config, method: str, strategy) -> None:
 
 
 def _coordinate(config, worker_fn: Callable, strategy, eval_fn=None, eval_strategy=None) -> Any:
-    """Makes TensorFlow's coordinator call the functions as tasks, with their strategies."""
+    """Makes TensorFlow's coordinator call each function in its tasks, with its strategy."""
     # Imported here, since it imports this module.
     from estimator_bridge.private_tf import estimator_run_config as run_config
 
-    # As an independent worker, the coordinator reads from TF_CONFIG which task this process is.
+    # For independent workers, the coordinator reads the task of this process from TF_CONFIG.
     standalone = config._distribute_coordinator_mode == _Mode.STANDALONE_CLIENT
     return distribute_coordinator.run_distribute_coordinator(
         worker_fn,
@@ -206,7 +206,7 @@ def estimator_train(estimator, train_distributed_fn: Callable, hooks: Sequence) 
 
     Args:
       estimator: the Estimator.
-      train_distributed_fn: called with (estimator, strategy, hooks) as each training task.
+      train_distributed_fn: called with (estimator, strategy, hooks) in each training task.
       hooks: the SessionRunHooks to train with.
 
     Raises:
@@ -228,7 +228,7 @@ def estimator_evaluate(
 
     Args:
       estimator: the Estimator.
-      evaluate_distributed_fn: called with (estimator, strategy, hooks) as each task.
+      evaluate_distributed_fn: called with (estimator, strategy, hooks) in each task.
       hooks: the SessionRunHooks to evaluate with.
 
     Raises:
@@ -250,7 +250,7 @@ def train_and_evaluate(estimator, train_spec, eval_spec, executor_cls) -> None:
       estimator: the Estimator.
       train_spec: the TrainSpec.
       eval_spec: the EvalSpec.
-      executor_cls: the class that runs the loop of one task, constructed with the three above.
+      executor_cls: the class that runs the loop of one task, called with the arguments above.
     """
 
     config = estimator._config
@@ -258,7 +258,7 @@ def train_and_evaluate(estimator, train_spec, eval_spec, executor_cls) -> None:
 
     def worker_fn(strategy):
         task = _as_task(estimator, "train", strategy)
-        # From here on it trains like any Estimator with a strategy.
+        # Without this mode, the copy trains like any Estimator with a strategy.
         task._config._distribute_coordinator_mode = None
         # The client's threads would share the hooks, and a hook belongs to one graph.
         hooked = task._config.is_chief or not standalone

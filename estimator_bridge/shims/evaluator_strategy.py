@@ -1,9 +1,9 @@
 """Makes MultiWorkerMirroredStrategy work in an evaluator task. Broken in all TensorFlow versions.
 
-The strategy treats the evaluator as a member of the training cluster. It reads the job "evaluator"
-from the cluster, which must not contain it (KeyError), or starts a health check of its peers, of
-which it has none; the strategy can then not be copied, which Estimators do. An evaluator works
-alone, so this shim makes the strategy local there.
+The strategy treats the evaluator as a member of the training cluster. It then does one of two
+things. It reads the job "evaluator" from the cluster, which must not contain this job (KeyError).
+Or it starts a health check of its peers, although there are none; Estimators cannot copy a strategy
+with a running health check. An evaluator works alone, so this shim makes its strategy local.
 """
 
 from estimator_bridge.private_tf import collective_all_reduce_strategy

@@ -22,8 +22,8 @@ _V1 = ("_v1/keras/__internal__/legacy", "_v1")
 _V1_NN = ("_v1/keras/__internal__/legacy",)
 _V2 = ("_v2",)
 
-# Namespaces whose attributes load Keras lazily, choosing Keras 2 or 3 on first use, and the folders
-# of tf_keras/api in which `import <namespace>.keras` (.layers, .nn.rnn_cell) must search.
+# The namespaces whose attributes load Keras lazily and choose Keras 2 or 3 on first use. The values
+# are the folders of tf_keras/api that `import <namespace>.keras` (.layers, .nn.rnn_cell) searches.
 _NAMESPACES = {
     "tensorflow": _V2,
     "tensorflow.compat.v1": _V1,
@@ -48,7 +48,7 @@ _REMEDY = (
 
 
 def prepare() -> None:
-    """Makes TensorFlow, which has not been imported, use Keras 2.
+    """Makes TensorFlow use Keras 2; called before TensorFlow is imported.
 
     Raises:
       BridgeError: tf_keras is not installed.
@@ -87,10 +87,10 @@ def _loaders():
 
 
 def _resolve(loader) -> None:
-    """Makes a loader load Keras 2, without importing it, unless that has been done.
+    """Sets a lazy loader to Keras 2, without importing Keras, unless the loader is set already.
 
-    TensorFlow's own method marks the loader as initialised before it is, so that a second thread
-    recurses endlessly.
+    TensorFlow's own method marks the loader as initialised too early. A second thread that uses the
+    loader at this moment recurses endlessly.
     """
     if loader._tfll_initialized:
         return
@@ -110,13 +110,13 @@ def _names_of_keras3():
             origin = getattr(module, "__file__", None) or ""
             if f"{os.sep}tf_keras{os.sep}" not in origin:
                 yield name
-    # Once used, a loader is replaced by its module, under one of its names or under all.
+    # On first use, the module replaces its loader, under one name of the loader or under all.
     for namespace in _NAMESPACES:
         module = sys.modules.get(namespace)
         where = namespace.replace("tensorflow._api.v2.", "tf.").replace("tensorflow", "tf")
         for attribute in _ATTRIBUTES:
             value = vars(module).get(attribute) if module is not None else None
-            # A loader is a module too; reading the name of an unused one would load Keras.
+            # A loader is a module too; reading `__name__` of an unused loader would load Keras.
             plain = type(value) is types.ModuleType
             if plain and value.__name__.partition(".")[0] == "keras":
                 yield f"{where}.{attribute}"

@@ -35,10 +35,10 @@ def apply() -> None:
         if "estimator" in vars(module):
             continue
         api = _API.format(generation)
-        # Set in the module's dict: compat.v1 is wrapped by an object that warns about old names.
+        # The module's dict is set, because compat.v1 is an object that warns about old names.
         vars(module)["estimator"] = lazy_loader.LazyLoader("estimator", vars(module), api)
         if package is not None and package.submodule_search_locations:
-            # For `from tensorflow.estimator.export import ...`, which Python looks up in the path.
+            # `from tensorflow.estimator.export import ...` searches the path of the package.
             folder = os.path.join(
                 package.submodule_search_locations[0],
                 "python",

@@ -1,7 +1,7 @@
 """Makes pandas_input_fn accept the text columns of pandas 3. TensorFlow 2.16 and later.
 
 pandas 3 has its own dtype for text columns, which NumPy does not know. The queues behind
-pandas_input_fn expect `object`, the dtype of such columns before.
+pandas_input_fn expect `object`, which was the dtype of text columns before pandas 3.
 """
 
 import sys

@@ -30,13 +30,14 @@ _POLICIES = {
 
 
 class CheckpointInputPipelineHook(session_run_hook.SessionRunHook):
-    """Saves the position of the input pipeline, from which resumed training reads on.
+    """Saves the position of the input pipeline, from which resumed training continues to read.
 
-    It writes checkpoints of the graph's iterators, beside those of the model and as often, and
-    restores the latest when a session starts. Each of several workers has its own files.
+    It writes checkpoints of the graph's iterators into the model_dir, as often as the model is
+    saved. When a session starts, it restores the latest one. Each of several workers has its own
+    files.
 
     Args:
-      estimator: the Estimator that is trained; its RunConfig contains how often to save.
+      estimator: the Estimator that is trained; its RunConfig sets how often to save.
       external_state_policy: what to do with a pipeline whose state cannot be saved, such as a
         Python random generator: "fail" (the default), "warn" or "ignore".
 
@@ -77,22 +78,44 @@ class CheckpointInputPipelineHook(session_run_hook.SessionRunHook):
         )
 
     def after_create_session(self, session, coord):
+        """Marks the session as new.
+
+        Args:
+          session: not used.
+          coord: not used.
+        """
         self._is_new_session = True
 
     def before_run(self, run_context):
-        # Only now have all hooks seen the session, including the one that starts the iterators.
+        """Restores the iterators in a new session; requests the global step.
+
+        Args:
+          run_context: the SessionRunContext of the run.
+        """
+        # By now all hooks have received the session, also the one that initializes the iterators.
         if self._is_new_session:
             self._is_new_session = False
             self._resume(run_context.session)
         return session_run_hook.SessionRunArgs(self._step)
 
     def after_run(self, run_context, run_values):
+        """Saves the iterators if a checkpoint is due.
+
+        Args:
+          run_context: the SessionRunContext of the run.
+          run_values: the SessionRunValues, whose results are the global step, an int64 scalar.
+        """
         if self._timer.should_trigger_for_step(run_values.results + 1):
             step = run_context.session.run(self._step)
             if self._timer.should_trigger_for_step(step):
                 self._save(run_context.session, step)
 
     def end(self, session):
+        """Saves the iterators after the last step.
+
+        Args:
+          session: the tf.compat.v1.Session, which is still open.
+        """
         step = session.run(self._step)
         if step != self._timer.last_triggered_step():
             self._save(session, step)

@@ -28,7 +28,7 @@ _RENAMED = {
 
 def _renamed(old: str, new: str):
     def assertion(self, *args, **kwargs):
-        # Read from the instance: TensorFlow's test case overrides some of them.
+        # The assertion is read from the instance, because TensorFlow's class overrides some.
         return getattr(self, new)(*args, **kwargs)
 
     assertion.__name__ = old

@@ -32,7 +32,7 @@ def install(tf2_packages: Iterable[str] = ()) -> None:
     of the process; otherwise TensorFlow raises a ValueError.
 
     Args:
-      tf2_packages: top-level names of packages that get TensorFlow 2, besides those in
+      tf2_packages: top-level names of packages that get TensorFlow 2, in addition to those in
         `imports.TF2_PACKAGES` and in the environment variable `ESTIMATOR_BRIDGE_TF2_PACKAGES`
         (names, comma-separated).
     """

@@ -147,7 +147,7 @@ def read_data_sets(
       one_hot: whether the labels are one-hot.
       dtype: float32 (images in [0, 1]) or uint8.
       reshape: whether images are flattened to [rows, 784].
-      validation_size: number of training rows that are put aside for validation.
+      validation_size: number of training rows that are used for validation instead.
       seed: seed of the shuffling.
       source_url: not used.
 

@@ -16,8 +16,8 @@ def as_in_1x(flags: types.ModuleType) -> types.ModuleType:
     """Returns `tf.flags` whose definitions may replace absl.logging's flags.
 
     Keras 2 imports absl.logging, which defines --log_dir, --verbosity and --v. TensorFlow 1.x did
-    not, and old trainers define flags of these names. Theirs replace absl's, where absl would raise
-    DuplicateFlagError.
+    not, and old trainers define flags of these names. The flags of a trainer replace those of absl,
+    which would otherwise raise DuplicateFlagError.
 
     Args:
       flags: the module `tf.compat.v1.flags`.

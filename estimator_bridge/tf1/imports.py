@@ -3,13 +3,13 @@
 A process has one `sys.modules['tensorflow']`, which two kinds of modules import: the program, which
 expects 1.x, and libraries (Keras, the Estimator package, TensorBoard, TensorFlow itself, whose
 functions import lazily), which expect 2.x. With the 1.x view in `sys.modules`, libraries would fail
-at some later call. So `sys.modules` keeps the 2.x module, and `builtins.__import__`, which knows
-the importing module, returns the one that fits. This covers imports at any time, also in functions,
-`exec` and notebooks; rewriting the program's source would miss those, and would need a bytecode
-cache.
+at some later call. So `sys.modules` keeps the 2.x module. `builtins.__import__` is replaced by a
+function that finds the importing module and returns the version for it. This covers imports at any
+time, including those in functions, `exec` and notebooks. Rewriting the program's source would miss
+these imports, and would need a bytecode cache.
 
-Every module that is not part of a known 2.x library belongs to the program, also an installed
-package of 1.x code, such as a team's own trainer.
+Every module that is not part of a known 2.x library belongs to the program, including the modules
+of an installed package of 1.x code, such as a team's own trainer.
 
 `importlib.import_module("tensorflow")` has no importing module and returns the 2.x module.
 """
@@ -188,7 +188,7 @@ class _Importer:
         try:
             if level == 0 and (name == "tensorflow" or name.startswith("tensorflow.")):
                 importer = (globals or {}).get("__name__") or "__main__"
-                # Code that runs during TensorFlow's own import is not the program's.
+                # Code that runs during TensorFlow's own import does not belong to the program.
                 building = self._builder == threading.get_ident()
                 if importer.partition(".")[0] not in _tf2_packages and not building:
                     return self._for_program(name, globals, locals, fromlist or ())
@@ -213,7 +213,7 @@ class _Importer:
         """Returns the view's own `tensorflow.a.b`, else TensorFlow's module of that name."""
         module = self._view
         if parts[:2] == ["contrib", "keras"] and parts[3:4] == ["keras"]:
-            # Its private paths, contrib.keras.api.keras and contrib.keras.python.keras.
+            # Private paths of Keras: contrib.keras.api.keras and contrib.keras.python.keras.
             parts = ["keras", *parts[4:]]
         for part in parts:
             parent, module = module, getattr(module, part, None)

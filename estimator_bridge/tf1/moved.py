@@ -11,7 +11,7 @@ from estimator_bridge.process.importing import ModuleSupplier
 
 __all__ = ["MODULES", "NAMES", "TREES", "install", "keras_module", "tensorflow_v1"]
 
-# module of 1.x: where it is now. Supplied only where TensorFlow has no module of the old name.
+# Module of 1.x -> the present module. Supplied only if TensorFlow has no module of the old name.
 MODULES = {
     "tensorflow.python.ops.spectral_ops": "tensorflow.python.ops.signal.fft_ops",
     "tensorflow.python.summary.event_accumulator": (
@@ -45,7 +45,7 @@ _KERAS = {
     "tensorflow.python.layers": ("{source}.legacy_tf_layers",),
 }
 
-# Where a module of Keras was split or renamed, its classes are in these public modules.
+# The public modules that contain the classes of Keras modules that were split or renamed.
 _KERAS_PUBLIC = {"engine": ("{api}.layers", "{api}"), "layers": ("{api}.layers",)}
 
 _FEATURE_LAYERS = {
@@ -53,7 +53,7 @@ _FEATURE_LAYERS = {
     "SequenceFeatures": "v1.keras.experimental.SequenceFeatures",
 }
 
-# module: names that 1.x had in it -> where they are now: a module, or a path below tf.compat.v1
+# Module -> names that 1.x had in it -> their present place: a module, or a path below tf.compat.v1
 # ("v1."). Only missing names are set.
 NAMES = {
     "tensorflow.python.feature_column.feature_column_lib": _FEATURE_LAYERS,
@@ -174,21 +174,21 @@ def _find(home: str):
 def keras_module(name: str, fromlist: Sequence[str]) -> Optional[types.ModuleType]:
     """Returns the module of Keras 2 for a private name of 1.x, or None.
 
-    `tensorflow.python.keras` and `tensorflow.python.layers` still exist, but only as far as
-    TensorFlow uses them itself, without most layers. Their classes do not work with those of
+    `tensorflow.python.keras` and `tensorflow.python.layers` still exist, but contain only the parts
+    that TensorFlow itself uses, without most layers. Their classes do not work with those of
     `tf.keras`.
 
     Args:
       name: the imported module's full name.
-      fromlist: the names that the import statement takes from it.
+      fromlist: the names that the import statement imports from it.
     """
-    # The longest that fits, since one of them contains another.
+    # The longest matching prefix is used, because some prefixes contain others.
     fitting = [p for p in _KERAS if name == p or name.startswith(p + ".")]
     prefix = max(fitting, key=len, default=None)
     if prefix is None:
         return None
     v1_keras = tensorflow_v1().keras
-    # Reading an attribute resolves TensorFlow's lazy loader, whose name then is that of Keras 2.
+    # Reading an attribute resolves TensorFlow's lazy loader; its name is then that of Keras 2.
     v1_keras.layers  # noqa: B018
     api = v1_keras.__name__
     source = api.split(".")[0] + ".src"

@@ -9,7 +9,7 @@ __all__ = ["install"]
 
 @functools.cache
 def install() -> None:
-    """Makes dimensions accept floats such as `16 / 2`, frequent in programs for Python 2.
+    """Makes dimensions accept floats such as `16 / 2`, which programs for Python 2 often use.
 
     A float that is not a whole number raises ValueError, as in 1.x; 2.x refuses every float.
     """

@@ -1,6 +1,7 @@
 """The error for a 1.x symbol that is not supplied, raised where the program uses it.
 
-Importing such a symbol succeeds and binds a stand-in: many programs import more than they use.
+Importing such a symbol succeeds and binds a stand-in, because many programs import symbols that
+they do not use.
 """
 
 import types
@@ -17,7 +18,7 @@ GENERAL_ADVICE = (
 
 
 class NotSuppliedError(BridgeError, AttributeError):
-    """A symbol of TensorFlow 1.x was used that is not supplied.
+    """The program used a symbol of TensorFlow 1.x that is not supplied.
 
     It is also an AttributeError, so that `hasattr` returns False.
     """
@@ -59,7 +60,7 @@ class StandIn(types.ModuleType):
         raise NotSuppliedError(self._message)
 
     def __getattr__(self, name):
-        # The import system and `inspect` read dunder names; that does not use the symbol.
+        # The import system and `inspect` read dunder names. This is not a use of the symbol.
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         raise NotSuppliedError(self._message)

@@ -1,8 +1,8 @@
 """The 1.x view: the module that a TensorFlow 1.x program gets for `import tensorflow as tf`.
 
-Nearly all of it is `tf.compat.v1`, which TensorFlow still contains. The view adds what compat.v1
-lacks (`contrib`, `examples`, the private packages as attributes) and what programs compare
-(`__version__`).
+Nearly all of it is `tf.compat.v1`, which TensorFlow still contains. The view adds the names that
+compat.v1 lacks (`contrib`, `examples`, the private packages as attributes), and the `__version__`
+that programs compare.
 """
 
 import importlib

@@ -10,9 +10,9 @@ import sys
 __all__ = ["FOLDER", "MODE_VARIABLE", "PREFIX_VARIABLE", "enter", "inherit"]
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-# sys.prefix of the interpreter that the bridge is installed for; another Python does nothing.
+# sys.prefix of the interpreter in which the bridge is installed. Others do not install the bridge.
 PREFIX_VARIABLE = "ESTIMATOR_BRIDGE_PREFIX"
-# "tf2" or "tf1": the version of TensorFlow that the program sees.
+# "tf2" or "tf1": the version of TensorFlow that the program gets.
 MODE_VARIABLE = "ESTIMATOR_BRIDGE_MODE"
 
 # Packages published with the bridge; a program's own package of that name takes precedence.

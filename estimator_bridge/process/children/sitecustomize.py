@@ -6,7 +6,8 @@ import sys
 
 def _enter():
     folder = os.path.dirname(os.path.abspath(__file__))
-    # Without the bridge this folder is not on the path; another sitecustomize may follow it.
+    # The folder is removed from the path, as in a process without the bridge. Another sitecustomize
+    # may follow it on the path; it is imported below.
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != folder]
     if os.environ.get("ESTIMATOR_BRIDGE_PREFIX") == sys.prefix:
         package = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
@@ -21,7 +22,7 @@ def _enter():
     try:
         __import__(__name__)
     except ImportError:
-        # There is no other. Python's import system expects this module where it was.
+        # There is no other sitecustomize. Python's import system expects this one in sys.modules.
         sys.modules[__name__] = own
 
 

@@ -67,6 +67,11 @@ class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
         return self._num_units
 
     def build(self, inputs_shape):
+        """Creates the variables.
+
+        Args:
+          inputs_shape: shape [batch, size]; the size must be known.
+        """
         size = tf.TensorShape(inputs_shape).as_list()[-1]
         if size is None:
             raise ValueError(f"inputs: the last dimension must be known, got shape {inputs_shape}")
@@ -88,6 +93,12 @@ class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
         self.built = True
 
     def call(self, inputs, state):
+        """Computes one step; returns (output, new state).
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: floating tensor [batch, num_units].
+        """
         gates = tf.nn.xw_plus_b(tf.concat([inputs, state], 1), *self._gates)
         reset, update = tf.split(tf.sigmoid(gates), 2, axis=1)
         candidate = tf.tanh(

@@ -54,6 +54,11 @@ class FixedLossScaleManager(LossScaleManager):
         return self._loss_scale
 
     def update_loss_scale(self, finite_grads):
+        """Returns an operation that does nothing.
+
+        Args:
+          finite_grads: not used.
+        """
         return tf.no_op()
 
 
@@ -94,6 +99,11 @@ class ExponentialUpdateLossScaleManager(LossScaleManager):
         return tf.identity(self._loss_scale)
 
     def update_loss_scale(self, finite_grads):
+        """Returns the operation that updates the loss scale and the counts of steps.
+
+        Args:
+          finite_grads: scalar bool tensor, whether all gradients are finite.
+        """
         # Read all variables before the first update.
         scale, good, bad = map(
             tf.identity, (self._loss_scale, self._num_good_steps, self._num_bad_steps)
@@ -148,6 +158,13 @@ class LossScaleOptimizer(tf.train.Optimizer):
         return [(_divide(gradient, scale), variable) for gradient, variable in gradients]
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        """Returns the operation of a step, which is skipped if a gradient is not finite.
+
+        Args:
+          grads_and_vars: list of (gradient, variable).
+          global_step: variable that the step increments, or None.
+          name: name of the operation, or None.
+        """
         grads_and_vars = list(grads_and_vars)
         finite = tf.reduce_all(
             [

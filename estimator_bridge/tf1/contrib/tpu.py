@@ -44,7 +44,21 @@ class CrossShardOptimizer(tf.tpu.CrossShardOptimizer):
     """
 
     def compute_gradients(self, loss, var_list=None, **kwargs):
+        """Returns the list of (gradient, variable) from the wrapped optimizer.
+
+        Args:
+          loss: scalar floating tensor.
+          var_list: variables; None for all trainable variables.
+          **kwargs: further arguments of the optimizer.
+        """
         return self._opt.compute_gradients(loss, var_list=var_list, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        """Returns the operation of a step of the wrapped optimizer.
+
+        Args:
+          grads_and_vars: list of (gradient, variable).
+          global_step: variable that the step increments, or None.
+          name: name of the operation, or None.
+        """
         return self._opt.apply_gradients(grads_and_vars, global_step, name)

@@ -2,7 +2,7 @@
 
 __all__ = ["what"]
 
-# (where, bytes there, kind)
+# (offset, bytes at the offset, kind)
 _SIGNATURES = (
     (0, b"\xff\xd8\xff", "jpeg"),
     (6, b"JFIF", "jpeg"),
@@ -21,8 +21,8 @@ def what(file, h=None):
     """Returns the kind ("jpeg", "png", "gif", "tiff", "bmp", "webp") of an image, or None.
 
     Args:
-      file: a path or an open binary file, which is left where it was.
-      h: the image's first bytes, instead of the file.
+      file: a path, or an open binary file; the position of the file does not change.
+      h: the image's first bytes; if given, the file is not read.
     """
     if h is None and hasattr(file, "read"):
         place = file.tell()

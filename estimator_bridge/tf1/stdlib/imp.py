@@ -14,14 +14,23 @@ PY_SOURCE, PY_COMPILED, C_EXTENSION, PKG_DIRECTORY, C_BUILTIN = 1, 2, 3, 5, 6
 
 
 def new_module(name):
-    """Returns an empty module; does not add it to sys.modules."""
+    """Returns an empty module; does not add it to sys.modules.
+
+    Args:
+      name: str, name of the module.
+    """
     return types.ModuleType(name)
 
 
 def load_source(name, pathname, file=None):
     """Executes a source file, with any suffix, as the module `name`, and returns the module.
 
-    A module of that name that has been loaded before is executed again, in its namespace.
+    If a module of that name exists, the file is executed in the namespace of this module.
+
+    Args:
+      name: str, name of the module.
+      pathname: path of the source file.
+      file: not used.
     """
     loader = importlib.machinery.SourceFileLoader(name, pathname)
     spec = importlib.util.spec_from_file_location(name, pathname, loader=loader)
@@ -32,7 +41,11 @@ def load_source(name, pathname, file=None):
 
 
 def find_module(name, path=None):
-    """Finds a top-level module in the folders `path`, else in sys.path.
+    """Finds a top-level module.
+
+    Args:
+      name: str, name of the module.
+      path: list of the folders to search; None for sys.path.
 
     Returns:
       (open file or None, its path, (suffix, mode, kind)), for load_module.
@@ -55,7 +68,14 @@ def find_module(name, path=None):
 
 
 def load_module(name, file, pathname, description):
-    """Loads a module that find_module has found, under the given name."""
+    """Loads a module that find_module has found, under the given name.
+
+    Args:
+      name: str, name of the module.
+      file: not used.
+      pathname: path of the module, from find_module.
+      description: (suffix, mode, kind) from find_module.
+    """
     kind = description[2]
     if kind == PY_SOURCE:
         return load_source(name, pathname)

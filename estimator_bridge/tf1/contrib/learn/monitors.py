@@ -91,9 +91,20 @@ class ValidationMonitor(tf.train.SessionRunHook):
         self._step = tf.train.get_global_step()
 
     def before_run(self, run_context):
+        """Requests the global step.
+
+        Args:
+          run_context: not used.
+        """
         return tf.train.SessionRunArgs(self._step)
 
     def after_run(self, run_context, run_values):
+        """Evaluates the latest checkpoint if one is due; may stop training.
+
+        Args:
+          run_context: the tf.train.SessionRunContext, through which training is stopped.
+          run_values: the tf.train.SessionRunValues, whose results are the global step.
+        """
         step = int(run_values.results)
         if not self._timer.should_trigger_for_step(step):
             return

@@ -29,6 +29,13 @@ class MovingAverageOptimizer(tf.train.Optimizer):
         return self._optimizer.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        """Returns the operation of a step, which also updates the moving averages.
+
+        Args:
+          grads_and_vars: list of (gradient, variable).
+          global_step: variable that the step increments, or None.
+          name: name of the operation, or None.
+        """
         grads_and_vars = list(grads_and_vars)
         step = self._optimizer.apply_gradients(grads_and_vars, global_step=global_step, name=name)
         self._variables = [var for gradient, var in grads_and_vars if gradient is not None]

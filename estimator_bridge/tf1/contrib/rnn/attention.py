@@ -69,6 +69,13 @@ class AttentionCellWrapper(tf.nn.rnn_cell.RNNCell):
         return self._size
 
     def call(self, inputs, state):
+        """Computes one step; returns (output [batch, attention size], new state).
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: (cell state, attention [batch, attention size], window [batch, attention size *
+            attn_length]); one tensor of their concatenation if `state_is_tuple` is False.
+        """
         if self._state_is_tuple:
             cell_state, attention, window = state
         else:

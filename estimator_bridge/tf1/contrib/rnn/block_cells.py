@@ -86,6 +86,11 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
         return self._num_units
 
     def build(self, inputs_shape):
+        """Creates the variables.
+
+        Args:
+          inputs_shape: shape [batch, size]; the size must be known.
+        """
         size = tf.TensorShape(inputs_shape).as_list()[1]
         if size is None:
             raise ValueError(f"inputs: the last dimension must be known, got shape {inputs_shape}")
@@ -99,6 +104,12 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
         self.built = True
 
     def call(self, inputs, state):
+        """Computes one step; returns (h, (c, h)).
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: (c, h), each a floating tensor [batch, num_units].
+        """
         c, h = state
         gates = tf.nn.bias_add(tf.matmul(tf.concat([inputs, h], 1), self._kernel), self._bias)
         i, j, f, o = tf.split(gates, 4, axis=1)
@@ -144,6 +155,11 @@ class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
         return self._num_units
 
     def build(self, inputs_shape):
+        """Creates the variables.
+
+        Args:
+          inputs_shape: shape [batch, size]; the size must be known.
+        """
         size = tf.TensorShape(inputs_shape).as_list()[1]
         if size is None:
             raise ValueError(f"inputs: the last dimension must be known, got shape {inputs_shape}")
@@ -156,6 +172,12 @@ class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
         self.built = True
 
     def call(self, inputs, state):
+        """Computes one step; returns (output, new state).
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: floating tensor [batch, num_units].
+        """
         gates = tf.matmul(tf.concat([inputs, state], 1), self._gate_kernel) + self._gate_bias
         reset, update = tf.split(tf.sigmoid(gates), 2, axis=1)
         candidate = tf.matmul(tf.concat([inputs, reset * state], 1), self._kernel) + self._bias
@@ -259,6 +281,11 @@ class LSTMBlockFusedCell(LSTMBlockWrapper, FusedRNNCell):
         return self._num_units
 
     def build(self, input_shape):
+        """Creates the variables.
+
+        Args:
+          input_shape: shape [length, batch, size]; the size must be known.
+        """
         size = tf.TensorShape(input_shape).as_list()[2]
         if size is None:
             raise ValueError(f"inputs: the last dimension must be known, got shape {input_shape}")

@@ -79,6 +79,12 @@ class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
         return tf.nn.batch_normalization(values, mean, variance, beta, gamma, 1e-12)
 
     def call(self, inputs, state):
+        """Computes one step; returns (h, (c, h)).
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: (c, h), each a floating tensor [batch, num_units].
+        """
         c, h = state
         args = tf.concat([inputs, h], 1)
         size = tf.compat.dimension_value(args.shape[-1])
@@ -148,6 +154,12 @@ class CoupledInputForgetGateLSTMCell(tf.nn.rnn_cell.RNNCell):
         return self._num_units
 
     def call(self, inputs, state):
+        """Computes one step; returns (h, (c, h)).
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: (c, h), each a floating tensor [batch, num_units].
+        """
         c, h = state
         units = self._num_units
         args = tf.concat([inputs, h], 1)
@@ -213,6 +225,12 @@ class InputProjectionWrapper(_Wrapper):
         self._num_proj, self._projection_activation = num_proj, activation
 
     def call(self, inputs, state):
+        """Runs the cell on the projected inputs.
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: state of the cell.
+        """
         return self._cell(_linear(inputs, self._num_proj, self._projection_activation), state)
 
 
@@ -240,6 +258,12 @@ class OutputProjectionWrapper(_Wrapper):
         return self._projected
 
     def call(self, inputs, state):
+        """Runs the cell and projects its outputs.
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: state of the cell.
+        """
         outputs, state = self._cell(inputs, state)
         return _linear(outputs, self._projected, self._projection_activation), state
 
@@ -270,6 +294,12 @@ class EmbeddingWrapper(_Wrapper):
         self._table_shape, self._initializer = [embedding_classes, embedding_size], initializer
 
     def call(self, inputs, state):
+        """Runs the cell on the embeddings of ids.
+
+        Args:
+          inputs: integer tensor [batch] or [batch, 1].
+          state: state of the cell.
+        """
         bound = math.sqrt(3)
         initializer = (
             self._initializer
@@ -297,6 +327,12 @@ class HighwayWrapper(_Wrapper):
         self._carry_bias = carry_bias_init
 
     def call(self, inputs, state):
+        """Runs the cell and mixes its outputs with its inputs.
+
+        Args:
+          inputs: floating tensor [batch, size], with the size of the outputs.
+          state: state of the cell.
+        """
         outputs, state = self._cell(inputs, state)
         size = tf.compat.dimension_value(inputs.shape[-1])
 

@@ -67,6 +67,13 @@ class ConvLSTMCell(tf.nn.rnn_cell.RNNCell):
         return tf.TensorShape([*self._sizes, self._channels + skipped])
 
     def call(self, inputs, state, scope=None):
+        """Computes one step; returns (outputs, (c, h)).
+
+        Args:
+          inputs: floating tensor [batch, *spatial sizes, channels].
+          state: (c, h), each a floating tensor [batch, *spatial sizes, output_channels].
+          scope: not used.
+        """
         c, h = state
         args = tf.concat([inputs, h], -1)
         channels = tf.compat.dimension_value(args.shape[-1])

@@ -40,6 +40,12 @@ class NASCell(tf.nn.rnn_cell.RNNCell):
         return self._num_units if self._num_proj is None else self._num_proj
 
     def call(self, inputs, state):
+        """Computes one step; returns (m, (c, m)).
+
+        Args:
+          inputs: floating tensor [batch, size]; the size must be known.
+          state: (c [batch, num_units], m [batch, num_proj or num_units]), floating tensors.
+        """
         c, m = state
         units, dtype = self._num_units, inputs.dtype
         size = tf.compat.dimension_value(inputs.shape[-1])
@@ -97,6 +103,12 @@ class UGRNNCell(tf.nn.rnn_cell.RNNCell):
         return self._num_units
 
     def call(self, inputs, state):
+        """Computes one step; returns (output, new state).
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: floating tensor [batch, num_units].
+        """
         with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
             both = linear([inputs, state], 2 * self._num_units, True)
         gate, new = tf.split(both, 2, axis=1)

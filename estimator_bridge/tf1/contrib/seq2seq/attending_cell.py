@@ -152,6 +152,12 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
         )
 
     def call(self, inputs, state):
+        """Computes one step; returns (attention or cell output, new state).
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: AttentionWrapperState.
+        """
         if not isinstance(state, AttentionWrapperState):
             raise TypeError(f"state: expected an AttentionWrapperState, got {type(state).__name__}")
         outputs, cell_state = self._cell(

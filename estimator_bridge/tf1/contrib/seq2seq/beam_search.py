@@ -212,6 +212,11 @@ class BeamSearchDecoder(_decoder.Decoder):
         return merged
 
     def initialize(self, name=None):
+        """Returns (finished [batch, beams], first inputs [batch, beams, ...], first state).
+
+        Args:
+          name: not used.
+        """
         dtype = nest.flatten(self._initial_state)[0].dtype
         rows = [self._batch_size, self._beam_width]
         finished = tf.fill(rows, False)
@@ -233,6 +238,14 @@ class BeamSearchDecoder(_decoder.Decoder):
         return finished, self._embed(self._start), state
 
     def step(self, time, inputs, state, name=None):
+        """Runs one step; returns (outputs, next state, next inputs, finished [batch, beams]).
+
+        Args:
+          time: not used.
+          inputs: floating tensor [batch, beams, size], the embedded tokens.
+          state: BeamSearchDecoderState before the step.
+          name: name of the name scope.
+        """
         with tf.name_scope(name, "BeamSearchDecoderStep"):
             merged = nest.map_structure(self._merge, state.cell_state)
             outputs, cell_state = self._cell(self._merge(inputs), merged)
@@ -304,6 +317,13 @@ class BeamSearchDecoder(_decoder.Decoder):
         return ((5.0 + tf.cast(lengths, dtype)) / 6.0) ** weight
 
     def finalize(self, outputs, final_state, sequence_lengths):
+        """Returns the beams, read back from their ends, and the final state.
+
+        Args:
+          outputs: BeamSearchDecoderOutput of all steps, tensors [length, batch, beams].
+          final_state: BeamSearchDecoderState after the last step.
+          sequence_lengths: not used.
+        """
         del sequence_lengths  # These lengths are not reordered with the beams.
         longest = tf.to_int32(tf.reduce_max(final_state.lengths, axis=1))
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)

@@ -116,9 +116,22 @@ class BasicDecoder(Decoder):
         )
 
     def initialize(self, name=None):
+        """Returns (finished [batch], first inputs, first state).
+
+        Args:
+          name: not used.
+        """
         return (*self._helper.initialize(), self._initial_state)
 
     def step(self, time, inputs, state, name=None):
+        """Runs one step; returns (outputs, next state, next inputs, finished [batch]).
+
+        Args:
+          time: scalar int32 tensor, number of the step.
+          inputs: structure of tensors [batch, ...], the inputs of the step.
+          state: state of the cell before the step.
+          name: name of the name scope.
+        """
         with tf.name_scope(name, "BasicDecoderStep", [time, inputs, state]):
             outputs, state = self._cell(inputs, state)
             if self._output_layer is not None:

@@ -116,15 +116,37 @@ class CustomHelper(Helper):
         return self._dtype
 
     def initialize(self, name=None):
+        """Returns the result of `initialize_fn`.
+
+        Args:
+          name: not used.
+        """
         finished, inputs = self._initialize_fn()
         if self._batch_size is None:
             self._batch_size = tf.size(finished)
         return finished, inputs
 
     def sample(self, time, outputs, state, name=None):
+        """Returns the result of `sample_fn`.
+
+        Args:
+          time: scalar int32 tensor, number of the step, from 0.
+          outputs: outputs of the step, [batch, ...].
+          state: state after the step.
+          name: not used.
+        """
         return self._sample_fn(time=time, outputs=outputs, state=state)
 
     def next_inputs(self, time, outputs, state, sample_ids, name=None):
+        """Returns the result of `next_inputs_fn`.
+
+        Args:
+          time: scalar int32 tensor, number of the step, from 0.
+          outputs: outputs of the step, [batch, ...].
+          state: state after the step.
+          sample_ids: sample ids of the step, [batch, ...].
+          name: not used.
+        """
         return self._next_inputs_fn(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
 
 
@@ -179,13 +201,35 @@ class TrainingHelper(Helper):
         )
 
     def initialize(self, name=None):
+        """Returns (finished [batch], inputs of the first step).
+
+        Args:
+          name: not used.
+        """
         finished = tf.equal(0, self._sequence_length)
         return finished, self._at(0, finished)
 
     def sample(self, time, outputs, state, name=None):
+        """Returns the ids of the largest logits, int32 [batch].
+
+        Args:
+          time: not used.
+          outputs: floating tensor [batch, ids], the logits of the step.
+          state: not used.
+          name: not used.
+        """
         return tf.cast(tf.argmax(outputs, axis=-1), tf.int32)
 
     def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+        """Returns (finished [batch], given inputs of the next step, state).
+
+        Args:
+          time: scalar int32 tensor, number of the step, from 0.
+          outputs: not used.
+          state: state after the step.
+          sample_ids: not used.
+          name: not used.
+        """
         next_time = time + 1
         finished = next_time >= self._sequence_length
         return finished, self._at(next_time, finished), state
@@ -224,6 +268,14 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
         super().__init__(inputs, sequence_length, time_major, name)
 
     def sample(self, time, outputs, state, name=None):
+        """Returns the sampled ids, int32 [batch]; -1 where none was drawn.
+
+        Args:
+          time: not used.
+          outputs: floating tensor [batch, ids], the logits of the step.
+          state: not used.
+          name: not used.
+        """
         chosen = (
             tf.random_uniform([self.batch_size], seed=self._scheduling_seed) < self._probability
         )
@@ -231,6 +283,15 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
         return tf.where(chosen, ids, tf.fill([self.batch_size], -1))
 
     def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+        """Returns (finished [batch], given inputs or embeddings of sampled ids, state).
+
+        Args:
+          time: scalar int32 tensor, number of the step, from 0.
+          outputs: not used.
+          state: state after the step.
+          sample_ids: int32 tensor [batch] from `sample`.
+          name: not used.
+        """
         finished, given, state = super().next_inputs(time, outputs, state, sample_ids, name)
         sampled = self._embed(tf.maximum(sample_ids, 0))
         return finished, tf.where(sample_ids > -1, sampled, given), state
@@ -286,9 +347,26 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         return tf.bool
 
     def sample(self, time, outputs, state, name=None):
+        """Returns whether the outputs are read, bool [batch].
+
+        Args:
+          time: not used.
+          outputs: not used.
+          state: not used.
+          name: not used.
+        """
         return tf.random_uniform([self.batch_size], seed=self._seed) < self._probability
 
     def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+        """Returns (finished [batch], given inputs or last outputs, state).
+
+        Args:
+          time: scalar int32 tensor, number of the step, from 0.
+          outputs: floating tensor [batch, size], outputs of the step.
+          state: state after the step.
+          sample_ids: bool tensor [batch] from `sample`.
+          name: not used.
+        """
         finished, given, state = super().next_inputs(time, outputs, state, sample_ids, name)
         read = outputs if self._next_inputs_fn is None else self._next_inputs_fn(outputs)
         if self._auxiliary is not None:

@@ -34,12 +34,34 @@ class GreedyEmbeddingHelper(Helper):
         return self._batch_size
 
     def initialize(self, name=None):
+        """Returns (finished [batch], embeddings of the start tokens).
+
+        Args:
+          name: not used.
+        """
         return tf.tile([False], [self._batch_size]), self._embed(self._start_tokens)
 
     def sample(self, time, outputs, state, name=None):
+        """Returns the ids of the largest logits, int32 [batch].
+
+        Args:
+          time: not used.
+          outputs: floating tensor [batch, ids], the logits of the step.
+          state: not used.
+          name: not used.
+        """
         return tf.argmax(outputs, axis=-1, output_type=tf.int32)
 
     def next_inputs(self, time, outputs, state, sample_ids, name=None):
+        """Returns (finished [batch], embeddings of the sample ids, state).
+
+        Args:
+          time: not used.
+          outputs: not used.
+          state: state after the step.
+          sample_ids: int32 tensor [batch] from `sample`.
+          name: not used.
+        """
         return tf.equal(sample_ids, self._end_token), self._embed(sample_ids), state
 
 
@@ -59,6 +81,14 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         self._temperature, self._seed = softmax_temperature, seed
 
     def sample(self, time, outputs, state, name=None):
+        """Returns ids drawn from the output distribution, int32 [batch].
+
+        Args:
+          time: not used.
+          outputs: floating tensor [batch, ids], the logits of the step.
+          state: not used.
+          name: not used.
+        """
         logits = outputs if self._temperature is None else outputs / self._temperature
         return tf.cast(tf.multinomial(logits, 1, seed=self._seed)[:, 0], tf.int32)
 
@@ -102,11 +132,33 @@ class InferenceHelper(Helper):
         return self._dtype
 
     def initialize(self, name=None):
+        """Returns (finished [batch], the start inputs).
+
+        Args:
+          name: not used.
+        """
         return tf.tile([False], [self._batch_size]), self._start_inputs
 
     def sample(self, time, outputs, state, name=None):
+        """Returns the result of `sample_fn`, [batch, ...].
+
+        Args:
+          time: not used.
+          outputs: outputs of the step, [batch, ...].
+          state: not used.
+          name: not used.
+        """
         return self._sample_fn(outputs)
 
     def next_inputs(self, time, outputs, state, sample_ids, name=None):
+        """Returns (finished [batch], next inputs, state).
+
+        Args:
+          time: not used.
+          outputs: not used.
+          state: state after the step.
+          sample_ids: samples [batch, ...] from `sample`.
+          name: not used.
+        """
         inputs = sample_ids if self._next_inputs_fn is None else self._next_inputs_fn(sample_ids)
         return self._end_fn(sample_ids), inputs, state

@@ -56,9 +56,19 @@ class ParallelReader(tf.ReaderBase):
         tf.train.add_queue_runner(tf.train.QueueRunner(self._common_queue, list(enqueue_ops)))
 
     def num_records_produced(self, name=None):
+        """Returns the number of records that all readers have read, an int64 scalar.
+
+        Args:
+          name: name of the operation, or None.
+        """
         return tf.add_n([reader.num_records_produced() for reader in self._readers], name=name)
 
     def num_work_units_completed(self, name=None):
+        """Returns the number of files that all readers have finished, an int64 scalar.
+
+        Args:
+          name: name of the operation, or None.
+        """
         return tf.add_n([reader.num_work_units_completed() for reader in self._readers], name=name)
 
 

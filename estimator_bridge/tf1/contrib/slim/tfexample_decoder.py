@@ -77,6 +77,11 @@ class ItemHandlerCallback(ItemHandler):
         self._func = func
 
     def tensors_to_item(self, keys_to_tensors):
+        """Returns the result of the function.
+
+        Args:
+          keys_to_tensors: {feature: tensor}.
+        """
         return self._func(keys_to_tensors)
 
 
@@ -109,6 +114,11 @@ class Tensor(ItemHandler):
         self._tensor_key, self._shape, self._default = tensor_key, shape, default_value
 
     def tensors_to_item(self, keys_to_tensors):
+        """Returns the feature, dense and reshaped.
+
+        Args:
+          keys_to_tensors: {feature: dense or sparse tensor}.
+        """
         tensor, shape = keys_to_tensors[self._tensor_key], self._shape
         if self._shape_keys:
             parts = [_dense(keys_to_tensors[key]) for key in self._shape_keys]
@@ -136,6 +146,11 @@ class LookupTensor(Tensor):
         self._table = table
 
     def tensors_to_item(self, keys_to_tensors):
+        """Returns the values of the table for the feature.
+
+        Args:
+          keys_to_tensors: {feature: dense or sparse tensor}.
+        """
         return self._table.lookup(super().tensors_to_item(keys_to_tensors))
 
 
@@ -166,6 +181,11 @@ class SparseTensor(ItemHandler):
         self._densify, self._default = densify, default_value
 
     def tensors_to_item(self, keys_to_tensors):
+        """Returns the SparseTensor, or a dense tensor with `densify`.
+
+        Args:
+          keys_to_tensors: {feature: dense or sparse tensor}; the indices are integers.
+        """
         indices, values = (_dense(keys_to_tensors[key]) for key in self._keys[:2])
         shape = self._shape
         if self._shape_key:
@@ -204,6 +224,11 @@ class Image(ItemHandler):
         self._repeated, self._dct_method = repeated, dct_method
 
     def tensors_to_item(self, keys_to_tensors):
+        """Returns the decoded image; a batch of images if the feature is repeated.
+
+        Args:
+          keys_to_tensors: {feature: string tensor}.
+        """
         encoded, kind = (_dense(keys_to_tensors[key]) for key in self._keys)
         if self._repeated:
             return tf.map_fn(lambda one: self._decode(one, kind), encoded, dtype=self._dtype)
@@ -245,6 +270,11 @@ class BoundingBox(ItemHandler):
         super().__init__([prefix + key for key in keys])
 
     def tensors_to_item(self, keys_to_tensors):
+        """Returns the boxes, [number, 4].
+
+        Args:
+          keys_to_tensors: {feature: dense or sparse tensor of one coordinate, [number]}.
+        """
         sides = [tf.reshape(_dense(keys_to_tensors[key]), [-1]) for key in self._keys]
         return tf.stack(sides, axis=1)
 
@@ -265,6 +295,12 @@ class TFExampleDecoder(DataDecoder):
         return list(self._items_to_handlers)
 
     def decode(self, serialized_example, items=None):
+        """Returns the list of the items.
+
+        Args:
+          serialized_example: scalar string tensor.
+          items: list of item names; None for all.
+        """
         parsed = tf.parse_single_example(serialized_example, self._keys_to_features)
         for name, feature in self._keys_to_features.items():
             if isinstance(feature, tf.FixedLenFeature):

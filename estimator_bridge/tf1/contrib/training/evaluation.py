@@ -45,10 +45,21 @@ class SummaryAtEndHook(tf.train.SessionRunHook):
         self._global_step = tf.train.get_or_create_global_step()
 
     def after_create_session(self, session, coord):
+        """Opens the writer of the summaries.
+
+        Args:
+          session: not used.
+          coord: not used.
+        """
         if self._writer is None:
             self._writer = tf.summary.FileWriterCache.get(self._log_dir)
 
     def end(self, session):
+        """Writes the summary of the evaluation.
+
+        Args:
+          session: the tf.Session, which is still open.
+        """
         if self._summary_op is None:
             return
         step = tf.train.global_step(session, self._global_step)
