@@ -1,3 +1,1 @@
-"""From Estimators to Keras 3: `convert` writes the Keras model, `verify` proves that nothing
-changed.
-"""
+"""Converts Estimators to Keras 3 models (`convert`) and compares the two (`verify`)."""

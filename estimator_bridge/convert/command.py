@@ -116,7 +116,7 @@ def main(argv: list[str]) -> int:
 
 
 def _assumptions(plan: Plan) -> Iterator[str]:
-    """Yields what was assumed about features that are crossed by name."""
+    """Yields the assumptions about features that are crossed by name, one line each."""
     crosses = [getattr(column, "source", column) for column in (*plan.wide, *plan.deep)]
     parts = [part for cross in crosses for part in getattr(cross, "keys", ())]
     dense = {part.key for part in parts if isinstance(part, Raw) and not part.sparse}

@@ -55,7 +55,7 @@ class Numeric(NamedTuple):
 
 
 class Bucketized(NamedTuple):
-    """Numbers as the index of their interval between ascending boundaries."""
+    """Numbers replaced by the index of their interval; the boundaries are ascending."""
 
     source: Numeric
     boundaries: tuple[float, ...]
@@ -69,7 +69,7 @@ class Vocabulary(NamedTuple):
       dtype: string or int64.
       values: the vocabulary.
       oov_buckets: number of out-of-vocabulary buckets, numbered after the values.
-      default: id of an unknown value without such buckets; -1 ignores it.
+      default: id of an unknown value if there are no such buckets; -1 ignores the value.
     """
 
     key: str
@@ -102,7 +102,7 @@ class Identity(NamedTuple):
 
 
 class Raw(NamedTuple):
-    """A feature that a cross reads by its name, without a column of its own.
+    """A feature that a cross reads by its name, and not through a feature column.
 
     Attributes:
       key: name of the feature.
@@ -120,8 +120,8 @@ class Crossed(NamedTuple):
     """Every combination of the values of several features, hashed.
 
     Attributes:
-      keys: the parts in the order of their definition; a cross among them is replaced by its own
-        parts.
+      keys: the parts in the order of their definition; a part that is a cross is replaced by the
+        parts of that cross.
       buckets: number of ids.
       hash_key: initial value of the hash.
     """
@@ -155,8 +155,8 @@ class Embedding(NamedTuple):
       dimension: length of a vector.
       combiner: sum, mean or sqrtn.
       max_norm: vectors are scaled down to this length; None leaves them unchanged.
-      table: name of the embedding table; columns with the same name share it.
-      shared: whether the table is named independently of the column.
+      table: name of the embedding table; columns with the same table name share the table.
+      shared: whether the table has a name that does not depend on the column.
       trainable: whether the Estimator trains the table.
     """
 
@@ -265,7 +265,7 @@ def num_ids(column: Categorical) -> int:
 
 
 def _features_of(column: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yields (key, dtype, width or shape, or None for one value) of each raw feature."""
+    """Yields (key, dtype, size) of each raw feature. The size is a width, a shape or None (1)."""
     if isinstance(column, Numeric):
         yield column.key, column.dtype, column.shape or column.width
     elif isinstance(column, SequenceNumeric):
@@ -308,7 +308,7 @@ def _input(
 
 
 def safe_name(name: str) -> str:
-    """Returns the name, or a replacement for a name that graph scopes do not allow.
+    """Returns the name, or a replacement if graph scopes do not allow the name.
 
     The trainer names the variables of its checkpoints by the same rule.
 
@@ -321,7 +321,7 @@ def safe_name(name: str) -> str:
 
 
 def layer_name(name: str) -> str:
-    """Returns the name of the Keras layer of an input: a safe name if it contains a slash.
+    """Returns the name of the Keras layer of an input; `safe_name` replaces a name with a slash.
 
     Args:
       name: name of a feature.
@@ -363,7 +363,7 @@ def inputs_of(
             width = math.prod(shape) if shape else size or 1
             is_padded = key in multivalued or is_sequence
             feature = _input(key, dtype, None if is_padded else width, shape, is_sequence)
-            # A cross by name does not define the dtype; the first column that does counts.
+            # A cross by name does not define the dtype; the first column that defines it decides.
             first = found.setdefault(key, feature)
             if first.dtype != feature.dtype and "string" in (first.dtype, feature.dtype):
                 raise BridgeError(

@@ -16,10 +16,10 @@ class SplitText(NamedTuple):
       source: raw feature with the text.
       separator: text between two values.
       dtype: string, int64 or float32.
-      ordered: True for a sequence, where an empty value is a step ("", or -1 of integers). False
-        if empty values are dropped.
-      weighted_text: for a feature of weights, the (raw feature, separator) of the values that they
-        weight; None for any other feature.
+      ordered: True for a sequence, in which an empty value is a step ("" for strings, -1 for
+        integers); False if empty values are dropped.
+      weighted_text: if this feature contains weights, the (raw feature, separator) of the weighted
+        values; otherwise None.
     """
 
     name: str
@@ -31,7 +31,7 @@ class SplitText(NamedTuple):
 
 
 class Words(NamedTuple):
-    """The words of a free text, and its n-grams: sequences of words joined by a blank.
+    """The words of a free text and its n-grams, which are sequences of words joined by a blank.
 
     A word consists of letters, digits, combining marks and apostrophes.
 
@@ -65,7 +65,7 @@ class DatePart(NamedTuple):
 
 
 class Renamed(NamedTuple):
-    """A feature under the name of its column, because graph scopes do not allow every name.
+    """A feature under the changed name of its column: graph scopes do not allow every name.
 
     Attributes:
       name: name of the derived feature.

@@ -1,7 +1,7 @@
-"""Describes a canned model as plain values, the step between an Estimator and its Keras model.
+"""Describes a canned model as plain values, between an Estimator and its Keras model.
 
-The readers of job_dirs and of Estimators return a Plan. The writers of Keras code, and the
-reconstruction of an Estimator for a comparison, read it. This module does not import TensorFlow.
+The readers of job_dirs and of Estimators return a Plan. The writers of Keras code use the Plan; so
+does verify, which rebuilds an Estimator from it. This module does not import TensorFlow.
 """
 
 from typing import Any, NamedTuple, Optional, Union
@@ -90,7 +90,7 @@ class Head(NamedTuple):
 
     @property
     def single(self) -> tuple["Head", ...]:
-        """The heads with one loss each: the parts, or this head."""
+        """The heads with one loss each: the parts of a multihead, or this head alone."""
         return self.parts or (self,)
 
     def output(self, name: str) -> str:
@@ -103,7 +103,7 @@ class Head(NamedTuple):
 
     @property
     def target(self) -> str:
-        """The output that the loss is computed on."""
+        """The name of the output from which the loss is computed."""
         return self.output("predictions" if self.task in ("regression", "poisson") else "logits")
 
 
@@ -151,8 +151,8 @@ class Data(NamedTuple):
 def is_lazy(optimizer: Optional[Optimizer], from_zero: bool) -> bool:
     """Returns whether the optimizer skips the table rows that a batch does not look up.
 
-    Keras 3 has no such optimizers. They make no difference if a row without a gradient changes
-    neither its weights nor its state, or if the Estimator's optimizer treats all rows alike.
+    The optimizers of Keras 3 update all rows. The result is the same if a row without a gradient
+    keeps its weights and its state, or if the Estimator's optimizer also updates all rows.
 
     Args:
       optimizer: None if its state is not converted.
@@ -184,8 +184,8 @@ class Plan(NamedTuple):
       deep_optimizer: None without a deep part, or if its state is not converted.
       key: feature that is copied to the predictions; None for none.
       data: the files that the model was trained on; None if unknown.
-      training_notes: what affects the Estimator's training and has no counterpart in the Keras
-        model, one line each.
+      training_notes: settings that affect the training of the Estimator but have no counterpart in
+        the Keras model, one line each.
       recurrent: cells of a recurrent part, in place of a network; None without one.
       context: dense columns that are joined to every step of a recurrent part.
       derived: features computed from the inputs before the columns read them.

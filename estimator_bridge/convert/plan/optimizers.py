@@ -38,7 +38,7 @@ def keras2_options(kind: str, given: dict[str, Any]) -> dict[str, Any]:
             "rho": given.get("rho", 0.9),
             "momentum": momentum,
             "centered": given.get("centered", False),
-            # With momentum, Keras 2 calls an operation that adds the epsilon under the root.
+            # With momentum, Keras 2 calls an operation that adds the epsilon under the square root.
             "epsilon": epsilon if momentum else epsilon**2,
         }
     if kind == "momentum":
@@ -109,7 +109,7 @@ def slots_of(optimizer: Optimizer, rate: Optional[float]) -> list[Slot]:
 
     Args:
       optimizer: the optimizer.
-      rate: current learning rate; needed for momentum of v1 only, which is multiplied by it.
+      rate: current learning rate; used only for momentum of v1, whose slots are multiplied by it.
     """
     kind, options, is_v1 = optimizer.kind, optimizer.options, optimizer.version == 1
     if kind == "adagrad":

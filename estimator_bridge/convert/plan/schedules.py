@@ -1,8 +1,9 @@
 """Finds the Keras schedule of a learning rate that is a tensor.
 
-A program for TensorFlow 1 computes its learning rate with tf.train.exponential_decay and the like,
-which leaves only a tensor that depends on the global step. Each Keras schedule is tried with the
-constants of the graph. It is used if it has the value of the tensor at every step tested.
+A program for TensorFlow 1 computes its learning rate with a function such as
+tf.train.exponential_decay. The graph then contains only a tensor that depends on the global step.
+Each Keras schedule is tried with the constants of the graph. A schedule is used if it has the same
+value as the tensor at every tested step.
 """
 
 import itertools
@@ -33,8 +34,8 @@ def read_rate(tensor: Any, counter: Any, step: int, tf: Any) -> tuple[Union[floa
       tf: TensorFlow.
 
     Returns:
-      The rate as a number or as Keras code of a schedule, and whether it is exact at every step. If
-      no schedule matches, the rate is the value at `step`.
+      The rate as a number or as Keras code of a schedule, and whether this equals the tensor at
+      every step. If no schedule matches, the rate is the value at `step`.
     """
     constants = _constants(tensor.graph, tf)
     steps = {*_TESTED_STEPS, step}

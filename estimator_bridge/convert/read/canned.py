@@ -1,4 +1,4 @@
-"""Reads a Plan from a canned Estimator: from the variables in the closure of its model_fn."""
+"""Reads a Plan from the variables in the closure of a canned Estimator's model_fn."""
 
 from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple, Optional
@@ -91,7 +91,7 @@ def _closure_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _canned_parts(built: Any, depth: int = 0) -> dict[str, Any]:
-    """Returns the closure of a canned model_fn, also below add_metrics and other wrappers."""
+    """Returns the closure of a canned model_fn, also if add_metrics or others wrap it."""
     held = _closure_of(built._model_fn)
     if "head" in held:
         is_v2 = "V2." in built._model_fn.__qualname__ or "sequence_feature_columns" in held
@@ -120,7 +120,8 @@ def describe_estimator(
       step: global step of the checkpoint, at which a learning rate that is a tensor is evaluated.
       multivalued: names of the multivalent features fed as dense tensors.
       sparse: names of the features fed as SparseTensors.
-      given: some rows of the input function; they replace both lists and define dtypes.
+      given: some rows of the input function, or None; they replace the two arguments above and
+        define dtypes.
 
     Raises:
       BridgeError: the Estimator is not canned, or a part of it cannot be converted.
@@ -157,7 +158,7 @@ def _columns(
     """Returns the plan columns of the linear and of the deep part.
 
     Raises:
-      BridgeError: the Estimator is not a canned one without recurrence, or has no columns.
+      BridgeError: the Estimator is not canned, is recurrent, or has no columns.
     """
     is_deep = "hidden_units" in held or "dnn_hidden_units" in held
     is_wide = "linear_feature_columns" in held or ("feature_columns" in held and not is_deep)
@@ -235,7 +236,7 @@ class _InputReader:
           sequences: names of the features that are sequences.
 
         Raises:
-          BridgeError: a multivalent feature was named that no column reads.
+          BridgeError: `multivalued` contains a feature that no column reads.
         """
         if not columns:
             # A baseline reads no feature, but its model needs the number of rows.
@@ -257,7 +258,7 @@ class _InputReader:
         return inputs
 
     def _known_dtypes(self, columns: list[Any]) -> dict[str, str]:
-        """Returns the dtypes that columns define, and those in the rows for crosses by name."""
+        """Returns the dtypes that columns define; for crosses by name, the dtypes of the rows."""
         features = [feature for column in columns for feature in dtypes_of(column)]
         crossed = {key for key, _, by_name in features if by_name}
         from_rows = {key: self._dtypes[key] for key in crossed & set(self._dtypes)}
@@ -308,7 +309,7 @@ def _network(held: dict[str, Any]) -> Network:
 
 
 def _activation(function: Any, units: int) -> str:
-    """Returns the Keras name of an activation_fn, or its Keras code if it has none."""
+    """Returns the Keras name of an activation_fn, or its Keras code if Keras has no such name."""
     from estimator_bridge import tf
 
     if isinstance(function, str):

@@ -109,7 +109,7 @@ class Checkpoint:
           stored: name of the slot in checkpoints.
           version: 1 for tf.compat.v1.train, 2 for Keras 2.
         """
-        # v1 puts slots below the variable, perhaps a level deeper ("t_0"); Keras 2 below a scope.
+        # v1: <variable>/<slot>, or <variable>/t_0/<slot>. Keras 2: <scope>/<variable>/<slot>.
         if version == 1:
             names = [
                 name

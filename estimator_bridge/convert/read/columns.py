@@ -1,7 +1,7 @@
 """Converts tf.feature_column objects to columns of a Plan.
 
 Columns are recognized by the names of their classes, and only the fields of their constructors are
-read. So the columns of both APIs and of every TensorFlow version are understood.
+read. This works for the columns of both APIs and of every TensorFlow version.
 """
 
 from collections.abc import Iterable
@@ -71,7 +71,7 @@ class ColumnReader:
         shape = tuple(column.shape) if len(column.shape) > 1 else ()
         function, normalizer = column.normalizer_fn, None
         if function is not None:
-            # One object per function, so that the code of the column is written once.
+            # There is one Normalizer per function, so that the code of the column is written once.
             normalizer = self._normalizers.setdefault(
                 id(function), trace_normalizer(function, column.key, shape or (width,), dtype)
             )
@@ -142,7 +142,7 @@ class ColumnReader:
         parts: list[Any] = []
         for key in column.keys:
             if isinstance(key, str):
-                # A name does not define the dtype; another column may.
+                # A name does not define the dtype. Another column of this feature may.
                 parts.append(Raw(key, "string", key in self._sparse))
             else:
                 part = self.read(key)
@@ -174,8 +174,8 @@ class ColumnReader:
             trainable = column.trainable
         else:
             dimension, table = creator._dimension, creator._name
-            # A v2 Estimator trains the variables of its Keras model, and the table of a creator is
-            # not among them.
+            # A v2 Estimator trains only the variables of its Keras model. The table of a shared
+            # embedding is not one of them.
             trainable = self._version == 1 and creator._trainable
         return Embedding(
             self.read(column.categorical_column),

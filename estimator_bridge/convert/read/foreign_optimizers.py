@@ -82,11 +82,11 @@ def read_optimizer(
 
     Args:
       given: a name, an optimizer, or a function that returns one.
-      rate: learning rate that the Estimator gives a named optimizer; None for the default, which is
-        0.05 in v1 and the optimizer's own in Keras 2.
+      rate: learning rate that the Estimator passes to an optimizer given by name; None for the
+        default, which is 0.05 in v1, and in Keras 2 the default of the optimizer.
       step: global step of the checkpoint.
-      version: API version of the Estimator, 1 or 2, which decides what a name means.
-      clipnorm: norm to which the Estimator clips the gradients of a named optimizer.
+      version: API version of the Estimator, 1 or 2; it determines the class for a name.
+      clipnorm: norm to which the Estimator clips gradients if the optimizer is given by name.
 
     Returns:
       The description and notes.
@@ -113,7 +113,7 @@ def read_optimizer(
 
 
 def _create(given: Any, rate: Optional[float], version: int) -> Any:
-    # The Estimators themselves call these functions for names.
+    # The Estimators themselves call these functions to get the optimizer of a name.
     from estimator_bridge.private_tf import estimator_optimizers as optimizers
 
     try:
@@ -200,7 +200,7 @@ class _Reader:
         return Optimizer(kind, rate, {**keras2_options(kind, settings), **clipping}, 2)
 
     def _config(self, optimizer: Any) -> tuple[Any, dict[str, Any]]:
-        """Returns the learning rate as it was given, and the other settings."""
+        """Returns the learning rate as the program set it, and the other settings."""
         hyper = getattr(optimizer, "_hyper", None)
         if hyper is None or isinstance(hyper.get("learning_rate"), self._tf.Variable):
             config = dict(optimizer.get_config())

@@ -53,7 +53,7 @@ def read_columns(
     wide: list[Any] = []
     deep: list[Any] = []
     steps: list[Any] = []
-    # Older versions of the trainer did not write the fields that are read with get().
+    # The fields that are read with get() are missing in files of older versions of the trainer.
     tables = [(one["columns"], one["dimension"]) for one in schema.get("shared_embeddings") or ()]
     shared = {name for names, _ in tables for name in names}
     for name in features:
@@ -88,7 +88,7 @@ def read_columns(
 def _inputs_of_parts(
     name: str, column: _Json, statistics: _Json
 ) -> Iterator[tuple[Any, Optional[Numeric]]]:
-    """Yields (ids or None, number or None): what the wide and the deep part read of a column."""
+    """Yields (ids or None, number or None): the inputs that the model parts read from a column."""
     if column.get("date"):
         for part in column["date"]:
             yield _date_part(safe_name(f"{name}_{part}"), part), None
@@ -132,7 +132,7 @@ def _split_texts(name: str, schema: _Json) -> Iterator[SplitText]:
     column = schema["columns"][name]
     dtype, separator = _DTYPES[column["type"]], column["separator"]
     if any(separator[size:] == separator[:-size] for size in range(1, len(separator))):
-        # In "|||", whether the last two are a separator depends on everything before them.
+        # If "||" separates values, "|||" is ambiguous: the split depends on the text before it.
         raise BridgeError(
             f"schema.json: column {name}: separator {separator!r} may overlap itself, and Keras "
             "has no operation that scans a text in order; write the data with another separator"

@@ -1,7 +1,7 @@
 """Reads a Plan from config.yaml, schema.json and statistics.json of a job_dir of this trainer.
 
-The three files are read as data. Only this module and job_columns.py know what they mean for a
-model. The tests compare the result with the trainer's own feature columns, kind by kind.
+The three files are read as data. Only this module and job_columns.py interpret their fields. The
+tests compare the result with the trainer's own feature columns, for each kind of column.
 """
 
 import json
@@ -156,7 +156,7 @@ def _data(config: _Json, schema: _Json, statistics: _Json, used: list[str]) -> D
     )
 
 
-# Older versions of the trainer did not write the fields that are read with get().
+# The fields that are read with get() are missing in files of older versions of the trainer.
 
 
 def _labels(schema: _Json) -> list[_Json]:
@@ -172,7 +172,7 @@ def _label_columns(schema: _Json) -> list[str]:
 
 
 def _head(schema: _Json, train: _Json) -> Head:
-    # Without this field, the loss was the mean.
+    # Versions of the trainer without this field used the mean loss.
     is_sum = train.get("loss_reduction", "mean") == "sum"
     reduction = "sum" if is_sum else "sum_over_batch_size"
     heads = [_head_of(label, reduction, schema["weight"]) for label in _labels(schema)]

@@ -9,7 +9,7 @@ from ..plan.model import Cell, Recurrent
 __all__ = ["read_recurrent"]
 
 _KINDS = {"LSTMCell": "LSTM", "GRUCell": "GRU", "SimpleRNNCell": "SimpleRNN"}
-# The settings of a cell that change its result and that Keras 3 has too.
+# The settings of a cell that change its result and that also exist in Keras 3.
 _SETTINGS = (
     "activation",
     "recurrent_activation",
@@ -27,7 +27,7 @@ def read_recurrent(held: dict[str, Any]) -> Recurrent:
       held: variables of the closure of its model_fn, by name.
 
     Raises:
-      BridgeError: a cell is not LSTM, GRU or simple, or the Estimator returns every step.
+      BridgeError: a cell is not LSTM, GRU or simple, or the output has every step.
     """
     from estimator_bridge import tf
     from estimator_bridge.private_tf import estimator_rnn as rnn

@@ -25,8 +25,8 @@ class Rows(NamedTuple):
       features: name -> array [rows] or [rows, values]; text as bytes.
       labels: array [rows] or [rows, labels], text as bytes; None without labels. For several heads
         a dict of arrays, by the names of the heads.
-      sparse: names of the features that were SparseTensors.
-      fillers: name -> padding value; a missing feature is padded with "", -1 or 0 by its dtype.
+      sparse: names of the features that the input function returned as SparseTensors.
+      fillers: name -> padding value. The default for a dtype is "" (string), -1 (integer) or 0.
     """
 
     features: dict[str, np.ndarray]
@@ -196,7 +196,7 @@ def _read_records(data: Data, path: str, compression: str, limit: int) -> dict[s
                 values = getattr(feature, feature.WhichOneof("kind") or "bytes_list").value
                 value: Any = values[0] if len(values) else None
                 if name in data.multivalent and len(values):
-                    # One text as in a CSV file, whether or not the record has joined the values.
+                    # One text, as in a CSV file. The record may contain it, or separate values.
                     value = _join_texts(values, data.multivalent[name][1])
                 text = value.decode("utf-8") if isinstance(value, bytes) else value
                 table.setdefault(name, [None] * rows).append(text)

@@ -1,4 +1,4 @@
-"""Finds the Estimator that a command works on; the flags for it, which convert and verify share."""
+"""Defines the flags that choose an Estimator, for convert and verify, and reads the Estimator."""
 
 import argparse
 import os
@@ -87,7 +87,7 @@ def describe(options: Any) -> Source:
       options: parsed options, with the flags of add_source_flags and --input_fn.
 
     Raises:
-      BridgeError: the options choose nothing, or something that cannot be converted.
+      BridgeError: the options choose no model, or a model that cannot be converted.
     """
     if bool(options.job_dir) == bool(options.estimator):
         raise BridgeError("give either --job_dir=FOLDER or --estimator=MODULE:FUNCTION")
@@ -128,7 +128,7 @@ def require_keras_3() -> None:
     """Checks that Keras 3 is installed, and selects its TensorFlow backend.
 
     Raises:
-      BridgeError: Keras is missing, or older.
+      BridgeError: Keras is missing, or is older than Keras 3.
     """
     from importlib import metadata
 

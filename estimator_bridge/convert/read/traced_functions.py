@@ -94,7 +94,7 @@ def trace_normalizer(
       BridgeError: the function raises, or uses an operation without a counterpart.
     """
     code = _trace(function, f"column {key!r}: its normalizer_fn", shape, dtype, sparse)
-    # A feature column casts the result, too.
+    # The result is cast, because a feature column casts it.
     return Normalizer(f'ops.cast({code}, "float32")', function)
 
 
@@ -159,7 +159,7 @@ def _write(tensor: Any, raw: Any, what: str) -> str:
 
 
 def _write_other(op: Any, tensor: Any, inputs: list[str]) -> Optional[str]:
-    """Returns the Keras code of an operation with other arguments; None if it is unsupported."""
+    """Returns the Keras code of an operation with other arguments in Keras, or None."""
     if op.type == "Cast":
         return f'ops.cast({inputs[0]}, "{tensor.dtype.name}")'
     if op.type == "SquaredDifference":

@@ -71,10 +71,10 @@ def describe_error(error: Exception) -> str:
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
     if hasattr(error, "node_def"):
-        # An error of a TensorFlow operation: the line before the node is the message.
+        # For an error of a TensorFlow operation, the message is the line before the node.
         nodes = [index for index, line in enumerate(lines) if line.startswith("[[{{node")]
         return f"{type(error).__name__}: {lines[max(nodes[0] - 1, 0) if nodes else 0][:300]}"
-    # AutoGraph puts the stack before the message.
+    # AutoGraph writes the stack before the message.
     text = lines[-1 if lines[0] == "in user code:" else 0]
     last = error.__traceback__
     if last is None:

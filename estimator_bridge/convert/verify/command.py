@@ -205,7 +205,7 @@ def _run_sides(options: Any, source: Source, comparison: Comparison, notes: list
 def _train_estimator(
     options: Any, source: Source, comparison: Comparison
 ) -> tuple[list[float], list[float], float]:
-    """Returns the losses, those after a rounding error in the weights, and steps per second."""
+    """Returns losses, losses after a rounding error in the weights, and steps per second."""
     from ..read.canned import load_estimator
     from . import estimator_side
     from .rebuild import build_estimator

@@ -1,7 +1,7 @@
 """Computes the derived features of a plan with TensorFlow's string operations.
 
-This is what a rebuilt Estimator is fed. The tests compare the Keras code of write/texts.py with it,
-and both with the exports of the trainer.
+A rebuilt Estimator is fed these features. The tests compare the Keras code of write/texts.py with
+this module, and both with the exports of the trainer.
 """
 
 from typing import Any, Optional
@@ -47,7 +47,7 @@ def add_derived(features: dict[str, Any], derived: tuple[Derived, ...]) -> dict[
 
 
 def _split(text: Any, separator: str, tf: Any) -> Any:
-    """Returns the stripped values of texts as a RaggedTensor; a blank text has none."""
+    """Returns the stripped values of texts as a RaggedTensor; a blank text has no values."""
     text = tf.strings.strip(text)
     values = tf.strings.split(text, separator)
     is_present = tf.repeat(tf.not_equal(text, ""), values.row_lengths())

@@ -23,7 +23,7 @@ NUM_WORST = 5
 
 
 class Difference(NamedTuple):
-    """The difference of one output from that of the checkpoint.
+    """The difference between an output of a side and that of the checkpoint.
 
     Attributes:
       side: export, keras or saved_model.
@@ -69,7 +69,7 @@ def _compare(side: str, name: str, expected: np.ndarray, found: np.ndarray) -> D
         scaled = differs
     else:
         differs = np.abs(expected.astype(np.float64) - found.astype(np.float64))
-        # NaN on both sides is equal; on one side, it is an infinite difference.
+        # NaN on both sides counts as equal; NaN on one side counts as an infinite difference.
         differs = np.where(np.isnan(expected) & np.isnan(found), 0.0, differs)
         differs = np.where(np.isnan(differs), np.inf, differs)
         scaled = differs / np.maximum(1.0, np.abs(np.nan_to_num(expected)))
@@ -88,7 +88,7 @@ def encode_labels(head: Head, labels: Any) -> dict[str, np.ndarray]:
       labels: array [rows, ...], or a dict of arrays by the names of several heads.
 
     Returns:
-      Output that a loss is computed on -> array [rows, ...].
+      {output from which a loss is computed: array [rows, ...]}.
 
     Raises:
       BridgeError: a label is not a class.
@@ -123,7 +123,7 @@ def metrics_of(
     labels: dict[str, np.ndarray],
     weights: Optional[np.ndarray],
 ) -> dict[str, float]:
-    """Returns the loss and, by the task, AUC, accuracy or RMSE, in float64 and for each head.
+    """Returns the metrics of each head in float64: the loss, and by task AUC, accuracy or RMSE.
 
     Args:
       head: the head.
@@ -149,7 +149,7 @@ def metrics_of(
 def _multilabel_metrics(
     outputs: dict[str, np.ndarray], labels: np.ndarray, weights: Optional[np.ndarray]
 ) -> dict[str, float]:
-    """Returns the mean loss, and the area under one curve of all labels together."""
+    """Returns the mean loss, and the area under a single curve of all labels."""
     weight = np.ones(len(labels)) if weights is None else weights.astype(np.float64).ravel()
     truth, logits = labels.astype(np.float64), outputs["logits"].astype(np.float64)
     losses = np.maximum(logits, 0) - logits * truth + np.log1p(np.exp(-np.abs(logits)))
@@ -200,7 +200,7 @@ def _metrics_of(
 
 
 def stirling(truth: np.ndarray) -> np.ndarray:
-    """Returns Stirling's term of the Poisson loss, which Keras omits; it has no gradient.
+    """Returns Stirling's term of the Poisson loss. Keras omits it; its gradient is 0.
 
     Args:
       truth: labels, of any shape.
@@ -220,9 +220,9 @@ def area_under_curve(
       score: probabilities, [rows].
       weight: weights of the rows, [rows].
       curve: "auc" (ROC) or "auc_precision_recall".
-      rule: "trapezoidal", the default of tf.metrics, or "interpolation", that of Keras (Davis and
-        Goadrich, "The Relationship Between Precision-Recall and ROC Curves", 2006). Both are equal
-        for ROC.
+      rule: "trapezoidal", the default of tf.metrics, or "interpolation", the default of Keras
+        (Davis and Goadrich, "The Relationship Between Precision-Recall and ROC Curves", 2006). For
+        ROC the two give the same result.
     """
     inner = [(index + 1) / (NUM_THRESHOLDS - 1) for index in range(NUM_THRESHOLDS - 2)]
     thresholds = np.array([-1e-7, *inner, 1 + 1e-7], np.float32)

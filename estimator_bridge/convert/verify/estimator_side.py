@@ -47,7 +47,7 @@ def _sparse(tf: Any, value: Any, filler: Any = None) -> Any:
         where = tf.where(tf.logical_not(tf.math.is_nan(value)))
     else:
         where = tf.where(tf.not_equal(value, tf.constant(filler, value.dtype)))
-    # The width of the longest row, which recurrent Estimators use as the number of steps.
+    # The width is that of the longest row; recurrent Estimators use it as the number of steps.
     width = tf.reduce_max(tf.concat([where[:, 1] + 1, [1]], 0))
     shape = tf.stack([tf.shape(value, out_type=tf.int64)[0], width])
     return tf.SparseTensor(where, tf.gather_nd(value, where), shape)
@@ -65,7 +65,7 @@ def predict_checkpoint(
       sparse: names of the features fed as SparseTensors.
 
     Returns:
-      Output -> array [rows, ...], and rows per second without the time to build the graph.
+      {output: array [rows, ...]}, and rows per second without the time to build the graph.
 
     Raises:
       BridgeError: the Estimator fails; the message names the row.
@@ -92,7 +92,7 @@ def predict_checkpoint(
             where = f" on row {_count_batches(predict(1), tf) + 1} of the compared rows"
         raise BridgeError(f"the Estimator fails{where}: {describe_error(error)}") from error
     secs = time.perf_counter() - started
-    # Several heads name their outputs by pairs.
+    # With several heads, the name of an output is a pair (head, output).
     outputs = {
         name if isinstance(name, str) else "/".join(name): np.concatenate([b[name] for b in found])
         for name in found[0]
@@ -136,14 +136,14 @@ def export_step(path: str) -> Optional[int]:
 
 
 def predict_export(path: str, rows: Rows) -> tuple[dict[str, np.ndarray], float]:
-    """Runs the predict signature of an export, with raw tensors or else with tf.Examples.
+    """Runs the predict signature of an export, with raw tensors if possible, else tf.Examples.
 
     Args:
       path: folder of the export.
       rows: the rows.
 
     Returns:
-      Output -> array [rows, ...], and rows per second.
+      {output: array [rows, ...]}, and rows per second.
 
     Raises:
       BridgeError: the export has no such signature, or it fails.
@@ -225,8 +225,8 @@ def train_on(
       rows: rows with labels.
       batches: row numbers [steps, rows of a batch].
       sparse: names of the features fed as SparseTensors.
-      perturbed: whether to change every weight by one rounding error of float32 first. The
-        difference of the losses is then the effect of rounding alone.
+      perturbed: whether to change every weight by one rounding error of float32 first. The change
+        of the losses then shows the effect of rounding alone.
 
     Returns:
       The loss of each step, and steps per second.

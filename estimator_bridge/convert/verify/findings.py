@@ -11,8 +11,8 @@ from .differences import Difference, compare_losses, compare_outputs, metrics_of
 
 __all__ = ["DRIFT_FACTOR", "Comparison", "Results", "find_differences"]
 
-# Rounding errors make units switch on or off at different steps, and then two runs drift apart.
-# When that happens is random, so the limit is far above the drift of a single measurement.
+# Because of rounding errors, a unit may become active at different steps in two runs, which then
+# drift apart. The step is random, so the limit is far above the drift in a single measurement.
 DRIFT_FACTOR = 10.0
 
 
@@ -23,7 +23,7 @@ class Comparison(NamedTuple):
       plan: the model.
       checkpoint: checkpoint of the Estimator.
       rows: the rows.
-      labels: output that a loss is computed on -> labels; {} without labels.
+      labels: {output from which a loss is computed: labels}; {} without labels.
       sparse: names of the features fed as SparseTensors.
       batches: row numbers [steps, rows of a batch] for training.
     """
@@ -65,7 +65,7 @@ def find_differences(
       options: parsed options of the command, with the tolerances.
       comparison: what was compared.
       results: what the sides computed.
-      notes: remarks on what was left out.
+      notes: remarks about comparisons that were left out.
 
     Returns:
       The findings, which can be written as JSON.

@@ -26,7 +26,7 @@ def _load(path: str) -> dict[str, np.ndarray]:
 def _predict(
     predict: Callable[[dict[str, Any]], dict[str, Any]], features: dict[str, Any], num_rows: int
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Returns the outputs of a function of a batch, and rows per second."""
+    """Returns the outputs of a function that is called with each batch, and rows per second."""
 
     def one(start: int) -> dict[str, np.ndarray]:
         batch = {name: values[start : start + BATCH_ROWS] for name, values in features.items()}
@@ -57,7 +57,7 @@ def _train(
             written["use_estimator_updates"](model)
     for layer in model.layers:
         if isinstance(layer, keras.layers.Dropout):
-            # Dropout is random, so that no two programs would agree.
+            # With dropout, which is random, the losses of two programs would differ.
             layer.rate = 0.0
         for cell in getattr(getattr(layer, "cell", None), "cells", [getattr(layer, "cell", None)]):
             if cell is not None:
@@ -70,7 +70,8 @@ def _train(
         inputs = {name: tf.gather(values, batch) for name, values in features.items()}
         target = {name: tf.constant(value[batch]) for name, value in labels.items()}
         sample = {name: tf.constant(value[batch]) for name, value in weights.items()} or None
-        # After the reset, the result is the loss of this batch alone, before its step.
+        # Without the reset, the result would be the mean loss of all batches so far. The loss is
+        # computed before the step.
         model.reset_metrics()
         losses.append(_total(model.train_on_batch(inputs, target, sample_weight=sample)))
         first = first or time.perf_counter()
@@ -78,7 +79,7 @@ def _train(
 
 
 def _total(result: Any) -> float:
-    """Returns the total loss from train_on_batch, which those of several outputs may follow."""
+    """Returns the total loss, which is the result of train_on_batch or the first of its items."""
     return float(result[0] if isinstance(result, (list, tuple)) else result)
 
 

@@ -27,7 +27,7 @@ __all__ = ["build_columns", "build_estimator"]
 def build_estimator(plan: Plan, model_dir: str, seed: int = 1) -> Any:
     """Returns the Estimator with the columns, head and optimizers of tf.estimator.
 
-    Its labels are those of Rows: a dict by head names if there are several heads.
+    It expects labels as in Rows: a dict by head names if there are several heads.
 
     Args:
       plan: plan of a v2 Estimator.
@@ -260,8 +260,9 @@ def _make_optimizer(optimizer: Optional[Optimizer], tf: Any) -> Callable[[], Any
         return rate
 
     def build() -> Any:
-        # A function, because a number would become a variable, which some checkpoints lack. The
-        # code of a schedule names Keras; Keras 2 has the same schedules.
+        # The rate is passed as a function, because a number would become a variable, which some
+        # checkpoints lack. The code of a schedule names `keras`; Keras 2 has
+        # the same schedules.
         chosen = learning_rate
         if isinstance(rate, str):
             chosen = eval(rate, {"keras": tf.keras})

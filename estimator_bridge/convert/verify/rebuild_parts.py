@@ -1,4 +1,4 @@
-"""Rebuilds the parts of the trainer's Estimators that TensorFlow lacks, for a comparison.
+"""Rebuilds parts of the trainer's Estimators that TensorFlow does not have, for a comparison.
 
 These are embedding tables that several columns share, and the recurrent network.
 """

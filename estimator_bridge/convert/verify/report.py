@@ -132,7 +132,7 @@ def _curves(curve: dict[str, Any]) -> str:
 
 
 def to_html(findings: dict[str, Any]) -> str:
-    """Returns the findings as one HTML page that loads nothing else.
+    """Returns the findings as one HTML page that loads no other files.
 
     Args:
       findings: result of `verify`.

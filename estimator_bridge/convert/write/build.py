@@ -106,7 +106,7 @@ def _restore_optimizers(
             target = slots[f"{variable.path.replace('/', '_')}_{slot.name}"]
             target.assign(slot.convert(checkpoint.get_slot(found)).reshape(tuple(target.shape)))
     described = [part for part in (plan.wide_optimizer, plan.deep_optimizer) if part is not None]
-    # A MultiOptimizer lists the optimizers of its map first, then the default: wide, deep.
+    # A MultiOptimizer lists the optimizer of its map (wide) before the default (deep).
     for one, part in zip(optimizers, described):
         one.iterations.assign(int(checkpoint.get(iterations_name(part, checkpoint.names))))
     model.optimizer.iterations.assign(checkpoint.step)

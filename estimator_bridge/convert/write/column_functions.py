@@ -2,10 +2,10 @@
 
 __all__ = ["CODE_OF_HELPERS", "MAX_WHOLE_TABLE"]
 
-# Larger tables are looked up directly, because reading all of their rows would take too long.
+# Larger tables are looked up directly, because an operation on all rows would take too long.
 MAX_WHOLE_TABLE = 2**20
 
-# Name -> (names of the functions that it calls, source). A module defines only those it uses.
+# Name -> (names of the functions that it calls, source). A module defines only functions in use.
 CODE_OF_HELPERS: dict[str, tuple[tuple[str, ...], str]] = {
     "is_present": (
         (),

@@ -65,7 +65,7 @@ def identifier(text: str) -> str:
 
 
 class ColumnWriter:
-    """Writes the code of columns, each of them once.
+    """Writes the code of columns. The code of each column is written only once.
 
     Args:
       inputs: raw features of the model.
@@ -133,7 +133,7 @@ class ColumnWriter:
         return helper
 
     def helpers_code(self) -> Iterator[str]:
-        """Yields the source of the helper functions in use, those for texts first."""
+        """Yields the source of the helper functions in use; the functions for texts come first."""
         for name, (_, code) in {**CODE_OF_TEXTS, **CODE_OF_HELPERS}.items():
             if name in self.helpers:
                 yield code
@@ -150,7 +150,7 @@ class ColumnWriter:
         return self._written[key]
 
     def feature(self, key: str) -> str:
-        """Returns the code of a feature, which is an input or derived from one.
+        """Returns the code of a feature, which is an input or is derived from an input.
 
         Args:
           key: name of the feature.
@@ -209,7 +209,7 @@ class ColumnWriter:
         if all(name is None for _, name in parts):
             return None
         helper = self.use("all_present")
-        # A part whose values are all present still needs its axis.
+        # A part without a mask has only present values. Its mask is written for the shape.
         names = ", ".join(
             name or f"ops.equal({self.raw_ids(part)}, {self.raw_ids(part)})" for part, name in parts
         )
@@ -219,7 +219,7 @@ class ColumnWriter:
         )
 
     def raw_ids(self, column: Any) -> str:
-        """Writes the ids of all values, which a cross hashes; returns their variable.
+        """Writes the ids that a cross hashes, for all values; returns their variable.
 
         Args:
           column: categorical column, or a feature that a cross reads by name.
@@ -293,7 +293,7 @@ class ColumnWriter:
         constant = self.constant(f"{column.key}_vocabulary", column.values)
         kind = "StringLookup" if column.dtype == "string" else "IntegerLookup"
         options = f"vocabulary={constant}, mask_token=None, oov_token={_unused_value(column)!r}"
-        # The layer numbers unknown values 0, and known values from 1.
+        # The layer returns 0 for unknown values, and numbers known values from 1.
         index = self.write(f"{column.key}_index", f"layers.{kind}({options})({values})")
         if column.oov_buckets:
             other = f"ops.add(layers.Hashing({column.oov_buckets})({values}), {len(column.values)})"
@@ -307,7 +307,7 @@ class ColumnWriter:
         )
 
     def table(self, column: Embedding, ids: str, summed: bool) -> str:
-        """Writes the embedding layer of a column, or all of its rows; returns the variable.
+        """Writes an embedding layer, or a tensor of all of its rows; returns the variable.
 
         Columns that share a table share the layer.
 
@@ -337,7 +337,7 @@ class ColumnWriter:
         return self.write(layer, code)
 
     def summed_table(self, code: str, size: int, ids: str) -> str:
-        """Returns the code of all rows of an embedding layer; of the layer itself if it is large.
+        """Returns the code of a tensor of all rows; of the layer itself if the table is large.
 
         Args:
           code: code of the layer.

@@ -1,8 +1,8 @@
 """Wraps the forward pass of any model_fn as a Keras layer with the variables of the checkpoint.
 
 The layer is Keras' own TFSMLayer around a SavedModel of the forward pass, so it loads without a
-class of this package. It runs mode PREDICT: in training, too, there is no dropout, and moving
-averages do not change.
+class of this package. It always runs the model_fn in mode PREDICT. Even in training there is no
+dropout, and moving averages do not change.
 """
 
 import shutil
@@ -51,7 +51,7 @@ def wrap_model_fn(built: Any, checkpoint: str, rows: Rows, output: str, folder: 
             "predict" if "predict" in loaded.signatures else "serving_default"
         ]
         holder = tf.Module()
-        # The module must own the tables and variables that are saved.
+        # The tables and variables to save must be attributes of the module.
         holder.loaded = loaded
 
         @tf.function(input_signature=[specs])

@@ -1,7 +1,7 @@
 """Writes a Plan as a Keras 3 module that does not import this package.
 
-The Keras model is built by running this module, so the code that a team maintains is the code that
-was verified.
+The Keras model is built by running the written module. A team therefore maintains the same code
+that was verified.
 """
 
 import re
@@ -81,7 +81,7 @@ def model_lines(
     """Returns the lines of the function that builds the model.
 
     Args:
-      writer: writer with the lines between inputs and outputs.
+      writer: writer that has written the code between inputs and outputs.
       inputs: inputs of the model.
       outputs: (name, variable) of each output.
     """
@@ -166,7 +166,7 @@ def _write_wide(plan: Plan, writer: ColumnWriter) -> str:
 
 
 def _write_dense(columns: Iterable[Any], writer: ColumnWriter, summed: bool, name: str) -> str:
-    """Writes the concatenation of dense columns in the order of TensorFlow, by name."""
+    """Writes the concatenation of dense columns, sorted by name as in TensorFlow."""
     values = [dense(writer, column, summed) for column in sorted(columns, key=name_of)]
     net = values[0] if len(values) == 1 else f"layers.Concatenate()([{', '.join(values)}])"
     return writer.write(name, net)

@@ -1,8 +1,8 @@
 """Writes a SavedModel of the Keras model with the signatures of the Estimator's export.
 
-Estimators name signatures <signature> for the default receiver and <receiver>:<signature> for the
-others. The input of classification and regression is called "inputs"; a receiver of raw tensors
-does not have these two.
+A signature of an Estimator's export is called <signature> for the default receiver, and
+<receiver>:<signature> for other receivers. The input of the signatures for classification and
+regression is called "inputs"; a receiver of raw tensors does not have these two signatures.
 """
 
 import keyword
@@ -94,7 +94,7 @@ def _make_endpoint(predict: _Function, receiver: _Receiver, pick: _Function) -> 
 
 
 def _make_predict(plan: Plan, model: Any, tf: Any) -> _Function:
-    """Returns a function from raw features to outputs, whose graph all signatures share."""
+    """Returns a function from raw features to outputs; all signatures share its graph."""
     inputs = model_inputs(plan)
     specs = {
         feature.name: tf.TensorSpec([None, *feature.dimensions], feature.dtype)
@@ -121,7 +121,7 @@ def _make_predict(plan: Plan, model: Any, tf: Any) -> _Function:
 
 
 def _signatures(plan: Plan) -> dict[str, _Function]:
-    """Returns signature -> function that selects its outputs from those of the model."""
+    """Returns signature -> function that selects the outputs of the signature."""
     heads = plan.head.single
     default = next(iter(_signatures_of(heads[0]).values()))
     found: dict[str, _Function] = {
@@ -207,7 +207,7 @@ def _parse_examples(
 ) -> dict[str, Any]:
     if plan.data is not None:
         return _parse_rows(plan.data, inputs, serialized, tf)
-    # Feature columns parse lists of any length, except for plain numbers.
+    # Feature columns parse lists of any length, except for numeric columns.
     spec: dict[str, Any] = {}
     wide = {"int32": "int64", "float64": "float32"}
     for feature in inputs:

@@ -1,8 +1,8 @@
-"""Writes Keras code that splits texts: at separators, into words, into the parts of dates.
+"""Writes Keras code that splits texts at separators, into words, or into the parts of dates.
 
-Keras has no operation that splits a text at a separator. But it has a layer that converts a text to
-character codes, and its `add` joins texts. The written functions split rows of character codes and,
-for a lookup, convert them to texts again.
+Keras has no operation that splits a text at a separator. However, it has a layer that converts a
+text to character codes, and its operation `add` joins texts. The written functions split the
+character codes of each row and, for a lookup, convert the parts to texts again.
 """
 
 from typing import Any, NamedTuple, Optional
@@ -19,7 +19,8 @@ class DerivedVariables(NamedTuple):
 
     Attributes:
       values: [batch, values].
-      present: [batch, values] bool, which values are present; "" if the values show it themselves.
+      present: bool [batch, values], whether each value is present; "" if the values contain this
+        information themselves.
     """
 
     values: str
@@ -295,7 +296,7 @@ def alphabet_lines(characters: Any) -> list[str]:
 
 
 def _layers_of(writer: Any) -> tuple[str, str]:
-    """Returns the variables of the layers between texts and character codes, written once."""
+    """Returns the variables of the layers that convert texts to codes and back, written once."""
     to_codes = writer.once(
         "to_codes",
         lambda: writer.write(

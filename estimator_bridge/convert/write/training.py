@@ -222,7 +222,7 @@ def loss_of(head: Head) -> str:
 
 
 def _loss_weights(head: Head) -> dict[str, float]:
-    """Returns output -> factor on its loss; {} if all are 1."""
+    """Returns {output: factor on its loss}; {} if all factors are 1."""
     found = {}
     for one in head.single:
         # Keras averages over the labels of a row; the Estimator adds them up.
@@ -251,13 +251,14 @@ def _table_sizes(plan: Plan, wide: bool) -> Iterator[int]:
 
 
 def own_updates(plan: Plan) -> dict[str, str]:
-    """Returns Keras optimizer class -> prefix of the class that updates tables as the Estimator.
+    """Returns {Keras optimizer class: prefix of the written subclass that replaces the class}.
 
     Args:
       plan: the model.
 
     Returns:
-      A class is missing if that of Keras itself updates the tables of the plan in the same way.
+      Only classes that update the tables of the plan in another way than the Estimator does. The
+      prefix is "Sparse" or "Summed".
     """
     found = {}
     for optimizer, wide in ((plan.wide_optimizer, True), (plan.deep_optimizer, False)):
@@ -351,7 +352,7 @@ def _data_lines(plan: Plan) -> list[str]:
     labels = data.labels if data else tuple((one.name or "label",) for one in heads)
     targets = {one.target: list(names) for one, names in zip(heads, labels)}
     types = {one.target: "int64" if one.task == "multiclass" else "float32" for one in heads}
-    # The classes of a multilabel head are columns, whose labels are 0 and 1.
+    # Each class of a multilabel head is a column with the labels 0 and 1.
     classes = {
         one.target: list(one.classes) for one in heads if one.classes and one.task != "multilabel"
     }
