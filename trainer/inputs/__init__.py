@@ -1,4 +1,4 @@
-"""Data files as tf.data datasets: CSV, TFRecord and Parquet through one reader."""
+"""Reads CSV, TFRecord and Parquet files as tf.data datasets, through one common reader."""
 
 from trainer.inputs.arrow import defer_pandas
 

@@ -1,7 +1,7 @@
-"""Keeps pyarrow from importing pandas before something else does.
+"""Prevents pyarrow from importing pandas before other code imports it.
 
-pyarrow imports an installed pandas before it makes its first scalar, which takes 75 MiB and tenths
-of a second, only to recognise pandas objects.
+Before pyarrow creates its first scalar, it imports pandas if pandas is installed. The import only
+serves to recognise pandas objects, but needs 75 MiB and some tenths of a second.
 """
 
 import contextlib
@@ -14,15 +14,16 @@ from estimator_bridge.process.importing import around_import
 
 
 def defer_pandas() -> None:
-    """Makes pyarrow look for pandas only once something else imports it.
+    """Makes pyarrow search for pandas only after other code has imported it.
 
-    pyarrow's own to_pandas imports pandas as well. Nothing changes if pandas is loaded already.
+    pyarrow's to_pandas counts as other code: it imports pandas itself. Nothing changes if pandas
+    has been imported already.
     """
-    # Private: a pyarrow without this attribute looks for pandas as it always does.
+    # A private attribute. Without it, pyarrow searches for pandas as usual.
     api = getattr(pa.lib, "_pandas_api", None)
     with block_import("pandas") as is_blocked:
-        # The first scalar makes pyarrow look for pandas; what it does not find it does not look
-        # for again ...
+        # The first scalar makes pyarrow search for pandas. If it finds none, it does not search
+        # again until its version is read (below).
         pa.scalar(0)
     if api is None or not is_blocked:
         return
@@ -30,7 +31,7 @@ def defer_pandas() -> None:
     @contextlib.contextmanager
     def look_again_afterwards() -> Iterator[None]:
         yield
-        # ... except when the version is read.
+        # Reading the version makes pyarrow search for pandas again.
         _ = api.loose_version
 
     around_import("pandas", look_again_afterwards)

@@ -16,7 +16,8 @@ from trainer.schema.columns import DATE_PATTERN
 
 # First bytes of PNG, JPEG, GIF and BMP files.
 IMAGE_HEADS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM")
-# Examples that are kept per column and kind, and listed when there are too many bad rows.
+# Number of examples to keep per column and kind of fault, and to list if there are too many bad
+# rows.
 MAX_EXAMPLES = 5
 NUMBER_NAMES = {"float": "numbers", "int": "whole numbers"}
 
@@ -25,7 +26,7 @@ class Fault(NamedTuple):
     """What is wrong in one column of some rows.
 
     Attributes:
-        column: name of the column; "" if the row as a whole is wrong.
+        column: name of the column; "" if the whole row is wrong.
         kind: fields, unparsable, not finite, missing, label missing, unknown class, negative,
             not a date, not an image, unpaired or other length.
         text: what is wrong; "{value}" is replaced by the value.
@@ -40,11 +41,11 @@ class Fault(NamedTuple):
 
 @dataclass
 class FaultCount:
-    """How often one kind of fault was found in one column.
+    """The number of rows with one kind of fault in one column.
 
     Attributes:
         rows: number of rows.
-        examples: descriptions of the first MAX_EXAMPLES of them.
+        examples: descriptions of the first MAX_EXAMPLES rows.
     """
 
     rows: int = 0
@@ -52,10 +53,10 @@ class FaultCount:
 
 
 class BadRows:
-    """Counts dropped rows and raises once there are too many.
+    """Counts dropped rows, and raises when there are too many.
 
     Args:
-        limit: number of bad rows that is tolerated; None for any number.
+        limit: number of bad rows to tolerate; None for any number.
 
     Attributes:
         count: rows dropped so far.
@@ -70,7 +71,7 @@ class BadRows:
         self.by_column: dict[tuple[str, str], FaultCount] = {}
 
     def add(self, path: str, row: int, fault: Fault, value: str = "", rows: int = 1) -> None:
-        """Records a fault without dropping rows.
+        """Records a fault without counting its rows as dropped.
 
         Args:
             path: the file.
@@ -87,13 +88,13 @@ class BadRows:
                 examples.append(text)
 
     def drop(self, rows: int) -> None:
-        """Counts rows that are dropped.
+        """Counts rows as dropped.
 
         Args:
             rows: number of rows.
 
         Raises:
-            UserError: more rows were dropped than the limit; lists the first ones.
+            UserError: more rows were dropped than `limit`; the message lists the first ones.
         """
         self.count += rows
         if self.limit is not None and self.count > self.limit:
@@ -119,7 +120,7 @@ def describe_fault(path: str, row: int, fault: Fault, value: str) -> str:
 def find_faults(
     batch: pa.RecordBatch, schema: Schema, names: Sequence[str]
 ) -> Iterator[tuple[Fault, pa.Array]]:
-    """Finds the values that no model can take.
+    """Finds the values that no model accepts.
 
     Args:
         batch: the rows, in the Arrow types of the schema.
@@ -127,7 +128,7 @@ def find_faults(
         names: the columns to check.
 
     Yields:
-        a fault and a bool mask [rows] of the rows that have it; at least one row has it.
+        a fault, and a bool mask [rows] of the rows with that fault; at least one row has it.
     """
     for name in names:
         array, column = batch.column(name), schema.columns[name]
@@ -166,7 +167,7 @@ def _find_date_faults(array: pa.Array, name: str) -> Iterator[tuple[Fault, pa.Ar
 
 
 def _find_image_faults(array: pa.Array, name: str) -> Iterator[tuple[Fault, pa.Array]]:
-    """Finds text that does not start like the base64 of an image file."""
+    """Finds text that does not start like a base64-encoded image file."""
     good = pa.array([_starts_as_image(word) for word in array.dictionary.to_pylist()], pa.bool_())
     wrong = pc.invert(good.take(array.indices)).fill_null(False)
     if pc.any(wrong).as_py():
@@ -250,7 +251,7 @@ def _find_label_faults(
         return
     kind = pa.string() if schema.columns[name].type == "string" else pa.int64()
     if pa.types.is_dictionary(array.type):
-        # The few distinct values first: mostly all of them are classes.
+        # Check the few distinct values first. In most cases all of them are classes.
         known = pc.is_in(array.dictionary.cast(kind), pa.array(classes, kind))
         if pc.all(known).as_py():
             return
@@ -273,7 +274,7 @@ def require_value(path: str, first_row: int, batch: pa.RecordBatch, name: str) -
         name: the column.
 
     Raises:
-        UserError: a value is missing; names the row.
+        UserError: a value is missing; the message names the row.
     """
     if batch.column(name).null_count:
         row = pc.is_null(batch.column(name)).index(True).as_py()
@@ -291,7 +292,8 @@ def require_good_rows(path: str, first_row: int, batch: pa.RecordBatch, schema: 
         schema: defaults and labels.
 
     Raises:
-        UserError: a row does not fit; names row, column, value and remedy of the first fault.
+        UserError: a row does not fit; the message names row, column, value and remedy of the first
+            fault.
     """
     for fault, mask in find_faults(batch, schema, batch.schema.names):
         row = mask.index(True).as_py()
@@ -300,7 +302,7 @@ def require_good_rows(path: str, first_row: int, batch: pa.RecordBatch, schema: 
 
 
 def quote_value(value: Any) -> str:
-    """Returns a value as it is quoted in messages, at most 80 characters of text.
+    """Returns a value quoted for messages; text is cut to at most 80 characters.
 
     Args:
         value: a number, text, bytes or None.

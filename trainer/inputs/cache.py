@@ -1,8 +1,9 @@
-"""A bounded folder of encoded rows, shared by jobs and runs.
+"""A cache of encoded rows: a folder of bounded size, shared by jobs and runs.
 
-The rows of one source are one entry: a folder named after a key of all that the rows depend on. It
-has the rows in one file, and an index of where those of each data file begin. A complete entry
-appears by renaming its folder; what a killed process leaves behind is removed by the next writer.
+Each entry contains the rows of one source. An entry is a folder whose name is a key computed from
+everything that the rows depend on. The folder contains one file with the rows, and an index of
+where the rows of each data file begin. A writer renames the folder when the entry is complete. If a
+writer is killed, the next writer removes the incomplete folder.
 """
 
 import fcntl
@@ -20,17 +21,17 @@ from trainer.storage import write_text
 
 ROWS, INDEX, LOCK, BUILDING = "rows", "index.json", ".lock", ".building-"
 NOTE, MAX_NOTES = ".note.json", 200
-# Rows read at once.
+# Number of rows that are read at once.
 READ_ROWS = 65_536
-# Bytes of a disk that the cache leaves free.
+# Bytes of disk space that the cache leaves free.
 RESERVE_BYTES = 256 << 20
 
 
 class Entry:
     """The cached rows of one source.
 
-    They are read, not mapped into memory, so that the process does not grow. An entry that is
-    deleted while it is open stays readable.
+    The rows are read rather than mapped into memory, so that the memory of the process does not
+    grow. An entry that is deleted while it is open stays readable.
 
     Args:
         path: folder of the entry.
@@ -41,7 +42,8 @@ class Entry:
         num_bytes: size of the rows.
 
     Raises:
-        OSError, ValueError, KeyError: the entry is absent, incomplete, or of another layout.
+        OSError, ValueError, KeyError: the entry does not exist, is incomplete, or has another
+            layout.
     """
 
     def __init__(self, path: Path, dtype: "np.dtype[Any]", num_files: int):
@@ -55,7 +57,7 @@ class Entry:
         self.num_bytes = os.fstat(self._stream.fileno()).st_size
         if self.num_bytes != index["num_rows"] * dtype.itemsize:
             raise ValueError("incomplete")
-        # The least recently used entries are evicted.
+        # Mark the entry as used: the least recently used entries are deleted first.
         os.utime(path / INDEX)
 
     def read(self, file: int) -> Iterator[np.ndarray]:
@@ -80,11 +82,11 @@ class Entry:
 
 
 class CacheFolder:
-    """The cache. A failure is logged once, and training goes on without the cache.
+    """The cache. The first failure is logged, and training continues without the cache.
 
     Args:
         path: the folder; it is created when something is written.
-        max_bytes: bytes that all entries together may take.
+        max_bytes: maximum total size of all entries.
         log: called with a line of text.
     """
 
@@ -95,7 +97,7 @@ class CacheFolder:
         self._has_warned = False
 
     def open(self, key: str, dtype: "np.dtype[Any]", num_files: int) -> Optional[Entry]:
-        """Returns the entry of a key, or None.
+        """Returns the entry with a key, or None if there is none.
 
         Args:
             key: key of the entry.
@@ -108,7 +110,7 @@ class CacheFolder:
             return None
 
     def begin(self, key: str, dtype: "np.dtype[Any]", num_bytes: int) -> Optional["Writer"]:
-        """Begins an entry.
+        """Begins to write an entry.
 
         Args:
             key: key of the entry.
@@ -116,7 +118,7 @@ class CacheFolder:
             num_bytes: approximate size of the rows.
 
         Returns:
-            a writer; None if there is no room, or if another process writes this entry.
+            a writer; None if there is no space, or if another process is writing this entry.
         """
         if num_bytes > self._max_bytes:
             self.warn_once(
@@ -145,7 +147,7 @@ class CacheFolder:
             return None
 
     def read_note(self, key: str) -> Optional[Any]:
-        """Returns a small JSON value that was kept under a key, or None.
+        """Returns the small JSON value that is stored under a key, or None if there is none.
 
         Args:
             key: key of the value.
@@ -159,11 +161,11 @@ class CacheFolder:
         return value
 
     def write_note(self, key: str, value: Any) -> None:
-        """Keeps a small JSON value; the least recently used ones beyond MAX_NOTES are deleted.
+        """Stores a small JSON value; keeps only the MAX_NOTES most recently used values.
 
         Args:
             key: key of the value.
-            value: what `json` can write.
+            value: an object that can be written as JSON.
         """
         try:
             self._path.mkdir(parents=True, exist_ok=True)
@@ -175,10 +177,10 @@ class CacheFolder:
             self.warn_once(f"{self._path}: {error.strerror}")
 
     def warn_once(self, reason: str) -> None:
-        """Logs why encoded rows are not kept, the first time.
+        """Logs why encoded rows are not cached; only the first call logs.
 
         Args:
-            reason: what is wrong.
+            reason: why they are not cached.
         """
         if not self._has_warned:
             self._has_warned = True
@@ -188,10 +190,10 @@ class CacheFolder:
             )
 
     def make_room(self, num_bytes: int) -> None:
-        """Deletes the least recently used entries until there is room for more bytes.
+        """Deletes the least recently used entries until a new entry fits.
 
         Args:
-            num_bytes: size of what is to be added.
+            num_bytes: size of the new entry.
         """
         entries = []
         for index in self._path.glob(f"*/{INDEX}"):
@@ -206,7 +208,7 @@ class CacheFolder:
             total -= size
 
     def _sweep(self, key: str) -> None:
-        """Removes what ended processes left incomplete; this process holds the key's lock."""
+        """Removes incomplete entries of ended processes; this process must hold the key's lock."""
         for folder in self._path.glob(f"*{BUILDING}*"):
             owner = folder.name.partition(BUILDING)[0]
             lock = _Lock(self._path / f"{owner}{LOCK}")
@@ -218,14 +220,14 @@ class CacheFolder:
 
 
 class _Lock:
-    """A file lock; the system releases it when the process ends."""
+    """A file lock; the operating system releases it when the process ends."""
 
     def __init__(self, path: Path):
         self._path = path
         self._stream: Any = None
 
     def acquire(self) -> bool:
-        """Takes the lock; returns False if another process holds it."""
+        """Acquires the lock; returns False if another process holds it."""
         stream = self._path.open("w")
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -237,19 +239,19 @@ class _Lock:
 
     def release(self) -> None:
         if self._stream is not None:
-            # A process that opened the file before now locks another file than one that opens it
-            # after. Both may then write the entry; the first to finish wins.
+            # A process that has opened this file already and a process that opens it later lock
+            # different files. Both may then write the entry; the entry finished first is kept.
             self._path.unlink(missing_ok=True)
             self._stream.close()
             self._stream = None
 
 
 class Writer:
-    """Writes an entry; as a context manager it removes an unfinished one.
+    """Writes an entry; a context manager that removes an unfinished entry at its end.
 
     Args:
-        folder: the cache, for room and warnings.
-        path: its folder.
+        folder: the cache, which frees space and logs warnings.
+        path: the cache's folder.
         key: key of the entry.
         dtype: structured type of a row.
         lock: lock of the key, which the writer releases.
@@ -287,10 +289,10 @@ class Writer:
         self._num_rows += len(records)
 
     def finish(self, is_valid: bool, num_files: int) -> None:
-        """Publishes the entry.
+        """Makes the complete entry available to readers.
 
         Args:
-            is_valid: whether the source is unchanged; if not, nothing is published.
+            is_valid: whether the source is unchanged; if False, the entry is not made available.
             num_files: number of data files of the source.
         """
         if self._stream is None or not is_valid:
@@ -306,7 +308,7 @@ class Writer:
             os.fsync(self._stream.fileno())
             (self._path / INDEX).write_text(json.dumps(index), encoding="utf-8")
             self._folder.make_room(self._num_rows * self._dtype.itemsize)
-            # An entry that is incomplete or of another layout may be there.
+            # An entry that is incomplete or has another layout may exist.
             shutil.rmtree(self._final, ignore_errors=True)
             os.rename(self._path, self._final)
         except OSError as error:
@@ -326,7 +328,7 @@ class Writer:
         try:
             stream.close()
         except OSError:
-            # close() tries to write the buffer again, which a full disk refuses.
+            # close() tries to write the buffer again, which fails if the disk is full.
             self._folder.warn_once(f"{self._path.parent}: cannot be written")
         shutil.rmtree(self._path, ignore_errors=True)
         self._lock.release()

@@ -1,4 +1,4 @@
-"""Keys of cached rows: two equal keys mean equal rows."""
+"""Computes the keys of cached rows: sources with equal keys have equal rows."""
 
 import hashlib
 import json
@@ -16,8 +16,8 @@ from trainer.storage.files import checksum_files
 
 # Options that change how files are read.
 READING = {"delimiter", "header", "max_bad_rows"}
-# Bytes at either end of a file that are compared: an edit that keeps size and times is mostly an
-# appended row that took the place of another one.
+# Bytes at each end of a file that are part of its checksum. An edit that changes neither size nor
+# times is most often a row that was appended in place of a removed one.
 END_BYTES = 65_536
 # Packages of `trainer` whose code determines what is read from a file and how it is encoded.
 CODE = ("inputs", "features", "schema")
@@ -32,7 +32,7 @@ def build_key(source: RowSource, schema: Schema, encoder: Encoder) -> str:
         encoder: encodes the rows.
 
     Raises:
-        UserError: a file is gone.
+        UserError: a file does not exist any more.
     """
     encoding = encoder.encoding
     parts = {
@@ -64,7 +64,7 @@ def identify_file(file: DataFile) -> list[Any]:
         file: the file.
 
     Raises:
-        UserError: the file is gone, or cannot be fetched.
+        UserError: the file does not exist any more, or cannot be fetched.
     """
     try:
         with open(file.local_path, "rb") as stream:
@@ -75,7 +75,7 @@ def identify_file(file: DataFile) -> list[Any]:
                 checksum = zlib.crc32(stream.read(END_BYTES), checksum)
     except OSError as error:
         raise UserError(f"{file.path}: {error.strerror}; check the path") from error
-    # No program can set back the second time, that of the last change of the directory entry.
+    # st_ctime_ns is the time of the last change of the inode. Programs cannot set it back.
     times = [status.st_mtime_ns, status.st_ctime_ns]
     return [os.path.abspath(file.path), file.format, file.gzipped, status.st_size, times, checksum]
 

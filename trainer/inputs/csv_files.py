@@ -27,13 +27,13 @@ from trainer.inputs.raw_batches import (
 )
 from trainer.schema import Schema
 
-# Bytes of text parsed at once. Arrow reads 32 such blocks ahead: with twice as many bytes a scan
-# takes a tenth less time and 60 MiB more.
+# Bytes of text that are parsed at once. Arrow reads 32 blocks of this size ahead. With blocks of
+# twice this size, a scan is a tenth faster but needs 60 MiB more memory.
 BLOCK_BYTES = 1 << 20
 
 
 class CsvLayout(NamedTuple):
-    """How a CSV file is written.
+    """The layout of a CSV file.
 
     Attributes:
         columns: the columns of the file in their order.
@@ -47,7 +47,7 @@ class CsvLayout(NamedTuple):
 
 
 def read_first_fields(file: DataFile, delimiter: str) -> tuple[list[str], int]:
-    """Returns the fields of the first row that is not blank, and the number of lines up to its end.
+    """Returns the fields of the first nonblank row, and the number of lines up to its end.
 
     Args:
         file: what to read.
@@ -59,7 +59,7 @@ def read_first_fields(file: DataFile, delimiter: str) -> tuple[list[str], int]:
     opener: Callable[..., Any] = gzip.open if file.gzipped else open
     path = file.local_path
     try:
-        # Arrow finds bytes that are not UTF-8 and reports their row.
+        # Replace bytes that are not UTF-8: Arrow will find them later and report their row.
         with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as stream:
             reader = csv.reader(stream, delimiter=delimiter)
             return next((fields for fields in reader if fields), []), reader.line_num
@@ -76,7 +76,7 @@ def _has_header(fields: list[str], schema: Schema, data: config_lib.DataConfig) 
 
 
 def _match_column(field: str, schema: Schema) -> str:
-    """Returns the column that a field of the header names; blanks around it rarely belong to it."""
+    """Returns the column that a header field names; strips blanks unless the schema has them."""
     return field if field in schema.columns else field.strip()
 
 
@@ -149,10 +149,11 @@ def open_reader(
 
     Args:
         file: what to read.
-        layout: how the file is written.
+        layout: columns and delimiter of the file.
         types: Arrow schema of the columns to read.
         nulls: text that means a missing value.
-        skip: called for a row with the wrong number of fields; None: such a row is an error.
+        skip: called for each row with the wrong number of fields; None: a row with the wrong number
+            of fields is an error.
     """
     return pa.csv.open_csv(
         pa.input_stream(file.local_path, compression="gzip" if file.gzipped else None),
@@ -178,7 +179,7 @@ def open_reader(
 def _list_types(request: ReadRequest) -> pa.Schema:
     if request.bad_rows is None:
         return target_schema(request.schema, request.names)
-    # Bytes, so that no value stops the reader; cast_batch parses them.
+    # Read bytes, so that no value stops the reader. cast_batch parses them later.
     text = pa.dictionary(pa.int32(), pa.binary())
     types = {name: ARROW_TYPES[request.schema.columns[name].raw_type] for name in request.names}
     return pa.schema(
@@ -190,10 +191,10 @@ def _list_types(request: ReadRequest) -> pa.Schema:
 
 
 class _UnraisableHook:
-    """Records rows that Arrow cannot decode for _SkippedRows.skip; passes all else on.
+    """A sys.unraisablehook that records rows which Arrow cannot decode for _SkippedRows.skip.
 
-    Arrow decodes a row before it calls the handler. A failure ends in sys.unraisablehook, which
-    would print a traceback.
+    Arrow decodes a row before it calls `skip`. If that fails, Python calls sys.unraisablehook,
+    which would print a traceback. All other exceptions are passed to the default hook.
     """
 
     def __init__(self, default: Callable[[Any], Any]):
@@ -214,10 +215,10 @@ def _capture_undecodable_rows() -> None:
 
 
 class _SkippedRows:
-    """Rows with the wrong number of fields, which Arrow leaves out while it reads.
+    """The rows with the wrong number of fields, which Arrow skips while it reads.
 
     Attributes:
-        has_undecodable: whether one of them is not UTF-8 text; reading ends there.
+        has_undecodable: whether one of these rows is not UTF-8 text; reading ends at this row.
     """
 
     def __init__(self, file: DataFile, bad_rows: BadRows):
@@ -229,7 +230,7 @@ class _SkippedRows:
         self._found = 0
 
     def skip(self, row: Any) -> str:
-        """Handles an invalid row for Arrow, which may call it before the rows are yielded."""
+        """Records an invalid row; Arrow may call this before it has yielded the rows before."""
         fault = Fault(
             "",
             "fields",
@@ -250,14 +251,14 @@ class _SkippedRows:
         return numbers
 
     def count(self) -> None:
-        """Counts the rows skipped since the last call; `skip` must not raise through Arrow."""
+        """Counts the rows skipped since the last call; may raise, which `skip` must not."""
         found, self._counted = self._found - self._counted, self._found
         if found:
             self._bad_rows.drop(found)
 
 
 def _translate(message: str, file: DataFile, columns: Sequence[str], schema: Schema) -> str:
-    """Returns one of Arrow's messages in the terms of the user's file."""
+    """Returns an error message of Arrow with the row and column of the user's file."""
     found = re.match(
         r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (.*)", message, re.S
     )

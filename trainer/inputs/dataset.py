@@ -1,4 +1,4 @@
-"""Rows as tf.data datasets: shuffled and repeated for training, in order for evaluation."""
+"""Makes tf.data datasets of rows: shuffled and repeated for training, in order for evaluation."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable, NamedTuple, Optional
@@ -49,20 +49,21 @@ READ_ALL = ReadOptions()
 
 
 class RowSource:
-    """The rows of some files, decoded, as chunks of NumPy arrays.
+    """The decoded rows of some files, as chunks of NumPy arrays.
 
     Args:
         files: what to read.
         schema: types of the columns.
         data: delimiter and header of CSV files, size of the shuffle window, tolerated bad rows.
-        defaults: column → value for a missing one; None or absent: a missing value is an error.
-        num_rows: number of rows of this source, approximately.
+        defaults: column → value that replaces missing values; None or no entry: a missing value is
+            an error.
+        num_rows: approximate number of rows of this source.
         options: which part of the files is read.
 
     Attributes:
         files, data, defaults, num_rows: as given.
         shard: (index, count), as in the options.
-        file_history: which files the rows of the last batches were from.
+        file_history: records which files the rows of the last batches were read from.
     """
 
     def __init__(
@@ -94,14 +95,14 @@ class RowSource:
 
     @property
     def error(self) -> Optional[UserError]:
-        """What was wrong with the data, once reading has failed.
+        """The error that ended reading; None if there was none.
 
-        TensorFlow passes on only the text of an exception raised in an input pipeline.
+        If an input pipeline raises an exception, TensorFlow keeps only its text.
         """
         return self._error
 
     def record_error(self, error: UserError) -> None:
-        """Keeps what was wrong with the data.
+        """Keeps the error for `error`.
 
         Args:
             error: the error that ended reading.
@@ -111,11 +112,11 @@ class RowSource:
     def read(
         self, order: Optional[Sequence[int]] = None, names: Optional[Sequence[str]] = None
     ) -> Iterator[Chunk]:
-        """Yields the rows file by file: float32, int64, or bytes as objects, [rows] each.
+        """Yields the rows file by file; each column is float32, int64, or bytes as objects, [rows].
 
         Args:
-            order: indices of the files in the order to read them; None: their own order.
-            names: the columns to return; None: all that the source reads.
+            order: indices of the files in the order to read them; None: the order of `files`.
+            names: the columns to return; None: all columns that the source reads.
         """
         for chunk, words in self.read_split(order, names):
             yield {**chunk, **{name: array[chunk[name]] for name, array in words.items()}}
@@ -123,15 +124,15 @@ class RowSource:
     def read_split(
         self, order: Optional[Sequence[int]] = None, names: Optional[Sequence[str]] = None
     ) -> Iterator[tuple[Chunk, dict[str, np.ndarray]]]:
-        """Yields the rows as `read` does, with text columns as indices into their distinct values.
+        """Yields the rows file by file, with text columns as indices into their distinct values.
 
         Args:
-            order: indices of the files in the order to read them; None: their own order.
-            names: the columns to return; None: all that the source reads.
+            order: indices of the files in the order to read them; None: the order of `files`.
+            names: the columns to return; None: all columns that the source reads.
 
         Yields:
-            a chunk whose text columns are indices, int32 [rows]; and column → distinct values,
-            bytes as objects [words].
+            a chunk whose text columns are indices, int32 [rows]; and a dict of text column →
+            distinct values, bytes as objects [words].
         """
         bad_rows = BadRows(self.data.max_bad_rows) if self.data.max_bad_rows else None
         for index in order if order is not None else range(len(self.files)):
@@ -149,7 +150,7 @@ class RowSource:
                     yield chunk, words
 
     def _read_indexed(self, order: Optional[Sequence[int]] = None) -> Iterator[Chunk]:
-        """Yields the rows with a WordIndex' indices for text while distinct values are few."""
+        """Yields the rows, with WordIndex indices for text columns with few distinct values."""
         for chunk, words in self.read_split(order):
             for name, array in words.items():
                 indices = self._words[name].index(array)
@@ -157,22 +158,27 @@ class RowSource:
             yield chunk
 
     def _take_shard(self, chunk: Chunk, first: int) -> Chunk:
-        """Takes every n-th row, counted in its file, whatever the order of the files."""
+        """Returns the rows of this source's shard, which do not depend on the order of the files.
+
+        Args:
+            chunk: rows of one file.
+            first: number of the first row in the file, plus the index of the file.
+        """
         index, count = self.shard
         if count == 1:
             return chunk
         return {name: array[(index - first) % count :: count] for name, array in chunk.items()}
 
     def list_files_at(self, step: int) -> list[str]:
-        """Returns the paths of the files that a step's rows were from; empty if unknown.
+        """Returns the paths of the files that a step's rows were read from; empty if unknown.
 
         Args:
-            step: global step before the step in question.
+            step: global step before that step.
         """
         return self.file_history.list_files_at(step)
 
     def describe(self) -> str:
-        """Returns where the rows come from, for people."""
+        """Returns where the rows are read from, as text for log and report."""
         return "files"
 
     def iterate(self, seed: Sequence[int]) -> RowStream:
@@ -184,11 +190,11 @@ class RowSource:
         return RowStream(self._epochs.iterate(seed), self._join)
 
     def iterate_in_order(self) -> RowStream:
-        """Returns the rows once in their own order."""
+        """Returns the rows once, in the order of the files."""
         return RowStream(map(Window, self._read_indexed()), self._join)
 
     def _decode(self, batch: Batch, name: str, words: dict[str, np.ndarray]) -> np.ndarray:
-        """Returns a column [rows] with defaults; puts distinct values of text into `words`."""
+        """Returns a column [rows] with defaults; for text, adds the distinct values to `words`."""
         column = batch.columns.column(name)
         default = self.defaults.get(name)
         if default is None:
@@ -202,7 +208,7 @@ class RowSource:
         return indices
 
     def _join(self, chunks: list[Chunk]) -> Chunk:
-        """Concatenates chunks; a column that is text in some of them becomes text in all."""
+        """Concatenates chunks; if a column is text in one chunk and indices in another, to text."""
         joined = {}
         for name in chunks[0]:
             arrays = [chunk[name] for chunk in chunks]
@@ -230,13 +236,13 @@ class RowSource:
 def make_train_input_fn(
     source: RowSource, schema: Schema, schedule: BatchSchedule, seed: Sequence[int]
 ) -> Callable[[], Any]:
-    """Makes the input_fn of training: endless, shuffled, batches of exactly the wanted size.
+    """Makes the input_fn of training: endless shuffled batches of exactly the requested size.
 
     Args:
         source: the training rows.
         schema: names the label.
         schedule: sizes of batches. The step at which training starts is part of the shuffle's
-            seed: a resumed run draws other rows first.
+            seed, so a resumed run starts with other rows.
         seed: seed of the shuffle; processes that train together need different ones.
 
     Returns:
@@ -273,7 +279,7 @@ def _make_input_fn(
 ) -> Callable[[], Any]:
     label = schema.label.column
     kinds = {name: schema.columns[name].raw_type for name in list_input_columns(schema)}
-    # A classifier with named classes takes its labels as text.
+    # A classifier with named classes needs its labels as text.
     as_text = schema.label.vocabulary is not None and kinds[label] == "int"
     as_float = not schema.num_classes
 
@@ -290,7 +296,7 @@ def _make_input_fn(
             raise
 
     def split(arrays: Any, rows: Any) -> Any:
-        """Returns a group as (columns, labels) [batches, rows], with text for its indices."""
+        """Returns a group as (columns, labels) [batches, rows]; replaces indices by their text."""
         columns = {}
         for name, values in arrays.items():
             values = tf.gather(*values) if kinds[name] == "string" else values
@@ -318,9 +324,9 @@ def _make_input_fn(
 def to_input_fn(build: Callable[[], Any]) -> Callable[[], Any]:
     """Returns an input_fn without tf.data's autotuning and without AutoGraph.
 
-    Autotuning has no parameter to choose here, and its thread may keep a session from closing:
-    4 to 5 seconds after 5 seconds of training (TensorFlow 2.15.1). AutoGraph has nothing to
-    translate, and takes a tenth of a second or two to find that out.
+    Autotuning has no parameter to choose here, and its thread may delay the closing of a session:
+    by 4 to 5 seconds after 5 seconds of training (TensorFlow 2.15.1). AutoGraph has nothing to
+    translate here, but needs one or two tenths of a second to detect that.
 
     Args:
         build: returns a tf.data.Dataset.

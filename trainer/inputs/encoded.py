@@ -1,4 +1,4 @@
-"""Encoded rows as tf.data datasets, read from the cache or encoded while they are read."""
+"""Makes tf.data datasets of encoded rows, either from the cache or encoded while reading."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable, Optional
@@ -25,28 +25,29 @@ from trainer.inputs.shuffle import (
 )
 from trainer.schema import Schema
 
-# Called in the graph of the input: returns a function of (features, labels) that returns features.
+# A function that is called in the graph of the input. It returns a function of (features, labels)
+# that returns features.
 BeginPreparing = Callable[[], Callable[[Any, Any], Any]]
 
 
 class EncodedRows:
     """The encoded rows of a source.
 
-    Training and evaluation get the rows in the order of the source, whether they are read and
-    encoded or come from the cache. What the cache lacks is written to it during the first pass
-    over all files.
+    The order of the rows is that of the source, both for rows that are encoded now and for rows
+    from the cache. If the rows are not in the cache, the first pass over all files writes them to
+    it.
 
     Args:
-        source: the rows; nothing else may read from it.
+        source: the rows; no other object may read from it.
         schema: labels and weight.
         encoder: encodes the rows.
-        cache: where encoded rows are kept; None: nowhere.
+        cache: stores encoded rows; None: no cache is used.
 
     Attributes:
-        encoding: what the ids and numbers are.
+        encoding: describes the ids and numbers of a row.
         layout: how a row is stored.
-        file_history: which files the rows of the last batches were from.
-        origin: where the rows come from at first: "text" or "cache".
+        file_history: records which files the rows of the last batches were read from.
+        origin: where the first pass reads the rows from: "text" or "cache".
     """
 
     def __init__(
@@ -78,11 +79,11 @@ class EncodedRows:
 
     @property
     def error(self) -> Optional[UserError]:
-        """What was wrong with the data, once reading has failed."""
+        """The error that ended reading; None if there was none."""
         return self._source.error
 
     def record_error(self, error: UserError) -> None:
-        """Keeps what was wrong with the data.
+        """Keeps the error for `error`.
 
         Args:
             error: the error that ended reading.
@@ -90,15 +91,15 @@ class EncodedRows:
         self._source.record_error(error)
 
     def list_files_at(self, step: int) -> list[str]:
-        """Returns the paths of the files that a step's rows were from; empty if unknown.
+        """Returns the paths of the files that a step's rows were read from; empty if unknown.
 
         Args:
-            step: global step before the step in question.
+            step: global step before that step.
         """
         return self._source.list_files_at(step)
 
     def describe(self) -> str:
-        """Returns where the rows come from, for people."""
+        """Returns where the rows are read from, as text for log and report."""
         if self._entry is None:
             return "files"
         size = f"the cache ({self._entry.num_bytes / 1e6:,.1f} MB)"
@@ -113,7 +114,7 @@ class EncodedRows:
         return RowStream(self._epochs.iterate(seed))
 
     def iterate_in_order(self) -> RowStream:
-        """Returns the rows once in their own order."""
+        """Returns the rows once, in the order of the files."""
         return RowStream(map(Window, self._read()))
 
     def _open(self) -> None:
@@ -137,7 +138,7 @@ class EncodedRows:
             for chunk in self._encode(order):
                 writer.add(int(chunk[FILE][0]), chunk[ROWS])
                 yield chunk
-            # The source may have changed while it was read.
+            # If the source has changed during this pass, its key has changed too.
             key = build_key(self._source, self._schema, self._encoder)
             writer.finish(key == self._key, len(self._source.files))
         self._open()
@@ -163,21 +164,21 @@ def make_encoded_train_input_fn(
 ) -> Callable[[], Any]:
     """Makes the input_fn of training on encoded rows.
 
-    The rows and their order are those of dataset.make_train_input_fn with the same arguments.
+    Rows and order are the same as those of dataset.make_train_input_fn with the same arguments.
 
     Args:
         rows: the training rows.
-        schedule: sizes of batches. With `count_at`, the batches of a group are stacked to one
-            element, with a dimension [steps] before that of the batch.
+        schedule: sizes of batches. If it has `count_at`, the batches of a group are stacked into
+            one element, with a dimension [steps] before the batch dimension.
         seed: seed of the shuffle.
-        begin_preparing: with `count_at`, called in the graph of the input. The function that it
-            returns is called with (features, labels) of each element, and returns the features
-            that the model gets.
+        begin_preparing: used only if the schedule has `count_at`; called in the graph of the input.
+            It returns a function that is called with (features, labels) of each element and returns
+            the features for the model.
 
     Returns:
         a function without arguments that returns a tf.data.Dataset of (features, labels): features
-        are "ids", int32 [(steps,) batch, fields], "numbers", float32 [(steps,) batch, numbers],
-        the weight and further labels by name [(steps,) batch]; labels are those of
+        are "ids", int32 [(steps,) batch, fields], "numbers", float32 [(steps,) batch, numbers], and
+        the weight and further labels by name, [(steps,) batch]; labels are the same as those of
         dataset.make_train_input_fn.
     """
 
@@ -197,7 +198,7 @@ def make_encoded_eval_input_fn(rows: EncodedRows, batch_size: int) -> Callable[[
         batch_size: number of rows in a batch.
 
     Returns:
-        a function without arguments that returns a tf.data.Dataset as of
+        a function without arguments that returns a tf.data.Dataset with the elements described in
         make_encoded_train_input_fn, without the dimension [steps].
     """
     schedule = BatchSchedule(lambda step: batch_size)
@@ -223,7 +224,7 @@ def _make_input_fn(
             raise
 
     def finish(arrays: Any) -> Any:
-        """Returns (columns, labels), with classes as text where the files have text."""
+        """Returns (columns, labels), with classes as text if they are text in the files."""
         columns = {IDS: arrays[IDS], NUMBERS: arrays[NUMBERS]}
         columns.update({name: layout.restore(name, arrays[name]) for name in layout.raw_names})
         labels = columns.pop(layout.label)

@@ -1,4 +1,4 @@
-"""The input functions of training and evaluation, for decoded and for encoded rows."""
+"""Makes the input functions of training and evaluation, for decoded and for encoded rows."""
 
 from collections.abc import Sequence
 from typing import Any, Callable, Optional, Union
@@ -24,13 +24,13 @@ def make_train_input_fn(
     Args:
         rows: the training rows.
         schema: names the label.
-        schedule: sizes of batches; only encoded rows are stacked by its `count_at`.
-        seed: seed of the shuffle; processes that train together need different ones.
-        begin_preparing: as of encoded.make_encoded_train_input_fn; only for encoded rows.
+        schedule: sizes of batches; its `count_at` stacks batches of encoded rows only.
+        seed: seed of the shuffle; processes that train together need different seeds.
+        begin_preparing: see encoded.make_encoded_train_input_fn; only for encoded rows.
 
     Returns:
-        a function without arguments that returns a tf.data.Dataset, as of
-        encoded.make_encoded_train_input_fn or dataset.make_train_input_fn.
+        a function without arguments that returns a tf.data.Dataset; see
+        encoded.make_encoded_train_input_fn and dataset.make_train_input_fn.
     """
     if isinstance(rows, EncodedRows):
         return encoded.make_encoded_train_input_fn(rows, schedule, seed, begin_preparing)
@@ -46,8 +46,8 @@ def make_eval_input_fn(rows: Rows, schema: Schema, batch_size: int) -> Callable[
         batch_size: number of rows in a batch.
 
     Returns:
-        a function without arguments that returns a tf.data.Dataset, as of
-        encoded.make_encoded_eval_input_fn or dataset.make_eval_input_fn.
+        a function without arguments that returns a tf.data.Dataset; see
+        encoded.make_encoded_eval_input_fn and dataset.make_eval_input_fn.
     """
     if isinstance(rows, EncodedRows):
         return encoded.make_encoded_eval_input_fn(rows, batch_size)

@@ -12,7 +12,8 @@ from trainer.errors import UserError
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 SUFFIXES = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
-# The first 8 bytes of a TFRecord are a length; its upper bytes are zero, which CSV text never has.
+# The first 8 bytes of a TFRecord file are the length of the first record. The upper 4 bytes of that
+# length are zero; CSV text contains no zero bytes.
 TFRECORD_LENGTH = slice(4, 8)
 
 
@@ -31,14 +32,14 @@ class DataFile(NamedTuple):
 
     @property
     def local_path(self) -> str:
-        """A local path; a file in Cloud Storage is fetched first."""
+        """Local path of the file; a file in Cloud Storage is fetched first."""
         return storage.fetch_data(self.path)
 
 
 def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[DataFile]:
-    """Returns the files that paths, globs and directories match, each once.
+    """Returns the files that match paths, globs and directories, without duplicates.
 
-    The files of one pattern are sorted.
+    The files of each pattern are sorted.
 
     Args:
         patterns: paths, globs and directories; local or gs://.
@@ -69,7 +70,7 @@ def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[D
 
 def _expand_remote(pattern: str, option: str) -> list[str]:
     found = storage.find_data(pattern, option)
-    # For a mounted bucket find_data returns a pattern of local paths.
+    # If the bucket is mounted, find_data returns local patterns, which are expanded here.
     return [path for one in found for path in ([one] if storage.is_remote(one) else _expand(one))]
 
 

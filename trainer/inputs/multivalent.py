@@ -1,6 +1,7 @@
-"""Multivalent columns as Arrow arrays: split into single values, and checked against each other.
+"""Splits multivalent columns into single values, and checks such columns against each other.
 
-Each row of such a column is one text, with its values joined by the column's separator.
+The columns are Arrow arrays. Each row of a multivalent column is one text, in which the column's
+separator joins the values.
 """
 
 from typing import Any
@@ -16,7 +17,7 @@ VALUE_TYPES = {"float": pa.float32(), "int": pa.int64(), "string": pa.string()}
 
 
 def split_column(texts: pa.Array, separator: str) -> pa.Array:
-    """Returns the single values of multivalent texts without empty ones, strings [values].
+    """Returns the nonempty single values of multivalent texts, strings [values].
 
     Args:
         texts: strings or a dictionary of strings [rows]; may have nulls.
@@ -42,7 +43,7 @@ def count_values(array: pa.Array, column: Column) -> np.ndarray:
 
     Args:
         array: dictionary of strings [rows].
-        column: gives the separator.
+        column: contains the separator.
     """
     words = pc.utf8_trim_whitespace(array.dictionary)
     counts = pc.add(pc.count_substring(words, column.separator), 1).to_numpy()
@@ -50,15 +51,15 @@ def count_values(array: pa.Array, column: Column) -> np.ndarray:
 
 
 def find_unparsable(array: pa.Array, column: Column, is_weight: bool) -> np.ndarray:
-    """Returns a mask of the rows that have a value which is not a number, bool [rows].
+    """Returns a mask of the rows with a value that is not a number, bool [rows].
 
     Args:
         array: dictionary of strings [rows].
-        column: gives separator and type, int or float.
-        is_weight: whether the column holds the weights of another one.
+        column: contains the separator and the type, int or float.
+        is_weight: whether the column contains the weights of another column.
     """
     words = array.dictionary
-    # A category may be left out, and a weight where its category is.
+    # A category may be empty. The weight of an empty category may be empty too.
     may_be_empty = is_weight or column.is_categorical
     if _are_numbers(words, column, may_be_empty):
         return np.zeros(len(array), bool)
@@ -75,9 +76,9 @@ def find_unpaired(
 
     Args:
         weights: dictionary of strings [rows], the weights.
-        weights_column: gives their separator.
+        weights_column: contains the separator of the weights.
         values: dictionary of strings [rows], the values that are weighted.
-        values_column: gives their separator.
+        values_column: contains the separator of the values.
     """
     wrong: np.ndarray = count_values(weights, weights_column) != count_values(values, values_column)
     has_gaps = _by_row(_have_gaps(weights, weights_column), weights, False)
@@ -91,7 +92,7 @@ def find_unpaired(
 
 
 def _by_row(by_word: np.ndarray, column: pa.Array, missing: Any) -> np.ndarray:
-    """Returns what is known of each dictionary entry of a column, by row."""
+    """Maps an array with one element per dictionary entry of a column to one element per row."""
     indices = column.indices.fill_null(len(by_word)).to_numpy()
     result: np.ndarray = np.append(by_word, missing)[indices]
     return result
@@ -110,7 +111,7 @@ def _are_numbers(words: pa.Array, column: Column, may_be_empty: bool) -> bool:
 
 
 def _have_gaps(array: pa.Array, column: Column) -> np.ndarray:
-    """Returns which dictionary entries have an empty value between others, bool [words]."""
+    """Returns which dictionary entries contain an empty value, bool [words]."""
     return np.array(
         [
             not all(text.strip() for text in word.split(column.separator))

@@ -8,7 +8,8 @@ from trainer.errors import UserError
 from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import RawBatch, ReadRequest, cast_batch, require_columns
 
-# Rows read at once: large enough that calls cost little, small enough for the CPU's cache.
+# Number of rows that are read at once: many enough to make the cost of a call small, few enough to
+# fit into the CPU's cache.
 BATCH_ROWS = 65_536
 
 
@@ -19,9 +20,9 @@ def read_parquet(request: ReadRequest) -> Iterator[RawBatch]:
         request: what to read.
 
     Raises:
-        UserError: a column is missing, a value does not convert, the file is damaged.
+        UserError: a column is missing, a value cannot be converted, or the file is damaged.
     """
-    # Imported here: it takes a fifth of a second, and only these files need it.
+    # Imported here, because the import takes a fifth of a second and only Parquet files need it.
     import pyarrow.parquet as pq
 
     file, schema = request.file, request.schema

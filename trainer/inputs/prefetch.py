@@ -1,4 +1,4 @@
-"""Makes the next item in a thread while the one before it is in use."""
+"""Prefetches items: a thread makes the next item while the caller uses the current one."""
 
 import threading
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional
 
 
 class _Prefetcher:
-    """Makes one item ahead of its use, in a thread."""
+    """Makes items in a thread, one item ahead of the caller."""
 
     def __init__(self, make_items: Callable[[], Iterator[Any]]):
         self._make_items = make_items
@@ -15,7 +15,7 @@ class _Prefetcher:
         self._item: Optional[tuple[Any]] = None
         self._has_ended = False
         self._error: Optional[BaseException] = None
-        # A daemon thread: a process that ends does not wait for a file to be read.
+        # A daemon thread, so that the process can end without waiting for a file to be read.
         self._thread = threading.Thread(target=self._run, name="prefetch", daemon=True)
         self._thread.start()
 
@@ -30,7 +30,8 @@ class _Prefetcher:
                     self._item = (item,)
                     self._is_wanted = False
                     self._changed.notify_all()
-                # The next item is made only after this one is taken: at most two are in memory.
+                # The next item is made only after the caller has taken this one. So at most two
+                # items are in memory.
                 del item
         except BaseException as error:
             self._error = error
@@ -44,7 +45,7 @@ class _Prefetcher:
             return not self._has_ended
 
     def take(self) -> Any:
-        """Returns the next item, None after the last one; raises what making it raised."""
+        """Returns the next item, or None after the last; raises the thread's exception if any."""
         with self._changed:
             self._changed.wait_for(lambda: self._item is not None or self._has_ended)
             if self._item is None:
@@ -64,10 +65,10 @@ class _Prefetcher:
 
 
 def prefetch(make_items: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-    """Yields items, each made in a thread while the one before it is in use.
+    """Yields items; a thread makes the next item while the caller uses the current one.
 
     Args:
-        make_items: returns the iterator of the items; called in the thread. No item is None.
+        make_items: returns the iterator of the items; called in the thread. No item may be None.
     """
     prefetcher = _Prefetcher(make_items)
     try:

@@ -1,4 +1,4 @@
-"""What the readers of the file formats have in common: request, result, and conversion of types."""
+"""Common code of the readers of all file formats: request, result, and type conversion."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
@@ -18,7 +18,7 @@ ARROW_TYPES = {
     "int": pa.int64(),
     "string": pa.dictionary(pa.int32(), pa.string()),
 }
-# The types as messages name them.
+# Names of the types in messages.
 TYPE_NAMES = {"float": "a float", "int": "an int", "string": "UTF-8 text"}
 
 
@@ -30,9 +30,9 @@ class ReadRequest(NamedTuple):
         schema: types of the columns.
         names: the columns to read.
         data: delimiter and header of CSV files.
-        bad_rows: collects the rows that do not fit; None: the first value that cannot be read is
-            an error.
-        layouts: column orders that a CSV file without a header may have besides the schema's.
+        bad_rows: collects the rows that do not fit the schema; None: the first value that cannot be
+            read is an error.
+        layouts: column orders other than the schema's that a CSV file without a header may have.
     """
 
     file: DataFile
@@ -47,11 +47,11 @@ class RawBatch(NamedTuple):
     """Some rows of a file as its reader returns them.
 
     Attributes:
-        first_row: number of the first one in the file, counted from 1, a CSV header included.
-        columns: Arrow record batch in the schema's types; a value that does not parse is null.
+        first_row: number of the first row in the file, counted from 1; a CSV header counts too.
+        columns: Arrow record batch in the schema's types; a value that cannot be parsed is null.
         rows: row numbers, int64 [rows], if some rows were left out; None if consecutive.
-        unparsed: column → bool mask [rows] of the values that did not parse, and the column as
-            it was before.
+        unparsed: column → bool mask [rows] of the values that could not be parsed, and the column
+            before parsing.
     """
 
     first_row: int
@@ -60,10 +60,10 @@ class RawBatch(NamedTuple):
     unparsed: Optional[dict[str, tuple[pa.Array, pa.Array]]] = None
 
     def number(self, index: int) -> int:
-        """Returns the number in the file of a row of this batch.
+        """Returns the row number in the file of a row of this batch.
 
         Args:
-            index: place of the row in this batch.
+            index: index of the row in this batch.
         """
         return self.first_row + index if self.rows is None else int(self.rows[index])
 
@@ -87,7 +87,7 @@ def require_columns(names: Sequence[str], columns: Sequence[str], file: DataFile
         file: the file, for messages.
 
     Raises:
-        UserError: a column is absent or there twice; names the column.
+        UserError: a column is missing or occurs twice; the message names the column.
     """
     for name in names:
         if name not in columns:
@@ -108,8 +108,8 @@ def cast_batch(
     """Converts columns to the schema's types.
 
     Args:
-        request: what is read. If it collects bad rows, a value that does not convert becomes
-            null, else it is an error.
+        request: what is read. If it has `bad_rows`, a value that cannot be converted becomes null;
+            otherwise such a value is an error.
         first_row: number of the first row in the file.
         batch: columns of any type.
         rows: row numbers, int64 [rows], if they are not consecutive.
@@ -118,7 +118,7 @@ def cast_batch(
         the converted rows.
 
     Raises:
-        UserError: a value does not convert; names row, column and value.
+        UserError: a value cannot be converted; the message names row, column and value.
     """
     schema, arrays, unparsed = request.schema, [], {}
     for name in request.names:
@@ -150,7 +150,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _join_lists(array: pa.Array, separator: str) -> pa.Array:
-    """Joins the values of each list to one text, as in a CSV file; an empty list is null."""
+    """Joins the values of each list into one text, as in a CSV file; an empty list becomes null."""
     lengths = pc.list_value_length(array).fill_null(0)
     offsets = np.concatenate([[0], np.cumsum(lengths.to_numpy())]).astype(np.int32)
     values = array.flatten().cast(pa.string()).fill_null("")
@@ -166,7 +166,7 @@ def cast_array(array: pa.Array, target: pa.DataType) -> pa.Array:
         target: the type.
 
     Raises:
-        pa.ArrowException: a value does not convert.
+        pa.ArrowException: a value cannot be converted.
     """
     if pa.types.is_dictionary(target):
         if pa.types.is_dictionary(array.type):
@@ -177,23 +177,24 @@ def cast_array(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_binary(array.type):
-        # Text that a reader has left unparsed; there may be blanks around a number.
+        # This is text that a reader has not parsed. Numbers may have blanks around them.
         array = pc.utf8_trim_whitespace(array.cast(pa.string()))
     if target == pa.float32() and not pa.types.is_string(array.type):
-        # To float64 first: Arrow rejects integers that float32 rounds.
+        # Convert to float64 first, because Arrow rejects integers that float32 cannot represent
+        # exactly.
         return array.cast(pa.float64()).cast(target, safe=False)
     return array.cast(target)
 
 
 def find_uncastable(array: pa.Array, target: pa.DataType) -> int:
-    """Returns the index of the first element that does not convert, by bisection.
+    """Returns the index of the first element that cannot be converted; finds it by bisection.
 
     Args:
-        array: column [rows] with at least one such element.
+        array: column [rows] with at least one element that cannot be converted.
         target: the type.
     """
     if pa.types.is_dictionary(array.type):
-        # A slice of a dictionary column still has the whole dictionary.
+        # A slice of a dictionary column would keep the whole dictionary.
         array = array.dictionary_decode()
     low, high = 0, len(array)
     while high - low > 1:
@@ -207,7 +208,7 @@ def find_uncastable(array: pa.Array, target: pa.DataType) -> int:
 
 
 def _cast_or_null(array: pa.Array, target: pa.DataType) -> tuple[pa.Array, pa.Array]:
-    """Returns the column with nulls for what does not convert, and the mask of those."""
+    """Returns the column with null for values that cannot be converted, and the mask of these."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     words = array.dictionary

@@ -1,4 +1,4 @@
-"""The storage layout of encoded rows: a few dozen bytes each, in memory and in the cache."""
+"""The storage layout of encoded rows in memory and in the cache: a few dozen bytes per row."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,9 +10,9 @@ from trainer.errors import UserError
 from trainer.features.encoding import IDS, NUMBERS, Encoding
 from trainer.schema import Schema
 
-# Key under which a chunk keeps its records.
+# Key of the records in a chunk.
 ROWS = "//rows"
-# Largest first, so that every part of a record is aligned.
+# Integer types, largest first, so that every part of a record is aligned.
 INTS = (np.int32, np.int16, np.int8)
 
 
@@ -20,15 +20,15 @@ class Records:
     """How encoded rows are stored as records of a structured NumPy array.
 
     Args:
-        encoding: what the ids and numbers are.
+        encoding: describes the ids and numbers of a row.
         schema: labels and weight.
 
     Attributes:
         dtype: structured type of a record; each id has the smallest type that its field fits in.
-        raw_names: columns of labels and weight, which are stored as they are, except that text is
+        raw_names: columns of labels and weight, which are stored without encoding; only text is
             stored as the index of its class.
-        label: name of the first label's column.
-        label_is_number: whether it is not a class.
+        label: column name of the first label.
+        label_is_number: whether the first label is a number and not a class.
         num_fields: number of ids in a row.
         num_numbers: number of numbers in a row.
     """
@@ -45,7 +45,7 @@ class Records:
             for label in schema.labels
             if label.vocabulary is not None
         }
-        # Integer type → places in the ids of the fields that are stored in it.
+        # Integer type → indices, in a row's ids, of the fields that are stored with this type.
         self._fields: dict[str, list[int]] = {}
         for place, field in enumerate(encoding.fields):
             kind = next(each for each in reversed(INTS) if field.size - 1 <= np.iinfo(each).max)
@@ -58,7 +58,7 @@ class Records:
             name = np.dtype(each).name
             if name in self._fields:
                 parts.append((name, each, (len(self._fields[name]),)))
-        # 8 bytes before 4.
+        # Sort by descending item size.
         parts.sort(key=lambda part: -np.dtype(part[1]).itemsize)
         self.dtype: np.dtype[Any] = np.dtype(parts)
 
@@ -83,11 +83,11 @@ class Records:
         Args:
             ids: int32 [rows, fields].
             numbers: float32 [rows, numbers].
-            chunk: raw column → values [rows]; of a text column, indices into `words`, int32.
+            chunk: raw column → values [rows]; for a text column, indices into `words`, int32.
             words: text column → distinct values, bytes as objects [words].
 
         Raises:
-            UserError: a label is none of its classes.
+            UserError: a value of a label is not one of its classes.
         """
         records = np.empty(len(ids), self.dtype)
         records[NUMBERS] = numbers
@@ -129,7 +129,7 @@ class Records:
         arrays = {IDS: ids, NUMBERS: records[NUMBERS]}
         for place, name in enumerate(self.raw_names):
             arrays[name] = records[f"raw{place}"]
-        # reshape cannot infer the number of batches for arrays without elements.
+        # reshape cannot infer the number of batches if an array has no elements.
         batches = len(records) // batch_size
         return {
             name: np.ascontiguousarray(array).reshape(batches, batch_size, *array.shape[1:])
@@ -137,7 +137,7 @@ class Records:
         }
 
     def restore(self, name: str, values: Any) -> Any:
-        """Converts a stored raw column to what the files have, in the graph.
+        """Converts a stored raw column back to its values in the files, as graph operations.
 
         Args:
             name: one of raw_names.

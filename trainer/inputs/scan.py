@@ -1,4 +1,4 @@
-"""Reads all data once before training: counts rows, computes statistics, finds what is wrong."""
+"""Reads all data once before training: counts rows, computes statistics, finds bad rows."""
 
 import time
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from trainer.inputs.streaming_statistics import RowSample, RunningMoments, Value
 from trainer.inputs.tables import read_batches
 from trainer.schema import Bins, Schema, Statistics
 
-# Seconds between two lines of progress.
+# Seconds between two progress lines.
 REPORT_SECS = 5.0
 
 
@@ -24,11 +24,11 @@ class Scan(NamedTuple):
 
     Attributes:
         statistics: number of rows, range of each numeric column, counts of each categorical one.
-        rows: path → number of rows in that file, without bad ones.
-        absent: columns without a value in any row, if all files are TFRecord; there a wrong name
-            looks like a value that is always missing.
-        num_bad_rows: number of rows that were dropped, as data.max_bad_rows allows.
-        bad_rows: what is wrong with the first of those.
+        rows: path → number of rows in that file, without bad rows.
+        absent: columns without a value in any row; found only if all files are TFRecord, because a
+            wrong column name there looks like a value that is always missing.
+        num_bad_rows: number of rows that were dropped because data.max_bad_rows allows it.
+        bad_rows: descriptions of the first dropped rows.
     """
 
     statistics: Statistics
@@ -44,13 +44,13 @@ def scan_files(
     data: config_lib.DataConfig,
     report: Callable[[str], None],
 ) -> Scan:
-    """Reads every row once.
+    """Reads every row once; returns row counts and statistics.
 
     Args:
         files: what to read.
         schema: columns and types.
         data: delimiter and header of CSV files, and the number of bad rows tolerated.
-        report: called with a line of progress.
+        report: called with each progress line.
 
     Raises:
         UserError: a file or a value does not fit the schema.
@@ -79,7 +79,7 @@ def scan_files(
                     f"reading the data: file {number + 1} of {len(files)}, "
                     f"{sum(rows.values()):,} rows, {reported - started:.0f} s"
                 )
-    # Arrow would keep the freed memory for later use.
+    # Without this call, Arrow would keep the freed memory for later use.
     pa.default_memory_pool().release_unused()
     if bad is not None and not any(rows.values()):
         raise UserError(
@@ -141,17 +141,17 @@ class StreamingStatistics:
         self.sample.add(columns)
 
     def to_statistics(self, num_rows: int) -> Statistics:
-        """Returns the statistics of what was added.
+        """Returns the statistics of the added rows.
 
         Args:
-            num_rows: number of rows.
+            num_rows: number of added rows.
         """
         ranges = {name: moments.to_range(self._bin(name)) for name, moments in self.moments.items()}
         categories = {name: counts.to_categories() for name, counts in self.counts.items()}
         return Statistics(num_rows, ranges, categories)
 
     def _bin(self, name: str) -> Optional[Bins]:
-        # Multivalent columns are not sampled.
+        # The sample does not contain multivalent columns.
         return build_bins(self.sample.get(name)) if self._separators[name] is None else None
 
 
@@ -159,7 +159,7 @@ def _has_categories(name: str, schema: Schema) -> bool:
     column = schema.columns[name]
     is_class = any(name == label.column and label.classes for label in schema.labels)
     if column.text is not None or column.image is not None:
-        # Hardly any value repeats.
+        # Almost all values are distinct.
         return False
     is_text = column.type == "string" and not column.date
     return is_text or column.is_categorical or is_class

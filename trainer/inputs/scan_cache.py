@@ -1,4 +1,4 @@
-"""Keeps the result of a scan for the next run over the same files."""
+"""Caches the result of a scan for the next run over the same files."""
 
 import hashlib
 import json
@@ -20,19 +20,19 @@ def scan_or_load(
     report: Callable[[str], None],
     cache: Optional[CacheFolder],
 ) -> tuple[Scan, bool]:
-    """Returns the scan of some files, from the cache if it is there.
+    """Returns the scan of some files, from the cache if it is in the cache.
 
-    A scan that fails is not kept.
+    The result of a failed scan is not cached.
 
     Args:
         files: what to read.
         schema: columns and types.
         data: delimiter and header of CSV files, and the number of bad rows tolerated.
-        report: called with a line of progress.
-        cache: where scans are kept; None: nowhere.
+        report: called with each progress line.
+        cache: stores scans; None: no cache is used.
 
     Returns:
-        the scan, and whether it is from the cache.
+        the scan, and whether it was read from the cache.
 
     Raises:
         UserError: a file or a value does not fit the schema.
@@ -44,7 +44,7 @@ def scan_or_load(
     if kept is not None:
         return _parse(kept, files), True
     scan = scan_files(files, schema, data, report)
-    # The files may have changed while they were read.
+    # If the files have changed during the scan, their key has changed too.
     if _build_key(files, schema, data) == key:
         cache.write_note(key, _dump(scan, files))
     return scan, False

@@ -1,4 +1,4 @@
-"""Cuts rows into shuffled windows, and windows into batches of exactly the wanted size."""
+"""Divides rows into shuffled windows, and windows into batches of exactly the requested size."""
 
 import itertools
 from collections import deque
@@ -14,11 +14,11 @@ Chunk = dict[str, np.ndarray]
 # Concatenates chunks.
 Join = Callable[[list[Chunk]], Chunk]
 
-# Key under which a chunk keeps the index of the file that each row is from, int32 [rows].
+# Key in a chunk of the index of the file that each row was read from, int32 [rows].
 FILE = "//file"
-# Groups of batches whose files are remembered: more than can be prefetched.
+# Number of last groups whose files a FileHistory keeps: more groups than can be prefetched.
 HISTORY_GROUPS = 16
-# Rows in one group of batches where nothing else limits it.
+# Number of rows in one group of batches if no `count_at` determines it.
 GROUP_ROWS = 16_384
 
 
@@ -27,7 +27,7 @@ class Window(NamedTuple):
 
     Attributes:
         chunk: the rows.
-        order: places of the rows in shuffled order, int64 [rows]; None: unshuffled.
+        order: indices of the rows in shuffled order, int64 [rows]; None: not shuffled.
     """
 
     chunk: Chunk
@@ -38,7 +38,7 @@ class Group(NamedTuple):
     """Consecutive batches of one size.
 
     Attributes:
-        step: global step that the first batch is for.
+        step: global step before the training step that uses the first batch.
         rows: number of rows in each batch.
         chunk: the rows of all batches.
     """
@@ -49,15 +49,15 @@ class Group(NamedTuple):
 
 
 class BatchSchedule(NamedTuple):
-    """How large batches are, and how many come together.
+    """The sizes of batches, and the number of batches in a group.
 
     Attributes:
         size_at: returns the number of rows in a batch that follows a global step.
         step: global step of the first batch.
-        batches_per_step: number of batches that one step takes: the replicas of a synchronous
-            strategy.
-        count_at: returns the number of batches in a group that begins at a global step; a group
-            has fewer where the batch size changes. None: as many as make GROUP_ROWS rows.
+        batches_per_step: number of batches that one step uses; with a synchronous strategy, the
+            number of replicas.
+        count_at: returns the number of batches in a group that begins at a global step; a group has
+            fewer batches if the batch size changes. None: a group has about GROUP_ROWS rows.
     """
 
     size_at: Callable[[int], int]
@@ -76,7 +76,7 @@ def count_rows(chunk: Chunk) -> int:
 
 
 def concatenate(chunks: list[Chunk]) -> Chunk:
-    """Returns chunks as one.
+    """Returns one chunk with the rows of several chunks.
 
     Args:
         chunks: chunks with the same columns and types.
@@ -113,7 +113,7 @@ def cut_windows(
 
 
 class RowStream:
-    """Returns the rows of windows one after the other.
+    """A stream of the rows of successive windows.
 
     Args:
         windows: the windows.
@@ -127,7 +127,7 @@ class RowStream:
         self._start = 0
 
     def take(self, rows: int) -> Optional[Chunk]:
-        """Returns the next rows, fewer at the end, and None after it.
+        """Returns the next rows; fewer rows at the end of the stream; None after it.
 
         Args:
             rows: number of rows.
@@ -150,7 +150,7 @@ class RowStream:
 
 
 def cut_groups(stream: RowStream, schedule: BatchSchedule) -> Iterator[Group]:
-    """Yields groups of batches of one size; a short last batch is a group of its own.
+    """Yields groups of batches of one size; a smaller last batch is a separate group.
 
     Args:
         stream: the rows.
@@ -162,7 +162,7 @@ def cut_groups(stream: RowStream, schedule: BatchSchedule) -> Iterator[Group]:
         first = step + number // batches_per_step
         size = size_at(first)
         wanted = count_at(first) if count_at else max(1, GROUP_ROWS // size)
-        # The batches of one step stay together.
+        # All batches of one step are in the same group.
         wanted += -wanted % batches_per_step
         count = 1
         while count < wanted and size_at(step + (number + count) // batches_per_step) == size:
@@ -191,7 +191,7 @@ class Epochs:
 
     Args:
         read: yields all rows once; its argument is the order of the files, int [files], or None
-            for their own order.
+            for the given order.
         num_files: number of files.
         num_rows: approximate number of rows.
         window_rows: number of rows that are shuffled together; 1 keeps their order.
@@ -214,7 +214,7 @@ class Epochs:
         self._all_rows: Optional[Chunk] = None
 
     def iterate(self, seed: Sequence[int]) -> Iterator[Window]:
-        """Yields windows without end; seed and number of the epoch determine their order.
+        """Yields windows endlessly; the seed and the number of the epoch determine their order.
 
         Args:
             seed: seed of the shuffle.
@@ -224,7 +224,7 @@ class Epochs:
             yield from prefetch(
                 lambda: (window for epoch in epochs for window in self._shuffle([*seed, epoch]))
             )
-        # All rows fit into one window: read them once and keep them.
+        # All rows fit into one window, so read them only once and keep them.
         if self._all_rows is None:
             self._all_rows = self._join(list(self._read(None)))
         for epoch in epochs:
@@ -246,7 +246,7 @@ def _shuffle(rng: np.random.Generator, chunk: Chunk) -> Window:
 
 
 class FileHistory:
-    """Remembers which files the rows of the last groups were from.
+    """Records which files the rows of the last groups were read from.
 
     Args:
         paths: paths of the files.
@@ -261,15 +261,15 @@ class FileHistory:
 
         Args:
             group: the batches.
-            batches_per_step: number of batches that one step takes.
+            batches_per_step: number of batches that one step uses.
         """
         self._recent.append((group.step, group.rows * batches_per_step, group.chunk[FILE]))
 
     def list_files_at(self, step: int) -> list[str]:
-        """Returns the paths of the files that a step's rows were from; empty if unknown.
+        """Returns the paths of the files that a step's rows were read from; empty if unknown.
 
         Args:
-            step: global step before the step in question.
+            step: global step before that step.
         """
         for first, rows, numbers in self._recent:
             start = (step - first) * rows

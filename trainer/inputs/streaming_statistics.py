@@ -1,4 +1,4 @@
-"""Statistics of a stream of Arrow columns, in memory that does not grow with the stream."""
+"""Computes statistics of a stream of Arrow columns in bounded memory."""
 
 from collections.abc import Sequence
 from typing import Any, Optional
@@ -10,14 +10,15 @@ import pyarrow.compute as pc
 from trainer.schema import Bins, Categories, Range
 from trainer.schema.statistics import MAX_CATEGORIES
 
-# Distinct values of a column that are counted; of more, only the most frequent are kept.
+# Maximum number of distinct values to count in a column; of more, the most frequent are kept.
 MAX_COUNTED = 20_000
-# Counts that are collected before they are merged: merging costs one grouping, whatever its size.
+# Number of counts to collect before merging them. Each merge groups all counts, so merges should be
+# rare.
 MERGE_SIZE = 100_000
-# Rows of the sample for histograms and quantiles; a share of it has a standard error below 0.2
-# percentage points.
+# Number of rows in the sample for histograms and quantiles. A share that is estimated from the
+# sample has a standard error below 0.2 percentage points.
 SAMPLE_ROWS = 65_536
-# Smallest share of the data in a bin of a histogram: deciles, except for repeated values.
+# Smallest share of the values in a bin of a histogram; the bins are deciles, unless values repeat.
 BIN_SHARE = 0.1
 # Number of hashes that a distinct count keeps; its standard error is 1/sqrt(this), 1.6 %.
 MIN_HASHES = 4096
@@ -50,7 +51,8 @@ class RunningMoments:
         values = column.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
         if not len(values):
             return
-        # The pairwise update of Chan, Golub and LeVeque (1979); a sum of squares loses digits.
+        # The pairwise update of Chan, Golub and LeVeque (1979), because a sum of squares would lose
+        # precision.
         mean, total = values.mean(), self.count + len(values)
         delta = mean - self.mean
         self.squares += ((values - mean) ** 2).sum() + delta**2 * self.count * len(values) / total
@@ -59,10 +61,10 @@ class RunningMoments:
         self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
 
     def to_range(self, bins: Optional[Bins] = None) -> Range:
-        """Returns the statistics of what was added.
+        """Returns the statistics of the added values.
 
         Args:
-            bins: histogram of the column, if there is one.
+            bins: histogram of the column; None if there is none.
         """
         return Range(
             count=self.count,
@@ -78,8 +80,8 @@ class RunningMoments:
 class ValueCounts:
     """Counts of the values of one column, exact up to MAX_COUNTED distinct values.
 
-    Of more values the rarest are dropped, as in Misra and Gries, "Finding repeated elements"
-    (1982): frequent values stay, with counts that may be too low.
+    If there are more, the rarest values are dropped, as in Misra and Gries, "Finding repeated
+    elements" (1982). Frequent values are kept, but their counts may be too low.
 
     Attributes:
         count: number of rows with a value.
@@ -143,29 +145,29 @@ class ValueCounts:
 
     @property
     def complete(self) -> bool:
-        """Whether all values are counted, and exactly."""
+        """Whether no value was dropped, so that all counts are exact."""
         self._merge()
         return not self._dropped
 
     @property
     def num_values(self) -> int:
-        """Number of distinct values that are counted; all of them if complete."""
+        """Number of counted distinct values; the exact number of distinct values if `complete`."""
         self._merge()
         return 0 if self._merged is None else self._merged.num_rows
 
     def to_categories(self) -> Categories:
-        """Returns the counts, only of the most frequent values if there are too many."""
+        """Returns the counts; if there are too many values, only those of the most frequent."""
         counts = {str(value): rows for value, rows in self.list_counts(MAX_CATEGORIES)}
         complete = self.complete and self.num_values <= MAX_CATEGORIES
         return Categories(count=self.count, missing=self.missing, counts=counts, complete=complete)
 
 
 class RowSample:
-    """A uniform sample of the rows of a stream; all rows while they are few.
+    """A uniform sample of the rows of a stream; all rows if the stream is short.
 
     Each row is kept with the same probability. Whenever the sample exceeds twice SAMPLE_ROWS, the
-    probability is halved and about half of the sample is dropped. The same stream always gives the
-    same sample.
+    probability is halved and about half of the sample is dropped. The sample of a given stream is
+    always the same.
 
     Args:
         names: the columns, all numeric.
@@ -181,7 +183,7 @@ class RowSample:
         """Adds rows.
 
         Args:
-            batch: rows that have the sample's columns.
+            batch: rows with at least the sample's columns.
         """
         rows = np.arange(batch.num_rows)
         if self._probability < 1:
@@ -199,7 +201,7 @@ class RowSample:
         self._probability /= 2
 
     def get(self, name: str) -> np.ndarray:
-        """Returns the sampled values of a column without missing ones, float64 [values].
+        """Returns the sampled values of a column without missing values, float64 [values].
 
         Args:
             name: the column.
@@ -215,7 +217,7 @@ def _to_float64(column: pa.Array) -> np.ndarray:
 
 
 def build_bins(values: np.ndarray) -> Optional[Bins]:
-    """Returns a histogram of about ten bins of equal share; a frequent value has its own bin.
+    """Returns a histogram of about ten bins of equal share; a frequent value has a separate bin.
 
     Args:
         values: float64 [values].
@@ -228,10 +230,10 @@ def build_bins(values: np.ndarray) -> Optional[Bins]:
     distinct, counts = np.unique(values, return_counts=True)
     edges: list[float] = []
     shares: list[float] = []
-    # Values in the current bin.
+    # Number of values in the current bin.
     held = 0
     for value, count in zip(distinct.tolist(), counts.tolist()):
-        # A bin ends before a value that fills a bin alone, and once it is full.
+        # A bin ends when it is full, or before a value that is frequent enough to fill a bin.
         if held and (count >= BIN_SHARE * len(values) or held >= BIN_SHARE * len(values)):
             shares.append(held / len(values))
             edges.append(value)
@@ -255,8 +257,8 @@ def fill_bins(bins: Bins, values: np.ndarray) -> np.ndarray:
 class DistinctCount:
     """Estimates the number of distinct values from the k smallest hashes.
 
-    Exact below MIN_HASHES values. Source: Bar-Yossef et al., "Counting distinct elements in a data
-    stream" (2002).
+    The number is exact below MIN_HASHES distinct values. Source: Bar-Yossef et al., "Counting
+    distinct elements in a data stream" (2002).
     """
 
     def __init__(self) -> None:
@@ -289,8 +291,9 @@ def _is_text(values: pa.Array) -> bool:
 def hash_strings(values: pa.Array) -> np.ndarray:
     """Returns a 64-bit hash of each value, uint64 [values]; the same in every process.
 
-    Bytes are hashed as the sum of each byte times a random number for its place (multilinear
-    hashing; Lemire and Kaser, "Strongly universal string hashing is fast", 2014), then mixed.
+    Each byte is multiplied by a random factor for its position, and the products are added up
+    (multilinear hashing; Lemire and Kaser, "Strongly universal string hashing is fast", 2014). The
+    sum is then mixed.
 
     Args:
         values: binary, integers or floats [values], without nulls.
@@ -306,7 +309,8 @@ def hash_strings(values: pa.Array) -> np.ndarray:
     offsets = offsets - offsets[0]
     lengths = np.diff(offsets)
     place = np.arange(len(data)) - np.repeat(offsets[:-1], lengths)
-    # The factors repeat after 256 places; the block number tells the repetitions apart.
+    # The factors repeat after 256 positions. The number of the block of 256 positions is added to
+    # make them different.
     factors = np.random.default_rng(1).integers(1, 2**64 - 1, 256, np.uint64) | np.uint64(1)
     with np.errstate(over="ignore"):
         terms = (data.astype(np.uint64) + np.uint64(1)) * (
@@ -317,7 +321,7 @@ def hash_strings(values: pa.Array) -> np.ndarray:
 
 
 def _mix(hashes: np.ndarray) -> np.ndarray:
-    """Returns hashes after the finaliser of SplitMix64 (Steele, Lea and Flood, 2014), uint64."""
+    """Applies the finaliser of SplitMix64 (Steele, Lea and Flood, 2014) to hashes, uint64."""
     with np.errstate(over="ignore"):
         hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

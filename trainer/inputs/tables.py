@@ -1,4 +1,7 @@
-"""Reads files as Arrow record batches in the schema's types; errors name file, row and column."""
+"""Reads files as Arrow record batches in the schema's types.
+
+Error messages name the file, the row and the column.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Callable, NamedTuple, Optional
@@ -30,7 +33,7 @@ class Batch(NamedTuple):
 
     Attributes:
         file: the file.
-        first_row: number of the first one in the file, counted from 1; a CSV header counts too.
+        first_row: number of the first row in the file, counted from 1; a CSV header counts too.
         columns: Arrow record batch, one column in one of ARROW_TYPES for each requested name.
     """
 
@@ -54,16 +57,16 @@ def read_batches(
         schema: types of the columns.
         names: the columns to read.
         data: delimiter and header of CSV files.
-        bad_rows: collects the rows that do not fit, which are dropped; None: the first value that
-            cannot be read is an error.
-        layouts: column orders that a CSV file without a header may have besides the schema's.
+        bad_rows: collects the rows that do not fit the schema, and these rows are dropped; None:
+            the first value that cannot be read is an error.
+        layouts: column orders other than the schema's that a CSV file without a header may have.
 
     Yields:
         batches with at least one row.
 
     Raises:
-        UserError: a column is missing, a value does not parse, the file is damaged or empty, there
-            are more bad rows than tolerated.
+        UserError: a column is missing, a value cannot be parsed, the file is damaged or empty, or
+            there are more bad rows than tolerated.
     """
     request = ReadRequest(file, schema, list(names), data, bad_rows, layouts)
     num_rows = 0
@@ -78,7 +81,7 @@ def read_batches(
 
 
 def _drop_faulty(request: ReadRequest, batch: RawBatch, bad_rows: BadRows) -> pa.RecordBatch:
-    """Returns the rows of a batch that fit; records and counts the others."""
+    """Returns the rows of a batch that fit the schema; records and counts the other rows."""
     columns, path = batch.columns, request.file.path
     kept: Optional[np.ndarray] = None
     unparsed = np.zeros(columns.num_rows, bool)
@@ -113,15 +116,15 @@ def _drop_faulty(request: ReadRequest, batch: RawBatch, bad_rows: BadRows) -> pa
 
 
 def _number(batch: RawBatch, places: np.ndarray) -> np.ndarray:
-    """Returns the row numbers in the file of some places in a batch, int64 [places]."""
+    """Returns the row numbers in the file of rows of a batch, int64 [places]."""
     return places + batch.first_row if batch.rows is None else batch.rows[places]
 
 
 def _record(
     bad_rows: BadRows, path: str, fault: Fault, numbers: np.ndarray, values: pa.Array
 ) -> None:
-    """Records the rows with a fault: all of their numbers, and the first values."""
+    """Records all rows with a fault, and the values of the first MAX_EXAMPLES rows as examples."""
     for place, number in enumerate(numbers[:MAX_EXAMPLES].tolist()):
-        # The last example stands for all rows that follow it.
+        # The last example also counts for all later rows with the fault.
         rows = len(numbers) - place if place == MAX_EXAMPLES - 1 else 1
         bad_rows.add(path, number, fault, quote_value(values[place].as_py()), rows)

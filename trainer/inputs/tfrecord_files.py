@@ -1,4 +1,4 @@
-"""Reads TFRecord files of tf.Example, plain or gzipped."""
+"""Reads TFRecord files of tf.Example records, plain or gzipped."""
 
 import gzip
 import re
@@ -24,10 +24,10 @@ from trainer.inputs.raw_batches import (
 )
 from trainer.schema import Column, Schema
 
-# Records parsed at once.
+# Number of records that are parsed at once.
 BATCH_ROWS = 8_192
-# What the file format adds to each record: its length and two checksums
-# (tensorflow/core/lib/io/record_writer.h).
+# Bytes that the file format adds to each record: its length and two checksums (see
+# tensorflow/core/lib/io/record_writer.h).
 FRAME_BYTES = 16
 CHUNK_BYTES = 1 << 20
 # Marks a missing int while a tf.Example is parsed, as NaN marks a missing float.
@@ -46,11 +46,11 @@ def open_records(file: DataFile) -> Any:
 
 
 class _Progress:
-    """Counts what has been read of a file.
+    """Counts the records and bytes that have been read from a file.
 
     Attributes:
         rows: number of records.
-        bytes: their bytes in the uncompressed file.
+        bytes: size of these records in the uncompressed file.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ def read_tfrecord(request: ReadRequest) -> Iterator[RawBatch]:
         request: what to read.
 
     Raises:
-        UserError: a value does not parse, the file is damaged.
+        UserError: a value cannot be parsed, or the file is damaged.
     """
     tf, file = bridge.tf, request.file
     progress = _Progress()
@@ -92,7 +92,7 @@ def read_tfrecord(request: ReadRequest) -> Iterator[RawBatch]:
 
 
 def _read_strictly(request: ReadRequest, progress: _Progress) -> Iterator[RawBatch]:
-    """Yields rows until a record does not parse, which is an error."""
+    """Yields the rows; a record that cannot be parsed is an error."""
     schema = request.schema
     features = {name: _example_feature(schema.columns[name]) for name in request.names}
     parsed = (
@@ -115,7 +115,7 @@ def _read_strictly(request: ReadRequest, progress: _Progress) -> Iterator[RawBat
 def _read_tolerantly(
     request: ReadRequest, bad_rows: BadRows, progress: _Progress
 ) -> Iterator[RawBatch]:
-    """Yields rows without the records that do not parse."""
+    """Yields the rows without the records that cannot be parsed."""
     schema = request.schema
     features = {name: _example_feature(schema.columns[name]) for name in request.names}
     records = open_records(request.file).batch(BATCH_ROWS)
@@ -137,14 +137,14 @@ def _read_tolerantly(
 
 
 def _count_bytes(serialized: Any) -> Any:
-    """Returns the bytes that records, strings [batch], take in a file: int64 scalar."""
+    """Returns the size in a file of records, strings [batch], in bytes: int64 scalar."""
     tf = bridge.tf
     lengths = tf.strings.length(serialized) + FRAME_BYTES
     return tf.reduce_sum(tf.cast(lengths, tf.int64))
 
 
 def _check_complete(file: DataFile, progress: _Progress) -> None:
-    """Raises if a gzip stream was cut off between two records, which TensorFlow does not see."""
+    """Raises if a gzip file ends between two records, which TensorFlow does not detect."""
     if not file.gzipped:
         return
     with open(file.local_path, "rb") as stream:
@@ -169,11 +169,11 @@ def _check_complete(file: DataFile, progress: _Progress) -> None:
 
 
 class _Parsable(NamedTuple):
-    """Which records parse.
+    """The records that can be parsed, and the errors of the others.
 
     Attributes:
-        indices: places of those that parse, int64 [records].
-        messages: place → why that one does not.
+        indices: indices of the records that can be parsed, int64 [records].
+        messages: index of another record → why it cannot be parsed.
     """
 
     indices: np.ndarray
@@ -181,7 +181,7 @@ class _Parsable(NamedTuple):
 
 
 def _find_parsable(serialized: np.ndarray, features: dict[str, Any]) -> _Parsable:
-    """Finds the records that parse among serialized ones, bytes [batch]."""
+    """Finds the serialized records, bytes [batch], that can be parsed."""
     tf = bridge.tf
     try:
         tf.io.parse_example(serialized, features)
@@ -200,7 +200,7 @@ def _find_parsable(serialized: np.ndarray, features: dict[str, Any]) -> _Parsabl
 
 def _parse(serialized: Any, features: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """Returns name → tensor [batch]; the values of multivalent columns are joined as in CSV."""
-    # Imported here: it loads TensorFlow, which other formats do not need.
+    # Imported here, because the import loads TensorFlow, which other formats do not need.
     from trainer.features.multivalent import join_values
 
     tf = bridge.tf
@@ -213,7 +213,7 @@ def _parse(serialized: Any, features: dict[str, Any], schema: Schema) -> dict[st
 
 
 def _encode_text(parsed: dict[str, Any]) -> dict[str, Any]:
-    """Replaces strings [batch] by (distinct values, index by row): fewer objects to convert."""
+    """Replaces strings [batch] by (distinct values, index by row), to convert fewer objects."""
     tf = bridge.tf
     return {
         name: tuple(tf.unique(tensor)) if tensor.dtype == tf.string else tensor
@@ -240,7 +240,7 @@ def _to_numbers(array: np.ndarray, kind: str) -> pa.Array:
 
 
 def _to_raw_batch(request: ReadRequest, first_row: int, arrays: dict[str, Any]) -> RawBatch:
-    """Converts what `_encode_text` returned, as NumPy arrays."""
+    """Converts the result of `_encode_text`, as NumPy arrays, into a RawBatch."""
     columns = []
     for name in request.names:
         kind = request.schema.columns[name].raw_type
@@ -255,7 +255,7 @@ def _to_raw_batch(request: ReadRequest, first_row: int, arrays: dict[str, Any]) 
 def _to_tolerant_batch(
     request: ReadRequest, arrays: dict[str, np.ndarray], rows: np.ndarray
 ) -> RawBatch:
-    """Converts arrays [rows], with null for text that is not UTF-8."""
+    """Converts arrays [rows] into a RawBatch, with null for text that is not UTF-8."""
     columns = []
     for name in request.names:
         kind = request.schema.columns[name].raw_type
@@ -272,7 +272,7 @@ def _to_tolerant_batch(
 def _to_dictionary(
     file: DataFile, name: str, first_row: int, words: np.ndarray, numbers: np.ndarray
 ) -> pa.DictionaryArray:
-    """Converts distinct values, bytes [words], and the index of each row's, int32 [rows]."""
+    """Converts distinct values, bytes [words], and each row's index into them, int32 [rows]."""
     texts = pa.array(words, pa.binary())
     try:
         texts = texts.cast(pa.string())
@@ -283,7 +283,7 @@ def _to_dictionary(
             f"{file.path}: row {first_row + row}, column {name}: "
             f"{words[word]!r:.80} is not UTF-8 text; fix the file"
         ) from error
-    # The empty text is a missing value and has no place in the dictionary.
+    # Empty text is a missing value, which the dictionary does not contain.
     is_missing = words == b""
     kept = (np.cumsum(~is_missing) - 1).astype(np.int32)
     return pa.DictionaryArray.from_arrays(
@@ -315,7 +315,7 @@ def iterate_columns(file: DataFile, first_records: int) -> Iterator[pa.RecordBat
         value in each record, and a column of lists for any other.
 
     Raises:
-        UserError: the file is damaged, or does not hold tf.Example records.
+        UserError: the file is damaged, or does not contain tf.Example records.
     """
     tf = bridge.tf
     progress = _Progress()
@@ -346,7 +346,7 @@ def iterate_columns(file: DataFile, first_records: int) -> Iterator[pa.RecordBat
 
 
 def _infer_features(file: DataFile, first_records: int) -> dict[str, Any]:
-    """Returns feature name → RaggedFeature, by the first records of a file."""
+    """Returns feature name → RaggedFeature, inferred from the first records of a file."""
     tf = bridge.tf
     dtypes = {"bytes_list": tf.string, "float_list": tf.float32, "int64_list": tf.int64}
     features: dict[str, Any] = {}

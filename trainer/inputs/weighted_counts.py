@@ -1,8 +1,9 @@
-"""Counts rows of two columns by their values, in memory that does not grow with the rows."""
+"""Counts the pairs of values in two columns, in bounded memory."""
 
 import numpy as np
 
-# Distinct pairs that are kept; of more, every second one is dropped and its weight spread.
+# Maximum number of distinct pairs. Of more, every second pair is dropped, and its weight is
+# distributed over the others.
 MAX_PAIRS = 1 << 20
 
 
@@ -26,7 +27,7 @@ class WeightedCounts:
             second: second number of each pair, [rows].
             weights: weight of each row, [rows].
         """
-        # Complex numbers: np.unique sorts and compares them as pairs.
+        # Store pairs as complex numbers, which np.unique sorts and compares by both parts.
         pairs = np.empty(len(first), np.complex128)
         pairs.real, pairs.imag = first, second
         distinct, places = np.unique(pairs, return_inverse=True)
@@ -48,10 +49,10 @@ class WeightedCounts:
         self._parts, self._num_held = [(distinct, weights)], len(distinct)
 
     def get(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Returns first and second numbers of the distinct pairs, and their weights.
+        """Returns the first numbers, the second numbers and the weights of the distinct pairs.
 
         Returns:
-            float64 [pairs] each.
+            three arrays, float64 [pairs].
         """
         if not self._parts:
             return np.zeros(0), np.zeros(0), np.zeros(0)

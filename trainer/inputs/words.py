@@ -1,4 +1,7 @@
-"""Text columns as indices into their distinct values, so that each value is passed on only once."""
+"""Represents text columns as indices into their distinct values.
+
+So each distinct value is passed on only once.
+"""
 
 from typing import Optional
 
@@ -13,10 +16,10 @@ class WordIndex:
     """The distinct values of a text column, numbered in the order in which they appear.
 
     Args:
-        limit: number of values from which on the column is no longer indexed.
+        limit: maximum number of distinct values; a column with more is not indexed.
 
     Attributes:
-        is_full: whether there are more values than the limit.
+        is_full: whether there are more distinct values than `limit`.
     """
 
     def __init__(self, limit: int = MAX_WORDS):
@@ -26,7 +29,7 @@ class WordIndex:
         self.is_full = False
 
     def index(self, words: np.ndarray) -> Optional[np.ndarray]:
-        """Returns the indices of values, int32 [words]; None once there are too many values.
+        """Returns the indices of values, int32 [words]; None if there are too many values.
 
         Args:
             words: bytes as objects [words].
@@ -56,8 +59,8 @@ def split_words(column: pa.DictionaryArray, default: bytes) -> tuple[np.ndarray,
         default: value for the missing ones.
 
     Returns:
-        the values, bytes as objects [words], the last of which is `default`; and the index of each
-        row's value, int32 [rows].
+        the values, bytes as objects [words], with `default` as the last value; and the index of
+        each row's value, int32 [rows].
     """
     found = column.dictionary.cast(pa.binary()).to_numpy(zero_copy_only=False)
     words = np.empty(len(found) + 1, object)
