@@ -28,7 +28,7 @@ from trainer.models.recurrent import build_recurrent
 from trainer.models.residual import build_residual
 from trainer.schema import Schema, Statistics
 
-# Types of models that have a linear part, and those that have a deep one.
+# Types of models that have a linear part, and types that have a deep part.
 WIDE_TYPES = ("linear", "wide_deep")
 DEEP_TYPES = ("dnn", "wide_deep", "residual")
 # The signature that trainer.predict and trainer.export.checker use.
@@ -48,7 +48,8 @@ def build_estimator(
     """Builds the Estimator of a job, with the trainer's metrics and the key in its predictions.
 
     Args:
-        config: model, train, eval and export.receiver. A user's own code gets all of it.
+        config: model, train, eval and export.receiver are used. A user's own code receives all of
+            it.
         schema: columns, label, weight and key.
         statistics: of the training data.
         run_config: an estimator.RunConfig with a model_dir.
@@ -159,7 +160,7 @@ def _check_options(
 
 
 def _wrap(inner: Any, schema: Schema, receiver: str, has_our_head: bool) -> Any:
-    """Wraps an Estimator in what every model of the trainer has.
+    """Adds to an Estimator the properties that every model of the trainer has.
 
     Features are derived and texts are split first. Random numbers follow the run's seed. Every
     export has the signature "predict". Predictions and predict signatures contain the key
@@ -169,7 +170,7 @@ def _wrap(inner: Any, schema: Schema, receiver: str, has_our_head: bool) -> Any:
         inner: any Estimator.
         schema: labels and key.
         receiver: example, json or csv: the input of an export's default signature.
-        has_our_head: whether its head is that of build_head, which takes prepared labels.
+        has_our_head: whether its head is a result of build_head, which needs prepared labels.
 
     Returns:
         An Estimator of the same model_dir, configuration and initial values.
@@ -177,7 +178,7 @@ def _wrap(inner: Any, schema: Schema, receiver: str, has_our_head: bool) -> Any:
 
     build = inner.model_fn
     if has_our_head:
-        # It is graph code already; AutoGraph would take half a second to convert it.
+        # The function is already graph code. Its conversion by AutoGraph would take half a second.
         build = tf.autograph.experimental.do_not_convert(build)
 
     def model_fn(features: dict[str, Any], labels: Any, mode: str, config: Any) -> Any:
@@ -216,9 +217,9 @@ def _seed_python(seed: int) -> Iterator[None]:
 def _add_signatures(spec: Any, receiver: str) -> Any:
     """Returns a spec whose export has "predict", and a default signature for its receiver.
 
-    A head exports "predict"; the model_fn of a user may not. The default signature of a head
-    classifies or regresses, which TensorFlow supports for tf.Example only: an export for raw
-    tensors would have no default signature.
+    A head exports the signature "predict", but the model_fn of a user may lack it. The default
+    signature of a head is a classification or regression signature. TensorFlow supports these only
+    for tf.Example, so an export for raw tensors would have no default signature.
     """
     predictions = spec.predictions
     if not isinstance(predictions, dict):

@@ -59,11 +59,11 @@ def build_canned(
 def _baseline_model_fn(
     features: dict[str, Any], labels: Any, mode: str, params: dict[str, Any]
 ) -> Any:
-    """Builds a model of one bias per logit, named as BaselineEstimator names it.
+    """Builds a model of one bias per logit, with the same variable name as in BaselineEstimator.
 
-    BaselineEstimator itself deadlocks on a dataset with two or more features: it creates its bias
-    only after an assertion on the batch sizes, and the batch is read only after variables are
-    initialised.
+    BaselineEstimator itself deadlocks on a dataset with two or more features. It creates its bias
+    after an assertion on the batch sizes. The assertion needs a batch, and a batch is read only
+    after the variables are initialised.
     """
     head, optimizer = params["head"], None
     bias = tf.compat.v1.get_variable(

@@ -15,7 +15,8 @@ from trainer.errors import UserError
 # Frames in these files are not the user's own code.
 OWN_FOLDERS = (str(Path(__file__).parents[1]), "<frozen")
 
-# TensorFlow's message about an operation: a stack of frames, then its name and what went wrong.
+# TensorFlow's message about an operation: a stack of frames, then the operation's name and its
+# error.
 _FAILED_NODE = re.compile(
     r"Node: '([^'\n]+)'\n(.+?)(?:\n\s*\[\[|\n\s*Original stack trace|\Z)", re.S
 )
@@ -25,8 +26,8 @@ class HParams(Mapping[str, Any]):
     """Hyperparameters by name: hparams.depth, hparams["depth"], hparams.get("depth", 3).
 
     They are the values under `user:` in the hparams file and those of --user.NAME=VALUE, then the
-    options of model and train under their last names (hparams.learning_rate,
-    hparams.hidden_units). max_steps is always the number of steps, also if the user gave epochs.
+    options of model and train by the last part of their names (hparams.learning_rate,
+    hparams.hidden_units). max_steps is always the number of steps, even if the user gave epochs.
 
     Args:
         config: the whole configuration.
@@ -120,7 +121,7 @@ def load_function(reference: str, option: str) -> Callable[..., Any]:
 
 
 def call_code(function: Callable[..., Any], where: str, **given: Any) -> Any:
-    """Calls a user's function with the arguments that its parameters name.
+    """Calls a user's function with those arguments for which it has parameters.
 
     Args:
         function: the user's function or class.
@@ -128,7 +129,7 @@ def call_code(function: Callable[..., Any], where: str, **given: Any) -> Any:
         given: name → value of every argument that the function may have.
 
     Returns:
-        What the function returns.
+        The result of the function.
 
     Raises:
         UserError: the function requires another argument, or it fails.
@@ -146,7 +147,7 @@ def call_code(function: Callable[..., Any], where: str, **given: Any) -> Any:
             f"{where}: it requires {', '.join(unknown)}; the parameters available are "
             f"{', '.join(given)}"
         )
-    # A class without an __init__ appears to take any keyword, but takes none.
+    # The signature of a class without an __init__ seems to accept any keyword, but it accepts none.
     takes_all = has_keywords and not inspect.isclass(function)
     names = list(given) if takes_all else [one.name for one in named if one.name in given]
     with translate_user_errors(where, "it"):
@@ -159,23 +160,23 @@ def translate_user_errors(
 ) -> Iterator[None]:
     """Translates any error of a user's code into a UserError of one line.
 
-    The original error stays as the cause, with its traceback.
+    The original error is kept as the cause, with its traceback.
 
     Args:
         where: option and reference of the code, for the message.
-        action: subject of the message's "... failed".
+        action: subject of the phrase "... failed" in the message.
         passthrough: types of errors that are raised unchanged.
 
     Raises:
-        UserError: the block raised an error; the message has its type, its text, and the file and
-            line in the user's code.
+        UserError: the block raised an error. The message contains its type, its text, and the file
+            and line in the user's code.
     """
     unchanged: tuple[type[BaseException], ...] = (UserError, *passthrough)
     try:
         yield
     except unchanged:
         raise
-    # SystemExit: an import of a script without a main guard may exit.
+    # The import of a script without a main guard may raise SystemExit.
     except (Exception, SystemExit) as error:
         message = _shorten_message(str(error)) or "no message"
         raise UserError(

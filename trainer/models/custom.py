@@ -31,15 +31,15 @@ def build_custom(reference: str, hparams: HParams, schema: Schema, run_config: A
 
 
 def check_estimator(built: Any, where: str, run_config: Any) -> Any:
-    """Returns the Estimator that a user's code built, once it is known to fit the job.
+    """Checks the result of a user's code and returns its Estimator.
 
     Args:
-        built: what the code returned: an Estimator, or a compiled Keras model.
+        built: the result of the code: an Estimator, or a compiled Keras model.
         where: option and reference of the code, for messages.
         run_config: an estimator.RunConfig with the model_dir of the job.
 
     Raises:
-        UserError: it is neither, or its checkpoints would be in another folder.
+        UserError: the result is neither of these, or its checkpoints would be in another folder.
     """
     if isinstance(built, tf.keras.Model):
         with translate_user_errors(where, "turning its Keras model into an Estimator"):
@@ -60,7 +60,7 @@ def check_estimator(built: Any, where: str, run_config: Any) -> Any:
 def convert_keras(keras_model: Any, run_config: Any) -> Any:
     """Returns the Estimator of a compiled Keras model, which starts from the model's values.
 
-    Its checkpoints name variables as those of other Estimators do.
+    Its checkpoints use the same variable names as the checkpoints of other Estimators.
 
     Args:
         keras_model: a compiled tf.keras.Model.
@@ -71,8 +71,8 @@ def convert_keras(keras_model: Any, run_config: Any) -> Any:
     )
     settings = built._warm_start_settings
     if settings is not None:
-        # The default restores only trainable variables: moving averages of batch normalisation
-        # would restart from their initial values without a warning.
+        # By default, only trainable variables are restored. The moving averages of batch
+        # normalisation would restart from their initial values without a warning.
         built._warm_start_settings = settings._replace(vars_to_warm_start=[".*"])
     return built
 

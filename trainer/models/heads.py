@@ -14,9 +14,9 @@ def build_head(schema: Schema, loss_reduction: str) -> Any:
         loss_reduction: mean (over the rows of a batch) or sum.
 
     Returns:
-        An estimator.Head, whose labels prepare_labels returns. Its logits_dimension is the number
-        of outputs that a model needs. With several labels it is a MultiHead, whose heads have the
-        names of their columns.
+        An estimator.Head. Its labels are the result of prepare_labels. Its logits_dimension is the
+        number of outputs that a model needs. With several labels it is a MultiHead; each of its
+        heads has the name of its column.
     """
     heads = [_build_head(label, schema, loss_reduction) for label in schema.labels]
     if not schema.more_labels:
@@ -46,7 +46,7 @@ def _build_head(label: Label, schema: Schema, loss_reduction: str) -> Any:
 
 
 def class_weight_name(label: Label) -> str:
-    """Returns the name of the feature with a label's class weights; no column can have it.
+    """Returns the name of the feature with a label's class weights; no column can have this name.
 
     Args:
         label: a label with class weights.
@@ -61,7 +61,7 @@ def _weight_name(label: Label, schema: Schema) -> Optional[str]:
 def prepare_labels(
     features: dict[str, Any], labels: Any, schema: Schema, training: bool
 ) -> tuple[dict[str, Any], Any]:
-    """Returns the features and the labels as the head of build_head takes them.
+    """Returns the features and the labels in the form that the head of build_head accepts.
 
     Args:
         features: name → tensor [batch]. They include every label column except the first.
@@ -70,10 +70,10 @@ def prepare_labels(
         training: whether class weights apply. Evaluation does not use them.
 
     Returns:
-        The features without labels; for each label with class weights they include its weights,
-        float32 [batch], as "<column>/weight". And the labels: string or int64 [batch] for classes,
-        float32 [batch] for a number, int64 [batch, columns] for a multilabel; with several labels,
-        a dict from column to such a tensor.
+        The features and the labels. The features do not include labels. For each label with class
+        weights they include its weights, float32 [batch], as "<column>/weight". The labels are
+        string or int64 [batch] for classes, float32 [batch] for a number, and int64 [batch,
+        columns] for a multilabel. With several labels, they are a dict from column to tensor.
     """
     columns = {schema.label.column: labels}
     columns.update({name: features[name] for name in schema.label_columns[1:]})
@@ -106,7 +106,7 @@ def class_ids(labels: Any, label: Label) -> Any:
     """Returns the ids of classes, int64 [batch].
 
     Args:
-        labels: string or int64 [batch]: classes of the vocabulary, or ids without one.
+        labels: string or int64 [batch]: classes of the vocabulary, or ids if there is none.
         label: vocabulary, if any.
     """
     labels = tf.reshape(labels, [-1])

@@ -26,9 +26,9 @@ def build_image(
 ) -> Any:
     """Builds the Estimator of model.type image.
 
-    The base is MobileNetV2 without its top (Sandler et al., 2018). Its weights come from a file,
-    or are initialised at random. Its pooled features are normalised and classified by one dense
-    layer. A frozen base keeps its weights and its moving averages.
+    The base is MobileNetV2 without its top (Sandler et al., 2018). Its weights are read from a file
+    or initialised at random. Its pooled features are normalised and classified by one dense layer.
+    A frozen base keeps its weights and its moving averages.
 
     Args:
         model: base_alpha, base_weights, base_trainable, dropout, batch_norm_momentum.
@@ -69,7 +69,7 @@ def build_image(
         images = {INPUT: decode_images(features[name], size)}
         ids = None if labels is None else class_ids(labels, schema.label)
         if weight and labels is not None:
-            # The Estimator of a Keras model takes the weights of the rows as this feature.
+            # The Estimator of a Keras model reads the weights of the rows from this feature.
             rows = tf.reshape(tf.cast(features[weight], tf.float32), [-1])
             images = {"features": images, "sample_weights": rows}
         spec = inner.model_fn(images, ids, mode, config)
@@ -87,7 +87,7 @@ def build_image(
 
 
 def is_broken_image(error: Any) -> bool:
-    """Whether an error is that of an image that cannot be decoded, though its header is valid.
+    """Whether an error was caused by an image with a valid header that cannot be decoded.
 
     Args:
         error: an error that TensorFlow raised.
@@ -102,7 +102,7 @@ def find_image_column(schema: Schema) -> str:
         schema: columns.
 
     Raises:
-        UserError: no image column or several are in use, or other columns are.
+        UserError: the columns in use are not exactly one image column.
     """
     images = [name for name in schema.used_features if schema.columns[name].image is not None]
     others = [name for name in schema.used_features if name not in images]
@@ -145,7 +145,8 @@ def build_keras_model(model: config_lib.ModelConfig, size: int, num_classes: int
     base.trainable = model.base_trainable
     for layer in base.layers:
         if isinstance(layer, tf.keras.layers.BatchNormalization):
-            # MobileNetV2's momentum of 0.999 needs thousands of steps to settle.
+            # With MobileNetV2's momentum of 0.999, the moving averages converge only after
+            # thousands of steps.
             layer.momentum = model.batch_norm_momentum
     net = tf.keras.layers.GlobalAveragePooling2D()(base.output)
     net = tf.keras.layers.BatchNormalization(momentum=model.batch_norm_momentum, name="norm")(net)
@@ -176,7 +177,8 @@ def decode_images(values: Any, size: int) -> Any:
     Returns:
         float32 [batch, size, size, 3] in -1 … 1, the range that MobileNetV2 was trained on.
     """
-    # TensorFlow decodes the alphabet of RFC 4648, section 5; most programs write that of section 4.
+    # TensorFlow decodes the base64 alphabet of RFC 4648, section 5. Most programs write the
+    # alphabet of section 4.
     values = tf.strings.regex_replace(tf.reshape(values, [-1]), r"\+", "-")
     values = tf.io.decode_base64(tf.strings.regex_replace(values, "/", "_"))
 

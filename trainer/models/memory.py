@@ -8,7 +8,7 @@ from typing import Any
 from trainer.errors import UserError
 
 REMEDY = "lower hash_buckets, identities or embedding in the schema"
-# Of a float32.
+# Size of a float32.
 BYTES = 4
 
 
@@ -17,13 +17,13 @@ def check_tables(
 ) -> None:
     """Refuses feature columns whose weights do not fit into memory.
 
-    Only the weights count, not the slot variables of an optimizer.
+    Only the weights are counted, not the slot variables of an optimizer.
 
     Args:
         wide: feature columns of the linear part.
         deep: feature columns of the deep part.
         units: number of logits.
-        memory: bytes that are available.
+        memory: available memory in bytes.
         where: the owner of the memory, for the message.
 
     Raises:
@@ -61,7 +61,8 @@ def translate_memory_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # Compared by name: importing TensorFlow here would delay the start by seconds.
+        # The type is compared by name, because importing TensorFlow would delay the start by
+        # seconds.
         if not isinstance(error, MemoryError) and type(error).__name__ != "ResourceExhaustedError":
             raise
         message = " ".join(str(error).split()).partition(" [[")[0]

@@ -6,8 +6,8 @@ from estimator_bridge import tf
 from trainer.models.heads import class_ids
 from trainer.schema import Label, Schema
 
-# Equal-width bins of the score, and their number, as in Guo et al., "On Calibration of Modern
-# Neural Networks" (2017).
+# Number of equal-width bins of the score, as in Guo et al., "On Calibration of Modern Neural
+# Networks" (2017).
 CALIBRATION_BINS = 15
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -32,9 +32,9 @@ _HEAD_METRICS = {
 
 
 def list_metrics(schema: Schema, threshold: float) -> list[str]:
-    """Returns the names of all metrics of an included model, those of the heads among them.
+    """Returns the names of all metrics of an included model, including those of the heads.
 
-    With several labels a metric is named metric/column.
+    With several labels, a metric is named metric/column.
 
     Args:
         schema: labels.
@@ -122,7 +122,8 @@ def _regression(rows: _Rows, label: Label, threshold: float) -> dict[str, Any]:
         "r2": RSquared(name="r2"),
     }
     for metric in metrics.values():
-        # Keras averages over the last axis before it weights: it must be of size 1.
+        # Keras averages over the last axis before it applies the weights, so this axis must have
+        # size 1.
         metric.update_state(truth[:, None], guess[:, None], sample_weight=rows.weights)
     if label.loss == "poisson":
         # McCullagh and Nelder, "Generalized Linear Models" (1989), table 2.1.
@@ -155,7 +156,7 @@ def _multiclass(rows: _Rows, label: Label, threshold: float) -> dict[str, Any]:
     return {"log_loss": loss}
 
 
-# Task → function that builds its metrics, and name of the prediction that it takes.
+# Task → function that builds its metrics, and name of the prediction that the function uses.
 _MAKERS: dict[str, tuple[Callable[[_Rows, Label, float], dict[str, Any]], str]] = {
     "regression": (_regression, "predictions"),
     "binary": (_binary, "logistic"),
@@ -164,7 +165,7 @@ _MAKERS: dict[str, tuple[Callable[[_Rows, Label, float], dict[str, Any]], str]] 
 
 
 def _without_autograph(function: _Function) -> _Function:
-    """Excludes graph code from AutoGraph, which would take a tenth of a second to convert it."""
+    """Excludes graph code from AutoGraph, because its conversion takes a tenth of a second."""
     excluded: _Function = tf.autograph.experimental.do_not_convert(function)
     return excluded
 
@@ -172,7 +173,7 @@ def _without_autograph(function: _Function) -> _Function:
 class CalibrationError(tf.keras.metrics.Metric):
     """Expected calibration error: the mean over bins of |mean score - share of positives|.
 
-    A bin counts by the weight of its rows. The result is in 0 … 1.
+    Each bin is weighted by the weight of its rows. The result is in 0 … 1.
 
     Args:
         name: of the metric.

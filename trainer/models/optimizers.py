@@ -36,8 +36,9 @@ def make_optimizer(
         optimizer = _build(name, _as_callable(build_rate(train, max_steps, linear)), train)
         if tf.distribute.get_strategy().num_replicas_in_sync == 1:
             return optimizer
-        # Each replica has an optimizer; that of the first one applies the gradients. Under
-        # central_storage the others would create slot variables of the same names.
+        # Each replica has an optimizer, but the optimizer of the first replica applies the
+        # gradients. Under central_storage, the others would create slot variables with the same
+        # names.
         first = firsts.setdefault(tf.compat.v1.get_default_graph(), optimizer)
         optimizer._slots = first._slots
         return _densify_gradients(optimizer)
@@ -59,15 +60,17 @@ def build_rate(train: config_lib.TrainConfig, max_steps: int, linear: bool) -> A
 
 
 def _as_callable(rate: Any) -> Callable[..., Any]:
-    # A number would become a variable of the checkpoint: a resumed job would ignore a new rate.
+    # A number would become a variable of the checkpoint. A resumed job would restore it and ignore
+    # a new rate.
     return rate if callable(rate) else lambda: rate
 
 
 def _densify_gradients(optimizer: Any) -> Any:
-    """Makes an optimizer of one replica convert its sparse gradients to dense ones.
+    """Makes an optimizer of one replica convert its sparse gradients to dense gradients.
 
-    TensorFlow caches the shape of what it gathers from the replicas. The length of sparse gradients
-    changes from step to step, which fails ("Shape mismatch in the collective instance").
+    TensorFlow caches the shapes of the tensors that it gathers from the replicas. The length of
+    sparse gradients changes from step to step, so gathering them fails ("Shape mismatch in the
+    collective instance").
     """
     inner = optimizer.get_gradients
 
@@ -103,7 +106,7 @@ def _decay(train: config_lib.TrainConfig, rate: float, steps: int) -> Any:
     if train.decay == "cosine":
         return schedules.CosineDecay(rate, steps, alpha=train.decay_rate)
     if train.decay == "piecewise":
-        # A boundary of Keras is the last step of the old rate, not the first of the new one.
+        # In Keras, a boundary is the last step of the old rate, not the first step of the new rate.
         boundaries = [step - 1 for step in train.piecewise_steps]
         return schedules.PiecewiseConstantDecay(
             boundaries, [rate, *(rate * share for share in train.piecewise_shares)]
@@ -131,7 +134,7 @@ class _Warmup(tf.keras.optimizers.schedules.LearningRateSchedule):
 
 
 def _build(name: str, rate: Callable[..., Any], train: config_lib.TrainConfig) -> Any:
-    # The heads of Estimators take only Keras' graph-mode optimizers, now called legacy.
+    # The heads of Estimators accept only Keras' graph-mode optimizers, now called legacy.
     kinds = tf.keras.optimizers.legacy
     if name == "adagrad":
         return kinds.Adagrad(rate, initial_accumulator_value=INITIAL_ACCUMULATOR)

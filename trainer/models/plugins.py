@@ -57,7 +57,7 @@ def _is_metric(value: Any) -> bool:
 def make_user_receiver_fn(
     reference: str, hparams: HParams, schema: Schema, inputs: Optional[Sequence[str]] = None
 ) -> Callable[[], Any]:
-    """Makes the serving_input_receiver_fn from the user's function, and tries it once.
+    """Makes the serving_input_receiver_fn from the user's function, and calls it once as a test.
 
     Args:
         reference: package.module:function; the function may have the parameters hparams and schema,
@@ -166,7 +166,7 @@ class _UserHook(estimator.SessionRunHook):
 
         Args:
             run_context: a SessionRunContext.
-            run_values: a SessionRunValues with what the hook fetched.
+            run_values: a SessionRunValues with the values that the hook fetched.
         """
         self._call("after_run", run_context, run_values)
 

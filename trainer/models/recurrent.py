@@ -12,12 +12,13 @@ from trainer.models.optimizers import make_optimizer
 class RecurrentNetwork(tf.keras.Model):
     """Recurrent cells over the sequence columns, then a dense layer of logits.
 
-    At each step the cells see the sequence columns and, beside them, the deep columns of the row.
-    TensorFlow's RNNEstimator is similar, but it fails on a batch in which no row has a step, for
-    example when predicting one row with an empty sequence.
+    At each step, the input of the cells is the sequence columns concatenated with the deep columns
+    of the row. TensorFlow's RNNEstimator is similar, but it fails on a batch in which no row has a
+    step. An example is the prediction of one row with an empty sequence.
 
     Args:
-        columns: dense columns of sequences, all of the same length in a row; and of the deep part.
+        columns: dense columns of the sequence part and of the deep part. All sequences of a row
+            have the same length.
         model: cell, hidden_units (units of each layer of cells), dropout (of a cell's inputs).
         num_logits: number of outputs.
     """
@@ -50,13 +51,14 @@ class RecurrentNetwork(tf.keras.Model):
             training: whether dropout applies.
 
         Returns:
-            The logits. Those of a row without steps follow from the initial state of the cells.
+            The logits. For a row without steps, they are computed from the initial state.
         """
         steps, lengths = self._steps_layer(features)
         if self._context_layer is not None:
             context = self._context_layer(features)[:, None, :]
             steps = tf.concat([steps, tf.repeat(context, tf.shape(steps)[1], axis=1)], axis=2)
-        # One padded step, because Keras' RNN requires at least one; the mask excludes it.
+        # Keras' RNN requires at least one step, so one step of padding is added. The mask excludes
+        # it.
         steps = tf.pad(steps, [[0, 0], [0, 1], [0, 0]])
         mask = tf.sequence_mask(lengths, tf.shape(steps)[1])
         return self._logits_layer(self._cells_layer(steps, mask=mask, training=training))
@@ -67,7 +69,7 @@ def model_fn(features: dict[str, Any], labels: Any, mode: str, params: dict[str,
 
     Args:
         features: name → tensor [batch]; a sequence is a SparseTensor [batch, steps].
-        labels: as the head takes them; None when predicting.
+        labels: in the form that the head accepts; None for predictions.
         mode: an estimator.ModeKeys.
         params: head, columns (FeatureColumns), model (a ModelConfig) and make_optimizer, a function
             without arguments that returns a Keras optimizer of the graph-mode ("legacy") kind.

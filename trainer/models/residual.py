@@ -1,8 +1,8 @@
-"""A model_fn to read and to start from: a residual network with batch normalisation.
+"""A model_fn as an example and template: a residual network with batch normalisation.
 
 It has every part that a model_fn needs: features through feature columns, one network for training,
 evaluation and prediction, the updates of the moving averages, and a head that makes the spec.
-Replace ResidualNetwork by your own network; the rest can stay as it is.
+Replace ResidualNetwork by your own network; the other parts can remain unchanged.
 """
 
 from collections.abc import Sequence
@@ -100,7 +100,7 @@ def model_fn(features: dict[str, Any], labels: Any, mode: str, params: dict[str,
 
     Args:
         features: name → tensor [batch], from the input function or the serving receiver.
-        labels: as the head takes them; None when predicting.
+        labels: in the form that the head accepts; None for predictions.
         mode: an estimator.ModeKeys.
         params: head, columns, model (a ModelConfig), and make_optimizer, a function without
             arguments that returns a Keras optimizer of the graph-mode ("legacy") kind.
@@ -124,8 +124,8 @@ def model_fn(features: dict[str, Any], labels: Any, mode: str, params: dict[str,
         labels=labels,
         optimizer=optimizer,
         trainable_variables=network.trainable_variables,
-        # Without them the moving averages keep their initial values: the training loss looks
-        # right, but evaluation and serving, which normalise by the averages, are wrong.
+        # Without these updates, the moving averages keep their initial values. The training loss
+        # looks right, but evaluation and serving are wrong, because they normalise by the averages.
         update_ops=network.updates if training else None,
         regularization_losses=network.losses or None,
     )

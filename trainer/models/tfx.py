@@ -54,12 +54,12 @@ def build_trainer_fn_args(config: config_lib.Config, eval_model_dir: str) -> Any
 
 
 def _patterns(given: Sequence[str]) -> list[str]:
-    # TFX takes patterns only; a folder stands for all files in it.
+    # TFX accepts only patterns. A folder is replaced by the pattern of all files in it.
     return [str(Path(one) / "*") if Path(one).is_dir() else one for one in given]
 
 
 def read_schema(path: Optional[str]) -> Any:
-    """Returns the schema that the trainer_fn takes.
+    """Returns the schema that is passed to the trainer_fn.
 
     Args:
         path: a schema.pbtxt, a YAML file, or None.

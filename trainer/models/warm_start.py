@@ -26,9 +26,9 @@ def warm_start(
 
     A variable is restored if its name matches train.warm_start_vars and its shape is the same. If
     the vocabulary of a column has changed, its rows are restored word by word; a new word keeps its
-    initial value. Moving averages and frozen variables are restored too; of the optimizers, only
-    the slot variables of Ftrl. Other variables keep the initial values of the model, for example
-    those of a Keras model.
+    initial value. Moving averages and frozen variables are restored too. Slot variables of an
+    optimizer are restored only for Ftrl. All other variables keep the initial values of the model,
+    for example the weights of a Keras model.
 
     Args:
         inner: any Estimator; its model_dir must not contain a checkpoint.
@@ -56,7 +56,8 @@ def warm_start(
         spec = inner.model_fn(features, labels, mode, config)
         if mode == estimator.ModeKeys.TRAIN:
             if own is not None:
-                # The Estimator would restore its own settings last and overwrite the checkpoint.
+                # If the inner Estimator applied its own warm-start settings, it would do so last
+                # and overwrite the values of the checkpoint.
                 tf.compat.v1.train.warm_start(
                     own.ckpt_to_initialize_from,
                     own.vars_to_warm_start,
@@ -70,7 +71,7 @@ def warm_start(
 
 
 def find_checkpoint(path: str) -> str:
-    """Returns the prefix of a checkpoint's files on this machine.
+    """Returns the local path of a checkpoint: the prefix of its files.
 
     Args:
         path: prefix of a checkpoint's files, or a job_dir for its newest checkpoint; either may be
@@ -108,7 +109,7 @@ class _Source(NamedTuple):
 
 
 def _restore(source: _Source, pattern: str, log: Callable[[str], None]) -> None:
-    """Makes the variables of the current graph start from the checkpoint; logs which do."""
+    """Initialises variables of the current graph from the checkpoint; logs their names."""
     checkpoint, stored, vocabularies = source
     shapes = {
         variable.op.name: variable.shape.as_list() for variable in tf.compat.v1.global_variables()
@@ -133,7 +134,8 @@ def _restore(source: _Source, pattern: str, log: Callable[[str], None]) -> None:
         f"warm start from {checkpoint}: {len(same)} variable(s) restored, {len(by_word)} word by "
         f"word, {len(fresh)} new{listed}"
     )
-    # Ftrl computes a weight from its slots alone: without them the first update would discard it.
+    # Ftrl computes a weight from its slots alone. Without the slots, the first update would discard
+    # the restored weight.
     slots = {
         slot: name
         for name in (*same, *by_word)
@@ -142,7 +144,7 @@ def _restore(source: _Source, pattern: str, log: Callable[[str], None]) -> None:
     }
     tf.compat.v1.train.warm_start(
         checkpoint,
-        # Regular expressions for the start of a tensor's name: "name:0" or "name/part_0:0".
+        # Regular expressions that match the start of a tensor's name: "name:0" or "name/part_0:0".
         vars_to_warm_start=[f"{re.escape(name)}(:|/part_)" for name in (*same, *by_word, *slots)],
         var_name_to_vocab_info={
             **by_word,
@@ -152,7 +154,7 @@ def _restore(source: _Source, pattern: str, log: Callable[[str], None]) -> None:
 
 
 def _list_model_variables(names: Iterable[str]) -> list[str]:
-    """Lists the model's own variables: trained ones, moving averages and frozen ones."""
+    """Lists the model's own variables: trained and frozen variables, and moving averages."""
     trained = [variable.op.name for variable in tf.compat.v1.trainable_variables()]
     rest = [
         name

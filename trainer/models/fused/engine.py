@@ -14,7 +14,8 @@ class Engine(NamedTuple):
 
     Attributes:
         name: fused or canned.
-        reason: why it is not fused; None if it is, or if the configuration requires canned.
+        reason: why the engine is not fused; None if it is fused, or if the configuration requires
+            canned.
     """
 
     name: str
@@ -22,7 +23,7 @@ class Engine(NamedTuple):
 
     @property
     def is_fused(self) -> bool:
-        """Whether it takes encoded rows, and several steps in one run of the session."""
+        """Whether it accepts encoded rows, and several steps in one run of the session."""
         return self.name == "fused"
 
 
@@ -33,7 +34,10 @@ def choose_engine(
     run_config: Any,
     is_fresh: bool = False,
 ) -> Engine:
-    """Returns the engine of a job: that of model.engine; for auto, fused if it supports the model.
+    """Returns the engine of a job.
+
+    It is the value of model.engine. For auto, it is fused if that engine supports the model, and
+    canned otherwise.
 
     Args:
         config: model, cluster.strategy and train.warm_start.

@@ -1,4 +1,4 @@
-"""Maps the variables of a canned model to the few tables of the fused one."""
+"""Maps the variables of a canned model to the few tables of the fused model."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Optional
@@ -8,10 +8,11 @@ from trainer.features.encoding import Encoding, Field
 
 LINEAR = "linear/linear_model"
 INPUT_LAYER = "dnn/input_from_feature_columns/input_layer"
-# Variables with more numbers than this are in a table of which a step touches only a few rows.
-# Below it, a pass over the whole table takes less time than finding the rows of a batch.
+# A variable with more numbers than this is in a large table; a step updates only a few rows of it.
+# For smaller variables, an update of the whole table takes less time than finding the rows of a
+# batch.
 MAX_SMALL = 1 << 15
-# Kinds of field that have an id in every row.
+# Kinds of fields that have an id in every row.
 ALWAYS_PRESENT = ("bucketized", "cross")
 
 
@@ -35,7 +36,8 @@ class Table(NamedTuple):
     Attributes:
         name: of the variable in the graph.
         dimension: width.
-        blocks: the canned variables, from row 1 on; those of the fields come first, one each.
+        blocks: the canned variables, from row 1 on; the first blocks belong to the fields, one to
+            each.
         fields: columns of the ids that select rows.
         is_large: whether a step touches only the rows that it needs.
         may_lack: whether a row of data may have no value of a field.
@@ -55,7 +57,10 @@ class Table(NamedTuple):
 
     @property
     def offsets(self) -> list[int]:
-        """First row of each block: the row of id 0 of each field, then blocks without a field."""
+        """First row of each block: blocks of the fields first, then blocks without a field.
+
+        The first row of the block of a field is the row of id 0.
+        """
         starts = [1]
         for block in self.blocks[:-1]:
             starts.append(starts[-1] + block.size)
@@ -70,7 +75,7 @@ class Deep(NamedTuple):
         hot_sizes: widths of the one-hot fields.
         tables: the embeddings; a table has one dimension.
         numbers: columns of the numbers.
-        order: canned row of each row of the fused model's first kernel.
+        order: for each row of the fused model's first kernel, the row of the canned kernel.
     """
 
     hot: tuple[int, ...]
@@ -84,8 +89,8 @@ class Layout(NamedTuple):
     """The variables of a fused model.
 
     Attributes:
-        wide: tables of the linear part, empty without it; the first one ends with the bias.
-        wide_numbers: columns of the numbers that the linear part sees.
+        wide: tables of the linear part, empty without it; the first table ends with the bias.
+        wide_numbers: columns of the numbers that the linear part uses.
         wide_names: names of the canned variables of these numbers.
         deep: input of the deep part; None without it.
     """
@@ -130,7 +135,7 @@ def build_layout(
 
 
 def unsupported_column(columns: Sequence[Any], encoding: Encoding) -> Optional[str]:
-    """Returns the name of a feature column that a layout cannot contain, None if there is none.
+    """Returns the name of a feature column that a layout cannot contain; None if all are possible.
 
     Args:
         columns: feature columns.

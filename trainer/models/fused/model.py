@@ -1,7 +1,8 @@
 """The fused engine: the canned linear, dnn and wide_deep models with fewer operations per step.
 
-Its mathematics, initial values and checkpoints are those of the canned models: a job may change its
-engine at any checkpoint, and the exports of both engines have the same variables and signatures.
+It has the same mathematics, initial values and checkpoints as the canned models. Therefore a job
+can change its engine at any checkpoint. The exports of both engines have the same variables and
+signatures.
 """
 
 from typing import Any, Optional
@@ -32,7 +33,7 @@ def unsupported_reason(
     columns: FeatureColumns,
     statistics: Statistics,
 ) -> Optional[str]:
-    """Returns why the fused engine does not support a model, None if it does.
+    """Returns why the fused engine does not support a model; None if it does.
 
     Args:
         model: type and batch_norm.
@@ -58,7 +59,7 @@ def unsupported_reason(
 def build_row_preparation(
     model_type: str, schema: Schema, statistics: Statistics, columns: FeatureColumns, units: int
 ) -> Preparation:
-    """Builds what prepares the rows of a model that the fused engine supports.
+    """Builds the preparation of rows for a model that the fused engine supports.
 
     Args:
         model_type: linear, dnn or wide_deep.
@@ -107,10 +108,10 @@ def build_fused(predictor: Any, head: Any, model: FusedModel) -> Any:
         model: the fused model.
 
     Returns:
-        An Estimator of the same model_dir and configuration. Its input is raw rows, or encoded ones
-        (see features.encoding) with weight and further labels by name. In training, it may also be
-        [steps, batch] of them for several steps in one run of the session, or what the function of
-        Preparation.begin returns.
+        An Estimator of the same model_dir and configuration. Its input is raw rows, or encoded rows
+        (see features.encoding) with weight and further labels by name. In training, it may also
+        have the shape [steps, batch] for several steps in one run of the session, or be a result of
+        the function that Preparation.begin returns.
     """
 
     def model_fn(features: dict[str, Any], labels: Any, mode: str, config: Any) -> Any:

@@ -10,7 +10,7 @@ from trainer.models.fused.variables import Variables
 
 
 class Pass(NamedTuple):
-    """A forward pass, and the tensors at which its gradients enter the first layer.
+    """A forward pass, and the tensors from which the gradients of the first layer are computed.
 
     Attributes:
         logits: float32 [batch, logits].
@@ -72,7 +72,7 @@ def run_forward(
 
 
 def _look_up(table: Table, variable: Any, rows: dict[str, Any]) -> Any:
-    """Returns the values of a batch in a table, float32 [fields, batch, dimension]."""
+    """Looks up the values of a batch in a table, float32 [fields, batch, dimension]."""
     found = rows_found(table, rows)
     if not isinstance(variable, tuple):
         return tf.gather(variable, found)
@@ -86,9 +86,9 @@ def _look_up(table: Table, variable: Any, rows: dict[str, Any]) -> Any:
 
 
 def _set_ones(places: Any, width: int) -> Any:
-    """Returns float32 [batch, width] of 0, with 1 at the places, int32 [fields, batch].
+    """Returns float32 [batch, width] that is 1 at the places and 0 elsewhere.
 
-    Places are indices of the flattened result.
+    The places, int32 [fields, batch], are indices into the flattened result.
     """
     batch = tf.shape(places)[1]
     # Of the operations that set single numbers, a segment sum is the fastest.

@@ -1,4 +1,4 @@
-"""Prepares rows for the fused steps: computes the indices of many steps at once, ahead of them."""
+"""Prepares rows for the fused steps: computes the indices of many steps at once, in advance."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ LABEL, WEIGHT, FOUND, TOUCHED = "//label/", "//weight/", "//found/", "//touched/
 
 
 class Preparation(NamedTuple):
-    """Turns raw or encoded rows into what the steps take.
+    """Converts raw or encoded rows to the inputs of the steps.
 
     Attributes:
         schema: labels and weight.
@@ -30,13 +30,15 @@ class Preparation(NamedTuple):
     def begin(self) -> Callable[[dict[str, Any], Any], dict[str, Any]]:
         """Creates lookup tables in the current graph; returns the function that prepares rows.
 
-        A dataset may call the function too. It takes features, name → tensor [batch, ...], raw or
-        encoded (see features.encoding), and labels [batch]; or all of them [steps, batch, ...].
+        A dataset may also call the function. Its arguments are the features, name → tensor [batch,
+        ...], raw or encoded (see features.encoding), and the labels [batch]. All tensors may have
+        one more leading dimension of steps.
 
         Returns:
-            The function. It returns name → tensor with the same leading dimensions: labels as
-            "//label/<column>", class ids int64 or else as the head takes them; weights as
-            "//weight/<column>", float32; and the result of prepare_rows.
+            The function. It returns name → tensor with the same leading dimensions. Labels are
+            "//label/<column>": int64 ids of classes, other labels in the form that the head
+            accepts. Weights are "//weight/<column>", float32. The result of prepare_rows is
+            included.
         """
         finders = {label.column: _make_finder(label) for label in self.schema.labels}
         return lambda features, labels: self._prepare(features, labels, finders)
@@ -88,9 +90,9 @@ def _flatten(tensor: Any) -> Any:
 
 
 def _make_finder(label: Label) -> Callable[[Any], Any]:
-    """Makes a function from labels to those of a head without a vocabulary.
+    """Makes a function that converts labels to the labels of a head without a vocabulary.
 
-    The id of an unknown class is -1, which heads refuse.
+    The id of an unknown class is -1, which heads reject.
     """
     if label.vocabulary is None:
         return lambda labels: labels
@@ -103,7 +105,7 @@ def _make_finder(label: Label) -> Callable[[Any], Any]:
 
 
 def prepare_rows(layout: Layout, encoded: dict[str, Any]) -> dict[str, Any]:
-    """Turns ids and numbers into the indices and numbers of the steps.
+    """Converts ids and numbers to the indices and numbers of the steps.
 
     Args:
         layout: of the model.
@@ -111,13 +113,15 @@ def prepare_rows(layout: Layout, encoded: dict[str, Any]) -> dict[str, Any]:
             is a dimension of steps, or nothing.
 
     Returns:
-        name → tensor. For each table, by its name, the rows of a batch, int32 [..., fields, batch],
-        -1 for a missing value; "hot" likewise, the places of the one-hot fields in the flattened
-        input of a batch. For a table whose fields may have no value, also "//found/<table>", the
-        rows to look up, 0 for a missing value, and "//touched/<table>", the rows that an optimizer
-        updates. "numbers" and "wide_numbers", float32 [..., batch, numbers].
+        name → tensor. "<table>", for each table, contains the rows of a batch, int32 [..., fields,
+        batch], -1 for a missing value. "hot" contains the indices of the one-hot fields in the
+        flattened input of a batch, with the same type and shape. If the fields of a table may have
+        no value, there are two more tensors of this kind: "//found/<table>" contains the rows to
+        look up, 0 for a missing value, and "//touched/<table>" contains the rows that an optimizer
+        updates. "numbers" and "wide_numbers" are float32 [..., batch, numbers].
     """
-    # With fields first, a gather of fields copies long stretches instead of single ids.
+    # If the fields are the first dimension, a gather of fields copies long contiguous blocks
+    # instead of single ids.
     ids, numbers = tf.linalg.matrix_transpose(encoded[IDS]), encoded[NUMBERS]
     rows: dict[str, Any] = {}
     deep = layout.deep
@@ -125,8 +129,8 @@ def prepare_rows(layout: Layout, encoded: dict[str, Any]) -> dict[str, Any]:
         rows[table.name] = _find_rows(table, ids)
         if table.may_lack:
             rows[FOUND + table.name] = tf.maximum(rows[table.name], 0)
-            # For a missing value TensorFlow looks up id 0 and discards the result: to an
-            # optimizer, id 0 is a row of the batch with a gradient of zero.
+            # For a missing value, TensorFlow looks up id 0 and discards the result. Therefore the
+            # optimizer receives id 0 with a gradient of zero.
             first = tf.constant(table.offsets)[:, None]
             rows[TOUCHED + table.name] = tf.maximum(rows[table.name], first)
     if layout.wide_numbers:
@@ -146,20 +150,20 @@ def prepare_rows(layout: Layout, encoded: dict[str, Any]) -> dict[str, Any]:
 def _without_value(found: Any, ids: Any) -> Any:
     """Returns `found`, with -1 where the id is -1; both int32 of the same shape.
 
-    All bits of -1 are set. A `where` takes ten times as long.
+    All bits of -1 are set, so bit operations are sufficient. A `where` takes ten times as long.
     """
     return tf.bitwise.bitwise_or(found, tf.minimum(ids, 0))
 
 
 def _find_rows(table: Table, ids: Any) -> Any:
-    """Returns the rows of a table, int32 [..., fields, batch], of ids, int32 of the same shape."""
+    """Converts ids to rows of a table; both are int32 [..., fields, batch]."""
     number = len(table.fields)
     picked = tf.gather(ids, tf.constant(table.fields, tf.int32, [number]), axis=-2)
     found = picked + tf.constant(table.offsets[:number], tf.int32, [number])[:, None]
     if table.may_lack:
         found = _without_value(found, picked)
     if len(table.blocks) > number:
-        # Every row of data has the bias.
+        # The bias applies to every row of data.
         shape = tf.shape(ids)
         one = tf.concat([shape[:-2], [1], shape[-1:]], axis=0)
         found = tf.concat([found, tf.fill(one, table.offsets[number])], axis=-2)

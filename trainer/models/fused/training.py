@@ -1,4 +1,4 @@
-"""The training step of the fused engine, and several of them in one run of the session."""
+"""The training step of the fused engine; one run of the session may contain several steps."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
@@ -56,10 +56,10 @@ def build_training(
 
     Args:
         model: the model.
-        features: name → tensor [batch], raw or encoded (see features.encoding); or all of them
-            [steps, batch] for several steps in one run of the session; or what the function of
+        features: name → tensor [batch], raw or encoded (see features.encoding); or tensors [steps,
+            batch] for several steps in one run of the session; or a result of the function that
             Preparation.begin returns.
-        labels: as the features; not used if the features are prepared.
+        labels: of the same shape as the features; not used if the features are prepared.
         run_config: an estimator.RunConfig.
 
     Returns:
@@ -79,7 +79,7 @@ def build_training(
 
     def run_step(index: Any, rows: dict[str, Any]) -> Any:
         """Updates every variable; returns the loss."""
-        # Each is read once: gradients are those of the values that were read.
+        # Each variable is read once, and the gradients are computed for the values read.
         values = variables._replace(
             wide_numbers=_read(variables.wide_numbers),
             kernels=tuple(map(_read, variables.kernels)),
@@ -171,7 +171,10 @@ def _without_vocabularies(schema: Schema) -> Schema:
 
 
 def _build_optimizers(model: FusedModel, stored: Variables, step: Any) -> dict[str, Optimizer]:
-    """Returns part → optimizer. The first counts by the global step, the second by its own."""
+    """Returns part → optimizer.
+
+    The first optimizer counts steps by the global step, and the second by a counter of its own.
+    """
     train, layout = model.train, model.layout
     first = step.read_value()
     deep = None if layout.deep is None else train.optimizer
@@ -216,7 +219,7 @@ def _compute_loss(head: Any, logits: Any, rows: dict[str, Any], schema: Schema) 
 
 
 class _Ran(NamedTuple):
-    """What a run of several steps returns.
+    """The result of a run of several steps.
 
     Attributes:
         num_steps: int64 scalar, steps that were run.
@@ -282,7 +285,7 @@ def _update(
         ]
     for grad in [next(grads) for _ in wide]:
         for table, one in zip(layout.wide, stored.wide):
-            # The gradient of a sum is that of each of its terms.
+            # The gradient of a sum is also the gradient of each of its terms.
             spread = tf.tile(grad[None], [rows[table.name].shape[0], 1, 1])
             updates += _update_table(table, one, spread, rows, optimizers["linear"])
     updates += [optimizers["linear"].apply(stored.wide_numbers, next(grads)) for _ in numbers]
@@ -296,7 +299,7 @@ def _update(
 def _spread_to_tables(deep: Deep, kernel: Any, product: Any) -> list[Any]:
     """Returns the gradients of each table's looked-up values, [fields, batch, dimension].
 
-    The other parts of the input, which are most of it, need no gradient.
+    Most of the input consists of other parts, which need no gradient.
     """
     counts = [len(table.fields) for table in deep.tables]
     widths = [table.dimension for table, count in zip(deep.tables, counts) for _ in range(count)]
@@ -311,8 +314,8 @@ def _update_table(
 ) -> list[Any]:
     """Returns the update of a table by the gradient of its looked-up values.
 
-    The gradient is float32 [fields, batch, dimension]. The gradients of a row are summed first;
-    segment -1, of missing values, is in no sum.
+    The gradient is float32 [fields, batch, dimension]. The gradients of a row are summed first.
+    Missing values have the segment -1, which the sums ignore.
     """
     segments = rows[table.name]
     kind = optimizer.kind
@@ -359,5 +362,5 @@ def _add_summaries(model: FusedModel, variables: Variables, rows: dict[str, Any]
 
 
 def _share_of_zeros(values: Any) -> Any:
-    # tf.math.zero_fraction contains a branch, about whose types TensorFlow's optimizer warns.
+    # tf.math.zero_fraction contains a branch. TensorFlow's graph optimizer warns about its types.
     return tf.reduce_mean(tf.cast(tf.equal(values, 0.0), tf.float32))

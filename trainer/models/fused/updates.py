@@ -1,7 +1,7 @@
-"""Optimizers of the fused engine: one operation per variable, same effect as the canned optimizers.
+"""Optimizers of the fused engine: the updates of the canned optimizers, one operation per variable.
 
-The canned models use Keras' graph-mode optimizers. Slot variables, hyperparameters, formulas, and
-the names of the variables are the same here.
+The canned models use Keras' graph-mode optimizers. The optimizers in this module have the same slot
+variables, hyperparameters, formulas and names of variables.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,10 +23,10 @@ class Kind(NamedTuple):
         name: of the Keras class.
         slots: name → initial value of each variable's slots.
         numbers: name → initial value of its hyperparameters.
-        moves_all: whether an update of all rows would also change rows without a gradient, so that
-            only the rows of a batch may be updated. For the other optimizers, updating all rows of
-            a small table is as fast, or is what Keras does.
-        needs_all: whether Keras, too, updates all rows, including those without a gradient.
+        moves_all: whether an update of all rows would also change rows without a gradient. If so,
+            only the rows of a batch may be updated. For the other optimizers, an update of all rows
+            of a small table is equally fast, or Keras does it too.
+        needs_all: whether Keras also updates all rows, including those without a gradient.
     """
 
     name: str
@@ -51,7 +51,7 @@ KINDS = {
             "l2_regularization_strength": 0.0,
             "learning_rate_power": -0.5,
         },
-        # A weight follows from the slots and the current learning rate.
+        # A weight is a function of the slots and the current learning rate.
         moves_all=True,
     ),
 }
@@ -77,7 +77,7 @@ class OptimizerStep(NamedTuple):
 
         Args:
             stored: one of the variables of the optimizer.
-            grad: float32, of the shape of the variable, or [rows, dimension] of the rows alone.
+            grad: float32, with the shape of the variable, or [rows, dimension] for the given rows.
             rows: int [rows], each at most once; None for all rows.
         """
         slots = [slot.variable for slot in self.slots[stored.variable.ref()]]
@@ -132,14 +132,14 @@ class Optimizer:
             self.stored.append(self._counter)
             step = self._counter.variable.read_value()
         self._step = step
-        # Read once for all steps of a run, as no step changes them.
+        # They are read once for all steps of a run, because no step changes them.
         self._numbers = {name: one.variable.read_value() for name, one in stored.items()}
         self._rate = rate if callable(rate) else None
         self._constant_rate = None if callable(rate) else tf.constant(rate, tf.float32)
         self._function = _FUNCTIONS[kind]
 
     def begin(self, index: Any) -> OptimizerStep:
-        """Computes what one step needs for every variable.
+        """Computes the values that one step needs for every variable.
 
         Args:
             index: int64 scalar, number of the step within the run.

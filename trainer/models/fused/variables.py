@@ -1,8 +1,8 @@
 """The variables of the fused model, and how they are saved to and restored from checkpoints.
 
-A checkpoint contains only the canned variables, under their names and in their shapes: either
-engine can continue from a checkpoint of the other. Each fused variable is a concatenation of canned
-ones.
+A checkpoint contains only the canned variables, with their names and shapes. Therefore each engine
+can continue from a checkpoint of the other. Each fused variable is a concatenation of canned
+variables.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,8 +23,8 @@ class Stored(NamedTuple):
         variable: of the graph.
         name: in the checkpoint, if it is one canned variable.
         blocks: the canned variables, from row 1 on; empty if it is one canned variable.
-        order: canned row of each of its rows; None if the order is the same.
-        first: initial value of row 0 of a table, which checkpoints do not contain.
+        order: for each of its rows, the row of the canned variable; None if the order is the same.
+        first: initial value of row 0 of a table. Checkpoints do not contain this row.
     """
 
     variable: Any
@@ -52,7 +52,7 @@ class Stored(NamedTuple):
         ]
 
     def join(self, tensors: Sequence[Any]) -> Any:
-        """Returns the value of the variable from those of the canned variables.
+        """Returns the value of the variable, given the values of the canned variables.
 
         Args:
             tensors: values in the order of `names`.
@@ -85,12 +85,13 @@ class Stored(NamedTuple):
 
 
 class Variables(NamedTuple):
-    """The trained variables of a model: Stored, variables or tensors, all of one kind.
+    """The trained variables of a model: all are Stored, all are variables, or all are tensors.
 
     Attributes:
         wide: one for each wide table of the layout, [rows, logits]; for a large table it may be
             the tuple of its blocks.
-        wide_numbers: [1 + numbers of the linear part, logits]; row 0 is not used. None without any.
+        wide_numbers: [1 + numbers of the linear part, logits]; row 0 is not used. None if the
+            linear part has no numbers.
         embeddings: one for each embedding table of the layout, [rows, dimension]; for a large table
             it may be the tuple of its blocks.
         kernels: of the hidden layers and the logits, [inputs, units].
@@ -114,7 +115,7 @@ class Variables(NamedTuple):
         return [*self.embeddings, *self.kernels, *self.biases]
 
     def map(self, function: Callable[[Any], Any]) -> "Variables":
-        """Returns the results of a function of each variable.
+        """Applies a function to each variable and returns the results.
 
         Args:
             function: of one variable.
@@ -134,7 +135,8 @@ def create_variables(
     """Creates the variables of training, with the initial values of a canned model.
 
     TensorFlow derives the seed of a random operation from its number in the graph. The operations
-    of the deep part are created in the order of the canned model, and so draw the same numbers.
+    of the deep part are created in the same order as in the canned model. Therefore they draw the
+    same numbers.
 
     Args:
         layout: of the model.
@@ -166,8 +168,8 @@ def read_variables(layout: Layout, hidden_units: Sequence[int], units: int) -> V
     """Creates the canned variables and returns their values in the layout of the fused model.
 
     Evaluations and exports use them: any Saver can restore them from a checkpoint of either engine.
-    A large table stays the tuple of its blocks: to concatenate them would take longer than
-    everything else.
+    A large table remains a tuple of its blocks, because concatenating them would take longer than
+    all other operations together.
 
     Args:
         layout: of the model.
@@ -315,7 +317,7 @@ def build_saver(stored: Sequence[Stored], config: Any) -> Any:
         shapes = iter([tensor.shape for tensor in tensors])
         assigned = []
         for one in stored:
-            # Without it, a value of another shape might be broadcast or split.
+            # Without ensure_shape, a value of another shape might be broadcast or split.
             values = [tf.ensure_shape(next(read), next(shapes)) for _ in one.names]
             assigned.append(one.variable.assign(one.join(values), read_value=False))
         restored = tf.group(*assigned, name="restore_all")
