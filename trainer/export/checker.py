@@ -1,7 +1,7 @@
-"""python -m trainer.export.checker: loads each export in a fresh process and compares its answers.
+"""python -m trainer.export.checker: loads each export in a fresh process and compares its outputs.
 
-Real rows enter by every input: tf.Example, raw tensors and CSV lines. The outputs must be finite,
-and equal for all inputs. An export is loaded into a session, as TensorFlow Serving does.
+Real rows are fed to every input: tf.Example, raw tensors and CSV lines. The outputs must be finite,
+and equal for all inputs. An export is loaded into a session, as in TensorFlow Serving.
 """
 
 import csv
@@ -22,7 +22,7 @@ from trainer.features.raw_inputs import list_csv_inputs, list_inputs, raw_dtype
 from trainer.inputs.dataset import RowSource
 from trainer.schema import Schema
 
-# Rows that each export is checked with.
+# Number of rows with which each export is checked.
 NUM_ROWS = 3
 # The three inputs share all computation; only the text form of a float may differ.
 TOLERANCE = 1e-5
@@ -51,7 +51,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Request(NamedTuple):
-    """What the process checks.
+    """The exports to check, and the rows to check them with.
 
     Attributes:
         exports: paths.
@@ -79,9 +79,10 @@ class _Request(NamedTuple):
 
 
 class Checker:
-    """A fresh process that checks exports. It may be started early, as it loads TensorFlow first.
+    """A fresh process that checks exports.
 
-    A context manager: it ends the process.
+    It can be started before the exports exist, because it loads TensorFlow first. The object is a
+    context manager: the end of the block ends the process.
 
     Args:
         enabled: whether exports are checked; if not, every method does nothing.
@@ -207,7 +208,7 @@ def _predict(
 
 def _check(path: str, request: _Request) -> None:
     """Checks one export."""
-    # Each signature runs once: to optimise its graph would take longer.
+    # Each signature runs only once. Optimising its graph would take longer than running it.
     with ServingSession(path, optimize=False) as session:
         if not session.signatures:
             raise UserError(f"export {path}: it has no signature")
@@ -277,7 +278,8 @@ def _to_line(row: dict[str, Any], schema: Schema, delimiter: str) -> str:
     """Returns a row as a CSV line without its line end."""
     text = io.StringIO()
     fields = [row.get(name, "") for name in list_csv_inputs(schema)]
-    # The writer quotes a line end in a field only if it consists of its own lineterminator.
+    # The writer quotes a field that contains a line end only if its lineterminator contains the
+    # characters of this line end.
     csv.writer(text, delimiter=delimiter, lineterminator="\r\n").writerow(fields)
     return text.getvalue()[: -len("\r\n")]
 
@@ -286,7 +288,7 @@ def main() -> int:
     """Reads a request from standard input and checks its exports; returns the exit status."""
     text = sys.stdin.read()
     if not text:
-        # The run ended without exports.
+        # There is no request: the run ended without exports.
         return 0
     request = _Request.from_json(text)
     try:

@@ -1,9 +1,9 @@
 """Chooses which export of a job is served: the newest of best, else of final, else of latest.
 
-The order holds for `trainer.predict --job_dir`, for the model that is published on Vertex AI and
-for the query in the summary. `best` comes first because `export.best_metric` selected it on the
-evaluation data and because the summary reports its metrics: a job that trained past its best step
-would otherwise serve a worse model than the one it reports. `final` comes next, since it was
+This order applies to `trainer.predict --job_dir`, to the model that is published on Vertex AI and
+to the query in the summary. `best` comes first for two reasons: `export.best_metric` selected it on
+the evaluation data, and the summary reports its metrics. Otherwise, a job that trained past its
+best step would serve a worse model than the summary reports. `final` comes next because it was
 trained to the end. `latest` is a snapshot of a run in progress.
 """
 
@@ -18,13 +18,13 @@ ORDER = ("best", "final", "latest")
 
 
 def choose_export(exports: Mapping[str, Sequence[str]]) -> Optional[str]:
-    """Returns the export that is served, None if there is none.
+    """Returns the export that is served; None if there are no exports.
 
     Args:
         exports: exporter → paths of its exports, oldest first.
 
     Returns:
-        The last path of the first exporter in ORDER that has one.
+        The newest export of the first exporter in ORDER that has an export.
     """
     return next((exports[name][-1] for name in ORDER if exports.get(name)), None)
 
@@ -33,8 +33,8 @@ def choose_from_files(names: Iterable[str], job_dir: str) -> str:
     """Returns the export that is served, given the files of a job.
 
     Args:
-        names: files of the job, relative to job_dir, with slashes. An export counts only if its
-            saved_model.pb is among them, which is written last.
+        names: files of the job, relative to job_dir, with slashes. An export counts only if they
+            include its saved_model.pb, which is written last.
         job_dir: folder or gs:// address of the job, for the message.
 
     Returns:

@@ -12,9 +12,10 @@ from trainer.errors import UserError
 
 
 class BestExporter(estimator.Exporter):
-    """Exports whenever a metric is better than ever before, also before a restart.
+    """Exports whenever a metric is better than in all earlier evaluations.
 
-    The best value is stored in best.json beside the exports, which is written atomically.
+    The evaluations before a restart count too: the best value is stored in best.json beside the
+    exports. best.json is written atomically.
 
     Args:
         receiver_fn: the serving_input_receiver_fn.
@@ -78,7 +79,7 @@ class BestExporter(estimator.Exporter):
             return None
         state = Path(export_path) / "best.json"
         best = storage.read_json(state)
-        # A best value of another metric is not comparable.
+        # The stored best value is ignored if it belongs to another metric.
         if best and best["metric"] == self._metric and not self._is_better(value, best["value"]):
             return None
         exported = estimator.export_saved_model(
@@ -123,7 +124,7 @@ def build_exporters(
     """Builds the exporters of the configuration.
 
     Args:
-        export: which exporters, and how many exports they keep.
+        export: the names of the exporters, and the number of exports that each keeps.
         receiver_fn: the serving_input_receiver_fn.
         metric: name of the metric by which `best` chooses.
         direction: min or max: which value of the metric is better.

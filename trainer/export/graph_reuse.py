@@ -1,4 +1,4 @@
-"""Reuses the graph of a run's exports: it is built once, later exports write only variables."""
+"""Reuses the graph of a run's exports: it is built once, and later exports write only variables."""
 
 import contextlib
 import errno
@@ -37,8 +37,8 @@ class ExportGraphCache:
     def for_exporter(self, exporter: Any) -> Any:
         """Returns the Estimator to pass to an exporter.
 
-        TensorFlow's exporters and ours call only its export_saved_model; they get one that uses the
-        cache. A user's exporter may do anything with it, and gets the Estimator itself.
+        TensorFlow's exporters and ours call only its export_saved_model. For them, the result uses
+        the cache. A user's exporter may call any method, so it gets the Estimator itself.
 
         Args:
             exporter: an estimator.Exporter.
@@ -73,7 +73,8 @@ class ExportGraphCache:
         keeps = not as_text and "://" not in base
         _, cached = self._graphs.get(id(receiver_fn), (None, None))
         if keeps and cached is not None and cached.is_intact():
-            # If the cached graph does not fit, the Estimator exports, or raises its own error.
+            # If the cached graph does not fit the checkpoint, the Estimator makes the export below,
+            # or raises its own error.
             with contextlib.suppress(tf.errors.OpError, ValueError):
                 return os.fsencode(cached.export(base, assets_extra, checkpoint))
         exported: bytes = self._built.export_saved_model(
@@ -85,8 +86,8 @@ class ExportGraphCache:
         )
         if not keeps:
             return exported
-        # The Estimator names an export by the clock; others may have a later name already, since
-        # several exports within a second are named ahead of the clock.
+        # The Estimator names an export by the current time. Earlier exports may already have a
+        # later name, because several exports within one second get names of future seconds.
         path = _publish(Path(os.fsdecode(exported)))
         config = getattr(self._built, "_session_config", None)
         self._graphs[id(receiver_fn)] = receiver_fn, _CachedGraph(path, config)
@@ -120,7 +121,7 @@ class _CachingEstimator:
             assets_extra: name in assets.extra → file that is copied there; or None.
             as_text: whether the graph is written as text.
             checkpoint_path: prefix of the checkpoint's files; None for the newest one.
-            **more: other options of the Estimator, with which the cache is not used.
+            **more: other options of the Estimator; if there are any, the cache is not used.
 
         Returns:
             The path of the export, as bytes.
@@ -147,7 +148,7 @@ class _Saver(NamedTuple):
 
 
 class _CachedGraph:
-    """The common part of exports of one graph, read from the first of them.
+    """The common part of all exports of one graph; it is read from the first export.
 
     Args:
         path: a SavedModel that has just been written.
@@ -158,11 +159,12 @@ class _CachedGraph:
         self._session_config = tf.compat.v1.ConfigProto()
         if session_config is not None:
             self._session_config.CopyFrom(session_config)
-        # Variables are only copied from file to file: neither GPUs nor optimisation help.
+        # Variables are only copied from file to file. GPUs and graph optimisation have no benefit.
         self._session_config.device_count["GPU"] = 0
         self._session_config.graph_options.rewrite_options.disable_meta_optimizer = True
         self._graph_file = (Path(path) / GRAPH).read_bytes()
-        # Assets may be large: they are not kept in memory, but copied from an earlier export.
+        # Assets may be large. They are copied from an earlier export instead of being kept in
+        # memory.
         self._paths = [path]
         self._assets = _list_sizes(Path(path) / ASSETS)
         self._saver: Optional[_Saver] = None
@@ -196,7 +198,7 @@ class _CachedGraph:
                 shutil.copytree(Path(self._paths[-1]) / ASSETS, folder / ASSETS)
             (folder / "variables").mkdir()
             graph, saver = self._saver
-            # Open only while it copies, because it contains a second set of the variables.
+            # The session contains a second copy of the variables, so it is open only for the copy.
             with tf.compat.v1.Session(graph=graph, config=self._session_config) as session:
                 saver.restore(session, checkpoint)
                 saver.save(
@@ -253,7 +255,7 @@ def _read_saver(graph_file: bytes) -> _Saver:
         if node.name in needed:
             copied = wanted.node.add()
             copied.CopyFrom(node)
-            # The attribute names nodes that are not in this graph.
+            # The attribute "_class" refers to nodes that are not in this graph.
             copied.attr.pop("_class", None)
     graph = tf.Graph()
     with graph.as_default():
@@ -266,7 +268,7 @@ def _read_saver(graph_file: bytes) -> _Saver:
 @contextlib.contextmanager
 def _new_folder(base: str) -> Iterator[Path]:
     """Creates a temporary folder beside the exports; deletes it afterwards."""
-    # The name is not a number: only numbers are names of exports.
+    # The name must not be a number, because every folder named by a number is an export.
     folder = Path(base) / f"temp-{uuid.uuid4().hex}"
     folder.mkdir(parents=True)
     try:
@@ -276,7 +278,7 @@ def _new_folder(base: str) -> Iterator[Path]:
 
 
 def _publish(folder: Path) -> str:
-    """Renames a finished export to the current time, or to a later one than all exports have."""
+    """Renames a finished export to the current time, or to a time after all other exports."""
     others = [path for path in folder.parent.iterdir() if path.name.isdigit() and path != folder]
     stamp = max([int(time.time()), *(int(path.name) + 1 for path in others)])
     if folder.name.isdigit() and int(folder.name) >= stamp:
@@ -284,7 +286,7 @@ def _publish(folder: Path) -> str:
     while True:
         target = folder.with_name(str(stamp))
         try:
-            # Fails if another process has just created the target.
+            # This fails if another process has just created the target.
             folder.rename(target)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):

@@ -1,4 +1,4 @@
-"""Serving input receivers: what an export takes as its input."""
+"""Serving input receivers: the inputs of an export."""
 
 from typing import Any, Callable
 
@@ -10,11 +10,11 @@ from trainer.schema import Schema, Statistics
 def make_serving_receiver_fn(
     schema: Schema, statistics: Statistics, receiver: str, delimiter: str
 ) -> Callable[[], Any]:
-    """Makes the serving_input_receiver_fn of an export that takes any of three inputs.
+    """Makes the serving_input_receiver_fn of an export that accepts any of three inputs.
 
-    The inputs are tf.Example strings, raw tensors (as a JSON request holds them) and CSV lines. One
-    graph contains all three: each has placeholders that are empty unless they are fed, and the rows
-    of the three are concatenated. Each signature feeds its own placeholders.
+    The inputs are tf.Example strings, raw tensors (as in a JSON request) and CSV lines. One graph
+    contains all three inputs. Each has its own placeholders, which are empty unless they are fed.
+    The rows of the three inputs are concatenated. Each signature feeds its own placeholders.
 
     Args:
         schema: the raw features.

@@ -1,6 +1,6 @@
-"""An export in a session, which is how TensorFlow Serving runs it.
+"""Runs an export in a session, as TensorFlow Serving does.
 
-`saved_model.load` builds a function per signature, which takes seconds; a Session does not.
+`saved_model.load` takes seconds because it builds a function per signature. A Session builds none.
 """
 
 import re
@@ -14,7 +14,7 @@ from trainer.errors import UserError
 
 # Receiver → name of the only input of its signatures; a receiver of raw tensors has other names.
 _SINGLE_INPUTS = {"example": "examples", "csv": "csv"}
-# Characters of a TensorFlow error that are shown.
+# Maximum number of characters of a TensorFlow error that are shown.
 _MAX_MESSAGE = 200
 
 
@@ -39,8 +39,9 @@ class ServingSession:
 
     Args:
         path: folder of a SavedModel.
-        optimize: whether to optimise the graph before the first run, and to use GPUs. Worthwhile
-            for many runs; another process may use all memory of a GPU.
+        optimize: whether to optimise the graph before the first run, and to use GPUs. This is
+            worthwhile only for many runs. It can fail while another process uses all memory of the
+            GPU.
 
     Attributes:
         path: as given.
@@ -79,12 +80,12 @@ class ServingSession:
                 {each: info.name for each, info in found.outputs.items()},
             )
             for name, found in loaded.signature_def.items()
-            # TensorFlow's internal signatures, such as __saved_model_init_op.
+            # Omit TensorFlow's internal signatures, for example __saved_model_init_op.
             if not name.startswith("__")
         }
 
     def find_signature(self, output: str, receiver: str) -> str:
-        """Returns the name of the signature with an output for an input.
+        """Returns the name of the signature for an output and an input.
 
         Args:
             output: predict, classification or regression.
@@ -124,7 +125,7 @@ class ServingSession:
         return outputs
 
     def close(self) -> None:
-        """Frees the memory; the session cannot run any more."""
+        """Frees the memory. Afterwards the session cannot be run."""
         self._session.close()
 
     def __enter__(self) -> "ServingSession":

@@ -1,4 +1,4 @@
-"""From raw columns to what a model sees, in the graph and in NumPy.
+"""Converts raw columns to the inputs of a model, in the graph and in NumPy.
 
 Users' own model_fns import `build_feature_columns` from here.
 """
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded on first use: modules that do not need TensorFlow import this package.
+    # Loaded on first use, because modules that do not need TensorFlow import this package too.
     if name == "build_feature_columns":
         from trainer.features.columns import build_feature_columns
 

@@ -1,7 +1,7 @@
-"""Feature columns of a schema: the one transform from raw columns to what a model sees.
+"""Feature columns of a schema: the only transformation from raw columns to inputs of a model.
 
-Feature columns become part of the graph they are used in, so that training, evaluation and every
-export compute the same from the same raw values.
+Feature columns are part of the graph that uses them. So training, evaluation and every export
+compute the same from the same raw values.
 """
 
 import math
@@ -16,16 +16,16 @@ from trainer.features.shared_embedding import SharedEmbeddingColumn
 from trainer.schema import MAX_INDICATOR_SIZE, Column, Cross, Moments, Schema, Statistics
 from trainer.schema.types import SharedEmbedding
 
-# Years from 1950 to 2049 have an id each.
+# Each year from 1950 to 2049 has an id of its own.
 YEAR_BOUNDARIES = range(1950, 2050)
 # Number of ids of each part of a date; months and days count from 1.
 DATE_IDS = {"year": len(YEAR_BOUNDARIES) + 1, "month": 13, "day": 32, "weekday": 7, "hour": 24}
-# Names that TensorFlow uses as scopes of the graph without changing them.
+# Names that TensorFlow uses unchanged as scopes of the graph, and the characters of other names.
 _SAFE_NAME, _UNSAFE = re.compile(r"[A-Za-z0-9_.\-]+"), re.compile(r"[^A-Za-z0-9_.\-]")
 
 
 class FeatureColumns(NamedTuple):
-    """Feature columns by the part of the model that sees them.
+    """Feature columns by the part of the model that uses them.
 
     Attributes:
         wide: feature columns of the linear part.
@@ -58,7 +58,8 @@ def build_feature_columns(schema: Schema, statistics: Statistics) -> FeatureColu
         if "sequence" in column.use:
             parts.sequence.append(_build_sequence(name, column, statistics))
         if column.is_multivalent_numeric:
-            # Either a sequence, or the weights of another column, which names them.
+            # The column is a sequence, or contains the weights of another column. It needs no
+            # feature column here.
             continue
         if column.is_categorical:
             _add_categorical(parts, name, column, is_shared=name in shared)
@@ -130,9 +131,9 @@ def _require_unique_names(parts: FeatureColumns) -> None:
 
 
 def name_feature(name: str) -> str:
-    """Returns the key under which feature columns find a column, or a feature derived from one.
+    """Returns the key of a column, or of a derived feature, for feature columns.
 
-    Feature columns use their keys as scopes of the graph, where only few characters are allowed. A
+    Feature columns use their keys as scopes of the graph. Scopes allow only a few characters. A
     name with other characters gets a key with underscores and a checksum.
 
     Args:
@@ -144,7 +145,7 @@ def name_feature(name: str) -> str:
 
 
 def name_sequence(name: str) -> str:
-    """Returns the name of the feature that holds a column's values in their order.
+    """Returns the name of the feature that contains a column's values in their order.
 
     Args:
         name: name of the column.
@@ -153,7 +154,7 @@ def name_sequence(name: str) -> str:
 
 
 def name_shared_embedding(columns: Sequence[str], schema: Schema) -> str:
-    """Returns the name of the embedding that some columns share.
+    """Returns the name of the embedding that these columns share.
 
     Args:
         columns: names of the columns.
@@ -164,7 +165,7 @@ def name_shared_embedding(columns: Sequence[str], schema: Schema) -> str:
 
 
 def is_one_hot(name: str, schema: Schema) -> bool:
-    """Returns whether the deep or the sequence part sees a categorical column without embedding.
+    """Returns whether the deep or the sequence part uses a categorical column as one-hot vectors.
 
     Args:
         name: name of the column.
@@ -198,7 +199,7 @@ def _build_weighted(name: str, column: Column) -> Any:
 
 
 def _build_date_part(key: str, part: str) -> Any:
-    # A missing date is -1, which an identity column drops; a year has a bucket for it.
+    # A missing date is -1. An identity column drops it, but the year has a bucket for it.
     if part == "year":
         raw = tf.feature_column.numeric_column(key, dtype=tf.int64)
         return tf.feature_column.bucketized_column(raw, list(YEAR_BOUNDARIES))
@@ -256,7 +257,7 @@ def _build_bucketized(name: str, column: Column) -> Any:
 
 
 def _build_cross_key(name: str, column: Column) -> Any:
-    # A plain key is hashed as the value itself, whatever the vocabulary.
+    # For a plain key, crossed_column hashes the value itself. The vocabulary has no effect.
     return name_feature(name) if column.is_categorical else _build_bucketized(name, column)
 
 
@@ -267,7 +268,7 @@ def _number_dtype(column: Column) -> Any:
 def make_normalizer(
     column: Column, name: str, statistics: Statistics
 ) -> Optional[Callable[[Any], Any]]:
-    """Returns the function that normalises a numeric column, None if it is not normalised.
+    """Returns the function that normalises a numeric column; None if it is not normalised.
 
     Args:
         column: how it is normalised.
@@ -281,7 +282,7 @@ def make_normalizer(
     if normalize == "none":
         return None
     if normalize == "log":
-        # Below zero the logarithm is mirrored, so that no value becomes NaN.
+        # The logarithm is mirrored for negative values, so that no value becomes NaN.
         return lambda x: tf.sign(_to_float(x)) * tf.math.log1p(tf.abs(_to_float(x)))
     if isinstance(normalize, Moments):
         shift, scale = normalize.mean, normalize.std

@@ -1,4 +1,4 @@
-"""Encodes rows as ids and numbers: what a model reads of them, computed ahead of training.
+"""Encodes rows as ids and numbers, the inputs of a model, before training.
 
 The ids and numbers are exactly those that the feature columns of trainer.features.columns compute.
 """
@@ -21,7 +21,7 @@ class Field(NamedTuple):
 
     Attributes:
         name: name of its feature column: "city", "age_bucketized", "born_month", "age_X_city".
-        columns: names of the raw columns that it is computed from; those of a cross in its order.
+        columns: names of the raw columns from which it is computed; for a cross, in its order.
         kind: vocabulary, hash, identity, bucketized, date or cross.
         size: number of ids, which start at 0.
         part: year, month, day, weekday or hour for a date, else None.
@@ -38,8 +38,9 @@ class Encoding(NamedTuple):
     """How the rows of a schema are encoded.
 
     Attributes:
-        fields: what each column of the ids is; each input of the wide and the deep part once.
-        numbers: raw column of each column of the numbers, which are normalised.
+        fields: the field of each column of the ids. A field that both the wide and the deep part
+            use is included once.
+        numbers: raw column of each column of the numbers; the numbers are normalised.
         schema: the schema that is encoded.
         statistics: statistics of the training data, for normalisation.
     """
@@ -50,7 +51,7 @@ class Encoding(NamedTuple):
     statistics: Statistics
 
     def can_encode(self, features: dict[str, Any]) -> bool:
-        """Returns whether `encode` takes these features.
+        """Returns whether `encode` accepts these features.
 
         Args:
             features: name → anything.
@@ -75,7 +76,7 @@ class Encoding(NamedTuple):
                 dates that trainer.features.parts.derive_features adds.
 
         Returns:
-            "ids": int32 [batch, len(fields)], -1 where the feature columns see no value;
+            "ids": int32 [batch, len(fields)], -1 for a missing value;
             "numbers": float32 [batch, len(numbers)].
         """
         raw = {name: tf.reshape(features[name], [-1]) for name in self._list_features()}
@@ -110,8 +111,8 @@ class Encoding(NamedTuple):
             if column.is_categorical:
                 parts.append(raw[name][:, None])
             else:
-                # As in crossed_column: buckets are sparse, and sparse parts are hashed before
-                # dense ones.
+                # As in crossed_column, buckets are sparse, and sparse parts are hashed before dense
+                # parts.
                 buckets = tf.cast(_bucketize(raw[name], column.buckets or ()), tf.int64)
                 rows = tf.range(tf.shape(buckets, tf.int64)[0])
                 where = tf.stack([rows, tf.zeros_like(rows)], axis=1)
@@ -153,7 +154,7 @@ def build_encoding(schema: Schema, statistics: Statistics) -> Encoding:
 
 
 def unsupported_reason(schema: Schema) -> Optional[str]:
-    """Returns why rows of a schema cannot be encoded as one id per field, None if they can.
+    """Returns why rows of a schema cannot be encoded as one id per field; None if they can.
 
     Args:
         schema: columns and crosses.
@@ -187,7 +188,7 @@ def _name_cross(cross: Cross, schema: Schema) -> str:
 
 
 def _list_inputs(field: Field) -> tuple[str, ...]:
-    """Returns the features that a field is computed from, parts of dates included."""
+    """Returns the features from which a field is computed, including parts of dates."""
     return (f"{field.columns[0]}_{field.part}",) if field.part else field.columns
 
 
@@ -199,7 +200,10 @@ def _bucketize(values: Any, boundaries: Sequence[float]) -> Any:
 
 
 def _look_up(values: Any, column: Column) -> Any:
-    """Returns the ids of categories, int64 [batch]; NO_VALUE for "" and -1, as feature columns."""
+    """Returns the ids of categories, int64 [batch].
+
+    As in feature columns, "" and -1 are missing values; their id is NO_VALUE.
+    """
     dropped = tf.equal(values, "" if column.type == "string" else -1)
     if column.type == "int":
         values = tf.cast(values, tf.int64)

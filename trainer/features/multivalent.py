@@ -1,4 +1,4 @@
-"""Multivalent features in the graph: one text per row outside of it, single values inside."""
+"""Multivalent features: one text per row outside the graph, single values inside the graph."""
 
 from typing import Any
 
@@ -23,15 +23,15 @@ def join_values(values: Any, separator: str) -> Any:
 
 
 def split_values(texts: Any, separator: str) -> Any:
-    """Splits the text of each row into its values: the reverse of join_values.
+    """Splits the text of each row into its values; the inverse of join_values.
 
     Args:
         texts: strings [batch].
         separator: text between the values.
 
     Returns:
-        ragged strings [batch, (values)], without blanks around the values. A value may be empty;
-        a text of blanks only has no values.
+        ragged strings [batch, (values)], without blanks around the values. A value may be empty. A
+        text that contains only blanks has no values.
     """
     texts = tf.strings.strip(tf.reshape(texts, [-1]))
     values = tf.strings.split(texts, separator)
@@ -43,7 +43,7 @@ def split_values(texts: Any, separator: str) -> Any:
 
 
 def drop_empty(values: Any) -> Any:
-    """Returns ragged strings without the empty ones.
+    """Removes the empty strings from ragged strings.
 
     Args:
         values: ragged strings [batch, (values)].
@@ -52,9 +52,9 @@ def drop_empty(values: Any) -> Any:
 
 
 def drop_unpaired(weights: Any, values: Any, names: tuple[str, str]) -> Any:
-    """Returns the weights of those values that are not empty.
+    """Returns the weights of the values that are not empty.
 
-    The graph fails with an InvalidArgumentError that names the columns if lengths differ.
+    If lengths differ, the graph raises an InvalidArgumentError that names the columns.
 
     Args:
         weights: ragged strings [batch, (weights)], of numbers.

@@ -1,8 +1,8 @@
 """Encodes many rows at once in NumPy, exactly as trainer.features.encoding does in a graph.
 
-What depends on a single categorical column is computed by the encoding's own operations, once per
-distinct value of a chunk instead of once per row. A cross is a hash of several columns: TensorFlow
-computes the hashes of the distinct values, and NumPy combines them.
+The TensorFlow operations of the encoding compute the fields that depend on a single categorical
+column. They run once per distinct value of a chunk, not once per row. A cross is a hash of several
+columns: TensorFlow computes the hashes of the distinct values, and NumPy combines them.
 """
 
 from collections.abc import Mapping
@@ -18,15 +18,15 @@ from trainer.features.parts import derive_features
 from trainer.schema import Column
 from trainer.storage.files import checksum_files
 
-# A 64-bit hash is computed from its remainders by these two numbers: the first one fits into it
-# at most twice, and the second remainder tells how often.
+# A 64-bit hash is computed from its remainders modulo these two numbers. The quotient of the hash
+# and the first number is at most 2, and the second remainder determines this quotient.
 REMAINDERS = (2**63 - 1, 2**62)
 # The initial key of tf.sparse.cross_hashed (TensorFlow's sparse_ops.py), and the factor and shift
 # of its FingerprintCat64 (TensorFlow's fingerprint.h).
 CROSS_KEY = 0xDECAFCAFFE
 CROSS_FACTOR = np.uint64(0xC6A4A7935BD1E995)
 SHIFT = np.uint64(47)
-# Words whose hashes are part of the fingerprint: they change if TensorFlow's hashing does.
+# Words whose hashes are part of the fingerprint. The hashes change if TensorFlow's hashing changes.
 PROBE = ("", "a", "Adm-clerical", "\u00e4\u4e2d" * 40)
 
 
@@ -51,8 +51,8 @@ class Encoder:
     Attributes:
         encoding: how rows are encoded.
         names: the raw columns that the encoding needs.
-        fingerprint: text that differs if the same rows may be encoded differently; it has hashes
-            of a few words and a checksum of the code.
+        fingerprint: text that changes whenever the encoding of the same rows may change. It
+            contains the hashes of a few words and a checksum of the code.
     """
 
     def __init__(self, encoding: Encoding):
@@ -66,8 +66,8 @@ class Encoder:
             for name in self.names
             if schema.columns[name].type == "int" and schema.columns[name].is_categorical
         ]
-        # Places in the ids: of the fields of one categorical column, of those computed per row, and
-        # of the crosses.
+        # Column indices in the ids: those of the fields of each categorical column, those of the
+        # fields that are computed per row, and those of the crosses.
         self._by_column: dict[str, list[int]] = {}
         self._by_row: list[int] = []
         self._crosses: dict[int, list[_Part]] = {}
@@ -93,11 +93,11 @@ class Encoder:
             if columns[name].is_categorical:
                 kind = "text" if columns[name].type == "string" else "int"
             found.append(_Part(name, kind))
-        # As in crossed_column: buckets are sparse, and sparse parts are hashed before dense ones.
+        # As in crossed_column, buckets are sparse, and sparse parts are hashed before dense parts.
         return sorted(found, key=lambda part: part.kind != "bucketized")
 
     def _build(self) -> None:
-        """Builds the graph: distinct values of a chunk in, ids and hashes of these values out."""
+        """Builds the graph that computes ids and hashes of the distinct values of a chunk."""
         encoding, columns = self.encoding, self.encoding.schema.columns
         fields = encoding.fields
         crossed = {part for cross in self._crosses.values() for part in cross}
@@ -116,7 +116,7 @@ class Encoder:
             if part.kind == "text":
                 self._fetches["hashes"][part.name] = _hash(self._fed[part.name])
         bucketized = sorted(part.name for part in crossed if part.kind == "bucketized")
-        # Column → its place in the ids that are computed per row.
+        # Column → the index of its buckets in the ids that are computed per row.
         self._buckets = {name: place for place, name in enumerate(bucketized, len(self._by_row))}
         buckets = [
             Field(name, (name,), "bucketized", _count_buckets(columns[name])) for name in bucketized
@@ -148,8 +148,8 @@ class Encoder:
             words: text column → distinct values, bytes as objects [words].
 
         Returns:
-            ids, int32 [rows, fields], and numbers, float32 [rows, numbers], those of
-            Encoding.encode.
+            The same ids and numbers as Encoding.encode: int32 [rows, fields] and float32 [rows,
+            numbers].
         """
         num_rows = len(chunk[self.names[0]]) if self.names else 0
         places, fed = {}, {}
@@ -176,7 +176,7 @@ class Encoder:
                 hashes = self._hash(part, found, chunk, places)
                 mixed = _concatenate(np.uint64(CROSS_KEY) if mixed is None else mixed, hashes)
             size = np.uint64(self.encoding.fields[place].size)
-            # NumPy divides by a scalar faster than it computes the remainder.
+            # In NumPy, division by a scalar is faster than the remainder operation.
             ids[:, place] = mixed - mixed // size * size
         numbers = of_rows[NUMBERS] if of_rows else np.zeros([num_rows, 0], np.float32)
         return ids, numbers
@@ -215,23 +215,23 @@ def _hash(words: Any) -> Any:
 
 
 def _join_remainders(remainders: np.ndarray) -> np.ndarray:
-    """Returns the numbers, uint64 [words], that have remainders int64 [2, words] by REMAINDERS."""
+    """Returns the numbers, uint64 [words], whose remainders by REMAINDERS are int64 [2, words]."""
     by_large, low_bits = remainders.astype(np.uint64)
     large, mask = np.uint64(REMAINDERS[0]), np.uint64(REMAINDERS[1] - 1)
-    # Subtracting `large` once adds one to the low bits.
+    # Each subtraction of `large` increases the low bits by one.
     result: np.ndarray = by_large + ((by_large - low_bits) & mask) * large
     return result
 
 
 def _mix(hashes: np.ndarray) -> np.ndarray:
-    """Returns what FingerprintCat64 computes of its second argument alone, uint64 of any shape."""
+    """Returns the part of FingerprintCat64 that depends only on its second argument, uint64."""
     hashes = hashes * CROSS_FACTOR
     result: np.ndarray = (hashes ^ (hashes >> SHIFT)) * CROSS_FACTOR
     return result
 
 
 def _concatenate(first: Any, mixed: np.ndarray) -> np.ndarray:
-    """Returns FingerprintCat64 of hashes and of others after `_mix`, uint64 [rows]."""
+    """Returns FingerprintCat64 of `first` and the hashes that `_mix` has mixed, uint64 [rows]."""
     result: np.ndarray = ((first ^ CROSS_FACTOR) ^ mixed) * CROSS_FACTOR
     result ^= result >> SHIFT
     result *= CROSS_FACTOR

@@ -1,4 +1,4 @@
-"""Derives single values and parts of dates from texts, in the graph, for every use alike."""
+"""Derives single values and parts of dates from texts, in the graph of the model."""
 
 from typing import Any
 
@@ -15,18 +15,19 @@ WITH_HOUR = r".{10}[T ]\d\d.*"
 def derive_features(features: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """Replaces multivalent texts by their values, and adds the parts of dates.
 
-    It is part of the model's graph, so that training, evaluation and every export do it alike.
+    It is part of the model's graph. So training, evaluation and every export compute the same.
 
     Args:
         features: name → tensor; columns with a separator or date parts are strings [batch].
-        schema: which columns these are.
+        schema: determines the columns with a separator or date parts.
 
     Returns:
-        the same, with a SparseTensor [batch, most in a row] for each column with a separator:
-        strings or int64 for categories, without empty ones; float32 for their weights;
-        "<column>_sequence", such a SparseTensor of all values in their order, for each sequence;
-        and "<column>_<part>", int64 [batch], for each part of a date, -1 if the text is not a
-        date. A feature whose key differs from its name (name_feature) is there under both.
+        The features with these changes. Each column with a separator is a SparseTensor [batch,
+        maximum number of values]: strings or int64 for categories, without empty values; float32
+        for their weights. For each sequence, "<column>_sequence" is a SparseTensor of all values in
+        their order. For each part of a date, "<column>_<part>" is int64 [batch]; it is -1 if the
+        text is not a date. If name_feature returns another key for a name, the feature is included
+        under both.
     """
     derived, weights_of = dict(features), schema.weights_of
     for name in features:
@@ -44,12 +45,12 @@ def derive_features(features: dict[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 def _split(name: str, separator: str, features: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """Returns the features that a multivalent column and its weights become."""
+    """Returns the features that are derived from a multivalent column and its weights."""
     column = schema.columns[name]
     values = split_values(features[name], separator)
     made, dtype = {}, {"float": tf.float32, "int": tf.int64}.get(column.type)
     if column.weights is not None and column.weights in features:
-        # The schema requires that weights have a separator.
+        # The validation of the schema ensures that a weights column has a separator.
         weights_separator = schema.columns[column.weights].separator or separator
         weights = split_values(features[column.weights], weights_separator)
         made[column.weights] = drop_unpaired(weights, values, (column.weights, name)).to_sparse()
@@ -75,7 +76,8 @@ def split_dates(values: Any) -> dict[str, Any]:
     values = tf.strings.strip(tf.reshape(values, [-1]))
     is_date = tf.strings.regex_full_match(values, DATE_PATTERN)
     has_hour = tf.logical_and(is_date, tf.strings.regex_full_match(values, WITH_HOUR))
-    # Every row must parse, also those whose result is dropped.
+    # All rows are parsed, so each must contain a valid date. The results of other texts are dropped
+    # below.
     dates = tf.where(is_date, values, tf.fill(tf.shape(values), "1970-01-01"))
     times = tf.where(has_hour, values, tf.fill(tf.shape(values), "1970-01-01 00"))
 

@@ -1,4 +1,4 @@
-"""The raw features that an export takes, and how tf.Example and CSV lines are parsed to them."""
+"""The raw features that are the inputs of an export; parses tf.Example and CSV lines to them."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ def raw_dtype(column: Column) -> Any:
     """Returns the TensorFlow type of a column's raw values.
 
     Args:
-        column: the column; the values of a multivalent one are one string.
+        column: the column; the raw value of a multivalent column is one string.
     """
     return _DTYPES[column.raw_type]
 
 
 def list_inputs(schema: Schema) -> list[str]:
-    """Returns the names of the raw features that an export takes: used features and the key.
+    """Returns the names of the raw inputs of an export: the used features and the key.
 
     Args:
         schema: the columns and their roles.
@@ -29,7 +29,7 @@ def list_inputs(schema: Schema) -> list[str]:
 
 
 def list_csv_inputs(schema: Schema) -> list[str]:
-    """Returns the columns of a CSV line for serving: all but labels and weight, in file order.
+    """Returns the columns of a CSV line for serving: all except labels and weight, in file order.
 
     Args:
         schema: the columns and their roles.
@@ -64,7 +64,8 @@ def parse_examples(serialized: Any, schema: Schema, statistics: Statistics) -> d
     )
     parsed: dict[str, Any] = tf.io.parse_example(serialized, spec)
     for name, separator in separators.items():
-        # One text as in a CSV file, whether the record has one joined value or several.
+        # The record may contain one joined value or several values. The result is one text, as in
+        # a CSV file.
         joined = join_values(parsed[name], separator)
         default = tf.fill(tf.shape(joined), defaults[name])
         parsed[name] = tf.where(tf.equal(joined, ""), default, joined)
@@ -101,7 +102,7 @@ def parse_csv_lines(
         if dtype == tf.string:
             features[name] = tf.where(missing, tf.fill(tf.shape(text), default), text)
             continue
-        # Without a default, a missing number is text that does not parse: an error.
+        # Without a default, the empty text of a missing number fails to parse. This is intended.
         if default is not None:
             text = tf.where(missing, tf.fill(tf.shape(text), str(default)), text)
         features[name] = tf.strings.to_number(text, dtype)

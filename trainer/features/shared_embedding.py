@@ -13,12 +13,12 @@ class SharedEmbeddingColumn(
 ):
     """Embeds the ids of several categorical columns in one table.
 
-    The output has the embeddings of the columns side by side, float32 [batch, columns *
-    dimension]: the mean of a row's values, zeros for a row without values.
+    The output concatenates the embeddings of the columns, float32 [batch, columns * dimension]. The
+    embedding of a column is the mean over the values of the row, or zeros for a row without values.
 
-    TensorFlow's own shared_embeddings keeps its table outside of the layers, so that the canned
-    Estimators of version 2 save it but never train it. Here the layer that reads the features owns
-    the table and trains it like any embedding.
+    TensorFlow's own shared_embeddings creates its table outside the layers. Therefore the canned
+    Estimators of version 2 save the table but never train it. Here the layer that reads the
+    features owns the table, so the table is trained like any embedding.
 
     Attributes:
         columns: categorical feature columns with equal numbers of ids.
@@ -85,7 +85,7 @@ class SharedEmbeddingColumn(
         )
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Returns the embeddings side by side, float32 [batch, columns * dimension].
+        """Returns the concatenated embeddings, float32 [batch, columns * dimension].
 
         Args:
             transformation_cache: computes what the columns need, once each.
@@ -101,7 +101,7 @@ class SharedEmbeddingColumn(
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what from_config takes."""
+        """Returns the argument `config` of from_config."""
         serialize = tf.__internal__.feature_column.serialize_feature_column
         return {
             "columns": [serialize(column) for column in self.columns],
@@ -112,10 +112,10 @@ class SharedEmbeddingColumn(
     def from_config(
         cls, config: dict[str, Any], custom_objects: Any = None, columns_by_name: Any = None
     ) -> "SharedEmbeddingColumn":
-        """Returns the column that get_config described.
+        """Returns the column that a result of get_config describes.
 
         Args:
-            config: what get_config returned.
+            config: a result of get_config.
             custom_objects: name → class of further columns.
             columns_by_name: columns that exist already.
         """

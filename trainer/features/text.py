@@ -5,22 +5,22 @@ from typing import Any
 from estimator_bridge import tf
 from trainer.schema import Schema, Text
 
-# What separates words: everything but letters, digits, combining marks and apostrophes (RE2).
+# Characters that separate words: all except letters, digits, combining marks, apostrophes (RE2).
 SEPARATORS = r"[^\pL\pN\pM']+"
 
 
 def split_texts(features: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """Replaces each text by its words and n-grams, as feature columns take them.
+    """Replaces each text by its words and n-grams, in the form that feature columns accept.
 
-    It is part of the model's graph, so that training, evaluation and every export split alike.
+    It is part of the model's graph. So training, evaluation and every export compute the same.
 
     Args:
         features: name → tensor; texts are strings [batch].
-        schema: which columns are texts.
+        schema: determines the columns that are texts.
 
     Returns:
-        the same, with a SparseTensor of strings [batch, most in a row] for each text; a text
-        without words has no values.
+        The features, with a SparseTensor of strings [batch, maximum number of values] for each
+        text. A text without words has no values.
     """
     split = dict(features)
     for name, values in features.items():
@@ -38,8 +38,8 @@ def split_text(values: Any, text: Text) -> Any:
         text: how to split; `max_words` cuts long texts.
 
     Returns:
-        SparseTensor of strings [batch, most in a row]; the words of an n-gram are separated by a
-        space.
+        SparseTensor of strings [batch, maximum number of values]; the words of an n-gram are
+        separated by a space.
     """
     values = tf.reshape(values, [-1])
     if text.lower:

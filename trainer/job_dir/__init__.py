@@ -1,1 +1,1 @@
-"""What a job directory holds: checkpoints, the metrics log, and the model that they belong to."""
+"""The contents of a job directory: checkpoints, metrics log, and the description of the model."""

@@ -1,4 +1,4 @@
-"""The checkpoints in a job_dir: which exist, which is newest, and whether one is intact."""
+"""Lists the checkpoints in a job_dir, finds the newest one, and checks whether one is intact."""
 
 import math
 from pathlib import Path
@@ -9,13 +9,13 @@ from trainer import storage
 from trainer.errors import UserError
 from trainer.job_layout import CHECKPOINT_STATE, CHECKPOINT_STEM
 
-# A checkpoint of at most this many bytes is read completely, which verifies its checksums. Of a
-# larger one only the size is compared with that of its variables.
+# A checkpoint of at most this many bytes is read completely, which verifies its checksums. For a
+# larger checkpoint, only its size is compared with the size of its variables.
 CHECKED_BYTES = 256 << 20
 
 
 def latest_checkpoint(job_dir: str) -> Optional[str]:
-    """Returns the path of the newest checkpoint; None where there is none.
+    """Returns the path of the newest checkpoint; None if there is no checkpoint.
 
     Args:
         job_dir: folder of the checkpoints.
@@ -34,7 +34,7 @@ def list_checkpoints(job_dir: str) -> list[str]:
     Args:
         job_dir: folder of the checkpoints.
     """
-    # TensorFlow's state file names only the last one where all checkpoints are kept.
+    # If all checkpoints are kept, TensorFlow's state file names only the last one.
     paths = _paths_by_step(job_dir, CHECKPOINT_STEM)
     return [paths[step] for step in sorted(paths)]
 
@@ -57,7 +57,7 @@ def choose_checkpoints(job_dir: str, wanted: Optional[str], every: bool) -> list
         every: whether to return all checkpoints.
 
     Raises:
-        UserError: there is no checkpoint, or not the one wanted.
+        UserError: there is no checkpoint, or the wanted one is missing.
     """
     if wanted and Path(f"{wanted}.index").is_file():
         return [wanted]
@@ -92,7 +92,7 @@ def read_step(checkpoint: Optional[str]) -> int:
     except (tf.errors.OpError, ValueError) as error:
         step = checkpoint.rpartition("-")[2]
         if step.isdigit() and not Path(f"{checkpoint}.index").exists():
-            # The process that trains has just deleted it.
+            # The training process has just deleted the checkpoint.
             return int(step)
         raise UserError(
             f"job_dir: checkpoint {checkpoint} cannot be read ({str(error).splitlines()[0][:80]}); "
@@ -111,7 +111,7 @@ def list_data_files(checkpoint: Path) -> list[Path]:
 
 
 def has_all_shards(checkpoint: Path) -> bool:
-    """Returns whether a checkpoint has as many data files as their names say.
+    """Returns whether a checkpoint has the number of data files that their names state.
 
     Args:
         checkpoint: its path, without a file's ending.
@@ -123,7 +123,7 @@ def has_all_shards(checkpoint: Path) -> bool:
 def find_newest_complete(job_dir: str) -> Optional[str]:
     """Returns the path of the newest checkpoint that has an index and data; None without one.
 
-    Reads no file, so that it works on a full disk.
+    It reads no file, so it works on a full disk.
 
     Args:
         job_dir: folder of the checkpoints.
@@ -135,7 +135,7 @@ def find_newest_complete(job_dir: str) -> Optional[str]:
 
 
 def find_corruption(checkpoint: str) -> Optional[str]:
-    """Returns what is wrong with the files of a checkpoint; None where they are intact.
+    """Returns the fault in the files of a checkpoint; None if they are intact.
 
     Args:
         checkpoint: its path.
@@ -162,7 +162,7 @@ def find_corruption(checkpoint: str) -> Optional[str]:
 
 
 def write_state(job_dir: str, kept: list[str]) -> None:
-    """Writes the state file, by which TensorFlow finds the newest checkpoint.
+    """Writes the state file, from which TensorFlow reads the path of the newest checkpoint.
 
     Args:
         job_dir: folder of the checkpoints.
@@ -173,7 +173,8 @@ def write_state(job_dir: str, kept: list[str]) -> None:
     except ValueError:
         state = None
     named = {Path(path).name for path in state.all_model_checkpoint_paths} if state else set()
-    # Training deletes the checkpoints that the file names. One that it did not name is to be kept.
+    # Training may later delete the checkpoints that the file names. A checkpoint that the old file
+    # did not name must be kept, so the new file does not name it either, unless it is the newest.
     names = [Path(path).name for path in kept]
     lines = [f'model_checkpoint_path: "{names[-1]}"']
     lines += [

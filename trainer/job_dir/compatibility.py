@@ -15,7 +15,7 @@ from trainer.job_dir.checkpoints import latest_checkpoint
 from trainer.job_layout import CLUSTER_FOLDER, CONFIG, SCHEMA, STATISTICS
 from trainer.schema import Schema, Statistics, dump_statistics, parse_statistics
 
-# Settings of model and schema that do not shape variables: a resumed run may change them.
+# Settings of model and schema that do not affect the variables. A resumed run may change them.
 CHANGEABLE = re.compile(
     r"model\.(dropout|engine|batch_norm_momentum|base_weights)"
     r"|schema\.(missing_values|key)(\.|$)"
@@ -34,7 +34,7 @@ OPTIMIZERS = {
 
 
 def load_statistics(job_dir: str) -> Optional[Statistics]:
-    """Returns the statistics that the model in job_dir was built with; None without a checkpoint.
+    """Returns the statistics with which the model in job_dir was built; None without a checkpoint.
 
     A resumed model keeps its normalisation.
 
@@ -48,10 +48,10 @@ def load_statistics(job_dir: str) -> Optional[Statistics]:
 
 
 def save_inputs(config: config_lib.Config, schema: Schema, statistics: Statistics) -> None:
-    """Writes config.yaml, schema.json and statistics.json, which with a checkpoint are the model.
+    """Writes config.yaml, schema.json and statistics.json, which describe the model.
 
     Args:
-        config: the resolved configuration; names job_dir.
+        config: the resolved configuration, including job_dir.
         schema: of the data.
         statistics: of the training data.
     """
@@ -65,11 +65,11 @@ def check_same_model(config: config_lib.Config, schema: Schema) -> None:
     """Refuses to resume a checkpoint of another model.
 
     Args:
-        config: the configuration to train with; names job_dir.
+        config: the configuration of the training, including job_dir.
         schema: of the data.
 
     Raises:
-        UserError: settings that shape the variables differ. The message names them.
+        UserError: settings that affect the variables differ. The message names them.
     """
     job_dir = config.require_job_dir()
     folder = Path(job_dir)
@@ -103,14 +103,14 @@ def check_same_model(config: config_lib.Config, schema: Schema) -> None:
 
 
 def _complete(kind: type[pydantic.BaseModel], stored: dict[str, Any]) -> dict[str, Any]:
-    """Stored settings with the defaults of options that an older version did not have.
+    """Adds to stored settings the defaults of options that an older version did not have.
 
-    Of a schema's columns only those that the model reads or predicts remain.
+    From the columns of a schema, only those that the model reads or predicts are kept.
     """
     try:
         read = kind.model_validate(stored)
     except pydantic.ValidationError:
-        # It has options that this version does not have; the difference names them.
+        # The settings contain options that this version does not have. The comparison reports them.
         return stored
     values = read.model_dump(mode="json")
     if isinstance(read, Schema):
@@ -151,7 +151,7 @@ def check_warm_start(job_dir: str, warm_start: Optional[str]) -> None:
         warm_start: the option train.warm_start.
 
     Raises:
-        UserError: job_dir holds a checkpoint of a job that was started otherwise.
+        UserError: job_dir contains a checkpoint of a job that was started without this warm start.
     """
     checkpoint = latest_checkpoint(job_dir)
     if not warm_start or checkpoint is None:
@@ -171,7 +171,7 @@ def delete_job(job_dir: str, named: str) -> None:
 
     Args:
         job_dir: the job's folder.
-        named: the folder that the user named to be deleted.
+        named: the folder that the user has asked to delete.
 
     Raises:
         UserError: `named` is another folder, or job_dir is not the folder of a job.
@@ -181,7 +181,7 @@ def delete_job(job_dir: str, named: str) -> None:
         raise UserError(
             f"--fresh={named}: names what will be deleted and must be the job_dir, {job_dir}"
         )
-    # The processes of a cluster have joined already.
+    # The processes of a cluster have already written their files to CLUSTER_FOLDER, which is kept.
     children = [
         child
         for child in (folder.iterdir() if folder.exists() else ())

@@ -1,4 +1,4 @@
-"""Translates errors of a full disk into one line that names what is left of the job."""
+"""Translates errors of a full disk into one line that names the newest complete checkpoint."""
 
 import shutil
 import time
@@ -43,7 +43,7 @@ def translate_full_disk(job_dir: str) -> Iterator[None]:
 
 
 def _remove_unfinished_exports(job_dir: str, started: int) -> None:
-    """Removes export/*/temp-<seconds since 1970> folders that this process began."""
+    """Removes the folders export/*/temp-<seconds since 1970> that this process has created."""
     for path in Path(job_dir).glob(f"{EXPORT_FOLDER}/*/temp-*"):
         begun = path.name.partition("-")[2]
         if begun.isdigit() and int(begun) >= started:

@@ -1,4 +1,4 @@
-"""metrics.jsonl in job_dir: every recorded loss and evaluation of a job, over all its runs."""
+"""metrics.jsonl in job_dir: every recorded loss and evaluation of all runs of a job."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ class MetricsLog:
             stream.write(line + "\n")
 
     def resume_from(self, step: int) -> None:
-        """Records that training resumes from a step: what was recorded beyond it no longer counts.
+        """Records that training resumes from a step. Records of later steps no longer count.
 
         Args:
             step: global step of the checkpoint.
@@ -42,8 +42,8 @@ class MetricsLog:
     def read(self, kind: str) -> list[dict[str, Any]]:
         """Returns the lines of a kind, each with "step" and values, in order of step.
 
-        Of a step that was trained again after a restart the last line counts. A step that was not
-        reached again does not count. A line that a crash cut short is skipped.
+        If a step was trained again after a restart, only its last line counts. If it was not
+        reached again, its line does not count. A line that a crash has truncated is skipped.
 
         Args:
             kind: train or eval.

@@ -13,16 +13,16 @@ from trainer.job_dir import checkpoints
 
 @contextmanager
 def pin(checkpoint: str, folder: Path) -> Iterator[Optional[str]]:
-    """Keeps a checkpoint readable while training goes on and deletes its oldest ones.
+    """Keeps a checkpoint readable while training continues and deletes its oldest checkpoints.
 
     Args:
         checkpoint: its path.
-        folder: a folder of this process alone, on the same file system. Its content is deleted
-            before and after.
+        folder: a folder that only this process uses, on the same file system. Its contents are
+            deleted before and after the block.
 
     Yields:
-        The path of hard links to its files, or of a copy where the file system has no hard links.
-        None where the checkpoint is incomplete: just being written, or already being deleted.
+        The path of hard links to the files of the checkpoint, or of copies if the file system has
+        no hard links. None if the checkpoint is incomplete because it is being written or deleted.
     """
     _remove(folder)
     folder.mkdir(parents=True)
@@ -33,14 +33,15 @@ def pin(checkpoint: str, folder: Path) -> Iterator[Optional[str]]:
 
 
 def snapshot(job_dir: str, folder: Path) -> None:
-    """Makes `folder` a job_dir that contains the newest checkpoint of another, if it has one.
+    """Makes `folder` a job_dir that contains the newest checkpoint of `job_dir`, if there is one.
 
-    For a process that restores a checkpoint while another process saves the same step again: the
-    first thing that training saves is the checkpoint that it has just restored, in several writes.
+    A process restores from this copy while another process saves the same step again. This happens
+    at the start of training: it saves the checkpoint that it has just restored, in several writes.
 
     Args:
         job_dir: folder of the checkpoint.
-        folder: a folder of this process alone, on the same file system; its content is deleted.
+        folder: a folder that only this process uses, on the same file system. Its contents are
+            deleted first.
     """
     _remove(folder)
     folder.mkdir(parents=True)
@@ -55,12 +56,13 @@ def _remove(folder: Path) -> None:
 
 
 def _link(checkpoint: Path, folder: Path) -> Optional[str]:
-    """Links a checkpoint into a folder; returns the new path, None where it is incomplete."""
+    """Links a checkpoint into a folder; returns the new path, or None if it is incomplete."""
     linked = folder / checkpoint.name
     index = checkpoint.with_name(f"{checkpoint.name}.index")
     try:
-        # The index first: Saver deletes it first, so that the data files existed after this copy.
-        # A copy, because TensorFlow overwrites it in place where it saves the same step again.
+        # The index is copied first. Saver deletes the index before the data files, so the data
+        # files still exist while the index exists. The index is copied, not linked, because
+        # TensorFlow overwrites it in place when it saves the same step again.
         shutil.copyfile(index, folder / index.name)
         for path in checkpoints.list_data_files(checkpoint):
             try:

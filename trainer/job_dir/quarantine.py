@@ -6,22 +6,22 @@ from pathlib import Path
 from trainer.errors import UserError
 from trainer.job_dir import checkpoints
 
-# The files of a corrupt checkpoint are renamed to this and their name.
+# Prefix that is added to the names of the files of a corrupt checkpoint.
 PREFIX = "torn-"
 
 
 def quarantine_corrupt(job_dir: str, log: Callable[[str], None]) -> bool:
-    """Makes the newest intact checkpoint the one that a job resumes from.
+    """Makes a job resume from its newest intact checkpoint.
 
-    A crash or a full disk may leave the newest checkpoint incomplete, or the state file that names
-    it. Files of a corrupt checkpoint are renamed, not deleted.
+    After a crash or a full disk, the newest checkpoint or the state file may be incomplete. Files
+    of a corrupt checkpoint are renamed, not deleted.
 
     Args:
         job_dir: folder of the checkpoints; no other process may be writing checkpoints to it.
-        log: called with one line where something was corrupt.
+        log: called with one line if a checkpoint or the state file was corrupt.
 
     Returns:
-        Whether something was corrupt.
+        Whether a checkpoint or the state file was corrupt.
 
     Raises:
         UserError: there are checkpoints and all are corrupt.
@@ -50,7 +50,7 @@ def quarantine_corrupt(job_dir: str, log: Callable[[str], None]) -> bool:
 
 
 def _describe(corrupt: list[tuple[str, str]], resumed: str) -> str:
-    """The line about corrupt checkpoints, each (path, fault), newest first."""
+    """Returns the message about corrupt checkpoints, each (path, fault), newest first."""
     if not corrupt:
         return (
             "the file that names the newest checkpoint is corrupt or missing; "

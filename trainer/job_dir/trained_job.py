@@ -1,4 +1,4 @@
-"""Reads what a trained job has left, on this machine or in a bucket: its model and checkpoints."""
+"""Reads the model and the checkpoints of a trained job, on this machine or in a bucket."""
 
 from pathlib import Path
 from typing import NamedTuple, Optional
@@ -26,7 +26,7 @@ class Model(NamedTuple):
 
 
 def load_model(job_dir: str) -> Model:
-    """Returns the description that a job wrote beside its checkpoints.
+    """Returns the description of the model that a job has written beside its checkpoints.
 
     Args:
         job_dir: the job's folder on this machine.
@@ -49,7 +49,7 @@ def load_model(job_dir: str) -> Model:
 def fetch_checkpoints(
     job_dir: str, wanted: Optional[str], every: bool, copies: storage.Copies
 ) -> list[str]:
-    """Returns the paths on this machine of the checkpoints to evaluate, by step.
+    """Returns the local paths of the checkpoints to evaluate, by step.
 
     Args:
         job_dir: of the job, on this machine or gs://.
@@ -58,7 +58,7 @@ def fetch_checkpoints(
         copies: fetches files from Cloud Storage.
 
     Raises:
-        UserError: there is no checkpoint, or not the one wanted, or it cannot be fetched.
+        UserError: there is no checkpoint, the wanted one is missing, or it cannot be fetched.
     """
     folder = job_dir
     if wanted is not None and storage.is_remote(wanted):

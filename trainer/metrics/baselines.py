@@ -1,4 +1,4 @@
-"""Baselines that a model has to beat: the majority class, the mean, and one column alone."""
+"""Baselines for a model: the majority class, the mean, and one column alone."""
 
 from typing import Callable, NamedTuple, Optional
 
@@ -6,15 +6,17 @@ import numpy as np
 
 from trainer.metrics.catalogue import LOWER_IS_BETTER
 
-# Equal-width bins of the score, as many as the model's own calibration error has: Guo et al.,
-# "On Calibration of Modern Neural Networks" (2017).
+# Number of equal-width bins of the score. The model's own calibration error has the same number:
+# Guo et al., "On Calibration of Modern Neural Networks" (2017).
 CALIBRATION_BINS = 15
 # Scores are clipped to EPSILON ... 1 - EPSILON before the logarithm, as in Keras.
 EPSILON = 1e-7
-# Newton's method ends when no coefficient changes by more; usually after 5 to 10 iterations.
+# Newton's method ends when no coefficient changes by more than this, usually after 5 to 10
+# iterations.
 TOLERANCE = 1e-10
 MAX_ITERATIONS = 50
-# Keeps the slope finite if the column separates the classes; negligible otherwise.
+# Ridge penalty that keeps the slope finite if the column separates the classes. Otherwise its
+# effect is negligible.
 RIDGE = 1e-8
 
 
@@ -23,8 +25,8 @@ class Rows(NamedTuple):
 
     Attributes:
         labels: [rows]; 0 or 1, class ids from 0, or numbers.
-        column: [rows], numbers of the column that is a baseline alone, NaN if missing; None: no
-            such baseline.
+        column: [rows], numbers of the column for the baseline of one column alone, NaN if missing;
+            None: this baseline is not measured.
         weights: [rows], not negative; None: 1 for every row.
     """
 
@@ -34,14 +36,14 @@ class Rows(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """One metric of the model against that of a baseline.
+    """One metric of the model in comparison with a baseline.
 
     Attributes:
         baseline: name of the baseline.
         metric: name of the metric.
         theirs: the metric of the baseline.
         ours: the metric of the model.
-        gain: by how much the model is better; negative if it is worse.
+        gain: the improvement of the model over the baseline; negative if the model is worse.
     """
 
     baseline: str
@@ -77,7 +79,7 @@ def measure_baselines(
         column_name: name of the column.
 
     Returns:
-        baseline → metric → value; that of the column is last.
+        baseline → metric → value; the baseline of the column is last.
     """
     train, evaluation = _as_float(train), _as_float(evaluation)
     if task == "multiclass":
@@ -127,8 +129,9 @@ def fit_logistic(
 ) -> tuple[float, float]:
     """Fits P(label = 1) = sigmoid(slope * column + intercept) by maximum likelihood.
 
-    Newton's method with step halving, which is iteratively reweighted least squares: Hastie,
-    Tibshirani and Friedman, "The Elements of Statistical Learning", 2nd edition, section 4.4.1.
+    It uses Newton's method with step halving, that is, iteratively reweighted least squares:
+    Hastie, Tibshirani and Friedman, "The Elements of Statistical Learning", 2nd edition, section
+    4.4.1.
 
     Args:
         column: float64 [rows], with a mean of about 0 and a standard deviation of about 1.
@@ -289,23 +292,24 @@ def _measure_ranking(
         return float("nan"), float("nan")
     recall = hits / hits[-1]
     fall_out = false_alarms / false_alarms[-1]
-    # Trapezoids, so that a tie counts one half.
+    # The trapezoidal rule counts a tie as one half.
     heights = recall + np.append(0.0, recall[:-1])
     auc = float(np.sum(np.diff(fall_out, prepend=0.0) * heights) / 2)
-    # Rows of weight 0 at the top have no precision, and recall does not change there.
+    # The precision of leading rows with weight 0 is undefined. Its value does not matter, because
+    # recall does not change there.
     precision = hits / np.maximum(hits + false_alarms, np.finfo(np.float64).tiny)
     return auc, float(np.sum(np.diff(recall, prepend=0.0) * precision))
 
 
 def _measure_calibration(labels: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
-    """Returns the mean over bins of |mean score - share of positives|, weighted by their rows."""
+    """Returns the mean over bins of |mean score - share of positives|, weighted by bin weight."""
     bins = np.clip((scores * CALIBRATION_BINS).astype(np.int64), 0, CALIBRATION_BINS - 1)
     gaps = np.bincount(bins, weights=weights * (scores - labels), minlength=CALIBRATION_BINS)
     return float(np.abs(gaps).sum()) / float(weights.sum())
 
 
 def _log_loss(predicted: np.ndarray, weights: Optional[np.ndarray]) -> float:
-    """Returns the mean of -ln of the probability that was predicted for the true class."""
+    """Returns the mean of -ln(p), where p is the predicted probability of the true class."""
     return float(np.average(-np.log(np.clip(predicted, EPSILON, 1 - EPSILON)), weights=weights))
 
 

@@ -1,4 +1,4 @@
-"""Names of the metrics: which reports show first, and whether lower or higher is better."""
+"""Names of metrics: which metrics the reports show first, and whether lower or higher is better."""
 
 from trainer.errors import UserError
 
@@ -28,7 +28,7 @@ def choose_direction(metric: str, mode: str) -> str:
     """Returns min or max: whether a lower or a higher value of a metric is better.
 
     Args:
-        metric: its name; that of one head of several is "auc/clicked".
+        metric: its name; with several heads, it ends with the name of a head: "auc/clicked".
         mode: min, max, or auto: by the metric's name.
 
     Raises:

@@ -13,7 +13,7 @@ from trainer.inputs.shuffle import Chunk
 from trainer.metrics import baselines
 from trainer.schema import Column, Range, Schema
 
-# Number of slices of one column that are measured, the largest first.
+# Maximum number of slices of one column that are measured. The largest slices are chosen.
 MAX_SLICES = 1_000
 # A numeric column with at most this many different values has one slice per value.
 FEW_NUMBERS = 12
@@ -53,7 +53,7 @@ class Slice(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """Which slice each row is in.
+    """The slice of each row.
 
     Attributes:
         names: names of the slices.
@@ -67,7 +67,7 @@ class Grouping(NamedTuple):
 
 
 def measure(task: str, predictions: Predictions, threshold: float) -> dict[str, float]:
-    """Returns the metrics of a task; a binary one has precision and recall at a threshold too.
+    """Returns the metrics of a task; those of a binary task include precision and recall.
 
     Args:
         task: binary, multiclass or regression.
@@ -179,7 +179,8 @@ def group(
         chunks: the columns to slice by.
         by: names of the columns of each slicing.
         schema: types and buckets of the columns.
-        ranges: statistics of the training data, whose bins a number without buckets has.
+        ranges: statistics of the training data. Their bins are the slices of a numeric column
+            without buckets.
 
     Returns:
         Column, or columns joined by * → slice of each row.
@@ -244,8 +245,8 @@ def read_labels(chunk: Chunk, schema: Schema) -> np.ndarray:
     """Returns the labels, [rows]: class ids, or numbers for a regression.
 
     Args:
-        chunk: rows with the label's column.
-        schema: has the label.
+        chunk: rows that contain the column of the label.
+        schema: defines the label.
     """
     values: np.ndarray = chunk[schema.label.column]
     vocabulary = schema.label.vocabulary
