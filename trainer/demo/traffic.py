@@ -1,8 +1,9 @@
-"""Computes features of recent traffic at the time an aircraft leaves the gate."""
+"""Computes features of recent traffic at the time when an aircraft leaves the gate."""
 
 import numpy as np
 
-# Lengths of the windows, minutes. A destination has fewer flights than an airport of New York.
+# Lengths of the windows in minutes. The window of a destination is longer because it has fewer
+# flights than an airport of New York.
 DEPARTURES_MINUTES = 60
 ORIGIN_ARRIVALS_MINUTES = 180
 DEST_ARRIVALS_MINUTES = 360
@@ -18,7 +19,7 @@ def describe_traffic(
 ) -> dict[str, np.ndarray]:
     """Measures the recent traffic at each flight's push-back.
 
-    Only departures and arrivals before that minute count.
+    Only departures and arrivals before the minute of the push-back count.
 
     Args:
         origin: airport of departure, string [flights].
@@ -29,12 +30,12 @@ def describe_traffic(
         arr_delay: delay of arrival in minutes, float64 [flights]; NaN if a flight never arrived.
 
     Returns:
-        Feature → float64 [flights]. A mean without flights is NaN, and so is every feature of a
-        flight that never left.
+        Feature → float64 [flights]. A mean over no flights is NaN. All features of a flight that
+        never left are NaN.
         origin_departures: number of flights that left the same airport in the last hour;
         origin_dep_delay: their mean delay in minutes;
         origin_lost_minutes: mean delay between gates, in minutes, of flights from the same airport
-            that arrived anywhere in the last three hours; negative if they caught up;
+            that arrived anywhere in the last three hours; negative if they made up time;
         dest_lost_minutes: the same for flights from any airport of New York that arrived at this
             flight's destination in the last six hours.
     """

@@ -4,10 +4,10 @@
       --output=census.yaml -- --hparams=census --strategy=multi_worker_mirrored \\
       --job_dir=gs://BUCKET/jobs/census --train_data=gs://... --eval_data=gs://...
 
-Flags of trainer.task go after --. kubectl apply -f census.yaml starts it.
+Flags of trainer.task go after --. `kubectl apply -f census.yaml` starts the cluster.
 
-Plain Jobs: one Indexed Job per role with TF_CONFIG, and a headless Service that gives the pods host
-names. TFJob: Kubeflow's operator starts the pods and sets TF_CONFIG.
+Plain Jobs are one Indexed Job per role with TF_CONFIG, and a headless Service that provides the
+host names of the pods. For a TFJob, Kubeflow's operator starts the pods and sets TF_CONFIG.
 """
 
 import json
@@ -28,11 +28,12 @@ from trainer.errors import UserError
 PORT = 2222
 ROLES = ("chief", "worker", "ps", "evaluator")
 TFJOB_ROLES = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "Evaluator"}
-# With a role and a number appended, the name is a host name of at most 63 characters.
+# A role and a number are appended to the name. The result is a host name, which may have at most 63
+# characters.
 NAME = re.compile(r"[a-z]([a-z0-9-]{0,43}[a-z0-9])?")
 QUANTITY = re.compile(r"\d+(\.\d+)?(m|[KMGT]i?)?")
 CLAIM = re.compile(r"(?P<claim>[a-z0-9]([a-z0-9.-]*[a-z0-9])?):(?P<path>/\S*)")
-# Time to save and upload a checkpoint before a pod is killed, seconds.
+# Seconds for saving and uploading a checkpoint before a pod is killed.
 GRACE_SECS = 120
 INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 INDEX_VARIABLE = "REPLICA_INDEX"
@@ -141,7 +142,7 @@ def _define(values: flags.FlagValues) -> None:
 
 
 def check(request: Request) -> None:
-    """Checks a request, so that a job does not fail only once it runs.
+    """Checks a request, so that errors are found before the job runs.
 
     Args:
         request: the options of render.
@@ -239,7 +240,7 @@ def _build_job(request: Request, role: str) -> dict[str, Any]:
             {"name": "TF_CONFIG", "value": config},
         ]
     template = _build_template(request, role, environment)
-    # The Job replaces a failed pod by a new one with the same index, so with the same host name.
+    # The Job replaces a failed pod by a new pod with the same index and the same host name.
     template["spec"].update(restartPolicy="Never", subdomain=request.name)
     return {
         "apiVersion": "batch/v1",
@@ -252,7 +253,7 @@ def _build_job(request: Request, role: str) -> dict[str, Any]:
             "backoffLimit": request.backoff_limit,
             "podFailurePolicy": {
                 "rules": [
-                    # Exit status 2 is a user error: a restart cannot help.
+                    # Exit status 2 is a user error, which a restart cannot correct.
                     {
                         "action": "FailJob",
                         "onExitCodes": {
@@ -261,7 +262,7 @@ def _build_job(request: Request, role: str) -> dict[str, Any]:
                             "values": [2],
                         },
                     },
-                    # A preempted machine does not count as a failure.
+                    # The loss of a preempted machine does not count as a failure.
                     {
                         "action": "Ignore",
                         "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
@@ -309,7 +310,7 @@ def _build_template(
     request: Request, role: str, environment: list[dict[str, Any]]
 ) -> dict[str, Any]:
     container: dict[str, Any] = {
-        # The operator of TFJobs requires this name and that of the port.
+        # The operator of TFJobs requires this name and the name of the port.
         "name": "tensorflow",
         "image": request.image,
         "command": ["python", "-m", "trainer.task"],

@@ -24,16 +24,16 @@ from trainer.prediction.writers import FORMATS, Writer, open_writer
 
 
 class BatchRequest(NamedTuple):
-    """What to predict, and where to write it.
+    """The data to predict, and the place of the predictions.
 
     Attributes:
         data: input files, globs and directories.
         output: a file, or a folder for a shard per input file.
         format: csv, parquet or jsonl.
-        copied: columns of the input that are copied to the predictions, besides the key.
-        outputs: outputs of the model to keep; empty: all but constant ones.
+        copied: columns of the input that are copied to the predictions, in addition to the key.
+        outputs: outputs of the model to keep; empty: all except constant outputs.
         data_config: format, delimiter and header of the input.
-        overwrite: whether existing files of others may be replaced.
+        overwrite: whether existing files that do not belong to this job may be replaced.
     """
 
     data: Sequence[str]
@@ -52,12 +52,12 @@ def predict_files(
 
     Args:
         predictor: a loaded export.
-        request: what to predict, and where to write it.
+        request: the data to predict, and the place of the predictions.
         console: shows progress.
         copies: uploads the output if it is in Cloud Storage.
 
     Returns:
-        a line for people: the number of rows, the speed, and the output.
+        A message for the user: the number of rows, the speed, and the output.
 
     Raises:
         UserError: the data do not fit the model, or the output cannot be written.
@@ -107,7 +107,7 @@ class _Job:
         self.num_rows = 0
 
     def write_file(self, files: Sequence[DataFile]) -> str:
-        """Writes all predictions to one file; returns what was done, for people."""
+        """Writes all predictions to one file; returns a message for the user."""
         output = self._request.output
         self._require_absent(output)
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ class _Job:
         return "1 file"
 
     def write_shards(self, files: Sequence[DataFile], model: str) -> str:
-        """Writes the shards that are not complete yet; returns what was done, for people."""
+        """Writes the shards that are not complete yet; returns a message for the user."""
         request, copies = self._request, self._copies
         folder = request.output
         folder.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,8 @@ class _Job:
                 "bytes": path.stat().st_size,
             }
             copies.store_output(path)
-            # After the shard: a crash in between costs the time of one shard.
+            # The shard is recorded after it has been written. A crash in between costs only the
+            # time of one shard.
             manifest.add(name, entry)
             copies.store_output(manifest.path)
             num_written += 1
@@ -196,7 +197,7 @@ class _Job:
 
 
 def is_file_name(output: Union[str, Path]) -> bool:
-    """Returns whether an output's name is that of a file; else it is a folder's.
+    """Returns whether the name of an output is the name of a file, not of a folder.
 
     Args:
         output: local path or gs:// address.
@@ -205,7 +206,7 @@ def is_file_name(output: Union[str, Path]) -> bool:
 
 
 def choose_format(output: Path, requested: Optional[str]) -> str:
-    """Returns the requested format, else that of the file name, else csv.
+    """Returns the requested format, else the format of the file name, else csv.
 
     Args:
         output: file or folder.

@@ -3,9 +3,9 @@
 python -m trainer.predict --job_dir=jobs/census --data='new/*.csv' --output=predictions/
 python -m trainer.predict --export=jobs/census/export/best/1700000000 --row='{"age": 39, ...}'
 
---job_dir takes the newest export of best, else of final, else of latest. --output names a file, or
-a folder that gets a shard for each input file. Run again, the command skips the complete shards of
-unchanged inputs. The predictions have the schema's key.
+--job_dir selects the newest export of best, else of final, else of latest. --output names a file,
+or a folder with one shard for each input file. If the command is repeated, it skips the complete
+shards of unchanged inputs. The predictions include the schema's key.
 """
 
 import json
@@ -24,7 +24,7 @@ from trainer.export.choose import choose_from_files, find_export
 from trainer.job_layout import CONFIG, MODEL_FILES
 from trainer.prediction.predictor import Predictor
 
-# Flags that override how the job's own data were written, with their option.
+# Flag → the option of the job's data configuration that it overrides.
 DATA_FLAGS = {"data_format": "format", "header": "header", "delimiter": "delimiter"}
 
 
@@ -61,15 +61,16 @@ def _main(argv: list[str]) -> int:
 
 
 def _fetch_export(export: Optional[str], job_dir: Optional[str], copies: storage.Copies) -> str:
-    """Returns a local folder of an export, or of the one of a job, with the job's files around it.
+    """Returns a local folder of the given export, or of the export that is chosen from a job.
 
-    Exactly one of export and job_dir is given.
+    The files of the job are at their usual places around it. Exactly one of export and job_dir is
+    given.
     """
     folder, inside = export or job_dir or "", ""
     if not storage.is_remote(folder):
         return export or find_export(folder)
     if export:
-        # The files that describe its inputs may be in the job_dir around it.
+        # The files that describe the inputs of the export may be in the job_dir around it.
         match = re.fullmatch(r"(gs://[^/]+/.+)/(export/[^/]+/\d+)/?", folder)
         folder, inside = match.groups() if match else (folder, "")
     else:
@@ -133,7 +134,7 @@ def _define(values: flags.FlagValues) -> None:
 
 
 def _load_data_config(export: str, given: dict[str, Optional[str]]) -> config_lib.DataConfig:
-    """Returns how the input files are written: as given, else as the job's own data were.
+    """Returns the data configuration of the input files: given options, else those of the job.
 
     Args:
         export: folder of the export, in its job_dir or with the job's config in assets.extra.

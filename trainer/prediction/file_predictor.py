@@ -18,17 +18,17 @@ from trainer.inputs.shuffle import Chunk
 from trainer.prediction.predictor import Predictor
 from trainer.schema import Schema, Statistics, parse_statistics, resolve_defaults
 
-# Rows predicted at once. On two cores throughput is within a few per cent of its best from 2k to
-# 32k rows.
+# Number of rows that are predicted at once. On two cores, the throughput with 2k to 32k rows is
+# within a few per cent of its maximum.
 BATCH_ROWS = 8_192
-# Constant per row, and known from the schema; omitted.
+# Outputs that are equal in all rows and known from the schema. They are omitted.
 CONSTANT_OUTPUTS = ("all_class_ids", "all_classes")
 # Outputs that come first, in this order.
 FIRST_OUTPUTS = ("predictions", "classes", "class_ids", "logistic", "probabilities")
 
 
 class ExportDescription(NamedTuple):
-    """What an export's inputs mean.
+    """The description of an export's inputs.
 
     Attributes:
         schema: columns of the data.
@@ -40,15 +40,15 @@ class ExportDescription(NamedTuple):
 
 
 def describe_export(export: str) -> ExportDescription:
-    """Returns the schema and the statistics that an export was made with.
+    """Returns the schema and the statistics with which an export was made.
 
-    They are in its assets.extra, or in the job_dir around it.
+    They are in its assets.extra, or in the job_dir that contains it.
 
     Args:
         export: folder of the export.
 
     Raises:
-        UserError: they are in neither.
+        UserError: they are in neither of these places.
     """
     folder = Path(export).resolve()
     for candidate in (folder / "assets.extra", *folder.parents[:3]):
@@ -63,13 +63,13 @@ def describe_export(export: str) -> ExportDescription:
 
 
 class FilePredictor:
-    """Turns data files into tables of predictions.
+    """Converts data files to tables of predictions.
 
     Args:
         predictor: a loaded export.
         data: format, delimiter and header of the files.
-        copied: columns of the input that are copied to the predictions, besides the key.
-        outputs: outputs of the model to keep; empty: all but constant ones.
+        copied: columns of the input that are copied to the predictions, in addition to the key.
+        outputs: outputs of the model to keep; empty: all except constant outputs.
 
     Attributes:
         outputs: names of the outputs that are kept, in their order.
@@ -132,7 +132,7 @@ class FilePredictor:
         """Yields the predictions for a file, in its order, at most BATCH_ROWS at a time.
 
         Args:
-            file: what to read.
+            file: the input.
 
         Raises:
             UserError: the file does not fit the schema, or the export fails on a row.

@@ -71,7 +71,7 @@ class Predictor(ServingSession):
 
 
 def _to_array(name: str, values: list[Any], dtype: Any) -> np.ndarray:
-    """Returns the values of one input as an array [rows]; raises for one of another type."""
+    """Returns the values of one input as an array [rows]; raises an error for a wrong type."""
     for number, value in enumerate(values, start=1):
         try:
             fits = bridge.tf.constant(value, dtype).shape.rank == 0

@@ -1,4 +1,4 @@
-"""The shards of a batch prediction: their names, and the fingerprints by which they are resumed."""
+"""The shards of a batch prediction: their names, and the fingerprints for resuming them."""
 
 import hashlib
 import json
@@ -12,13 +12,13 @@ from trainer.inputs.files import DataFile
 
 # File in the output folder: shard name → input, fingerprint, rows and bytes.
 MANIFEST = "_predictions.json"
-# Bytes at either end of an input that are compared, besides its size and its time.
+# Number of bytes at each end of an input that are compared, in addition to its size and its time.
 COMPARED_BYTES = 1 << 16
 BLOCK_BYTES = 1 << 20
 
 
 class Settings(NamedTuple):
-    """What all shards of a run depend on.
+    """The settings that all shards of a run depend on.
 
     Attributes:
         model: fingerprint of the export.
@@ -50,7 +50,7 @@ class Manifest:
         self._shards: dict[str, dict[str, Any]] = storage.read_json(self.path) or {}
 
     def get(self, name: str) -> Optional[dict[str, Any]]:
-        """Returns input, fingerprint, rows and bytes of a shard, None for an unknown one.
+        """Returns input, fingerprint, rows and bytes of a shard; None for an unknown shard.
 
         Args:
             name: file name of the shard.
@@ -71,7 +71,7 @@ class Manifest:
         storage.write_json(self.path, self._shards)
 
     def count_others(self, names: Sequence[str]) -> int:
-        """Returns the number of shards that have other names.
+        """Returns the number of shards whose names are not in `names`.
 
         Args:
             names: file names of shards.
@@ -80,7 +80,7 @@ class Manifest:
 
 
 def name_shards(files: Sequence[DataFile], file_format: str) -> list[str]:
-    """Returns the file names of the predictions for each input, all of them different.
+    """Returns distinct file names for the predictions of the inputs, one per input.
 
     Args:
         files: the inputs.
@@ -112,18 +112,19 @@ def fingerprint_export(export: str) -> str:
 
 
 def fingerprint_shard(file: DataFile, settings: Settings) -> str:
-    """Returns a hash of all that the predictions for a file depend on.
+    """Returns a hash of everything that the predictions for a file depend on.
 
     Args:
         file: the input.
-        settings: what all shards of the run depend on.
+        settings: the settings that all shards of the run depend on.
 
     Raises:
         OSError: the file cannot be read.
     """
     path = Path(file.local_path)
     size = path.stat().st_size
-    # The name of a fetched file contains its version; its time is that of its last use.
+    # The name of a fetched file contains its version. Its modification time is the time of its last
+    # use, which is irrelevant here.
     version = path.stat().st_mtime_ns if str(path) == file.path else path.name
     with path.open("rb") as stream:
         head = stream.read(COMPARED_BYTES)

@@ -1,4 +1,4 @@
-"""Writes Arrow tables as CSV, Parquet and JSON lines, without Python code per row."""
+"""Writes Arrow tables as CSV, Parquet and JSON lines; no Python code runs per row."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def open_writer(path: Path, file_format: str, schema: pa.Schema) -> Writer:
     """Opens a file for record batches.
 
     Args:
-        path: the file, which is replaced.
+        path: the file; an existing file is replaced.
         file_format: csv, parquet or jsonl.
         schema: types of the columns: numbers, text, and lists of a fixed number of these.
     """
@@ -68,7 +68,7 @@ def _flatten_lists(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 class _JsonWriter:
-    """Writes one object per line, with null for NaN and infinity, which JSON does not have."""
+    """Writes one object per line, with null for NaN and infinity, which JSON cannot represent."""
 
     def __init__(self, path: Path):
         self._stream = path.open("wb")
@@ -81,7 +81,7 @@ class _JsonWriter:
         parts.append("}\n")
         lines = pc.binary_join_element_wise(*parts, "")
         buffers = lines.buffers()
-        # The data buffer of an Arrow string column is the text of all rows, one after the other.
+        # The data buffer of an Arrow string column is the concatenated text of all rows.
         self._stream.write(memoryview(buffers[2]))
 
     def close(self) -> None:

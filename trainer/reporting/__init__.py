@@ -1,1 +1,1 @@
-"""What a run leaves for people: metrics.json, the summary, and plots."""
+"""Reports of a run: metrics.json, the summary, and plots."""

@@ -52,7 +52,7 @@ def draw_curves(job_dir: str, metric: str) -> None:
     metrics_log = {kind: MetricsLog(job_dir).read(kind) for kind in ("train", "eval")}
     figure = Figure(figsize=CURVES_INCHES, dpi=DPI)
     FigureCanvasAgg(figure)
-    # Fixed margins: a layout engine would take as long as the drawing.
+    # The margins are fixed, because a layout engine would take as long as the drawing.
     left, right = figure.subplots(1, 2, gridspec_kw=CURVES_MARGINS)
     curves = (
         (left, "train", "loss", "training loss"),
@@ -77,7 +77,7 @@ def draw_curves(job_dir: str, metric: str) -> None:
 
 
 def _cut_first_losses(axes: Any, losses: list[float], evaluated: list[float]) -> None:
-    """Limits the y axis where the first steps have a few very large losses."""
+    """Limits the y axis if the first steps have a few very large losses."""
     finite = sorted(loss for loss in losses if math.isfinite(loss))
     shown = [loss for loss in evaluated if math.isfinite(loss)]
     if len(finite) >= 10:
@@ -166,7 +166,7 @@ def _draw_roc(axes: Any, labels: Floats, scores: Floats, weights: Floats) -> Non
     order = np.argsort(-scores, kind="stable")
     hits = np.cumsum((weights * labels)[order])
     alarms = np.cumsum((weights * (1 - labels))[order])
-    # More points than these make no visible difference.
+    # More points would make no visible difference.
     shown = np.unique(np.linspace(0, len(hits) - 1, ROC_POINTS).astype(int))
     axes.plot(alarms[shown] / max(alarms[-1], 1e-12), hits[shown] / max(hits[-1], 1e-12))
     axes.plot([0, 1], [0, 1], color="gray", linestyle=":")

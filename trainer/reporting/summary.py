@@ -1,4 +1,4 @@
-"""metrics.json and summary.txt: what a run did, for programs and for people."""
+"""metrics.json and summary.txt: the results of a run for programs and for users."""
 
 import json
 import math
@@ -13,25 +13,25 @@ from trainer.job_dir.metrics_log import MetricsLog
 from trainer.metrics import baselines
 from trainer.metrics.catalogue import SHOWN_METRICS
 
-# Phases of the run that took less time are not in the summary.
+# Phases that took less time than this are not in the summary.
 SHOWN_SECS = 0.05
 
 Evaluation = dict[str, Any]
 
 
 class RunResult(NamedTuple):
-    """What a run did.
+    """The result of a run.
 
     Attributes:
         start_step: global step at which it started.
         end_step: global step at which it ended.
-        stopped_early: why it ended before its last step; None where it did not.
-        examples_per_sec: while training; 0 where nothing was trained.
+        stopped_early: why it ended before its last step; None if it did not.
+        examples_per_sec: speed of training; 0 if no step was trained.
         secs: phase → seconds.
-        secs_each: phase that occurred several times → seconds of each time, the last ones.
-        checkpoints: paths of those kept, oldest first.
+        secs_each: phase that occurred several times → its most recent durations in seconds.
+        checkpoints: paths of the kept checkpoints, oldest first.
         exports: exporter → paths of its exports, oldest first.
-        origins: from where the training and the evaluation rows were read; None if unknown.
+        origins: the sources of the training rows and of the evaluation rows; None if unknown.
     """
 
     start_step: int
@@ -46,14 +46,14 @@ class RunResult(NamedTuple):
 
 
 class DataSummary(NamedTuple):
-    """What a job was trained and evaluated on. Pairs are of training and evaluation data.
+    """The data of a job. Pairs contain a value for the training and one for the evaluation data.
 
     Attributes:
         task: binary, multiclass, regression, multilabel or multihead.
-        num_files: files.
-        num_rows: rows.
-        num_bad_rows: rows that were left out.
-        baselines: name → metrics of the predictors that the model has to beat.
+        num_files: number of files.
+        num_rows: number of rows.
+        num_bad_rows: number of rows that were left out.
+        baselines: name → metrics of the predictors with which the model is compared.
         query: an example row for an export, input name → value.
     """
 
@@ -66,14 +66,14 @@ class DataSummary(NamedTuple):
 
 
 class RunSummary(NamedTuple):
-    """What the report contains.
+    """The contents of the report.
 
     Attributes:
         job_dir: the job's folder, to which the report is written.
-        result: what the run did.
+        result: the result of the run.
         best_metric: the metric by which the best evaluation is chosen.
         direction: min or max.
-        data: what the job was trained on; None for a user's experiment.
+        data: the data of the job; None for a user's experiment.
         experiment: option and reference of a user's experiment; None for a job.
     """
 
@@ -88,7 +88,9 @@ class RunSummary(NamedTuple):
 def choose_best(
     evaluations: Sequence[Evaluation], metric: str, direction: str
 ) -> Optional[Evaluation]:
-    """Returns the evaluation with the best metric, the first of equals; None without one.
+    """Returns the evaluation with the best metric; None if there is no evaluation.
+
+    Of several evaluations with the same value, it is the first.
 
     Args:
         evaluations: each with "step" and metrics.
@@ -106,7 +108,7 @@ def write_report(summary: RunSummary) -> str:
     """Writes metrics.json and summary.txt into job_dir; returns the text of the summary.
 
     Args:
-        summary: what the report contains.
+        summary: the contents of the report.
     """
     evaluations = MetricsLog(summary.job_dir).read("eval")
     best = choose_best(evaluations, summary.best_metric, summary.direction)
@@ -134,10 +136,10 @@ def write_report(summary: RunSummary) -> str:
 
 
 def without_nan(value: Any) -> Any:
-    """Returns a value with NaN and infinity replaced by None, since JSON has neither.
+    """Replaces NaN and infinity in a value by None, because JSON cannot represent them.
 
     Args:
-        value: of JSON's types.
+        value: a value of JSON's types.
     """
     if isinstance(value, dict):
         return {name: without_nan(part) for name, part in value.items()}
@@ -150,7 +152,7 @@ def describe(summary: RunSummary, best: Optional[Evaluation], last: Optional[Eva
     """Returns the text of the summary.
 
     Args:
-        summary: what the run did.
+        summary: the contents of the report.
         best: the best evaluation, if any.
         last: the last evaluation, if any.
     """
@@ -200,7 +202,7 @@ def _describe_data(data: DataSummary, origins: tuple[str, str]) -> list[str]:
 
 
 def _describe_secs(secs: dict[str, float]) -> str:
-    """One line with the seconds of each phase; very short phases are only in metrics.json."""
+    """Returns one line with the seconds of each phase, without very short phases."""
     shown = [f"{name} {value:.1f} s" for name, value in secs.items() if value >= SHOWN_SECS]
     return _format_row("time", ", ".join(shown) or "none")
 
@@ -210,7 +212,7 @@ def _format_row(name: str, value: str) -> str:
 
 
 def _list_metrics(metric: str, best: Optional[Evaluation], last: Optional[Evaluation]) -> list[str]:
-    """A line with all metrics of the best and of the last evaluation."""
+    """Returns lines with all metrics of the best and of the last evaluation."""
     lines = []
     for title, record in ((f"best {metric}", best), ("last", last)):
         if record is not None:
@@ -222,10 +224,10 @@ def _list_metrics(metric: str, best: Optional[Evaluation], last: Optional[Evalua
 def _describe_metrics(
     data: DataSummary, metric: str, best: Optional[Evaluation], last: Optional[Evaluation]
 ) -> list[str]:
-    """A table of the best and the last evaluation and the baselines, a column for each metric."""
+    """Returns a table of the best and last evaluation and the baselines, one column per metric."""
     if last is None:
         return [_format_row("metrics", "no evaluation")]
-    # Of a model with several heads, the main metrics of each head.
+    # For a model with several heads, show the main metrics of each head.
     mains = {metrics[0] for metrics in SHOWN_METRICS.values()}
     heads = sorted(name for name in last if "/" in name and name.partition("/")[0] in mains)
     wanted = ["loss", *SHOWN_METRICS[data.task], *heads, metric]
@@ -255,7 +257,7 @@ def _describe_gains(
 ) -> dict[str, list[str]]:
     gains: dict[str, list[str]] = {name: [] for name in measured}
     for gain in baselines.compare(metrics, measured):
-        # A constant prediction has no calibration error, so that the comparison means nothing.
+        # A constant prediction has almost no calibration error, so the comparison is meaningless.
         if gain.metric != "calibration_error":
             gains[gain.baseline].append(f"{gain.metric} {gain.gain:+.4f}")
     return gains

@@ -242,7 +242,7 @@ def _rehearse(argv: list[str], task_flags: list[str]) -> int:
 
 @contextlib.contextmanager
 def _forward_signals(running: rehearse.Rehearsal) -> Iterator[None]:
-    """Passes SIGINT and SIGTERM to the replicas while a `with` statement runs."""
+    """Forwards SIGINT and SIGTERM to the replicas while a `with` statement runs."""
     before = {
         number: signal.signal(number, lambda *_: running.stop())
         for number in (signal.SIGINT, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Applies the folders and data that Vertex AI gives to a job."""
+"""Applies the folders and data that Vertex AI sets for a job."""
 
 import io
 import shutil
@@ -14,18 +14,18 @@ from trainer.storage.files import list_export
 
 
 def place(config: config_lib.Config, cluster: Cluster, service: Service) -> config_lib.Config:
-    """Returns the configuration with job_dir and data of the service where they are not set.
+    """Fills in job_dir and data from the service if the configuration does not set them.
 
     Args:
         config: the configuration of flags and files.
-        cluster: has the number of a tuning trial.
+        cluster: contains the number of a tuning trial.
         service: folders and data of the service.
     """
     update: dict[str, Any] = {}
     if not config.job_dir and service.checkpoint_dir:
         update["job_dir"] = service.checkpoint_dir.rstrip("/")
     elif config.job_dir and cluster.trial is not None:
-        # All trials have the same flags; each needs a job_dir of its own.
+        # All trials have the same flags, but each needs a job_dir of its own.
         update["job_dir"] = f"{config.job_dir.rstrip('/')}/{cluster.trial}"
     data = {}
     if not config.data.train and service.train_data:
@@ -38,7 +38,7 @@ def place(config: config_lib.Config, cluster: Cluster, service: Service) -> conf
 
 
 def publish(export: str, model_dir: str, settings: Settings) -> None:
-    """Copies a SavedModel into a folder, without a folder per export; saved_model.pb comes last.
+    """Copies a SavedModel directly into a folder; saved_model.pb is copied last.
 
     Args:
         export: folder of the SavedModel.
@@ -61,7 +61,8 @@ def publish(export: str, model_dir: str, settings: Settings) -> None:
     existing = {found.name: found for found in bucket.list_all(address.folder)}
     marker = existing.pop(address.folder + names[-1], None)
     if marker is not None:
-        # A model from before a restart: without saved_model.pb it cannot be read half replaced.
+        # The folder may contain a model from before a restart. Its saved_model.pb is removed first,
+        # so that a partly replaced model cannot be read.
         bucket.remove(marker)
     for name in names:
         content = Path(export, name).read_bytes()

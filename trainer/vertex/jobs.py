@@ -27,7 +27,7 @@ class Job(NamedTuple):
         name: name of the job.
         region: region of the job.
         labels: labels of the job.
-        spec: JSON of a CustomJobSpec; of a tuning job {studySpec, trialJobSpec}.
+        spec: JSON of a CustomJobSpec; {studySpec, trialJobSpec} for a tuning job.
         max_trials: number of trials of a tuning job, else 0.
         parallel_trials: number of trials that run at a time, else 0.
     """
@@ -46,7 +46,7 @@ class Job(NamedTuple):
 
     @property
     def job_spec(self) -> dict[str, Any]:
-        """The CustomJobSpec; of a tuning job that of each trial."""
+        """The CustomJobSpec; for a tuning job, the CustomJobSpec of each trial."""
         spec: dict[str, Any] = self.spec["trialJobSpec"] if self.is_tuning else self.spec
         return spec
 
@@ -67,7 +67,7 @@ def build_job(request: Request, study: Optional[Study] = None) -> Job:
         study: the search space of a tuning job.
 
     Raises:
-        UserError: an option or a flag is invalid, or two contradict each other.
+        UserError: an option or a flag is invalid, or two of them contradict each other.
     """
     check_request(request)
     config = check_task_flags(request)
@@ -140,13 +140,13 @@ def _build_pools(request: Request) -> list[dict[str, Any]]:
 
 
 def check_task_flags(request: Request) -> config_lib.Config:
-    """Checks the flags of trainer.task, and the pools against its strategy.
+    """Checks the flags of trainer.task, and that the pools fit its strategy.
 
     Args:
         request: the options of render.
 
     Returns:
-        The configuration that the flags give.
+        The configuration that results from the flags.
 
     Raises:
         UserError: a flag is invalid, the pools do not fit the strategy, or there is no job_dir.
@@ -218,7 +218,7 @@ def _check_study(study: Optional[Study], request: Request, config: config_lib.Co
 
 
 def to_yaml(job: Job, path: str) -> str:
-    """Returns a job as YAML for gcloud; a comment in the first line has the gcloud command.
+    """Returns a job as YAML for gcloud; a comment in the first line contains the gcloud command.
 
     Args:
         job: the job.
@@ -238,7 +238,7 @@ def to_yaml(job: Job, path: str) -> str:
 
 
 def read_job(path: str) -> Job:
-    """Reads a job that to_yaml wrote; it may have been edited since.
+    """Reads a job that to_yaml has written; users may have edited it.
 
     Args:
         path: the file.

@@ -1,7 +1,7 @@
-"""Machine types and the accelerators that each can have.
+"""Machine types and the possible accelerators of each type.
 
 Source: the service's documentation of compute resources for custom training. Machine types of
-unknown families are accepted here; the service checks them.
+unknown families are accepted here, and the service checks them.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from typing import Any, Optional
 from trainer.errors import UserError, nearest
 
 POWERS = (1, 2, 4, 8)
-# Accelerator → most vCPUs of an N1 machine with 1, 2, 4, 8 of them; None: not available.
+# Accelerator → maximum number of vCPUs of an N1 machine with 1, 2, 4 and 8 accelerators; None: this
+# number of accelerators is not available.
 N1_VCPUS: dict[str, tuple[Optional[int], ...]] = {
     "NVIDIA_TESLA_T4": (48, 48, 96, None),
     "NVIDIA_TESLA_P4": (24, 48, 96, None),
@@ -71,7 +72,7 @@ class Machine:
 
 
 def parse_machine(text: str, option: str) -> Machine:
-    """Parses TYPE or TYPE:ACCELERATOR:COUNT, and checks that the service has such machines.
+    """Parses TYPE or TYPE:ACCELERATOR:COUNT, and checks that the service offers this machine.
 
     Args:
         text: the machine; built-in accelerators can be omitted.

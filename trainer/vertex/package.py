@@ -19,7 +19,7 @@ def build_sdist(output_dir: Path) -> Path:
     """Builds the source distribution of the checkout that contains this module.
 
     Args:
-        output_dir: folder for it.
+        output_dir: folder for the distribution.
 
     Returns:
         Path of the .tar.gz file.
@@ -34,7 +34,7 @@ def build_sdist(output_dir: Path) -> Path:
             "it from a checkout"
         )
     with tempfile.TemporaryDirectory(prefix="sdist-") as work:
-        # The build writes into the source folder: build from a copy.
+        # The build writes into the source folder, so it uses a copy.
         source = Path(work, "source")
         shutil.copytree(root, source, ignore=LEFT_OUT)
         done = subprocess.run(
@@ -61,7 +61,7 @@ def upload(path: Path, folder: str, settings: Optional[Settings] = None) -> str:
 
     Raises:
         UserError: the address is invalid, the bucket does not exist or cannot be written, or the
-            folder has a file of this name.
+            folder already contains a file of this name.
     """
     address = storage.parse_address(folder.rstrip("/"), "--upload").join(path.name)
     bucket = (settings or Settings()).open_bucket(address.bucket)

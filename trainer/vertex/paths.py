@@ -24,10 +24,10 @@ def check_paths(config: config_lib.Config, nfs: Optional[str], is_alone: bool) -
     Args:
         config: the configuration of the job.
         nfs: SERVER:/PATH:/mnt/nfs/POINT, a folder that all machines mount.
-        is_alone: whether the job has one machine only.
+        is_alone: whether the job has only one machine.
 
     Raises:
-        UserError: names the option and the path.
+        UserError: a path is local. The message names the option and the path.
     """
     job_dir = config.job_dir
     if job_dir and not _is_shared(job_dir, "--job_dir", nfs):
@@ -64,7 +64,9 @@ def _is_shared(path: str, option: str, nfs: Optional[str]) -> bool:
 
 
 def list_inside(task_flags: list[str], nfs: Optional[str]) -> list[str]:
-    """Returns a line per file that a job reads in its container; render cannot check them.
+    """Returns one line for each file that a job reads in its container.
+
+    The command render cannot check these files.
 
     Args:
         task_flags: the flags of trainer.task.
@@ -89,7 +91,7 @@ def check_places(spec: dict[str, Any]) -> None:
         spec: JSON of a CustomJobSpec.
 
     Raises:
-        UserError: names the option and the place.
+        UserError: a place does not exist or cannot be read. The message names it and the option.
     """
     base = (spec.get("baseOutputDirectory") or {}).get("outputUriPrefix")
     if base:

@@ -119,8 +119,8 @@ class Rehearsal:
 
     Args:
         replicas: the processes to start.
-        more: variables for all of them.
-        stream: where their output goes.
+        more: environment variables for all replicas.
+        stream: where their output is written.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Rehearsal:
         self._processes = Processes(stream)
 
     def run(self) -> int:
-        """Runs the replicas; returns 0, or the exit status of the first that fails."""
+        """Runs the replicas; returns 0, or the exit status of the first replica that fails."""
         for replica in self._replicas:
             environment = copy_environment({**self._more, **replica.environment})
             self._processes.start(replica.name, replica.command, environment)
@@ -160,5 +160,5 @@ class Rehearsal:
         self._processes.send(number)
 
     def close(self) -> None:
-        """Kills all replicas that still run, and releases what this object holds."""
+        """Kills all running replicas, and releases the resources of this object."""
         self._processes.close()

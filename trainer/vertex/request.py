@@ -26,19 +26,19 @@ class Request(NamedTuple):
     Attributes:
         name: name of the job.
         region: region of the job.
-        image: container image; with `package` the executor image.
-        package: gs:// address of a source distribution; None: the image has the trainer.
+        image: container image; with `package`, the executor image.
+        package: gs:// address of a source distribution; None: the image contains the trainer.
         base_output_dir: gs:// folder for checkpoints, model and logs.
         machines: role → machine.
         counts: role → number of replicas.
         task_flags: flags of trainer.task.
-        service_account: account that the job runs as.
-        network: network that the job's machines are in.
+        service_account: account under which the job runs.
+        network: network of the job's machines.
         tensorboard: resource name of a TensorBoard instance.
         labels: labels of the job.
         nfs: SERVER:/PATH:/mnt/nfs/POINT, a folder that all replicas mount.
         spot: whether to use spot machines.
-        timeout_secs: longest time of the job.
+        timeout_secs: maximum duration of the job.
         restart_job: whether a restarted replica restarts the whole job.
         disable_retries: whether a failed replica is not restarted.
     """
@@ -63,7 +63,7 @@ class Request(NamedTuple):
 
 
 def parse_machines(values: dict[str, Optional[str]]) -> dict[str, Machine]:
-    """Returns role → machine; a role without a machine has the chief's.
+    """Returns role → machine; a role without a value gets the machine of the chief.
 
     Args:
         values: role → TYPE or TYPE:ACCELERATOR:COUNT or None.
@@ -83,7 +83,7 @@ def check_request(request: Request) -> None:
         request: the options.
 
     Raises:
-        UserError: an option is invalid, or two contradict each other.
+        UserError: an option is invalid, or two options contradict each other.
     """
     _check_name(request)
     _check_image(request)

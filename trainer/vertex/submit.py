@@ -20,7 +20,7 @@ class Service:
         project: project of the jobs.
         region: region of the jobs.
         endpoint: host:port of the service, or http://host:port without encryption; None: the
-            region's own.
+            endpoint of the region.
 
     Raises:
         UserError: the client library or the credentials are missing.
@@ -82,9 +82,9 @@ class Service:
 
         Args:
             name: resource name of the job.
-            log: takes a line.
+            log: function that logs a line.
             poll_secs: seconds between two requests.
-            sleep: waits for so many seconds.
+            sleep: function that waits for a number of seconds.
 
         Returns:
             Whether the job has succeeded.
@@ -149,7 +149,7 @@ def parse_resource(job: Job) -> Any:
         job: the job.
 
     Raises:
-        UserError: the service has no such field, or it has another type.
+        UserError: the service does not know a field, or the field has another type.
     """
     aiplatform = _import_aiplatform()
     from google.protobuf import json_format
@@ -169,7 +169,7 @@ def _import_aiplatform() -> Any:
 
     try:
         with warnings.catch_warnings():
-            # On older Pythons it warns that it will drop them.
+            # On an older Python version, the library warns that it will drop support for it.
             warnings.simplefilter("ignore", FutureWarning)
             from google.cloud import aiplatform_v1
     except ImportError as error:

@@ -1,7 +1,8 @@
 """Writes the metrics of a tuning trial to the file that the service reads.
 
-One line of JSON per metric of an evaluation: time stamp, trial, the metric by name, global step.
-The process that evaluates writes all metrics; the service uses that of its StudySpec.
+The file has one line of JSON per metric of an evaluation: time stamp, trial, the metric by name,
+global step. The evaluating process writes all metrics. The service uses the metric of its
+StudySpec.
 """
 
 import json
@@ -12,7 +13,7 @@ from pathlib import Path
 from trainer.environment.cluster_spec import read_cluster
 from trainer.environment.services import read_service
 
-# The service reads the file repeatedly: only the last lines are kept.
+# The service reads the file repeatedly, so only the last lines are kept.
 KEPT_LINES = 100
 
 
@@ -36,5 +37,5 @@ def report_trial(step: int, values: Mapping[str, float]) -> None:
         )
         for name, value in values.items()
     ]
-    # Written in place, since the reader keeps the file open.
+    # The file is written in place, because the reader keeps it open.
     path.write_text("\n".join([*before, *lines][-KEPT_LINES:]) + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@
       hidden_units: ["64,32", "128,64"]
       max_steps: {min: 500, max: 2000, integer: true}
 
-Each parameter is an option of the trainer; a trial gets it as a flag of that name.
+Each parameter is an option of the trainer. A trial receives it as a flag of the same name.
 """
 
 from pathlib import Path
@@ -32,7 +32,7 @@ RANGE_KEYS = ("min", "max", "scale", "integer")
 
 
 class Study(NamedTuple):
-    """A search.
+    """A hyperparameter search.
 
     Attributes:
         metric: name of the evaluation metric to optimise.
@@ -167,7 +167,7 @@ def _read_range(name: str, given: dict[str, Any], where: str) -> tuple[dict[str,
     if given.get("integer"):
         if low != int(low) or high != int(high):
             raise UserError(f"{where}: min and max of an integer must be whole numbers")
-        # The service's JSON writes 64-bit integers as text.
+        # In the service's JSON, 64-bit integers are text.
         spec: dict[str, Any] = {
             "integerValueSpec": {"minValue": str(int(low)), "maxValue": str(int(high))}
         }
