@@ -1,9 +1,9 @@
-"""Reads and writes local and gs:// paths; no other package distinguishes them.
+"""Reads and writes local and gs:// paths; only this package distinguishes local from gs:// paths.
 
-`files` writes small local files atomically; `addresses` parses gs:// addresses; `bucket` calls
-Cloud Storage; `data` fetches data files; `copies` fetches what a command needs of a job, and stores
-what it writes; `mirror` keeps a job's folder in a bucket. google-cloud-storage is imported when a
-gs:// path is used for the first time.
+`files` writes small local files atomically. `addresses` parses gs:// addresses. `bucket` sends
+requests to Cloud Storage. `data` fetches data files. `copies` fetches the files of a job that a
+command reads, and stores the files that it writes. `mirror` keeps a copy of a job's folder in a
+bucket. google-cloud-storage is imported when a gs:// path is first used.
 """
 
 from trainer.storage.addresses import Address, is_remote, parse_address

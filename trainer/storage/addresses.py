@@ -17,11 +17,11 @@ IP_ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
 
 
 class Address(NamedTuple):
-    """A place in Cloud Storage.
+    """The address of an object, a folder or a bucket in Cloud Storage.
 
     Attributes:
         bucket: name of the bucket.
-        name: name of an object, or the start of several names; "" for the whole bucket.
+        name: name of an object, or common prefix of several names; "" for the whole bucket.
     """
 
     bucket: str
@@ -37,7 +37,7 @@ class Address(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The name of a folder: with a slash at its end, or empty."""
+        """The name as that of a folder: with a slash at its end; "" for the whole bucket."""
         return self.name.rstrip("/") + "/" if self.name.strip("/") else ""
 
     def join(self, name: str) -> "Address":
@@ -49,7 +49,7 @@ class Address(NamedTuple):
         return Address(self.bucket, self.folder + name)
 
     def mounted(self, mount: str = MOUNT) -> Optional[Path]:
-        """Returns the place's path in a mount; None if the bucket is not mounted.
+        """Returns the local path of the address in a mount; None if the bucket is not mounted.
 
         Args:
             mount: the folder in which buckets are mounted.
@@ -75,7 +75,7 @@ def parse_address(text: str, option: str) -> Address:
         option: the option that contains it, for messages.
 
     Raises:
-        UserError: it is no such address, or no bucket can have that name.
+        UserError: the text is not such an address, or no bucket can have this name.
     """
     if not text.startswith(SCHEME):
         raise UserError(f"{option}: {text!r} is not written gs://BUCKET/NAME")
@@ -124,7 +124,7 @@ def to_regex(pattern: str) -> "re.Pattern[str]":
 
 
 def literal_prefix(pattern: str) -> str:
-    """Returns the longest text that all matches of a pattern start with.
+    """Returns the longest prefix that all matches of a pattern have.
 
     Args:
         pattern: a file pattern.
@@ -134,7 +134,7 @@ def literal_prefix(pattern: str) -> str:
 
 
 def is_hidden(name: str) -> bool:
-    """Returns whether a name is, by convention, that of a marker or a temporary file.
+    """Returns whether a name is, by convention, the name of a marker or a temporary file.
 
     Args:
         name: path of a file.

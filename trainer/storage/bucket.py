@@ -1,8 +1,8 @@
 """Lists, reads, writes and removes objects in a bucket of Cloud Storage.
 
-Every write and removal names the generation that the object was last seen with, so that two writers
-cannot overwrite each other unnoticed, and a request whose response was lost can be repeated. The
-content of a fetched object is compared with the CRC-32C that the service keeps.
+Every write and removal request contains the generation with which the object was last seen. So two
+writers cannot overwrite each other unnoticed, and a request can be repeated if its response is
+lost. The content of a fetched object is verified with the CRC-32C from the service.
 """
 
 import base64
@@ -17,7 +17,7 @@ from trainer.errors import UserError
 from trainer.storage.addresses import SCHEME, Address
 from trainer.storage.files import replaced
 
-# Larger uploads are sent in chunks of this size, each of which can be repeated.
+# Larger uploads are sent in chunks of this size. Each chunk can be repeated separately.
 CHUNK_BYTES = 8 * 2**20
 READ_BYTES = 2**20
 FIRST_WAIT_SECS, LONGEST_WAIT_SECS = 0.5, 30.0
@@ -35,16 +35,16 @@ class Conflict(UserError):
 
 
 class Changed(Exception):
-    """An object was replaced or removed between being listed and being fetched."""
+    """An object was replaced or removed after it was listed and before it was fetched."""
 
 
 class Found(NamedTuple):
-    """An object as it was listed.
+    """The properties of a listed object.
 
     Attributes:
         name: its name in the bucket.
         size: number of bytes.
-        generation: its version.
+        generation: version number of its content.
         crc32c: CRC-32C of its content, base64 of 4 bytes, most significant byte first.
     """
 
@@ -55,12 +55,12 @@ class Found(NamedTuple):
 
 
 class Bucket:
-    """A bucket.
+    """A bucket in Cloud Storage.
 
     Args:
         name: name of the bucket.
         timeout_secs: the longest wait for one response.
-        patience_secs: how long a request is repeated.
+        patience_secs: how long a failing request is repeated.
         client: a google.cloud.storage.Client; None creates one.
         sleep: waits for some seconds; replaced in tests.
 
@@ -87,7 +87,7 @@ class Bucket:
         """Returns all objects whose names start with a prefix, sorted by name.
 
         Args:
-            prefix: the start of the names.
+            prefix: the prefix.
 
         Raises:
             UserError: there is no such bucket, or no permission.
@@ -121,7 +121,7 @@ class Bucket:
             size: number of bytes.
 
         Raises:
-            UserError: it cannot be read.
+            UserError: the object cannot be read.
         """
         blob = self._bucket.blob(found.name)
         with self._translate_errors("read", found.name):
@@ -143,7 +143,7 @@ class Bucket:
             )
 
     def download(self, found: Found, path: Path) -> None:
-        """Fetches an object; replaces the file only if the content is complete.
+        """Fetches an object into a file; replaces the file only if the content is complete.
 
         Args:
             found: the object.
@@ -163,7 +163,8 @@ class Bucket:
         blob = self._bucket.blob(found.name)
         try:
             with path.open("wb") as stream:
-                # raw_download: the checksum is that of the stored, possibly compressed, content.
+                # raw_download: the checksum refers to the content as it is stored, which may be
+                # compressed.
                 blob.download_to_file(
                     stream,
                     raw_download=True,
@@ -187,7 +188,7 @@ class Bucket:
         """Stores the first bytes of a stream.
 
         Args:
-            stream: the content; it must be seekable, since it may be read several times.
+            stream: the content; must be seekable, because it may be read several times.
             size: number of bytes to store.
             name: name of the object.
             generation: generation of the object to replace; 0 for a new object.
@@ -196,7 +197,7 @@ class Bucket:
             The stored object.
 
         Raises:
-            Conflict: the object has another generation and another content by now.
+            Conflict: the object now has another generation and different content.
             UserError: there is no such bucket or no permission, or the service does not respond.
         """
         stream.seek(0)
@@ -219,7 +220,7 @@ class Bucket:
                 content_type="application/octet-stream",
                 checksum="crc32c",
                 timeout=self._timeout,
-                # Chunks of a large object are repeated here; the whole request by _retry.
+                # This repeats single chunks of a large object. _retry repeats whole requests.
                 retry=DEFAULT_RETRY.with_timeout(self._patience) if blob.chunk_size else None,
                 if_generation_match=generation,
             )
@@ -265,7 +266,7 @@ class Bucket:
                 ) from error
 
     def _retry(self, request: Callable[[], _T]) -> _T:
-        """Sends a request until it succeeds, waiting longer each time."""
+        """Repeats a request until it succeeds, waiting longer each time, or time is up."""
         deadline = time.monotonic() + self._patience
         wait = FIRST_WAIT_SECS
         while True:
@@ -344,7 +345,7 @@ def _transient_errors() -> tuple[type[Exception], ...]:
 def _make_client() -> Any:
     try:
         with warnings.catch_warnings():
-            # On older Pythons it warns that they will not be supported in future.
+            # With an older Python, the import warns that a future version will not support it.
             warnings.simplefilter("ignore", FutureWarning)
             from google.auth import exceptions as auth
             from google.cloud import storage
@@ -354,7 +355,7 @@ def _make_client() -> Any:
             "run pip install google-cloud-storage"
         ) from error
     try:
-        # A project is needed only to create buckets.
+        # The client needs a project only to create buckets.
         return storage.Client(project=None)
     except (auth.DefaultCredentialsError, OSError) as error:
         raise UserError(_no_credentials(error)) from error

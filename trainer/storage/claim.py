@@ -1,4 +1,4 @@
-"""Decides which job a place in a bucket belongs to: the last one that started to store there."""
+"""Claims a folder in a bucket for one job: the last job that started to store there."""
 
 import contextlib
 import datetime
@@ -14,14 +14,14 @@ from trainer.storage.bucket import Bucket, Conflict, Found
 
 
 class Claim:
-    """A job's claim to its place, an object there that names host and process.
+    """A job's claim to its folder: an object in the folder that names the host and the process.
 
-    A job claims the place only when it is about to store something, so that a job that is refused
-    does not end another one.
+    A job claims the folder only when it is about to store something. So a job that fails earlier
+    does not end another job.
 
     Args:
         bucket: the bucket.
-        address: the place.
+        address: the folder.
     """
 
     def __init__(self, bucket: Bucket, address: Address):
@@ -32,15 +32,16 @@ class Claim:
         self._made: Optional[Found] = None
 
     def note_owner(self) -> None:
-        """Records whose the place is when the job is fetched."""
+        """Records the current claim to the folder; called when the job is fetched."""
         stored = self._bucket.find(self._name)
         self._before = stored.generation if stored is not None else 0
 
     def enforce(self) -> None:
-        """Claims the place if it has not been claimed yet, and checks that the claim still holds.
+        """Claims the folder if this job has not claimed it yet, and checks the claim.
 
         Raises:
-            Conflict: another job has claimed it since `note_owner`, or since it was claimed here.
+            Conflict: another job has claimed the folder since `note_owner`, or since this job's
+                claim.
         """
         if self._made is None:
             owner = {
@@ -63,7 +64,7 @@ class Claim:
     def release(self) -> None:
         """Removes the claim, after the last push."""
         if self._made is not None:
-            # If another job has claimed the place since, its claim stays.
+            # If another job has claimed the folder since then, its claim is not removed.
             with contextlib.suppress(Conflict):
                 self._bucket.remove(self._made)
             self._made = None

@@ -1,8 +1,8 @@
-"""Temporary local copies of what a command reads and writes in Cloud Storage.
+"""Makes temporary local copies of the files that a command reads and writes in Cloud Storage.
 
-A command needs a few files of a trained job; they are fetched into a local folder of bounded size.
-What the command writes is written there, and stored file by file. Local paths are not copied: the
-same methods read and write them in place.
+A command needs only some files of a trained job. They are fetched into a local folder of bounded
+size. The command writes its output into this folder too, and each output file is then stored. Local
+paths are not copied: the same methods read and write them in place.
 """
 
 import atexit
@@ -46,7 +46,7 @@ class Copies:
         self._places: dict[str, _Place] = {}
 
     def display_path(self, text: str) -> str:
-        """Returns a text in which every place has the name that the user gave it.
+        """Returns a text with each path of a local copy replaced by the path that the user gave.
 
         Args:
             text: a text that may contain paths of local copies.
@@ -63,7 +63,7 @@ class Copies:
         Args:
             path: the folder, on this machine or gs://.
             option: the option that contains it, for messages.
-            wanted: returns whether a name, relative to the folder, is fetched.
+            wanted: returns whether to fetch a file; called with its name relative to the folder.
 
         Raises:
             UserError: the address is wrong, there is no such bucket or no permission, the folder is
@@ -81,7 +81,7 @@ class Copies:
                 self._download(place, wanted)
                 return
             except Changed:
-                # A running job removes old checkpoints.
+                # A running job may have removed old checkpoints; list the objects again.
                 self._refresh(place)
         raise UserError(
             f"{place.option}: {place.address} is changed again and again while it is read; wait "
@@ -163,7 +163,7 @@ class Copies:
             path = place.folder / name
             place.bucket.download(place.found[name], path)
             if name in job_layout.PORTABLE:
-                # It contains the path of its folder.
+                # The file contains the path of its folder; replace it by the local path.
                 text = path.read_text(encoding="utf-8")
                 path.write_text(
                     text.replace(str(place.address), str(place.folder)), encoding="utf-8"
@@ -180,12 +180,12 @@ class Copies:
             )
 
     def open_output(self, path: str, option: str, is_file: bool) -> Path:
-        """Returns the local path for an output: the path itself, or that of its local copy.
+        """Returns the local path for an output: the path itself, or the path of its local copy.
 
         Args:
             path: the output, on this machine or gs://.
             option: the option that contains it, for messages.
-            is_file: whether the output is a file; else it is a folder.
+            is_file: True if the output is a file, False if it is a folder.
 
         Raises:
             UserError: the address is wrong, or there is no such bucket or no permission.
@@ -211,10 +211,10 @@ class Copies:
         return None
 
     def find_size(self, path: Path) -> Optional[int]:
-        """Returns the bytes of the existing file at an output's path; None if there is none.
+        """Returns the size in bytes of the existing file at an output's path; None if none exists.
 
         Args:
-            path: a path in what `open_output` has returned.
+            path: a path returned by `open_output`, or a path in the folder that it returned.
         """
         located = self._locate(path)
         if located is None:
@@ -226,10 +226,10 @@ class Copies:
         """Fetches the existing file at an output's path, if there is one.
 
         Args:
-            path: a path in what `open_output` has returned.
+            path: a path returned by `open_output`, or a path in the folder that it returned.
 
         Raises:
-            UserError: it cannot be fetched.
+            UserError: the file cannot be fetched.
         """
         located = self._locate(path)
         if located is not None:
@@ -241,10 +241,10 @@ class Copies:
         """Stores a file that has been written at an output's path.
 
         Args:
-            path: a path in what `open_output` has returned.
+            path: a path returned by `open_output`, or a path in the folder that it returned.
 
         Raises:
-            UserError: it cannot be stored, or another program has changed it meanwhile.
+            UserError: the file cannot be stored, or another program has changed it in the bucket.
         """
         located = self._locate(path)
         if located is None:
@@ -270,9 +270,9 @@ class Copies:
 
 @contextmanager
 def open_copies(settings: Settings) -> Iterator[Copies]:
-    """Opens a folder for local copies, which is removed at the end.
+    """Creates a folder for local copies, and removes it at the end of the `with` statement.
 
-    Messages of UserErrors in the body of the `with` statement name places as the user did.
+    If the body raises a UserError, its message shows paths as the user gave them.
 
     Args:
         settings: how gs:// paths are accessed, and how much may be fetched.
@@ -294,12 +294,13 @@ def open_copies(settings: Settings) -> Iterator[Copies]:
 
 
 def fetch_checkpoint(path: str, option: str) -> str:
-    """Returns the local path of a checkpoint; one in Cloud Storage is fetched.
+    """Returns the local path of a checkpoint; fetches it if it is in Cloud Storage.
 
     The local copy is removed when this process ends.
 
     Args:
-        path: a checkpoint, or a job's folder for its newest checkpoint, on this machine or gs://.
+        path: a checkpoint, or a job's folder, which stands for its newest checkpoint; on this
+            machine or gs://.
         option: the option that contains it, for messages.
 
     Raises:
@@ -315,7 +316,7 @@ def fetch_checkpoint(path: str, option: str) -> str:
     folder, _, prefix = path.rstrip("/").rpartition("/")
     if f"{prefix}.index" not in copies.list_names(folder, option):
         folder, prefix = path.rstrip("/"), ""
-    # The schema beside it contains the vocabularies of its model.
+    # Also fetch the schema, which contains the vocabularies of the model.
     here = copies.fetch(
         folder, option, lambda name: name in (job_layout.CHECKPOINT_STATE, job_layout.SCHEMA)
     )

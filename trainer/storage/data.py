@@ -1,8 +1,8 @@
 """Finds data files in Cloud Storage and fetches them when they are read.
 
-A file is fetched as a whole when it is first opened, compared with its checksum, and kept in a
-folder of bounded size, from which the least recently used files are removed. A file may be removed
-while it is read: POSIX keeps it for the processes that have it open.
+A whole file is fetched when it is first opened, and verified with its checksum. It is kept in a
+folder of bounded size. To make space, the least recently used files are removed from this folder. A
+file may be removed while it is being read: POSIX keeps its content until all processes close it.
 """
 
 import contextlib
@@ -34,11 +34,11 @@ class Settings(NamedTuple):
     """How gs:// paths are accessed.
 
     Attributes:
-        reader: what reads data files: auto, mount, client or tensorflow.
-        cache_dir: folder for fetched files; None: in the system's folder for temporary files.
-        cache_gib: the most that data files may take there, in GiB.
+        reader: how data files are read: auto, mount, client or tensorflow.
+        cache_dir: folder for fetched files; None: a folder in the system's temporary folder.
+        cache_gib: maximum total size of the fetched data files, in GiB.
         timeout_secs: the longest wait for one response.
-        patience_secs: how long a request is repeated.
+        patience_secs: how long a failing request is repeated.
         mount: the folder in which buckets are mounted.
     """
 
@@ -57,13 +57,13 @@ class Settings(NamedTuple):
         return Path(tempfile.gettempdir(), f"trainer-storage-{os.getuid()}")
 
     def make_folder(self, *parts: str) -> Path:
-        """Creates a folder in `folder`, which other users may not read, and returns it.
+        """Creates and returns a folder in `folder` that other users may not read.
 
         Args:
-            *parts: its path, relative to `folder`.
+            *parts: path of the new folder, relative to `folder`.
 
         Raises:
-            UserError: it cannot be created, or belongs to another user.
+            UserError: the folder cannot be created, or belongs to another user.
         """
         folder = self.folder.joinpath(*parts)
         try:
@@ -79,10 +79,10 @@ class Settings(NamedTuple):
         return folder
 
     def open_bucket(self, name: str) -> Bucket:
-        """Returns the bucket of a name.
+        """Returns the bucket with a name.
 
         Args:
-            name: its name.
+            name: the name.
 
         Raises:
             UserError: there are no credentials, or google-cloud-storage is not installed.
@@ -104,18 +104,18 @@ class DataFiles:
         self.settings = settings
         self._stores: dict[str, Any] = {}
         self._found: dict[str, Found] = {}
-        # Training and evaluation read in different threads.
+        # A lock, because training and evaluation read in different threads.
         self._lock = threading.RLock()
 
     def find(self, pattern: str, option: str) -> list[str]:
-        """Returns the files that a gs:// path, pattern or folder names, sorted.
+        """Returns the files that match a gs:// path, pattern or folder, sorted.
 
         Args:
             pattern: the path, pattern or folder.
             option: the option that contains it, for messages.
 
         Returns:
-            Paths on the mount for a mounted bucket, else gs:// addresses; empty if there is none.
+            Local paths if the bucket is mounted, else gs:// addresses; empty if no file matches.
 
         Raises:
             UserError: the address is wrong, or there is no such bucket or no permission.
@@ -194,13 +194,13 @@ class DataFiles:
         return bytes(store.read_head(found, size))
 
     def fetch(self, path: str) -> str:
-        """Returns a path on this machine with the content of a file.
+        """Returns the local path of a file; fetches the file if necessary.
 
         Args:
             path: the file, on this machine or gs://.
 
         Raises:
-            UserError: it cannot be fetched, is larger than the cache, or keeps changing.
+            UserError: the file cannot be fetched, is larger than the cache, or keeps changing.
         """
         if not is_remote(path):
             return path
@@ -216,7 +216,7 @@ class DataFiles:
     def _fetch(self, path: str, found: Found) -> Path:
         folder = self.settings.make_folder("data")
         key = hashlib.sha256(f"{path} {found.generation}".encode()).hexdigest()[:24]
-        # Some readers choose the format by the end of the name.
+        # Keep the end of the name, because some readers infer the format from it.
         local = folder / f"{key}-{path.rpartition('/')[2][-80:]}"
         if local.is_file() and local.stat().st_size == found.size:
             os.utime(local)
@@ -233,7 +233,7 @@ class DataFiles:
 
 
 def _make_room(folder: Path, limit: int) -> None:
-    """Removes the least recently used files until the others fit."""
+    """Removes the least recently used files until the total size is within a limit."""
     kept = []
     for file in folder.iterdir():
         # Another process may remove files at the same time.
@@ -267,7 +267,7 @@ def current_settings() -> Settings:
 
 
 def find_data(pattern: str, option: str) -> list[str]:
-    """Returns the files that a gs:// path, pattern or folder names; see `DataFiles.find`.
+    """Returns the files that match a gs:// path, pattern or folder; see `DataFiles.find`.
 
     Args:
         pattern: the path, pattern or folder.
@@ -287,7 +287,7 @@ def read_head(path: str, size: int) -> bytes:
 
 
 def fetch_data(path: str) -> str:
-    """Returns a path on this machine with the content of a file; see `DataFiles.fetch`.
+    """Returns the local path of a file; fetches the file if necessary; see `DataFiles.fetch`.
 
     Args:
         path: the file, on this machine or gs://.

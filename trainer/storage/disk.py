@@ -8,28 +8,28 @@ from typing import Optional
 
 from trainer.errors import UserError
 
-# The operating system's messages, as TensorFlow and other libraries pass them on.
+# Messages of the operating system that TensorFlow and other libraries include in their errors.
 FULL_DISK_MESSAGES = ("No space left on device", "Disk quota exceeded", "File too large")
 FULL_DISK_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def check_writable(job_dir: str, make: bool) -> None:
-    """Writes a temporary file into a job's folder.
+    """Checks that a job's folder is writable, by creating a temporary file in it.
 
     Args:
         job_dir: the folder.
-        make: whether to create the folder. If not, and it does not exist, the nearest existing
-            folder above it is checked.
+        make: whether to create the folder. If False and the folder does not exist, the nearest
+            existing parent folder is checked instead.
 
     Raises:
-        UserError: it cannot be written.
+        UserError: the folder is not writable.
     """
     folder = Path(job_dir) if make else find_existing(job_dir)
     named = "" if make else f"{folder} "
     try:
         if make:
             folder.mkdir(parents=True, exist_ok=True)
-        # A unique name: all processes of a cluster do this at the same time.
+        # The file has a unique name, because all processes of a cluster do this at the same time.
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
@@ -40,7 +40,7 @@ def check_writable(job_dir: str, make: bool) -> None:
 
 
 def find_existing(folder: str) -> Path:
-    """Returns the folder, or the nearest one above it that exists.
+    """Returns the folder or, if it does not exist, its nearest existing parent folder.
 
     Args:
         folder: its path.

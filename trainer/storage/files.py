@@ -1,4 +1,4 @@
-"""Writes local files whole or not at all."""
+"""Writes local files atomically: completely or not at all."""
 
 import hashlib
 import json
@@ -18,12 +18,13 @@ def replaced(path: Path) -> Iterator[Path]:
         path: the file to replace.
 
     Yields:
-        Path of the temporary file, in the same folder, which the body has to write.
+        Path of a temporary file in the same folder. The body must write this file.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    # Not the process number: containers that share a folder may use the same one.
+    # The name is random. It does not contain the process ID, because processes in containers that
+    # share a folder may have the same process ID.
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         yield temporary
@@ -33,7 +34,7 @@ def replaced(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file atomically: after a crash it has either the old content or the new.
+    """Writes a file atomically: after a crash it has either the old or the new content.
 
     Args:
         path: the file.

@@ -1,7 +1,7 @@
-"""Reads data files through TensorFlow's own gs:// file system, where it has one.
+"""Reads data files with TensorFlow's own gs:// file system, if this TensorFlow has one.
 
-TensorFlow's wheels contained it up to 2.15, loaded it from tensorflow-io-gcs-filesystem up to 2.20
-if that was installed, and have none since.
+TensorFlow's wheels up to 2.15 contain the file system. Wheels up to 2.20 load it from
+tensorflow-io-gcs-filesystem if that package is installed. Later wheels have no such file system.
 """
 
 import os
@@ -17,7 +17,7 @@ from trainer.storage.files import replaced
 
 
 class FileSystem:
-    """A bucket in TensorFlow's file system, with the reading methods of `bucket.Bucket`.
+    """A bucket in TensorFlow's file system; has the same methods for reading as `bucket.Bucket`.
 
     Args:
         scheme: scheme of the file system: gs://.
@@ -45,10 +45,10 @@ class FileSystem:
         """Returns all files whose names start with a prefix, sorted by name.
 
         Args:
-            prefix: the start of the names.
+            prefix: the prefix.
 
         Raises:
-            UserError: they cannot be listed.
+            UserError: the files cannot be listed.
         """
         folder = prefix.rpartition("/")[0]
         found = []
@@ -63,7 +63,7 @@ class FileSystem:
 
     def _stat(self, name: str) -> Found:
         status = tf.io.gfile.stat(self._root + name)
-        # There is no checksum; the time of the last change serves as the version.
+        # This file system returns no checksum. The time of the last change is used as the version.
         return Found(name, int(status.length), int(status.mtime_nsec), "")
 
     def find(self, name: str) -> Optional[Found]:
@@ -73,7 +73,7 @@ class FileSystem:
             name: its name.
 
         Raises:
-            UserError: it cannot be looked up.
+            UserError: the file cannot be looked up.
         """
         with self._translate_errors("look up", name):
             try:
@@ -89,7 +89,7 @@ class FileSystem:
             size: number of bytes.
 
         Raises:
-            UserError: it cannot be read.
+            UserError: the file cannot be read.
         """
         with self._translate_errors("read", found.name), self._open(found.name) as stream:
             return bytes(stream.read(min(size, found.size)))
@@ -102,11 +102,11 @@ class FileSystem:
 
         Args:
             found: the file.
-            path: where to.
+            path: the local path to write.
 
         Raises:
-            Changed: it has changed since it was listed.
-            UserError: it cannot be read.
+            Changed: the file has changed since it was listed.
+            UserError: the file cannot be read.
         """
         with replaced(path) as temporary:
             with self._translate_errors("read", found.name):

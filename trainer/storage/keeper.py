@@ -1,4 +1,4 @@
-"""Keeps a job's folder and its place in a bucket synchronised while the job runs."""
+"""Keeps a job's local folder and its folder in a bucket synchronised while the job runs."""
 
 import threading
 from collections.abc import Callable
@@ -10,15 +10,15 @@ from trainer.storage.mirror import Mirror
 
 
 class Keeper:
-    """Stores and fetches every few seconds, in a thread.
+    """Stores and fetches a job's files every few seconds, in a thread.
 
     Args:
-        mirror: the job's folder and its place.
+        mirror: the job's local folder and its folder in the bucket.
         pushes: whether this process stores files.
-        pulls: whether this process fetches what others have stored.
-        log: takes a line.
-        stop: called once when the job must end because the bucket cannot be written, or another
-            writer uses the place.
+        pulls: whether this process fetches files that other processes have stored.
+        log: called with a line of text.
+        stop: called once if the job must end because the bucket cannot be written or another writer
+            uses the folder in the bucket.
         secs: seconds between two synchronisations.
 
     Attributes:
@@ -49,7 +49,7 @@ class Keeper:
         """Makes `synchronize` store another mirror too.
 
         Args:
-            mirror: another place for files of the same folder.
+            mirror: mirrors the same local folder to another folder in a bucket.
         """
         self._more.append(mirror)
 
@@ -72,7 +72,7 @@ class Keeper:
                 return
 
     def synchronize(self) -> None:
-        """Stores and fetches now.
+        """Stores and fetches files now.
 
         Raises:
             UserError: the bucket cannot be read or written.
@@ -87,7 +87,7 @@ class Keeper:
         """Ends the thread and stores what has not been stored yet.
 
         Raises:
-            UserError: it cannot be stored; the message names the folder that has it.
+            UserError: a file cannot be stored; the message names the local folder that contains it.
         """
         self._ended.set()
         if self._thread.is_alive():

@@ -1,9 +1,9 @@
 """Mirrors a job's local folder in a bucket.
 
-The local folder is restored when the job starts. While it runs, changes are stored: checkpoints
-before the file that names them, an export's files before its saved_model.pb, and removals last. So
-a reader of the bucket, or a restart on a machine with an empty disk, never finds a partial
-checkpoint.
+When the job starts, the local folder is restored from the bucket. While the job runs, changes of
+the local folder are stored in a fixed order: checkpoints before the state file that names them, an
+export's files before its saved_model.pb, and removals last. So neither a reader of the bucket nor a
+job that is restarted on a machine with an empty disk ever finds a partial checkpoint.
 """
 
 import contextlib
@@ -21,20 +21,20 @@ from trainer.storage.bucket import Bucket, Changed, Conflict, Found, checksum
 from trainer.storage.claim import Claim
 from trainer.storage.files import read_json, replaced, write_json
 
-# Records what this machine has last seen in the bucket.
+# Name of the file that records which objects this machine has last seen in the bucket.
 MEMORY = "mirror.json"
 ATTEMPTS = 5
-# Most files open at once; most machines allow a process 1,024.
+# Maximum number of files to keep open at once. Most machines allow 1,024 per process.
 MOST_OPEN = 256
 
 
 class Known(NamedTuple):
-    """An object as it was last seen, and the local file with its content.
+    """An object as it was last seen, and the state of the local file with the same content.
 
     Attributes:
         found: the object.
-        size: bytes of the file.
-        mtime_ns: when the file was last changed.
+        size: size of the local file in bytes.
+        mtime_ns: time of the last change of the local file.
     """
 
     found: Found
@@ -43,11 +43,12 @@ class Known(NamedTuple):
 
 
 class Division(NamedTuple):
-    """Which processes store which files of a job, by name.
+    """Which processes store which files of a job.
 
     Attributes:
-        mine: returns whether this process stores a file.
-        theirs: returns whether other processes do; None: all files except `mine`.
+        mine: returns whether this process stores the file with a name.
+        theirs: returns whether other processes store the file with a name; None: they store all
+            files that this process does not store.
         is_shared: whether other machines store files of the same job.
     """
 
@@ -61,15 +62,16 @@ WHOLE = Division()
 
 
 class Mirror:
-    """Keeps a folder and its place in a bucket synchronised.
+    """Keeps a local folder and a folder in a bucket synchronised.
 
     Args:
         bucket: the bucket.
-        address: the place.
+        address: the folder in the bucket.
         folder: the folder on this machine.
         division: which files this process stores; all of them by default.
-        claim: the claim of the process that works on the job; None for other processes.
-        memory: name of the file, beside the folder, that records what was seen in the bucket.
+        claim: the job's claim to the folder in the bucket; None in processes that make no claim.
+        memory: name of the file, in the local folder's parent folder, that records the objects last
+            seen in the bucket.
 
     Attributes:
         bucket: the same.
@@ -97,14 +99,14 @@ class Mirror:
         self.claim = claim
         self._memory = memory
         self._known: dict[str, Known] = {}
-        # Training goes on while a thread stores.
+        # A lock, because a thread stores files during training.
         self._lock = threading.RLock()
 
     def restore(self) -> int:
-        """Makes the folder a copy of the bucket's; returns how many files were fetched.
+        """Makes the local folder a copy of the bucket's; returns the number of fetched files.
 
-        A folder that is newer than the bucket, because this machine stopped before it could store
-        it, is kept as it is.
+        The local folder is kept unchanged if it is newer than the bucket, because this machine
+        stopped before it could store its last changes.
 
         Raises:
             UserError: the bucket cannot be read.
@@ -117,26 +119,27 @@ class Mirror:
             if memory is not None and self._is_ahead(memory, listed):
                 return 0
             for child in self.folder.iterdir():
-                # The processes of a cluster on this machine use that folder already.
+                # Other processes of a cluster on this machine already use the cluster folder.
                 if child.name != job_layout.CLUSTER_FOLDER:
                     _remove(child)
             self._known = {}
             return self._settle(lambda name: True)
 
     def _is_ahead(self, memory: dict[str, Any], listed: dict[str, Found]) -> bool:
-        """Returns whether only this machine has changed the bucket and the folder since."""
+        """Returns whether only this machine has changed the bucket since `memory` was written."""
         if memory.get("address") != str(self.address):
             return False
         known = _read_memory(memory)
         for name in {*known, *listed}:
             stored, local = listed.get(name), self.folder / name
             if stored is None:
-                # This machine has removed it, unless the file still exists here.
+                # The object was removed. If the local file still exists, another machine did that.
                 if local.exists():
                     return False
                 known.pop(name, None)
             elif name not in known or known[name].found != stored:
-                # It may have been stored just before the end, too late to be recorded.
+                # This machine may have stored the object just before it stopped, too late to record
+                # it. Then the local file has the same content.
                 if not local.is_file() or self._checksum(name) != (stored.size, stored.crc32c):
                     return False
                 status = local.stat()
@@ -152,14 +155,14 @@ class Mirror:
             return size, checksum(content, size)
 
     def _open(self, name: str) -> BinaryIO:
-        """Opens the content of a file as it is stored."""
+        """Opens a stream of the content with which a local file is stored in the bucket."""
         path = self.folder / name
         if name not in job_layout.PORTABLE:
             return path.open("rb")
         return io.BytesIO(self._outward(path.read_text(encoding="utf-8")))
 
     def pull(self) -> int:
-        """Fetches what other processes have stored; returns how many files were fetched."""
+        """Fetches the files that other processes have stored; returns how many it fetched."""
         with self._lock:
             return self._settle(lambda name: self._theirs(name) and not _only_grows(name))
 
@@ -173,7 +176,7 @@ class Mirror:
             try:
                 return self._fetch({n: f for n, f in self._list().items() if wanted(n)}, wanted)
             except Changed:
-                # Another process is storing: the listed files may not belong together.
+                # Another process is storing files, so the list may be inconsistent: try again.
                 continue
         return 0
 
@@ -203,10 +206,10 @@ class Mirror:
         return count
 
     def push(self) -> int:
-        """Stores what has changed; returns how many objects were stored or removed.
+        """Stores all changes of the local folder; returns how many objects it stored or removed.
 
         Raises:
-            Conflict: another job has claimed the place, or changed the same object.
+            Conflict: another job has claimed the folder in the bucket, or changed the same object.
             UserError: the bucket cannot be written.
         """
         with self._lock:
@@ -214,12 +217,13 @@ class Mirror:
                 try:
                     return self._store()
                 except FileNotFoundError:
-                    # Training has removed a file meanwhile: try again.
+                    # Training has removed a file in the meantime: try again.
                     continue
             return 0
 
     def _store(self) -> int:
-        # Read now: later it may name a checkpoint that is not stored yet.
+        # Read the state file first. Later it may name a newer checkpoint, which this call will not
+        # store.
         pointer = self.folder / job_layout.CHECKPOINT_STATE
         pointed = pointer.stat() if pointer.exists() else None
         text = pointer.read_text(encoding="utf-8") if pointed else ""
@@ -242,9 +246,10 @@ class Mirror:
             and job_layout.CHECKPOINT_STATE in self._known
             and self._mine(job_layout.CHECKPOINT_STATE)
         ):
-            # The job starts anew: new files must not be mixed with the old checkpoint.
+            # The job starts from the beginning. Remove the old state file first, so that new files
+            # are not combined with an old checkpoint.
             first = [job_layout.CHECKPOINT_STATE]
-        # A file that names others is removed before them.
+        # A file that names other files is removed before those files.
         gone = [
             name
             for name in sorted({*self._known} - {*names, *first}, key=job_layout.rank, reverse=True)
@@ -253,7 +258,8 @@ class Mirror:
         if not (first or changed or gone):
             return 0
         with contextlib.ExitStack() as held:
-            # Training may remove checkpoints faster than they are stored; open files stay readable.
+            # Open the checkpoints first: training may remove them before they are stored, but open
+            # files stay readable.
             checkpoints = {
                 name: held.enter_context(self._open(name))
                 for name in job_layout.newest_checkpoints(changed)[:MOST_OPEN]
@@ -269,7 +275,7 @@ class Mirror:
                     stream = checkpoints[name]
                     self._upload(name, stream, os.fstat(stream.fileno()))
                 else:
-                    # It may have changed while others were stored.
+                    # Read the status again: the file may have changed since.
                     status = (self.folder / name).stat()
                     with self._open(name) as stream:
                         self._upload(name, stream, status)
@@ -301,10 +307,11 @@ class Mirror:
 
     def _may_overwrite(self, name: str) -> bool:
         if self.claim is not None:
-            # The job that owned the place before may have stored this while it lost the place.
+            # The job with the previous claim may have stored this object while this job made its
+            # claim.
             self.claim.enforce()
             return True
-        # An evaluator that was silent, and the chief that took over, may both evaluate.
+        # If the chief takes over from a silent evaluator, both may store the same evaluation.
         return self._is_shared and (job_layout.is_evaluated(name) or job_layout.is_event_file(name))
 
     def _remove_stored(self, name: str) -> None:
@@ -328,7 +335,7 @@ class Mirror:
 
 
 def _only_grows(name: str) -> bool:
-    """Returns whether a file only grows, and is read by people and the process that appends."""
+    """Returns whether a file is only appended to, and no process but its writer needs it."""
     return job_layout.is_event_file(name) or name == job_layout.METRICS_LOG
 
 

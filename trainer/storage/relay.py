@@ -1,9 +1,9 @@
-"""Carries heartbeat files through the bucket where a cluster's machines share no folder.
+"""Transfers heartbeat files through the bucket if a cluster's machines share no folder.
 
 Each process has a heartbeat file in job_dir/cluster/ (see trainer.cluster.heartbeat). Every few
-seconds a thread stores its own file and fetches the others'. A status may refer to files: a
-checkpoint, an export. They are stored before the status is published, and fetched before it is
-returned.
+seconds, a thread stores the file of its process and fetches the files of the others. A status may
+refer to other files, for example to a checkpoint or an export. These files are stored before the
+status is published. In another process, they are fetched before the status is returned.
 """
 
 import contextlib
@@ -19,8 +19,9 @@ from trainer.storage.keeper import Keeper
 
 # Cloud Storage accepts at most one write per second to an object.
 RELAY_SECS = 3.0
-# Fields of a status that refer to files in job_dir: the chief's when it is ready, has trained and
-# has ended, and the evaluator's.
+# Fields of a status that refer to files in job_dir. The chief publishes "target" when it is ready,
+# "step" when training has ended, and "final_step" when evaluation has ended. The evaluator
+# publishes "final_step" too.
 FILE_FIELDS = ("target", "step", "final_step")
 
 
@@ -53,21 +54,22 @@ class Relay:
         self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
 
     def start(self) -> None:
-        """Fetches the files of an earlier run, to recognise them later, and starts the thread."""
+        """Starts the thread, after fetching the files of an earlier run to recognise them later."""
         self._num_before = len(_read_lines(self._metrics_log))
         self._fetch()
-        # Lines of this process's earlier run: the chief may not have read them.
+        # Keep the lines of this process's earlier run, which the chief may not have read.
         self._own_lines = _read_lines(self._folder / self._metrics_log_name)
         self._thread.start()
 
     def _run(self) -> None:
         while not self._ended.wait(self._secs):
-            # The next round is soon; the others' watchdogs report long silence.
+            # Ignore errors, because the next round follows soon. If errors persist, the watchdogs
+            # of the other processes report that this process is silent.
             with contextlib.suppress(UserError):
                 self.carry()
 
     def carry(self) -> None:
-        """Stores this process's files and fetches the others' now."""
+        """Stores the files of this process and fetches those of the others, at once."""
         with self._lock:
             self._carry()
 
@@ -108,14 +110,14 @@ class Relay:
             try:
                 self._bucket.download(found, self._folder / name)
             except Changed:
-                # Its writer has replaced it: the next round fetches the new one.
+                # The file has been replaced since it was listed; the next round fetches it.
                 continue
             self._seen[name] = found
             if name.startswith("ledger-") and self._name.startswith("chief"):
                 self._merge(self._folder / name)
 
     def _merge(self, path: Path) -> None:
-        """Adds an evaluator's lines to the chief's metrics log, each once."""
+        """Adds an evaluator's lines to the chief's metrics log, without duplicates."""
         known = set(_read_lines(self._metrics_log))
         new = [line for line in dict.fromkeys(_read_lines(path)) if line not in known]
         if new:
@@ -129,7 +131,7 @@ class Relay:
             fields: the fields that will be published.
 
         Raises:
-            UserError: they cannot be stored.
+            UserError: the files cannot be stored.
         """
         if any(name in fields for name in FILE_FIELDS):
             self._keeper.synchronize()
@@ -137,7 +139,8 @@ class Relay:
     def after_publish(self, fields: dict[str, Any]) -> None:
         """Stores the heartbeat file at once.
 
-        This process may now wait, inside TensorFlow, for a process that reads the status.
+        Storing must not be delayed: this process may next wait, inside TensorFlow, for a process
+        that first has to read the status.
 
         Args:
             fields: the fields that have been published.
@@ -150,13 +153,14 @@ class Relay:
         """Fetches the files that a status refers to.
 
         Args:
-            name: the process that has published it.
+            name: the process that has published the status.
             status: the status.
 
         Raises:
-            UserError: they cannot be fetched.
+            UserError: the files cannot be fetched.
         """
-        # The heartbeat's own thread must not wait: it shows that this process is alive.
+        # The heartbeat thread must not wait for files, because its beats prove that this process is
+        # alive.
         if name == self._name or threading.current_thread() is not threading.main_thread():
             return
         for field in FILE_FIELDS:
@@ -170,7 +174,7 @@ class Relay:
         """Ends the thread and stores the last status.
 
         Raises:
-            UserError: it cannot be stored.
+            UserError: the status cannot be stored.
         """
         self._ended.set()
         if self._thread.is_alive():

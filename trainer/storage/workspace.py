@@ -1,4 +1,4 @@
-"""Opens the local folder in which a process works on a job, wherever job_dir is."""
+"""Opens the local folder in which a process works on a job, for a local or gs:// job_dir."""
 
 import fcntl
 import hashlib
@@ -23,18 +23,18 @@ from trainer.storage.relay import Relay
 LOCK = "lock"
 READY = "ready"
 LOOPBACK = ("localhost", "127.", "[::1]", "::1")
-# Seconds that a process waits for the chief on the same machine to fetch the job.
+# Seconds that a process waits until the chief on the same machine has fetched the job.
 RESTORE_SECS = 1800.0
 
 
 class Workspace:
-    """The folder in which a process works.
+    """The local folder in which a process works on a job.
 
     Args:
-        job_dir: the job's folder or address as the user named it.
+        job_dir: the job's folder or address as the user gave it.
         folder: the folder on this machine.
-        keeper: stores what changes in the folder; None: nothing is stored.
-        relay: carries the heartbeat files where the cluster's machines share no folder, else None.
+        keeper: stores the changes of the folder; None: nothing is stored.
+        relay: transfers the heartbeat files if the cluster's machines share no folder; else None.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Workspace:
         self._keeper = keeper
 
     def display_path(self, text: str) -> str:
-        """Returns a text in which job_dir has the name that the user gave it.
+        """Returns a text with the local folder's path replaced by job_dir as the user gave it.
 
         Args:
             text: a text that may contain paths of the folder.
@@ -58,7 +58,7 @@ class Workspace:
         return text if self.folder == self.job_dir else text.replace(self.folder, self.job_dir)
 
     def push(self) -> None:
-        """Stores now what has changed."""
+        """Stores the changes of the folder at once."""
         if self._keeper is not None:
             self._keeper.synchronize()
 
@@ -72,18 +72,18 @@ def open_workspace(
     stores: bool = True,
     events_dir: Optional[str] = None,
 ) -> Iterator[Workspace]:
-    """Opens the folder of a job; one in a bucket is fetched, and kept synchronised until the end.
+    """Opens the folder of a job; fetches a folder in a bucket and keeps it synchronised.
 
     Args:
         job_dir: the job's folder or gs:// address.
-        settings: how gs:// is reached.
+        settings: how gs:// paths are accessed.
         cluster: the cluster, and which process of it this is.
-        log: takes a line.
+        log: called with a line of text.
         stores: whether anything is stored; a dry run stores nothing.
-        events_dir: another gs:// address where TensorBoard reads event files; None for none.
+        events_dir: another gs:// address from which TensorBoard reads event files; None for none.
 
     Yields:
-        The folder.
+        The workspace.
 
     Raises:
         UserError: the bucket cannot be used, or not with this cluster.
@@ -112,7 +112,7 @@ def open_workspace(
         )
     shown = str(address)
     key = hashlib.sha256(shown.encode()).hexdigest()[:16]
-    # The record of what the bucket contains is beside the folder, not in it.
+    # The file that records the content of the bucket is in this folder's parent folder.
     folder = settings.make_folder("jobs", f"{address.name.rpartition('/')[2][:40]}-{key}", "job")
     if cluster.has_others and not spread and cluster.role != "chief":
         _await_restored(folder, shown)
@@ -139,9 +139,9 @@ class _RemoteJob(NamedTuple):
     """A job in a bucket.
 
     Attributes:
-        address: its place.
-        settings: how gs:// is reached.
-        folder: its folder on this machine.
+        address: address of the job's folder.
+        settings: how gs:// paths are accessed.
+        folder: the job's folder on this machine.
         cluster: the cluster, and which process of it this is.
         is_spread: whether processes of the cluster are on other machines.
         stores: whether anything is stored.
@@ -156,7 +156,7 @@ class _RemoteJob(NamedTuple):
 
 
 def _synchronized(job: _RemoteJob, keeper: Keeper) -> Iterator[Workspace]:
-    """Yields the workspace, and synchronises it meanwhile."""
+    """Yields the workspace, and keeps it synchronised while it is used."""
     names = str(job.address), str(job.folder)
     if not job.stores:
         yield Workspace(*names, keeper)
@@ -182,7 +182,8 @@ def _open_keeper(job: _RemoteJob, log: Callable[[str], None]) -> Keeper:
         "chief": lambda name: True,
         "evaluator": job_layout.is_evaluated,
     }
-    # An evaluator may run even if the cluster lists none, and the chief may take over from one.
+    # Any process may store evaluations: an evaluator may run even if the cluster lists none, and
+    # the chief may take over from an evaluator.
     theirs = job_layout.is_evaluated if role == "chief" else None
     bucket = job.settings.open_bucket(job.address.bucket)
     mirror = Mirror(
@@ -195,7 +196,7 @@ def _open_keeper(job: _RemoteJob, log: Callable[[str], None]) -> Keeper:
     return Keeper(
         mirror,
         pushes=job.stores and role in ("chief", "evaluator"),
-        # A worker needs only the files that the chief's status refers to.
+        # A worker needs only the files that the chief's status refers to; the Relay fetches them.
         pulls=job.is_spread and role in ("chief", "evaluator"),
         log=log,
         stop=lambda: os.kill(os.getpid(), signal.SIGTERM),
@@ -217,7 +218,7 @@ def _is_spread(cluster: Cluster) -> bool:
 
 @contextmanager
 def _locked(folder: Path, shown: str) -> Iterator[Any]:
-    """Locks the folder against other processes of this machine."""
+    """Locks the folder, so that no other process of this machine can use it."""
     with (folder.parent / LOCK).open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
