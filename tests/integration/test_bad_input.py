@@ -191,7 +191,10 @@ DAMAGE = {
     "warm start": ({"train.warm_start": "folder"}, ["train.warm_start", "no checkpoint", "folder"]),
     "no such cell": ({"model.cell": "lstn"}, ["--model.cell", "'lstn'", "'lstm'"]),
     "fresh elsewhere": ({"fresh": "folder"}, ["--fresh=folder", "must be the job_dir"]),
-    "fresh of a stranger's": ({"fresh": "job"}, ["--fresh=job", "no config.yaml", "delete it yourself"]),
+    "fresh of a stranger's": (
+        {"fresh": "job"},
+        ["--fresh=job", "no config.yaml", "delete it yourself"],
+    ),
 }
 
 
