@@ -13,7 +13,7 @@ from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS
 
 # Seconds after the chief's end within which the other processes have to end by themselves.
 FOLLOW_SECS = 60.0
-# After a process has ended because of another one, seconds until that other one is killed as hung.
+# Seconds after which a chief or worker is killed that hangs after others ended because of it.
 HANG_SECS = 300.0
 # Seconds to wait for the output of a failed process. One of its children may keep the pipe open.
 OUTPUT_SECS = 5.0

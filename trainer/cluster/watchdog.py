@@ -33,8 +33,8 @@ from trainer.signals import Interrupted, SignalWatch
 
 # Seconds that a process has to close its session after the job has ended.
 GRACE_SECS = 20.0
-# Seconds that a process has to report its own error after a process that it trains synchronously
-# with has ended.
+# Seconds that a process has to report its own error after another process of the same synchronous
+# training has ended.
 LOST_SECS = 5.0
 # If a synchronous step hangs in all processes, workers wait this many seconds longer than the
 # chief. So only the chief fails, and the workers end because of it.

@@ -102,7 +102,7 @@ def read_csv(request: ReadRequest) -> Iterator[RawBatch]:
         request: what to read.
 
     Raises:
-        UserError: a column is missing, a value does not parse, the file is damaged.
+        UserError: a column is missing, a value cannot be parsed, or the file is damaged.
     """
     file, schema, bad_rows = request.file, request.schema, request.bad_rows
     layout = _find_layout(request)

@@ -36,7 +36,7 @@ class ReadOptions(NamedTuple):
 
     Attributes:
         names: the columns to read; None: those that the schema uses.
-        layouts: column orders that a CSV file without a header may have besides the schema's.
+        layouts: column orders other than the schema's that a CSV file without a header may have.
         shard: (index, count): every count-th row of each file, starting at index.
     """
 
@@ -208,7 +208,7 @@ class RowSource:
         return indices
 
     def _join(self, chunks: list[Chunk]) -> Chunk:
-        """Concatenates chunks; if a column is text in one chunk and indices in another, to text."""
+        """Concatenates chunks; a column is text in the result if it is text in any chunk."""
         joined = {}
         for name in chunks[0]:
             arrays = [chunk[name] for chunk in chunks]

@@ -47,7 +47,7 @@ def rehearse_job(config: config_lib.Config, schema: Schema, place: Place) -> Non
 
     Args:
         config: the resolved configuration.
-        schema: of the data.
+        schema: schema of the data.
         place: where this process runs.
 
     Raises:
@@ -65,7 +65,7 @@ def run_job(
 
     Args:
         config: the resolved configuration.
-        schema: of the data.
+        schema: schema of the data.
         place: where this process runs.
         fresh: value of --fresh, the folder to empty first; None if the flag was not given.
 

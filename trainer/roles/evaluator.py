@@ -27,7 +27,7 @@ def run_evaluator(job: Job, console: Console, watch: SignalWatch, heartbeat: Hea
         job: what to evaluate.
         console: shows progress.
         watch: receives signals.
-        heartbeat: of this process.
+        heartbeat: heartbeat file of this process.
 
     Raises:
         UserError: the last checkpoint is incomplete.

@@ -20,7 +20,7 @@ def may_evaluate(heartbeat: HeartbeatFile) -> bool:
     """Returns whether the evaluator may evaluate, because the chief has not taken over.
 
     Args:
-        heartbeat: of the evaluator.
+        heartbeat: heartbeat file of the evaluator.
     """
     # Publish first: if this process was suspended for long, the chief considers it dead.
     heartbeat.publish(RUNNING)
@@ -32,7 +32,7 @@ def take_over(heartbeat: HeartbeatFile) -> bool:
     """Returns whether the chief may evaluate; if so, it must call `release` afterwards.
 
     Args:
-        heartbeat: of the chief.
+        heartbeat: heartbeat file of the chief.
     """
     if heartbeat.is_alive(EVALUATOR):
         return False
@@ -48,7 +48,7 @@ def release(heartbeat: HeartbeatFile) -> None:
     """Publishes that the chief no longer evaluates.
 
     Args:
-        heartbeat: of the chief.
+        heartbeat: heartbeat file of the chief.
     """
     heartbeat.publish(heartbeat.status["state"], evaluates=False)
 
@@ -66,7 +66,7 @@ def await_evaluator(
     Args:
         config: the time limits.
         cluster: the cluster; determines whether an evaluator is expected.
-        heartbeat: of the chief.
+        heartbeat: heartbeat file of the chief.
         step: the last global step.
         console: shows progress.
 

@@ -13,7 +13,7 @@ def run_parameter_server(cluster: Cluster, heartbeat: HeartbeatFile) -> None:
 
     Args:
         cluster: the cluster, and which process of it this is.
-        heartbeat: of this process.
+        heartbeat: heartbeat file of this process.
 
     Raises:
         UserError: the address is in use.

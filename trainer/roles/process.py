@@ -49,10 +49,10 @@ class HeartbeatHook(estimator.SessionRunHook):
     evaluator has a reason for an early stop.
 
     Args:
-        heartbeat: of this process.
+        heartbeat: heartbeat file of this process.
         cluster: the cluster, and which process of it this is.
         is_synchronous: whether the strategy is synchronous.
-        early_stop: of this process; receives the evaluator's reason to stop.
+        early_stop: stops the training of this process; receives the evaluator's reason to stop.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class HeartbeatHook(estimator.SessionRunHook):
         """Ends a worker's training if the chief's has ended; in the chief, applies an early stop.
 
         Args:
-            run_context: of the session run.
+            run_context: context of the session run.
             run_values: unused.
         """
         if self._is_chief:
@@ -188,8 +188,8 @@ def train(plan: JobPlan, heartbeat: HeartbeatFile) -> None:
     """Trains in this process and times its steps.
 
     Args:
-        plan: of this process.
-        heartbeat: of this process.
+        plan: plan of this process.
+        heartbeat: heartbeat file of this process.
 
     Raises:
         UserError: the data or the model are wrong.

@@ -31,7 +31,7 @@ def rehearse(
 
     Args:
         config: the resolved configuration.
-        schema: of the data.
+        schema: schema of the data.
         console: shows progress.
         watch: receives signals.
 

@@ -55,7 +55,7 @@ class SummaryHook(estimator.SessionRunHook):
         """Requests the summaries if they are due.
 
         Args:
-            run_context: of the coming session run.
+            run_context: context of the coming session run.
 
         Returns:
             The fetches, or None.
@@ -69,7 +69,7 @@ class SummaryHook(estimator.SessionRunHook):
         """Writes the summaries.
 
         Args:
-            run_context: of the session run.
+            run_context: context of the session run.
             run_values: the summaries, if they were requested.
         """
         self._step = self._following
@@ -119,7 +119,7 @@ class NearEndHook(estimator.SessionRunHook):
         """Estimates at intervals how long the remaining steps will take; calls `start` if due.
 
         Args:
-            run_context: of the session run.
+            run_context: context of the session run.
             run_values: unused.
         """
         now = self._clock()
@@ -153,7 +153,7 @@ class MoveHook(estimator.SessionRunHook):
         """Reports that one batch has been evaluated.
 
         Args:
-            run_context: of the session run.
+            run_context: context of the session run.
             run_values: unused.
         """
         self._steps.note_progress()

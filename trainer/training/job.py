@@ -1,4 +1,4 @@
-"""A job whose data have been scanned: its files, statistics and number of steps."""
+"""Prepares a job: scans its data, and computes its statistics and its number of steps."""
 
 import time
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class Job(NamedTuple):
 
     Attributes:
         config: the resolved configuration.
-        schema: of the data.
+        schema: schema of the data.
         train_files: the training data.
         eval_files: the evaluation data.
         train_scan: result of the pass over the training data.
@@ -73,7 +73,7 @@ def prepare(
 
     Args:
         config: the resolved configuration.
-        schema: of the data.
+        schema: schema of the data.
         console: logs what was found.
         cluster: the processes that train together.
         times: measures the phases of this process; None: starts measuring now.

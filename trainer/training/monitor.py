@@ -142,7 +142,7 @@ class Monitor:
         """Returns the exporter that records evaluations.
 
         Args:
-            shown: the metric that is logged beside the loss.
+            shown: the metric that is logged together with the loss.
         """
         return EvaluationRecorder(
             self._session.console,

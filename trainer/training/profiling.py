@@ -11,7 +11,7 @@ from trainer.errors import UserError
 class ProfileHook(estimator.SessionRunHook):
     """Writes a profile to plugins/profile/<time>/<host>.xplane.pb in a folder.
 
-    A session run of several steps is profiled as a whole if one of its steps is to be profiled.
+    A session run is profiled completely if any of its steps must be profiled.
 
     Args:
         folder: folder of TensorBoard's files.
@@ -49,7 +49,7 @@ class ProfileHook(estimator.SessionRunHook):
         """Starts the profiler before the first step to profile.
 
         Args:
-            run_context: of the coming session run.
+            run_context: context of the coming session run.
         """
         if not self._is_on and not self._is_over and self._step + self._stride >= self._first:
             tf.profiler.experimental.start(self._folder)
@@ -59,7 +59,7 @@ class ProfileHook(estimator.SessionRunHook):
         """Stops the profiler after the last step to profile.
 
         Args:
-            run_context: of the session run.
+            run_context: context of the session run.
             run_values: unused.
         """
         if self._is_over:

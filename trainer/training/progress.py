@@ -113,7 +113,7 @@ class TrainingHook(estimator.SessionRunHook):
         """Requests the loss if it is needed.
 
         Args:
-            run_context: of the coming session run.
+            run_context: context of the coming session run.
 
         Returns:
             The fetches, or None.
@@ -135,7 +135,7 @@ class TrainingHook(estimator.SessionRunHook):
         """Records the loss and shows the progress.
 
         Args:
-            run_context: of the session run.
+            run_context: context of the session run.
             run_values: the loss, if it was requested.
         """
         num_steps = self._following - self._step

@@ -49,7 +49,7 @@ class InterruptHook(estimator.SessionRunHook):
         """Ends the run if a signal has arrived.
 
         Args:
-            run_context: of the session run.
+            run_context: context of the session run.
             run_values: unused.
 
         Raises:
@@ -173,7 +173,7 @@ class EarlyStopHook(estimator.SessionRunHook):
         """Ends training if there is a reason, after each session run.
 
         Args:
-            run_context: of the session run.
+            run_context: context of the session run.
             run_values: unused.
         """
         self._early_stop.check_clock()
