@@ -1,4 +1,4 @@
-"""python -m estimator_bridge doctor: shows what is installed, what works, and what to install.
+"""python -m estimator_bridge doctor: reports versions, working features and missing packages.
 
 It compares the installed versions with the tested ones, and then runs trials in new processes.
 """
@@ -23,7 +23,7 @@ class Finding(NamedTuple):
     """Something wrong with the installation.
 
     Attributes:
-      what: what is wrong, with the version found.
+      what: the problem, with the version found.
       remedy: what to do, as a command where there is one.
     """
 
@@ -50,7 +50,7 @@ def examine(found: dict[str, Optional[str]], python: tuple[int, int]) -> list[Fi
       python: (major, minor) of the interpreter.
 
     Returns:
-      What is wrong, the most serious first; empty for a tested combination.
+      The problems, the most serious first; empty for a tested combination.
     """
     wanted = [f"tensorflow=={s.tensorflow}" for s in versions.SUPPORTED]
     tensorflow = found.get("tensorflow")

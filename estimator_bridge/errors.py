@@ -4,4 +4,4 @@ __all__ = ["BridgeError"]
 
 
 class BridgeError(RuntimeError):
-    """The bridge cannot do what was requested. The message names the reason and the remedy."""
+    """The bridge cannot perform a request. The message names the reason and the remedy."""

@@ -122,8 +122,8 @@ def set_verbosity(level: str) -> None:
     """Sets the log level of TensorFlow, Keras 2 and Estimators.
 
     It may be called at any time. Called before TensorFlow is imported, it also sets the level of
-    the C++ core, which cannot be changed later; "warning" and "error" then hide what the core
-    writes about the machine while it starts.
+    the C++ core, which cannot be changed later; "warning" and "error" then hide the messages
+    that the core writes about the machine while it starts.
 
     Args:
       level: "debug" (everything, deprecations too), "info", "warning" or "error".

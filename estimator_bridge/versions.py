@@ -36,7 +36,7 @@ ESTIMATOR_REMOVED_IN = (2, 16)
 
 
 class Supported(NamedTuple):
-    """A TensorFlow version that the bridge is tested on, and what is installed with it.
+    """A TensorFlow version that the bridge is tested on, and its requirements.
 
     Attributes:
       tensorflow: the tested patch release.

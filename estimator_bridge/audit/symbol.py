@@ -20,7 +20,7 @@ KINDS = {
 
 
 class Symbol(NamedTuple):
-    """What is known about one name.
+    """The properties of one name.
 
     Attributes:
       name: full name in reports, such as `tf.contrib.layers.fully_connected`.

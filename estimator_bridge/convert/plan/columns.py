@@ -93,7 +93,7 @@ class Identity(NamedTuple):
     Attributes:
       key: name of the feature.
       buckets: number of ids.
-      default: id of an integer out of range; None if such an integer is an error.
+      default: id of an integer out of range; with None, such an integer is an error.
     """
 
     key: str

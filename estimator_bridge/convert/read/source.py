@@ -20,7 +20,7 @@ __all__ = [
 
 
 class Source(NamedTuple):
-    """What a command converts or compares.
+    """The model that a command converts or compares.
 
     Attributes:
       plan: the model.

@@ -17,7 +17,7 @@ DRIFT_FACTOR = 10.0
 
 
 class Comparison(NamedTuple):
-    """What is compared.
+    """The inputs of a comparison.
 
     Attributes:
       plan: the model.
@@ -37,7 +37,7 @@ class Comparison(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What the sides computed.
+    """The results of the sides.
 
     Attributes:
       outputs: side -> output -> array [rows, ...].
@@ -63,8 +63,8 @@ def find_differences(
 
     Args:
       options: parsed options of the command, with the tolerances.
-      comparison: what was compared.
-      results: what the sides computed.
+      comparison: the inputs of the comparison.
+      results: the results of the sides.
       notes: remarks about comparisons that were left out.
 
     Returns:

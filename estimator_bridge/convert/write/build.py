@@ -20,7 +20,7 @@ class Built(NamedTuple):
       model: compiled Keras 3 model.
       module: the executed module.
       names: checkpoint variable -> Keras variable.
-      notes: what was not converted, one line each.
+      notes: the parts that were not converted, one line each.
     """
 
     model: Any

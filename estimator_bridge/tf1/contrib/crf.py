@@ -167,7 +167,7 @@ def crf_decode(potentials, transition_params, sequence_length):
         alive = time < lengths
         best = tf.cast(tf.argmax(candidates, axis=1), tf.int32)
         scores = tf.where(alive, steps[time] + tf.reduce_max(candidates, axis=1), scores)
-        # Beyond its end a sequence keeps its tag, where the backtracking starts.
+        # Beyond its end, a sequence keeps its last tag. The backtracking starts from this tag.
         return time + 1, scores, pointers.write(time, tf.where(alive, best, identity))
 
     pointers = tf.TensorArray(

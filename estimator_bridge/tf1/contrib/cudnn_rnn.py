@@ -1,7 +1,7 @@
 """`tf.contrib.cudnn_rnn`, on any device.
 
-The layers compute the same as CuDNN. Their weights are stored like in 1.x, in the variables of the
-`CudnnCompatible` cells, so that old checkpoints load.
+The layers compute the same results as CuDNN. As in 1.x, their weights are stored in the variables
+of the `CudnnCompatible` cells, so that old checkpoints load.
 """
 
 from typing import Any as _Any
@@ -24,7 +24,7 @@ CUDNN_RNN_BIDIRECTION = "bidirectional"
 
 
 class CudnnCompatibleLSTMCell(_block.LSTMBlockCell):
-    """An LSTM cell that computes the same as CuDNN: no bias is added to the forget gate.
+    """An LSTM cell with the formula of CuDNN: no bias is added to the forget gate.
 
     Args:
       num_units: int, number of units.
@@ -43,7 +43,7 @@ class CudnnCompatibleLSTMCell(_block.LSTMBlockCell):
 
 
 class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
-    """A GRU cell that computes the same as CuDNN: the reset gate follows the matrix product.
+    """A GRU cell with the formula of CuDNN: the reset gate is applied after the matrix product.
 
     Variables: `gates/{kernel,bias}` and `candidate/{input,hidden}_projection/{kernel,bias}`.
 

@@ -70,8 +70,8 @@ class ExponentialUpdateLossScaleManager(LossScaleManager):
     Args:
       init_loss_scale: initial loss scale.
       incr_every_n_steps: int, consecutive finite steps before an increase.
-      decr_every_n_nan_or_inf: int, steps that are not finite, since the last change, before a
-        decrease.
+      decr_every_n_nan_or_inf: int, number of steps since the last change with gradients that are
+        not finite, before a decrease.
       incr_ratio: factor of an increase.
       decr_ratio: factor of a decrease; the loss scale stays at 1 or above.
     """

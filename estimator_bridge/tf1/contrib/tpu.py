@@ -38,9 +38,9 @@ shutdown_system = tf.tpu.shutdown_system
 
 
 class CrossShardOptimizer(tf.tpu.CrossShardOptimizer):
-    """An optimizer that would average gradients over TPU shards, of which there is one here.
+    """An optimizer that averages gradients over TPU shards; without TPUs there is one shard.
 
-    It applies the gradients as they are: the operation that adds them up exists only on TPUs.
+    It applies the gradients unchanged, because the operation that adds them exists only on TPUs.
     """
 
     def compute_gradients(self, loss, var_list=None, **kwargs):

@@ -115,7 +115,7 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
 
     Args:
       loc: tensor [..., k], the mean; None for 0.
-      scale_diag: tensor [..., k], standard deviations; None for 1, or for the multiplier.
+      scale_diag: tensor [..., k], standard deviations; None for 1, or only the multiplier.
       scale_identity_multiplier: tensor [...] that is added to `scale_diag`, or None.
       validate_args: whether to check arguments when the graph runs.
       allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.

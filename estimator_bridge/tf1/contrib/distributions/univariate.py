@@ -42,7 +42,7 @@ class BernoulliWithSigmoidProbs(tf.distributions.Bernoulli):
 
 
 class _Scalar(tf.distributions.Distribution):
-    """Base of distributions of numbers whose batch shape is that of one of their tensors."""
+    """Base of scalar distributions; the batch shape is the shape of one of their tensors."""
 
     def __init__(self, of, dtype, reparameterized, parameters, validate_args, allow_nan, name):
         self._of = of
@@ -78,7 +78,7 @@ class Poisson(_Scalar):
     Args:
       rate: floating tensor, the mean; this or `log_rate` is required.
       log_rate: floating tensor, the logarithm of the mean.
-      interpolate_nondiscrete: ignored; matters for values that are not counts only.
+      interpolate_nondiscrete: ignored; it affects only values that are not counts.
       validate_args: whether to check arguments when the graph runs.
       allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
       name: name of the distribution.
@@ -96,7 +96,7 @@ class Poisson(_Scalar):
         allow_nan_stats=True,
         name="Poisson",
     ):
-        del interpolate_nondiscrete  # Matters for values that are not counts only.
+        del interpolate_nondiscrete  # It affects only values that are not counts.
         if (rate is None) == (log_rate is None):
             raise ValueError("Poisson: pass either rate or log_rate")
         rate = tf.exp(log_rate) if rate is None else tf.convert_to_tensor(rate)
@@ -298,7 +298,7 @@ class OneHotCategorical(_Classes):
 
     def _log_prob(self, x):
         log_probs = tf.nn.log_softmax(self.logits)
-        # A class with probability 0 must not result in NaN for the zeros of other classes.
+        # A class with probability 0 has the logarithm -inf. Where x is 0, the product must be 0.
         return tf.reduce_sum(tf.math.multiply_no_nan(log_probs, tf.cast(x, log_probs.dtype)), -1)
 
     def _entropy(self):

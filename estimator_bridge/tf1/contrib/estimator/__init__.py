@@ -1,4 +1,4 @@
-"""`tf.contrib.estimator`, most of which moved to tf.estimator and tf.estimator.experimental."""
+"""`tf.contrib.estimator`; most of its names moved to tf.estimator(.experimental)."""
 
 import tensorflow.compat.v1 as tf
 

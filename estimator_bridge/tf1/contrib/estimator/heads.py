@@ -22,7 +22,7 @@ _MEAN = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
 
 
 def _v2_reduction(reduction):
-    """Returns the Head classes' name of a reduction of tf.losses."""
+    """Returns the name that the Head classes use for a reduction of tf.losses."""
     if reduction == tf.losses.Reduction.SUM:
         return "sum"
     return "sum_over_batch_size"
@@ -226,7 +226,7 @@ def multi_label_head(
       label_vocabulary: list of the label strings, or None for integer labels.
       loss_reduction: one of tf.losses.Reduction.
       loss_fn: function of (labels, logits) that returns the unreduced loss, or None.
-      classes_for_class_based_metrics: list of classes with metrics of their own, or None.
+      classes_for_class_based_metrics: list of classes that get separate metrics, or None.
       name: name of the head, the suffix of its metrics, or None.
 
     Returns:

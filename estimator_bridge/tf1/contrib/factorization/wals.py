@@ -222,14 +222,14 @@ class _Side:
 
 
 class _Solver:
-    """The least-squares equations; side 0 are the rows, side 1 the columns."""
+    """The least-squares equations. Side 0 is the rows, side 1 the columns."""
 
     def __init__(self, sides, unobserved_weight, regularization):
         self.sides = sides
         self._unobserved, self._regularization = unobserved_weight, regularization
 
     def _entries(self, side, matrix, own_weights=None):
-        """Returns the rows with entries, and what their equations need.
+        """Returns the rows with entries, and the values for their equations.
 
         The results are: the numbers of the rows [n]; for each entry its row among them, the other
         side's factors [dimension], its value, and its weight beyond the unobserved weight.
@@ -278,7 +278,7 @@ class _Solver:
 
 
 def _for_side(on_rows, inputs, function):
-    """Returns function(0) if `on_rows`, else function(1), or the one with an input."""
+    """Returns function(0) if `on_rows`, else function(1); the only one if one input is None."""
     for number in (0, 1):
         if inputs[1 - number] is None:
             return function(number)

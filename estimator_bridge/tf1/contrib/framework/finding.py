@@ -118,8 +118,8 @@ def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg
 
     Args:
       var_list: list of variables.
-      include_patterns: regular expressions of which one must match; None for all variables.
-      exclude_patterns: regular expressions of which none may match.
+      include_patterns: regular expressions; one must match. None for all variables.
+      exclude_patterns: regular expressions; none may match.
       reg_search: whether a match may start anywhere in the name; else at its start only.
 
     Returns:

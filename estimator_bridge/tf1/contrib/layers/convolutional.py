@@ -96,8 +96,8 @@ def convolution(
     """Convolves 1, 2 or 3 spatial axes (the rank of the inputs minus 2).
 
     Creates the variables `<scope>/weights` [*kernel, inputs, outputs] and `<scope>/biases`
-    [outputs]. With a normalizer there are no biases, but the normalizer's variables. The default
-    scope is `Conv`.
+    [outputs]. With a normalizer, it creates the variables of the normalizer instead of the biases.
+    The default scope is `Conv`.
 
     Args:
       inputs: floating tensor of rank 3 to 5; the number of channels must be known.
@@ -108,7 +108,7 @@ def convolution(
       data_format: order of the axes; a name that starts with `NC` has the channels first.
       rate: dilation, an int or one int per spatial axis.
       activation_fn: function applied to the outputs, or None.
-      normalizer_fn: function that normalizes the outputs; it replaces the bias. Or None.
+      normalizer_fn: function that normalizes the outputs and replaces the bias, or None.
       normalizer_params: keyword arguments of `normalizer_fn`.
       weights_initializer: initializer of the weights.
       weights_regularizer: regularizer of the weights, or None.
@@ -220,7 +220,7 @@ def conv2d_in_plane(
       stride: int, or [height, width].
       padding: `SAME` or `VALID`.
       activation_fn: function applied to the outputs, or None.
-      normalizer_fn: function that normalizes the outputs; it replaces the bias. Or None.
+      normalizer_fn: function that normalizes the outputs and replaces the bias, or None.
       normalizer_params: keyword arguments of `normalizer_fn`.
       weights_initializer: initializer of the weights.
       weights_regularizer: regularizer of the weights, or None.
@@ -308,7 +308,7 @@ def separable_convolution2d(
       data_format: order of the axes, channels last (`NHWC`) or channels first (`NCHW`).
       rate: dilation, an int or [height, width].
       activation_fn: function applied to the outputs, or None.
-      normalizer_fn: function that normalizes the outputs; it replaces the bias. Or None.
+      normalizer_fn: function that normalizes the outputs and replaces the bias, or None.
       normalizer_params: keyword arguments of `normalizer_fn`.
       weights_initializer: initializer of the depthwise weights.
       pointwise_initializer: initializer of the pointwise weights; None for the depthwise one.

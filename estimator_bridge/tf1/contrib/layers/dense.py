@@ -31,7 +31,7 @@ def finish(
       outputs: tensor, the result of the layer's linear part.
       scope: VariableScope of the layer.
       activation_fn: function applied to the outputs, or None.
-      normalizer_fn: function that normalizes the outputs; it replaces the bias. Or None.
+      normalizer_fn: function that normalizes the outputs and replaces the bias, or None.
       normalizer_params: keyword arguments of `normalizer_fn`.
       bias: function that adds the bias to the outputs, or None.
       outputs_collections: collections that receive the outputs.
@@ -68,14 +68,14 @@ def fully_connected(
     """Computes `inputs` x weights + biases over the last axis.
 
     Creates the variables `<scope>/weights` [inputs, num_outputs] and `<scope>/biases`
-    [num_outputs]. With a normalizer there are no biases, but the normalizer's variables. The
-    default scope is `fully_connected`.
+    [num_outputs]. With a normalizer, it creates the variables of the normalizer instead of the
+    biases. The default scope is `fully_connected`.
 
     Args:
       inputs: floating tensor [batch, ..., inputs], rank 2 or more.
       num_outputs: int, number of output units.
       activation_fn: function applied to the outputs, or None.
-      normalizer_fn: function that normalizes the outputs; it replaces the bias. Or None.
+      normalizer_fn: function that normalizes the outputs and replaces the bias, or None.
       normalizer_params: keyword arguments of `normalizer_fn`.
       weights_initializer: initializer of the weights.
       weights_regularizer: regularizer of the weights, or None.
@@ -211,7 +211,7 @@ def dropout(
       inputs: floating tensor.
       keep_prob: probability to keep an element.
       noise_shape: int32 shape of the random mask, broadcast to the inputs; None for their shape.
-      is_training: bool or bool tensor; the inputs pass unchanged where it is False.
+      is_training: bool or bool tensor; if False, the inputs are returned unchanged.
       outputs_collections: collections that receive the outputs.
       scope: name of the variable scope, or a VariableScope.
       seed: seed of the random operation.
@@ -329,7 +329,7 @@ def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
       Tensor of the shape of `inputs`.
 
     Raises:
-      ValueError: the rank is unknown, or `dim` is not below it.
+      ValueError: the rank is unknown, or `dim` is not less than the rank.
     """
     with tf.variable_scope(scope, "UnitNorm", [inputs]):
         rank = inputs.shape.ndims

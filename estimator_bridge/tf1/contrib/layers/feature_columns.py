@@ -105,8 +105,8 @@ def sparse_column_with_vocabulary_file(
       column_name: str, name of the feature.
       vocabulary_file: path of a text file with one value per line.
       num_oov_buckets: int, number of out-of-vocabulary buckets.
-      vocab_size: int, number of lines that count; None for all.
-      default_value: int, id of out-of-vocabulary values without buckets.
+      vocab_size: int, number of lines of the file to use; None for all.
+      default_value: int, id of out-of-vocabulary values if there are no buckets.
       combiner: only `sum` or None is supported.
       dtype: dtype of the values.
 
@@ -228,7 +228,7 @@ def real_valued_column(
 
 
 def bucketized_column(source_column, boundaries):
-    """Returns a column of the bucket in which a numeric value lies.
+    """Returns a column with the bucket of a numeric value.
 
     Args:
       source_column: real_valued_column.

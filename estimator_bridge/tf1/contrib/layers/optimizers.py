@@ -50,10 +50,10 @@ def optimize_loss(
       global_step: scalar variable; None for the graph's global step, which may be missing.
       learning_rate: number, scalar tensor, or None if the optimizer has its own rate.
       optimizer: name from OPTIMIZER_CLS_NAMES, tf.train.Optimizer, its class, or a function of the
-        learning rate (or of nothing, if that is None) that returns an optimizer.
+        learning rate (without arguments if the rate is None) that returns an optimizer.
       gradient_noise_scale: standard deviation of the noise added to the gradients, or None.
       gradient_multipliers: {variable or its name: factor}, or None.
-      clip_gradients: maximum global norm, or a function from [(gradient, variable)] to such a list.
+      clip_gradients: maximum global norm; or a function from [(gradient, variable)] to a new list.
       learning_rate_decay_fn: function of (learning_rate, global_step), or None.
       update_ops: operations to run before the loss; None for the collection UPDATE_OPS.
       variables: variables to train; None for all trainable variables.
@@ -247,7 +247,7 @@ def adaptive_clipping_fn(
     epsilon=1e-8,
     name=None,
 ):
-    """Returns a `clip_gradients` function that follows the running statistics of the log norm.
+    """Returns a `clip_gradients` function whose limit depends on the norms of earlier steps.
 
     The maximum norm is exp(mean + std_factor * deviation) of the log norms so far. Creates the
     variables `AdaptiveMaxNorm/mean` and `AdaptiveMaxNorm/sq_mean`.
@@ -256,7 +256,7 @@ def adaptive_clipping_fn(
       std_factor: number of standard deviations above the mean.
       decay: decay of the moving averages.
       static_max_norm: upper bound of the maximum norm, or None.
-      global_step: scalar tensor that makes early averages follow faster, or None.
+      global_step: scalar tensor; with it, the decay is smaller in early steps. Or None.
       report_summary: whether to write a summary of the maximum norm.
       epsilon: small number that avoids division by zero.
       name: name of the variable scope.

@@ -75,7 +75,7 @@ class Experiment:
         saving_listeners=None,
         check_interval_secs=5,
     ):
-        # Checkpoints and seconds determine the times of evaluations; these had other schedules.
+        # Evaluations depend on checkpoints and seconds. These arguments set other schedules in 1.x.
         del local_eval_frequency, min_eval_frequency, delay_workers_by_global_step
         del train_steps_per_iteration, checkpoint_and_export, check_interval_secs
         self._estimator = estimator

@@ -284,7 +284,7 @@ class Estimator(FitMixin, tf.estimator.Estimator):
 
 
 class SKCompat:
-    """An estimator with methods for arrays only, like in scikit-learn.
+    """An estimator with methods only for arrays, as in scikit-learn.
 
     Args:
       estimator: tf.contrib.learn.Estimator.

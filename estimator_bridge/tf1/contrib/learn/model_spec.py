@@ -1,4 +1,4 @@
-"""What a model_fn of `tf.contrib.learn` returns, and metrics of its evaluation."""
+"""The result of a model_fn of `tf.contrib.learn`, and the metrics of its evaluation."""
 
 import collections
 import inspect

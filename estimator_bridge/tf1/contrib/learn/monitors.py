@@ -1,4 +1,4 @@
-"""The most used monitors of `tf.contrib.learn.monitors`, as hooks of tf.estimator."""
+"""The most frequently used monitors of `tf.contrib.learn.monitors`, as hooks of tf.estimator."""
 
 import tensorflow.compat.v1 as tf
 

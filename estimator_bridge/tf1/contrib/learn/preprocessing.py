@@ -192,7 +192,7 @@ class VocabularyProcessor:
 
     @classmethod
     def restore(cls, filename):
-        """Reads a processor from a file of `save`; only for trusted files, because it is a pickle.
+        """Reads a processor that `save` wrote. Use only trusted files: the file is a pickle.
 
         Args:
           filename: path of the file.

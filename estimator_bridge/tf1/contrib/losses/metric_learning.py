@@ -35,8 +35,8 @@ def _same_label(labels):
 def triplet_semihard_loss(labels, embeddings, margin=1.0):
     """Returns the triplet loss with semi-hard negatives (Schroff et al., 2015).
 
-    For each pair of one label, the negative is the nearest one that is farther than the pair; if
-    there is none, the farthest one.
+    For each pair of examples with the same label, the negative is the nearest example of another
+    label that is farther away than the pair; without such an example, the farthest one.
 
     Args:
       labels: int32 tensor [batch].

@@ -78,7 +78,7 @@ def accuracy(predictions, labels, weights=None, name=None):
     Args:
       predictions: tensor.
       labels: tensor of the shape of `predictions`.
-      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      weights: weights of the examples, broadcastable to their shape; None for 1 each.
       name: name of the variable scope.
 
     Returns:
@@ -111,7 +111,7 @@ def confusion_matrix(
       num_classes: int, number of classes; None for the largest id plus one.
       dtype: dtype of the matrix.
       name: name of the name scope.
-      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      weights: weights of the examples, broadcastable to their shape; None for 1 each.
 
     Returns:
       Tensor [num_classes, num_classes], labels by predictions.
@@ -126,7 +126,7 @@ def count(values, weights=None, metrics_collections=None, updates_collections=No
 
     Args:
       values: tensor.
-      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      weights: weights of the examples, broadcastable to their shape; None for 1 each.
       metrics_collections: collections that receive the value.
       updates_collections: collections that receive the update operation.
       name: name of the variable scope.
@@ -172,7 +172,7 @@ def f1_score(
     Args:
       labels: bool tensor, or 0 and 1.
       predictions: floating tensor in [0, 1].
-      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      weights: weights of the examples, broadcastable to their shape; None for 1 each.
       num_thresholds: int, number of thresholds.
       metrics_collections: collections that receive the value.
       updates_collections: collections that receive the update operation.

@@ -17,7 +17,7 @@ def _variable(shape, dtype, name):
 
 
 def _scope(name, default):
-    # Like in tf.metrics, each call has its own scope.
+    # As in tf.metrics, each call has its own scope.
     return tf.variable_scope(name, default)
 
 
@@ -44,7 +44,7 @@ def streaming_covariance(
     Args:
       predictions: floating tensor.
       labels: floating tensor of the shape of `predictions`.
-      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      weights: weights of the examples, broadcastable to their shape; None for 1 each.
       metrics_collections: collections that receive the value.
       updates_collections: collections that receive the update operation.
       name: name of the variable scope.
@@ -105,7 +105,7 @@ def streaming_pearson_correlation(
     Args:
       predictions: floating tensor.
       labels: floating tensor of the shape of `predictions`.
-      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      weights: weights of the examples, broadcastable to their shape; None for 1 each.
       metrics_collections: collections that receive the value.
       updates_collections: collections that receive the update operation.
       name: name of the variable scope.
@@ -146,7 +146,7 @@ def cohen_kappa(
       labels: integer tensor [batch] or [batch, 1], classes below `num_classes`.
       predictions_idx: integer tensor of the shape of `labels`.
       num_classes: int, number of classes.
-      weights: weights of the examples, broadcastable to them; None weighs all equally.
+      weights: weights of the examples, broadcastable to their shape; None for 1 each.
       metrics_collections: collections that receive the value.
       updates_collections: collections that receive the update operation.
       name: name of the variable scope.

@@ -55,7 +55,7 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
       num_units: int, number of units.
       forget_bias: number added to the forget gate's bias.
       cell_clip: number to which the cell state is clipped; None for no clipping.
-      use_peephole: whether the gates see the cell state.
+      use_peephole: whether the gates depend on the cell state.
       dtype: dtype of the variables.
       reuse: whether to reuse the variables.
       name: name of the layer's scope.
@@ -236,7 +236,7 @@ class LSTMBlockWrapper(tf.layers.Layer):
             where = tf.stack([sequence_length, batch], axis=1)
 
             def at_end(steps, initial):
-                # Step 0 is the initial state, which is the final one of an empty sequence.
+                # Step 0 is the initial state, which is also the final state of an empty sequence.
                 return tf.gather_nd(tf.concat([tf.expand_dims(initial, 0), steps], 0), where)
 
             final = _State(at_end(states, initial_state[0]), at_end(outputs, initial_state[1]))
@@ -253,7 +253,7 @@ class LSTMBlockFusedCell(LSTMBlockWrapper, FusedRNNCell):
       num_units: int, number of units.
       forget_bias: number added to the forget gate's bias.
       cell_clip: number to which the cell state is clipped; None for no clipping.
-      use_peephole: whether the gates see the cell state.
+      use_peephole: whether the gates depend on the cell state.
       reuse: whether to reuse the variables.
       dtype: dtype of the variables.
       name: name of the layer's scope.

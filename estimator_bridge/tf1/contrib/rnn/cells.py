@@ -115,7 +115,7 @@ class CoupledInputForgetGateLSTMCell(tf.nn.rnn_cell.RNNCell):
 
     Args:
       num_units: int, number of units.
-      use_peepholes: whether the gates see the cell state.
+      use_peepholes: whether the gates depend on the cell state.
       initializer: initializer of the variables.
       forget_bias: number added to the forget gate's bias.
       state_is_tuple: must be True.

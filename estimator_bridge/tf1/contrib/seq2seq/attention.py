@@ -49,7 +49,7 @@ def maybe_mask_score(score, memory_sequence_length, score_mask_value):
 
 
 class AttentionMechanism:
-    """Interface of the mechanisms: two sizes, and a call that returns alignments."""
+    """Interface of attention mechanisms: two sizes, and a call that returns alignments."""
 
     @property
     def alignments_size(self):
@@ -213,7 +213,7 @@ def luong_score(query, keys, scale):
 
 
 def bahdanau_score(processed_query, keys, normalize):
-    """Returns the scores of a projected query by a small network.
+    """Returns the scores that a small network computes from a projected query and the keys.
 
     Creates the variables described in BahdanauAttention.
 
@@ -252,7 +252,7 @@ def bias_free_layer(units, name, dtype):
 
 
 class LuongAttention(BaseAttentionMechanism):
-    """Attention by the dot product of query and key (Luong et al., 2015).
+    """Attention with the dot product of query and key as the score (Luong et al., 2015).
 
     Variables: `memory_layer/kernel`, and `attention_g` with `scale`.
 
@@ -295,7 +295,7 @@ class LuongAttention(BaseAttentionMechanism):
 
 
 class BahdanauAttention(BaseAttentionMechanism):
-    """Attention by a small network of query and key (Bahdanau et al., 2014).
+    """Attention with scores that a small network computes (Bahdanau et al., 2014).
 
     Variables: `memory_layer/kernel`, `query_layer/kernel` and `attention_v` [units]; with
     `normalize` also `attention_g` and `attention_b`.

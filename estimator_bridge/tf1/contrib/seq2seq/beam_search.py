@@ -191,7 +191,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         return not isinstance(value, tf.TensorArray) and value.shape.ndims != 0
 
     def _split(self, value):
-        """Reshapes [batch * beams, ...] to [batch, beams, ...]; scalars and arrays stay."""
+        """Reshapes [batch * beams, ...] to [batch, beams, ...], except scalars and arrays."""
         if not self._has_beams(value):
             return value
         shape = tf.shape(value)
@@ -220,7 +220,8 @@ class BeamSearchDecoder(_decoder.Decoder):
         dtype = nest.flatten(self._initial_state)[0].dtype
         rows = [self._batch_size, self._beam_width]
         finished = tf.fill(rows, False)
-        # All beams start equal. Only the first counts, or all would stay equal.
+        # All beams start equal. Only the first one gets a probability above 0; otherwise all beams
+        # would stay equal.
         log_probs = tf.one_hot(
             tf.zeros([self._batch_size], tf.int32),
             self._beam_width,
@@ -275,7 +276,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         finished = tf.expand_dims(tf.cast(state.finished, steps.dtype), 2)
         steps = (1 - finished) * steps + finished * ending
         totals = tf.expand_dims(state.log_probs, 2) + steps
-        # A beam grows by each token other than end_token.
+        # The length in the penalty does not include end_token.
         grows = tf.one_hot(self._end_token, tokens, on_value=0, off_value=1, dtype=tf.int64)
         alive = tf.to_int64(tf.logical_not(state.finished))
         lengths = tf.expand_dims(state.lengths, 2) + tf.expand_dims(alive, 2) * grows
@@ -289,7 +290,7 @@ class BeamSearchDecoder(_decoder.Decoder):
         parents = places // tokens
         was_finished = tf.batch_gather(state.finished, parents)
         now_finished = tf.logical_or(was_finished, tf.equal(ids, self._end_token))
-        # end_token itself counts as well.
+        # The length in the state includes end_token.
         lengths = tf.batch_gather(state.lengths, parents)
         lengths += tf.to_int64(tf.logical_not(was_finished))
         flat_totals = tf.reshape(totals, [self._batch_size, self._beam_width * tokens])

@@ -76,7 +76,7 @@ class Decoder(abc.ABC):
 
 
 class BasicDecoder(Decoder):
-    """A decoder of a cell, a helper and an optional output layer.
+    """A decoder that consists of a cell, a helper and an optional output layer.
 
     Args:
       cell: an RNNCell.
@@ -264,7 +264,7 @@ def _batch_major(value):
 
 
 def _keep_finished(finished, new, old):
-    """Returns the old state of finished sequences; arrays and scalars take the new value."""
+    """Returns `old` for finished sequences, else `new`; for arrays and scalars always `new`."""
     if isinstance(old, tf.TensorArray) or new.shape.ndims == 0:
         return new
     new.set_shape(old.shape)

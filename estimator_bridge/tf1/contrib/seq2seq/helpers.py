@@ -1,4 +1,4 @@
-"""Helpers of `tf.contrib.seq2seq`: they select a decoder's next inputs and its end."""
+"""Helpers of `tf.contrib.seq2seq`, which select the next inputs of a decoder and its end."""
 
 import abc
 
@@ -238,7 +238,7 @@ class TrainingHelper(Helper):
 class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     """A TrainingHelper that sometimes reads the embedding of a sampled id (Bengio et al., 2015).
 
-    The sample id is -1 where none was drawn.
+    The sample id is -1 where no id was drawn.
 
     Args:
       inputs: structure of tensors [batch, length, ...], or [length, batch, ...] with `time_major`.

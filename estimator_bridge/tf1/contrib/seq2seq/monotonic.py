@@ -59,7 +59,7 @@ def _parallel(choose, before):
 
 
 def _hard(choose, before):
-    """Returns the first chosen step, from that of the last attention on."""
+    """Returns the first chosen step that is not before the step of the last attention."""
     choose *= tf.cumsum(before, axis=1)
     return choose * tf.cumprod(1 - choose, axis=1, exclusive=True)
 
@@ -68,7 +68,7 @@ _MODES = {"recursive": _recursive, "parallel": _parallel, "hard": _hard}
 
 
 def monotonic_attention(p_choose_i, previous_attention, mode):
-    """Returns the attention of a step that never moves backwards.
+    """Returns the attention of a decoding step, which never moves backwards in the memory.
 
     Args:
       p_choose_i: tensor [batch, length], probability that a step is chosen once it is reached.
@@ -96,7 +96,7 @@ def monotonic_probability_fn(score, previous_alignments, sigmoid_noise, mode, se
     Args:
       score: tensor [batch, length].
       previous_alignments: tensor [batch, length].
-      sigmoid_noise: standard deviation of normal noise on the scores, which makes them decisive.
+      sigmoid_noise: standard deviation of normal noise on the scores; it favors extreme scores.
       mode: `recursive`, `parallel` or `hard`; see monotonic_attention.
       seed: seed of the noise.
 
@@ -143,7 +143,7 @@ class BahdanauMonotonicAttention(MonotonicAttentionMechanism):
         all.
       normalize: whether to normalize the weights (Salimans and Kingma, 2016).
       score_mask_value: score of the steps beyond the length; None for minus infinity.
-      sigmoid_noise: standard deviation of normal noise on the scores, which makes them decisive.
+      sigmoid_noise: standard deviation of normal noise on the scores; it favors extreme scores.
       sigmoid_noise_seed: seed of the noise.
       score_bias_init: initial value of the scores' bias.
       mode: `recursive`, `parallel` or `hard`; see monotonic_attention.
@@ -200,7 +200,7 @@ class LuongMonotonicAttention(MonotonicAttentionMechanism):
         all.
       scale: whether to multiply the scores by a learned number.
       score_mask_value: score of the steps beyond the length; None for minus infinity.
-      sigmoid_noise: standard deviation of normal noise on the scores, which makes them decisive.
+      sigmoid_noise: standard deviation of normal noise on the scores; it favors extreme scores.
       sigmoid_noise_seed: seed of the noise.
       score_bias_init: initial value of the scores' bias.
       mode: `recursive`, `parallel` or `hard`; see monotonic_attention.

@@ -1,4 +1,4 @@
-"""Helpers of `tf.contrib.seq2seq` that feed a decoder its own samples."""
+"""Helpers of `tf.contrib.seq2seq` that use the samples of a decoder as its next inputs."""
 
 import tensorflow.compat.v1 as tf
 

@@ -1,4 +1,4 @@
-"""`tf.contrib.tensorboard`, of which programs used `plugins.projector`."""
+"""`tf.contrib.tensorboard`; programs used its `plugins.projector`."""
 
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 from estimator_bridge.tf1.contrib.tensorboard import plugins

@@ -84,7 +84,7 @@ def bucket(
 
 
 def _fill(queues, example, keep, which, num_threads):
-    """Adds a queue runner that puts examples into their buckets and closes them at the end."""
+    """Adds a queue runner that fills the buckets, and closes them at the end of the input."""
     put = tf.group(
         *[
             tf.cond(

@@ -1,4 +1,4 @@
-"""Evaluation of checkpoints as they appear, like in `tf.contrib.training`."""
+"""Evaluation of new checkpoints, as in `tf.contrib.training`."""
 
 import tensorflow.compat.v1 as tf
 
