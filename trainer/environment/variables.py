@@ -55,7 +55,7 @@ def copy_environment(more: Mapping[str, str]) -> dict[str, str]:
 
 
 def take_parent_pipe() -> Optional[int]:
-    """Removes PARENT_PIPE from the environment; returns its file descriptor, None if unset."""
+    """Removes PARENT_PIPE from the environment; returns its file descriptor, or None if unset."""
     text = os.environ.pop(PARENT_PIPE, "")
     return int(text) if text.isdigit() else None
 

@@ -1,4 +1,4 @@
-"""What is predicted."""
+"""The labels: the columns that a model predicts."""
 
 from typing import Annotated, Any, Literal, Optional
 
@@ -13,7 +13,7 @@ MAX_CLASSES = 1_000_000
 
 
 class Label(Node):
-    """What is predicted; a vocabulary or num_classes makes it a classification."""
+    """One label of a model; a vocabulary or num_classes makes the task a classification."""
 
     column: str = Field(description="name of the label's column")
     columns: tuple[str, ...] = Field(

@@ -113,7 +113,7 @@ def resolve_defaults(schema: Schema, statistics: Statistics) -> dict[str, Any]:
         statistics: statistics of the training data, for the default `mean`.
 
     Returns:
-        A value per column; None where a missing value is an error.
+        A value per column; None if a missing value is an error.
     """
     defaults: dict[str, Any] = {}
     for name, column in schema.columns.items():

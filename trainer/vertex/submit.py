@@ -149,7 +149,7 @@ def parse_resource(job: Job) -> Any:
         job: the job.
 
     Raises:
-        UserError: the service does not know a field, or the field has another type.
+        UserError: the service has no field of this name, or the field has another type.
     """
     aiplatform = _import_aiplatform()
     from google.protobuf import json_format
