@@ -32,7 +32,7 @@ _UNSUPPORTED = (
     "input_layer_partitioner",
 )
 
-# Arguments without effect on the result: the bug is fixed, and joint weights are only another
+# Arguments that do not affect the result: the bug is fixed, and joint weights are only another
 # layout of the variables.
 _WITHOUT_EFFECT = {
     "fix_global_step_increment_bug",

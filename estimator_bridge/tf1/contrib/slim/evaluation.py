@@ -144,7 +144,7 @@ def _scaffold(initial_op, feed_dict, variables, init_fn=None):
 def _hooks(logdir, num_evals, summary_op, feed_dict, more):
     hooks = [evaluation.StopAfterNEvalsHook(num_evals)]
     if logdir is not None and summary_op is not None:
-        # Without summaries the hook would use those of the graph.
+        # The hook itself writes all summaries of the graph if its summary_op is None.
         summary_op = None if summary_op is _ALL_SUMMARIES else summary_op
         hooks.append(
             evaluation.SummaryAtEndHook(logdir, summary_op=summary_op, feed_dict=feed_dict)
