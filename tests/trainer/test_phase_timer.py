@@ -111,7 +111,7 @@ def _train(tmp_path, times, slow_input, slow_step, steps=8):
 
 @pytest.mark.parametrize(
     ("slow_input", "slow_step", "larger"),
-    [(0.1, 0.0, "input wait"), (0.0, 0.1, "compute")],
+    [(0.3, 0.0, "input wait"), (0.0, 0.3, "compute")],
 )
 def test_waiting_for_rows_and_computing(tmp_path, slow_input, slow_step, larger):
     began = time.monotonic()
@@ -121,7 +121,8 @@ def test_waiting_for_rows_and_computing(tmp_path, slow_input, slow_step, larger)
     told = times.read()
     # Seven steps: the first belongs to the start-up. What is told of one phase is told of no other:
     # together they are no longer than it took.
-    assert told[larger] >= 0.65
+    # At least 93 % of 2.1 s: on a busy machine reading overlaps with the rest of a step.
+    assert told[larger] >= 1.95
     assert told["all"] <= time.monotonic() - began
     assert told["checkpoint"] > 0 and told["start-up"] > 0
     assert told["all"] == pytest.approx(sum(told.values()) - told["all"])

@@ -47,13 +47,26 @@ class StatusRelay(Protocol):
     """Transfers statuses and the files they refer to between machines that share no folder."""
 
     def before_publish(self, fields: Status) -> None:
-        """Stores the files that the fields refer to."""
+        """Stores the files that the fields refer to.
+
+        Args:
+            fields: the status that will be published.
+        """
 
     def after_publish(self, fields: Status) -> None:
-        """Stores the heartbeat file."""
+        """Stores the heartbeat file.
+
+        Args:
+            fields: the status that has been published.
+        """
 
     def after_read(self, name: str, status: Status) -> None:
-        """Fetches the files that another process's status refers to."""
+        """Fetches the files that another process's status refers to.
+
+        Args:
+            name: name of that process, for example worker-0.
+            status: its status.
+        """
 
 
 class _Seen(NamedTuple):
