@@ -194,4 +194,4 @@ def test_a_package_is_built_and_uploaded(cloud, tmp_path, capsys):
     assert cloud.read(stored) == made.read_bytes()
     assert f"gs://a-bucket/{stored}" in capsys.readouterr().out
     assert vertex.main(["package", output, "--upload=gs://a-bucket/packages"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
