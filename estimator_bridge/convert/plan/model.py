@@ -17,6 +17,7 @@ __all__ = [
     "Optimizer",
     "Plan",
     "Recurrent",
+    "Schedule",
     "drops_units",
     "is_lazy",
     "model_inputs",
@@ -107,18 +108,47 @@ class Head(NamedTuple):
         return self.output("predictions" if self.task in ("regression", "poisson") else "logits")
 
 
+class Schedule(NamedTuple):
+    """A learning rate that changes with the step: a schedule class of Keras and its arguments.
+
+    Attributes:
+      name: class of keras.optimizers.schedules.
+      arguments: positional arguments: numbers, or lists of numbers.
+      options: keyword arguments: numbers or bools.
+    """
+
+    name: str
+    arguments: tuple[Any, ...]
+    options: dict[str, Any]
+
+    def build(self, schedules: Any) -> Any:
+        """Returns the schedule as an object.
+
+        Args:
+          schedules: keras.optimizers.schedules of Keras 3, or the same module of Keras 2.
+        """
+        return getattr(schedules, self.name)(*self.arguments, **self.options)
+
+    @property
+    def code(self) -> str:
+        """Keras code of the schedule."""
+        options = (f"{name}={value!r}" for name, value in self.options.items())
+        given = ", ".join((*map(repr, self.arguments), *options))
+        return f"keras.optimizers.schedules.{self.name}({given})"
+
+
 class Optimizer(NamedTuple):
     """An optimizer whose state can be converted.
 
     Attributes:
       kind: adagrad, adam, ftrl, momentum, rmsprop or sgd.
-      rate: learning rate: a number, or Keras code of a schedule.
+      rate: learning rate.
       options: other arguments of the Keras 3 class.
       version: 1 for tf.compat.v1.train, 2 for Keras 2; their slot variables have different names.
     """
 
     kind: str
-    rate: Union[float, str]
+    rate: Union[float, Schedule]
     options: dict[str, Any]
     version: int
 
@@ -161,7 +191,7 @@ def is_lazy(optimizer: Optional[Optimizer], from_zero: bool) -> bool:
     if optimizer is not None and optimizer.kind == "ftrl":
         # Ftrl recomputes a weight from its state at every step. A row without a gradient keeps its
         # weight only if the weight matches the state and the rate is constant.
-        return not from_zero or isinstance(optimizer.rate, str)
+        return not from_zero or isinstance(optimizer.rate, Schedule)
     if optimizer is None or optimizer.kind not in ("momentum", "rmsprop"):
         return False
     if optimizer.kind == "momentum" or optimizer.version == 1:

@@ -13,18 +13,19 @@ from typing import Any, Callable, Optional, Union
 
 import numpy as np
 
+from .model import Schedule
+
 __all__ = ["read_rate"]
 
 _RELATIVE_TOLERANCE = 3e-6
 _MAX_CONSTANTS = 9
 _TESTED_STEPS = (0, 1, 2, 7, 50, 1000)
 _LARGEST_STEP = 10**9
-_MODULE = "keras.optimizers.schedules"
 
-_Schedule = tuple[str, Callable[[np.ndarray], np.ndarray]]
+_Candidate = tuple[Schedule, Callable[[np.ndarray], np.ndarray]]
 
 
-def read_rate(tensor: Any, counter: Any, step: int, tf: Any) -> tuple[Union[float, str], bool]:
+def read_rate(tensor: Any, counter: Any, step: int, tf: Any) -> tuple[Union[float, Schedule], bool]:
     """Reads a learning rate.
 
     Args:
@@ -34,8 +35,8 @@ def read_rate(tensor: Any, counter: Any, step: int, tf: Any) -> tuple[Union[floa
       tf: TensorFlow.
 
     Returns:
-      The rate as a number or as Keras code of a schedule, and whether this equals the tensor at
-      every step. If no schedule matches, the rate is the value at `step`.
+      The rate as a number or as a schedule, and whether this equals the tensor at every step. If
+      no schedule matches, the rate is the value at `step`.
     """
     constants = _constants(tensor.graph, tf)
     steps = {*_TESTED_STEPS, step}
@@ -82,26 +83,26 @@ def _as_written(rate: float, constants: list[float]) -> float:
     return next((c for c in constants if math.isclose(c, rate, rel_tol=1e-7)), rate)
 
 
-def _match(known: dict[int, float], constants: list[float]) -> Optional[str]:
-    """Returns the code of the schedule that has the known values at all steps, or None."""
+def _match(known: dict[int, float], constants: list[float]) -> Optional[Schedule]:
+    """Returns the schedule that has the known values at all steps, or None."""
     steps = np.array(list(known), np.float64)
     values = np.array(list(known.values()))
     starts = [c for c in constants if math.isclose(c, values[0], rel_tol=1e-6)]
     spans = [c for c in constants if c >= 1]
     # The last four are the defaults of TensorFlow's decay functions.
     others = list(dict.fromkeys((*constants, 0.0, 0.5, 1.0, 0.0001)))[:12]
-    for code, function in _candidates(starts, spans, others):
+    for schedule, function in _candidates(starts, spans, others):
         with np.errstate(all="ignore"):
             found = function(steps)
         if np.allclose(found, values, rtol=_RELATIVE_TOLERANCE, atol=1e-7 * abs(values[0])):
-            return code
+            return schedule
     return _match_piecewise(known, spans)
 
 
 def _candidates(
     starts: list[float], spans: list[float], others: list[float]
-) -> Iterator[_Schedule]:
-    """Yields (Keras code, function of steps) of every schedule with these constants."""
+) -> Iterator[_Candidate]:
+    """Yields (schedule, function of steps) of every schedule with these constants."""
     for rate, span in itertools.product(starts, spans):
         for other in others:
             for staircase in (False, True):
@@ -116,30 +117,35 @@ def _as_integer(span: float) -> float:
     return int(span) if span == int(span) else span
 
 
-def _decays(rate: float, span: float, factor: float, staircase: bool) -> Iterator[_Schedule]:
+def _decays(rate: float, span: float, factor: float, staircase: bool) -> Iterator[_Candidate]:
     """Yields exponential, inverse-time and natural exponential decay."""
 
     def part(steps: np.ndarray) -> np.ndarray:
         return np.floor(steps / span) if staircase else steps / span
 
     length = _as_integer(span)
-    arguments = f"({rate!r}, {length!r}, {factor!r}, staircase={staircase})"
-    yield f"{_MODULE}.ExponentialDecay{arguments}", lambda s: rate * np.power(factor, part(s))
-    yield f"{_MODULE}.InverseTimeDecay{arguments}", lambda s: rate / (1 + factor * part(s))
+    options = {"staircase": staircase}
+    arguments = (rate, length, factor)
+    yield (
+        Schedule("ExponentialDecay", arguments, options),
+        lambda s: rate * np.power(factor, part(s)),
+    )
+    inverse = Schedule("InverseTimeDecay", arguments, options)
+    yield inverse, lambda s: rate / (1 + factor * part(s))
     base = math.exp(-min(abs(factor), 700.0))
-    arguments = f"({rate!r}, {length!r}, {base!r}, staircase={staircase})"
-    yield f"{_MODULE}.ExponentialDecay{arguments}", lambda s: rate * np.exp(-factor * part(s))
+    natural = Schedule("ExponentialDecay", (rate, length, base), options)
+    yield natural, lambda s: rate * np.exp(-factor * part(s))
 
 
-def _cosine(rate: float, span: float, alpha: float) -> _Schedule:
+def _cosine(rate: float, span: float, alpha: float) -> _Candidate:
     def function(steps: np.ndarray) -> np.ndarray:
         cosine = 0.5 * (1 + np.cos(np.pi * np.minimum(steps / span, 1)))
         return rate * ((1 - alpha) * cosine + alpha)
 
-    return f"{_MODULE}.CosineDecay({rate!r}, {_as_integer(span)!r}, alpha={alpha!r})", function
+    return Schedule("CosineDecay", (rate, _as_integer(span)), {"alpha": alpha}), function
 
 
-def _polynomial(rate: float, options: tuple[float, float, float, bool]) -> _Schedule:
+def _polynomial(rate: float, options: tuple[float, float, float, bool]) -> _Candidate:
     span, end, power, cycle = options
 
     def function(steps: np.ndarray) -> np.ndarray:
@@ -147,12 +153,12 @@ def _polynomial(rate: float, options: tuple[float, float, float, bool]) -> _Sche
         part = steps / length if cycle else np.minimum(steps, span) / span
         return (rate - end) * np.power(1 - part, power) + end
 
-    arguments = f"({rate!r}, {_as_integer(span)!r}, {end!r}, {power!r}, {cycle})"
-    return f"{_MODULE}.PolynomialDecay{arguments}", function
+    arguments = (rate, _as_integer(span), end, power, cycle)
+    return Schedule("PolynomialDecay", arguments, {}), function
 
 
-def _match_piecewise(known: dict[int, float], spans: list[float]) -> Optional[str]:
-    """Returns the code of a rate that changes only at some of the constants, or None."""
+def _match_piecewise(known: dict[int, float], spans: list[float]) -> Optional[Schedule]:
+    """Returns the schedule of a rate that changes only at some of the constants, or None."""
     bounds = sorted(int(b) for b in spans if b == int(b) and {int(b), int(b) + 1} <= set(known))
     bounds = [b for b in bounds if not math.isclose(known[b], known[b + 1], rel_tol=1e-6)]
     values = [known[0], *(known[bound + 1] for bound in bounds)]
@@ -161,4 +167,4 @@ def _match_piecewise(known: dict[int, float], spans: list[float]) -> Optional[st
         if not math.isclose(expected, value, rel_tol=1e-6):
             return None
     rounded = [float(str(np.float32(value))) for value in values]
-    return f"{_MODULE}.PiecewiseConstantDecay({bounds}, {rounded})"
+    return Schedule("PiecewiseConstantDecay", (bounds, rounded), {})

@@ -1,11 +1,13 @@
 """Reads variables of a checkpoint by their names or by the ends of their names."""
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 
 from estimator_bridge.errors import BridgeError
+
+from ..plan.model import Schedule
 
 __all__ = ["Checkpoint", "open_checkpoint", "rate_at", "shape_problem"]
 
@@ -142,19 +144,18 @@ def open_checkpoint(where: str) -> Checkpoint:
         ) from error
 
 
-def rate_at(rate: Any, step: int) -> float:
+def rate_at(rate: Union[float, Schedule], step: int) -> float:
     """Returns the value of a learning rate at a step.
 
     Args:
-      rate: a number, or Keras code of a schedule.
+      rate: a number or a schedule.
       step: the step.
     """
-    if not isinstance(rate, str):
+    if not isinstance(rate, Schedule):
         return float(rate)
     import keras
 
-    # The code was written by this package from numbers alone.
-    return float(eval(rate, {"keras": keras})(step))
+    return float(rate.build(keras.optimizers.schedules)(step))
 
 
 def shape_problem(checkpoint: Checkpoint, name: str, shape: tuple[int, ...]) -> Optional[str]:

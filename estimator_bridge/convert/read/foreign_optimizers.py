@@ -6,7 +6,7 @@ import numpy as np
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan.model import Optimizer
+from ..plan.model import Optimizer, Schedule
 from ..plan.optimizers import keras2_options, v1_options
 from ..plan.schedules import read_rate
 
@@ -164,7 +164,7 @@ class _Reader:
         rate = getattr(optimizer, "_learning_rate", None)
         rate = optimizer._lr if rate is None else rate
         rate = self._rate(rate)
-        if kind == "momentum" and isinstance(rate, str):
+        if kind == "momentum" and isinstance(rate, Schedule):
             self.notes.append(
                 "tf.train.MomentumOptimizer multiplies past gradients by the current learning "
                 "rate, Keras by the rate of their step: while the rate falls, training differs a "
@@ -184,8 +184,8 @@ class _Reader:
         rate, config = self._config(optimizer)
         decay = self._number(config.pop("decay", 0.0) or 0.0)
         rate = self._rate(rate)
-        if decay and not isinstance(rate, str):
-            rate = f"keras.optimizers.schedules.InverseTimeDecay({rate!r}, 1, {decay!r})"
+        if decay and not isinstance(rate, Schedule):
+            rate = Schedule("InverseTimeDecay", (rate, 1, decay), {})
         elif decay:
             self.notes.append("the optimizer's decay is ignored, because it has a schedule, too")
         settings = {
@@ -227,8 +227,8 @@ class _Reader:
     def _is_tensor(self, value: Any) -> bool:
         return self._tf.is_tensor(value) or isinstance(value, self._tf.Variable)
 
-    def _rate(self, rate: Any) -> Union[float, str]:
-        """Returns a learning rate as a number or as Keras code of a schedule."""
+    def _rate(self, rate: Any) -> Union[float, Schedule]:
+        """Returns a learning rate as a number or as a schedule."""
         tf = self._tf
         if isinstance(rate, dict) and "class_name" in rate:
             rate = tf.keras.optimizers.schedules.deserialize(rate)
@@ -236,14 +236,14 @@ class _Reader:
             name = type(rate).__name__
             known = getattr(tf.keras.optimizers.schedules, name, None)
             if name in _SCHEDULES and known is type(rate):
-                return _schedule_code(name, rate.get_config())
+                return _schedule(name, rate.get_config())
             rate = rate(self._counter)
         elif callable(rate) and not self._is_tensor(rate):
             rate = rate()
         if not self._is_tensor(rate):
             return float(rate)
         found, exact = read_rate(tf.convert_to_tensor(rate), self._counter, self._step, tf)
-        self.reads_step = isinstance(found, str)
+        self.reads_step = isinstance(found, Schedule)
         if not exact:
             self.notes.append(
                 "the learning rate follows a schedule that Keras does not have; it stays at its "
@@ -252,8 +252,6 @@ class _Reader:
         return found
 
 
-def _schedule_code(name: str, config: dict[str, Any]) -> str:
-    options = ", ".join(
-        f"{key}={value!r}" for key, value in config.items() if key != "name" and value is not None
-    )
-    return f"keras.optimizers.schedules.{name}({options})"
+def _schedule(name: str, config: dict[str, Any]) -> Schedule:
+    given = {key: value for key, value in config.items() if key != "name" and value is not None}
+    return Schedule(name, (), given)

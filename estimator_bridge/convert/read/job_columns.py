@@ -218,6 +218,10 @@ def _normalizer(name: str, column: _Json, statistics: _Json) -> Optional[Normali
         shift, scale = measured["mean"], measured["std"]
         if how == "minmax":
             shift, scale = measured["min"], measured["max"] - measured["min"]
+    if not math.isfinite(shift):
+        raise BridgeError(
+            f"statistics.json: column {name}: the mean or minimum is {shift}; no data to normalize"
+        )
     scale = scale if scale > 0 and math.isfinite(scale) else 1.0
 
     def normalize(x: Any) -> Any:

@@ -1,23 +1,21 @@
 """Reads a Plan from config.yaml, schema.json and statistics.json of a job_dir of this trainer.
 
-The three files are read as data. Only this module and job_columns.py interpret their fields. The
-tests compare the result with the trainer's own feature columns, for each kind of column.
+Only this module and job_columns.py interpret the fields, which job_files.py has checked. The tests
+compare the result with the trainer's own feature columns, for each kind of column.
 """
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Callable, Optional
-
-import yaml
+from typing import Any, Optional
 
 from estimator_bridge.errors import BridgeError
 
 from ..plan.columns import Input
-from ..plan.model import Cell, Data, Head, Network, Optimizer, Plan, Recurrent
+from ..plan.model import Cell, Data, Head, Network, Optimizer, Plan, Recurrent, Schedule
 from ..plan.optimizers import keras2_options
 from .job_columns import derived_of, read_columns
+from .job_files import read_job_files
 
 __all__ = ["read_job_dir"]
 
@@ -36,12 +34,10 @@ def read_job_dir(job_dir: str) -> Plan:
       job_dir: folder of a finished run of the trainer.
 
     Raises:
-      BridgeError: a file is missing, or lacks a field that the trainer writes.
+      BridgeError: a file is missing, lacks a field that the trainer writes, or has a value that
+        the trainer never writes.
     """
-    folder = Path(job_dir)
-    config = _read(folder / "config.yaml", yaml.safe_load)
-    schema = _read(folder / "schema.json", json.loads)
-    statistics = _read(folder / "statistics.json", json.loads)
+    config, schema, statistics = read_job_files(Path(job_dir))
     try:
         return _read_plan(config, schema, statistics)
     except KeyError as error:
@@ -49,19 +45,6 @@ def read_job_dir(job_dir: str) -> Plan:
             f"job_dir {job_dir}: config.yaml, schema.json or statistics.json has no field {error}; "
             "convert with the version of this package that trained the job"
         ) from error
-
-
-def _read(path: Path, parse: Callable[[str], Any]) -> _Json:
-    try:
-        content: _Json = parse(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BridgeError(
-            f"job_dir: {path} cannot be read ({error.strerror}); give the folder of a finished "
-            "training run, or --estimator=MODULE:FUNCTION for an Estimator of your own"
-        ) from error
-    except (ValueError, yaml.YAMLError) as error:
-        raise BridgeError(f"job_dir: {path} is corrupt: {str(error).splitlines()[0]}") from error
-    return content
 
 
 def _read_plan(config: _Json, schema: _Json, statistics: _Json) -> Plan:
@@ -212,17 +195,16 @@ def _optimizer(train: _Json, max_steps: int, linear: bool) -> Optimizer:
     rate = (train["linear_learning_rate"] if linear else None) or train["learning_rate"]
     options = keras2_options(kind, {"l1": train["l1"], "l2": train["l2"]})
     steps = train["decay_steps"] or max_steps
-    schedules = "keras.optimizers.schedules"
     if train["decay"] == "exponential":
-        rate = f"{schedules}.ExponentialDecay({rate!r}, {steps}, {train['decay_rate']!r})"
+        rate = Schedule("ExponentialDecay", (rate, steps, train["decay_rate"]), {})
     elif train["decay"] == "cosine":
-        rate = f"{schedules}.CosineDecay({rate!r}, {steps}, alpha={train['decay_rate']!r})"
+        rate = Schedule("CosineDecay", (rate, steps), {"alpha": train["decay_rate"]})
     elif train["decay"] == "piecewise":
         # Keras changes the rate after a boundary; the trainer's boundary is the first step with the
         # new rate.
         steps = [step - 1 for step in train["piecewise_steps"]]
         rates = [rate, *(rate * share for share in train["piecewise_shares"])]
-        rate = f"{schedules}.PiecewiseConstantDecay({steps}, {rates})"
+        rate = Schedule("PiecewiseConstantDecay", (steps, rates), {})
     elif train["decay"] != "constant":
         raise BridgeError(
             f"config.yaml: train.decay {train['decay']!r} has no counterpart in Keras; "

@@ -5,15 +5,16 @@ import glob
 import gzip
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional
 
 import numpy as np
-import yaml
 
 from estimator_bridge.errors import BridgeError
 
 from ..plan.columns import Input
 from ..plan.model import Data, Head, Plan
+from .job_files import read_config
 
 __all__ = ["Rows", "default_files", "read_files", "read_input_fn"]
 
@@ -57,9 +58,14 @@ def default_files(job_dir: str) -> list[str]:
 
     Args:
       job_dir: folder with its config.yaml.
+
+    Raises:
+      BridgeError: config.yaml is missing or corrupt, or names no evaluation files.
     """
-    with open(os.path.join(job_dir, "config.yaml"), encoding="utf-8") as file:
-        return list(yaml.safe_load(file)["data"]["eval"])
+    files: list[str] = read_config(Path(job_dir)).get("data", {}).get("eval", [])
+    if not files:
+        raise BridgeError(f"job_dir {job_dir}: config.yaml has no field data.eval; give --data")
+    return files
 
 
 def read_files(plan: Plan, patterns: list[str], limit: int) -> Rows:

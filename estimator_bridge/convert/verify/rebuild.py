@@ -17,7 +17,7 @@ from ..plan.columns import (
     Weighted,
     name_of,
 )
-from ..plan.model import Head, Network, Optimizer, Plan
+from ..plan.model import Head, Network, Optimizer, Plan, Schedule
 from .derive import add_derived
 from .rebuild_parts import build_recurrent, shared_table
 
@@ -261,11 +261,10 @@ def _make_optimizer(optimizer: Optional[Optimizer], tf: Any) -> Callable[[], Any
 
     def build() -> Any:
         # The rate is passed as a function, because a number would become a variable, which some
-        # checkpoints lack. The code of a schedule names `keras`; Keras 2 has
-        # the same schedules.
+        # checkpoints lack.
         chosen = learning_rate
-        if isinstance(rate, str):
-            chosen = eval(rate, {"keras": tf.keras})
+        if isinstance(rate, Schedule):
+            chosen = rate.build(tf.keras.optimizers.schedules)
         if kind == "adagrad":
             start = options["initial_accumulator_value"]
             epsilon = options["epsilon"] ** 0.5

@@ -58,7 +58,7 @@ def write_module(plan: Plan, origin: str) -> Module:
     training = training_code(plan)
     code = "\n".join(
         [
-            f'"""Keras model with its preprocessing, converted from {origin}.',
+            f'"""Keras model with its preprocessing, converted from {_in_docstring(origin)}.',
             "",
             "    python THIS_FILE --train=ROWS.csv --start=model.keras --output=trained.keras",
             '"""',
@@ -73,6 +73,11 @@ def write_module(plan: Plan, origin: str) -> Module:
         ]
     )
     return Module(code, tuple(writer.tables))
+
+
+def _in_docstring(text: str) -> str:
+    """Returns a text that cannot end the docstring around it."""
+    return ascii(text)[1:-1].replace('"', "'")
 
 
 def model_lines(
@@ -194,7 +199,7 @@ def _write_hidden(network: Network, index: int, writer: ColumnWriter, net: str) 
         net = writer.write(f"{layer}_active", code)
     _add_dense(writer, layer, scope)
     if network.dropout:
-        net = writer.write(f"{layer}_dropout", f"layers.Dropout({network.dropout})({net})")
+        net = writer.write(f"{layer}_dropout", f"layers.Dropout({network.dropout!r})({net})")
     if network.batch_norm:
         norm = f"dnn_batchnorm_{index}"
         code = f'layers.BatchNormalization(momentum=0.999, name="{norm}")({net})'

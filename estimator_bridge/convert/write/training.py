@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..plan.columns import Embedding, Indicator, Numeric, SharedTable, num_ids
+from ..plan.columns import Embedding, Indicator, Numeric, SharedTable, num_ids, quoted
 from ..plan.derived import is_from_text
-from ..plan.model import Head, Optimizer, Plan, is_lazy, model_inputs
+from ..plan.model import Head, Optimizer, Plan, Schedule, is_lazy, model_inputs
 from .column_functions import MAX_WHOLE_TABLE
 
 __all__ = ["Training", "loss_of", "own_updates", "training_code"]
@@ -232,7 +232,7 @@ def _loss_weights(head: Head) -> dict[str, float]:
 
 
 def _optimizer_code(optimizer: Optimizer) -> str:
-    rate = optimizer.rate if isinstance(optimizer.rate, str) else repr(optimizer.rate)
+    rate = optimizer.rate.code if isinstance(optimizer.rate, Schedule) else repr(optimizer.rate)
     options = "".join(f", {name}={value!r}" for name, value in sorted(optimizer.options.items()))
     return f"keras.optimizers.{_CLASSES[optimizer.kind]}({rate}{options})"
 
@@ -320,7 +320,7 @@ def _compile_lines(plan: Plan) -> list[str]:
         "def build_loss():",
         '    """Returns output -> loss."""',
         "    return {",
-        *(f'        "{one.target}": {loss_of(one)},' for one in plan.head.single),
+        *(f"        {quoted(one.target)}: {loss_of(one)}," for one in plan.head.single),
         "    }",
         "",
         "",

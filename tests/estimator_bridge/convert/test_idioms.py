@@ -124,14 +124,15 @@ NAMES = ("exponential", "staircase", "natural", "inverse", "polynomial", "cosine
 @pytest.mark.parametrize("name", NAMES)
 def test_learning_rate_tensor_becomes_a_schedule(name):
     from estimator_bridge import tf
+    from estimator_bridge.convert.plan.model import Schedule
     from estimator_bridge.convert.plan.schedules import read_rate
     from estimator_bridge.convert.read.checkpoint import rate_at
 
     with tf.Graph().as_default():
         counter = tf.compat.v1.train.get_or_create_global_step()
         tensor = schedules(tf.compat.v1)[name]()
-        code, exact = read_rate(tensor, counter, 9, tf)
-        assert exact and isinstance(code, str)
+        schedule, exact = read_rate(tensor, counter, 9, tf)
+        assert exact and isinstance(schedule, Schedule)
         expected = {}
         with tf.compat.v1.Session() as session:
             for step in (0, 9, 12, 13, 29, 30, 31, 77, 140, 5000):
@@ -139,7 +140,7 @@ def test_learning_rate_tensor_becomes_a_schedule(name):
                 session.run(counter.assign(step))
                 expected[step] = session.run(tensor)
     for step, rate in expected.items():
-        assert rate_at(code, step) == pytest.approx(rate, rel=1e-5, abs=1e-8)
+        assert rate_at(schedule, step) == pytest.approx(rate, rel=1e-5, abs=1e-8)
 
 
 def test_notes_on_unsupported_optimizer_settings(tmp_path):
@@ -201,7 +202,7 @@ def test_gradient_clipping_is_converted(tmp_path):
     train(tf, built, features, labels)
     plan, converted = convert(built)
     assert plan.deep_optimizer.options["clipnorm"] == 0.1
-    assert "InverseTimeDecay" in plan.deep_optimizer.rate
+    assert plan.deep_optimizer.rate.name == "InverseTimeDecay"
     assert assert_same(built, converted, plan, features, labels) < 1e-5
 
 
