@@ -7,6 +7,11 @@
 Importing this package imports no TensorFlow: `tf` and `estimator` are loaded on first use.
 """
 
+from . import current_folder
+
+current_folder.remove()
+
+# ruff: noqa: E402
 import importlib
 import importlib.util
 import sys

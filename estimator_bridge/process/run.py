@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from .. import install
+from .. import current_folder, install
 from ..errors import BridgeError
 from . import children
 from .importing import prefer_folders
@@ -93,6 +93,7 @@ def _new_main() -> types.ModuleType:
 def _set_first_path(entry: str) -> None:
     """Puts `entry` at the front of `sys.path`, as Python does unless called with -P or -I."""
     if not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated):
+        current_folder.restore()
         sys.path[0] = entry
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Callable
 
+from estimator_bridge import current_folder
 from trainer import config as config_lib
 from trainer.errors import UserError
 
@@ -83,6 +84,7 @@ def load_code(reference: str, option: str) -> Any:
     module_name, _, name = reference.partition(":")
     with translate_user_errors(where, f"importing {module_name}"):
         try:
+            current_folder.prepend()
             found = importlib.import_module(module_name)
         except ModuleNotFoundError as error:
             if not error.name or not f"{module_name}.".startswith(f"{error.name}."):

@@ -2,9 +2,9 @@
 
 import importlib
 import os
-import sys
 from typing import Any, Callable
 
+from estimator_bridge import current_folder
 from estimator_bridge.errors import BridgeError
 
 __all__ = ["call_function", "describe_error", "load_function"]
@@ -29,8 +29,7 @@ def load_function(where: str, flag: str) -> Callable[..., Any]:
     module_name, _, name = where.partition(":")
     if not module_name or not name:
         raise BridgeError(f"{flag}={where}: expected MODULE:FUNCTION, for example my_model:build")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    current_folder.prepend()
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:

@@ -1,0 +1,56 @@
+"""Keeps files of the current folder from being imported in place of real modules.
+
+`python -m` puts the current folder first on `sys.path`: a file json.py there would run in place of
+the standard library's module, for example in a folder that is audited. The packages' own commands
+therefore remove the folder before they import anything else. What loads a user's code puts it back.
+"""
+
+import os
+import sys
+
+__all__ = ["prepend", "remove", "restore"]
+
+_COMMANDS = ("estimator_bridge", "trainer")
+# The checkout or the folder of installed packages that contains this package.
+_PACKAGES_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+_removed: list[str] = []
+
+
+def _started_module() -> str:
+    """Returns the module of `python -m MODULE` while its package is imported, else ''."""
+    if sys.argv[:1] != ["-m"]:
+        return ""
+    words = list(getattr(sys, "orig_argv", ()))
+    if not words:  # Python 3.9
+        try:
+            with open("/proc/self/cmdline", encoding="utf-8", errors="replace") as file:
+                words = file.read().split("\0")[:-1]
+        except OSError:
+            return ""
+    index = len(words) - len(sys.argv)
+    return words[index] if 0 < index < len(words) else ""
+
+
+def remove() -> None:
+    """Removes the current folder from `sys.path` if `python -m` starts one of these packages.
+
+    The folder stays if it is the one that contains the packages.
+    """
+    if _started_module().split(".")[0] not in _COMMANDS or not sys.path:
+        return
+    if os.path.abspath(sys.path[0] or ".") == os.getcwd() != _PACKAGES_FOLDER:
+        _removed.append(sys.path.pop(0))
+
+
+def restore() -> None:
+    """Undoes `remove`."""
+    sys.path[:0] = _removed
+    _removed.clear()
+
+
+def prepend() -> None:
+    """Puts the current folder first on `sys.path`, unless it is there, for modules of the user."""
+    restore()
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
