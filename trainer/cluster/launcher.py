@@ -15,8 +15,6 @@ from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS
 FOLLOW_SECS = 60.0
 # Seconds after which a chief or worker is killed that hangs after others ended because of it.
 HANG_SECS = 300.0
-# Seconds to wait for the output of a failed process. One of its children may keep the pipe open.
-OUTPUT_SECS = 5.0
 RESTART_SECS = 1.0
 CHIEF = "chief-0"
 
@@ -108,7 +106,8 @@ class Launcher:
                 self.kill()
             self._kill_hanging()
             time.sleep(0.1)
-        self._processes.wait_for_output()
+        for name in self._processes.wait_for_output():
+            self._log(f"{name} has ended, but a process that it started keeps its output open")
         if status and self._first_error:
             self._processes.write(self._first_error, self._errors)
         return status
@@ -178,7 +177,7 @@ class Launcher:
 
     def _note_failure(self, name: str, code: int) -> None:
         if self._first_error is None and not self._stopping:
-            self._processes.wait_for_output(name, secs=OUTPUT_SECS)
+            self._processes.wait_for_output(name)
             last = self._last_lines.get(name, "no output")
             self._first_error = f"first to fail: {name}, exit status {code}: {last}"
 

@@ -16,6 +16,9 @@ from trainer.environment.variables import PARENT_PIPE
 COLOURS = {"chief": 32, "worker": 36, "ps": 35, "evaluator": 33}
 # Seconds that a process has to end after its parent has ended; it may have to save a checkpoint.
 ORPHAN_SECS = 120.0
+# Seconds to wait for the output of processes that have ended. A child that one of them left behind
+# may keep its output open for ever.
+OUTPUT_SECS = 5.0
 # Allows a TensorFlow server to listen on a port that another process has bound without listening.
 SHARING = {"TF_GRPC_REUSE_PORT": "true"}
 _held: list[socket.socket] = []
@@ -76,6 +79,7 @@ class Processes:
         self._on_line = on_line or (lambda name, line, is_output: self.log(name, line))
         self._is_coloured = stream.isatty()
         self._lock = threading.Lock()
+        self._closed = False
         self._readers: list[tuple[str, threading.Thread]] = []
         self._parent_pipe, self._writing_end = os.pipe()
         self.running: dict[str, subprocess.Popen[str]] = {}
@@ -106,7 +110,10 @@ class Processes:
         )
         self.running[name] = process
         for stream, is_output in ((process.stdout, True), (process.stderr, False)):
-            reader = threading.Thread(target=self._read, args=(name, stream, is_output))
+            # A daemon, so that an output that stays open does not keep this process running.
+            reader = threading.Thread(
+                target=self._read, args=(name, stream, is_output), daemon=True
+            )
             reader.start()
             self._readers.append((name, reader))
 
@@ -122,16 +129,24 @@ class Processes:
             del self.running[name]
         return ended
 
-    def wait_for_output(self, name: Optional[str] = None, secs: Optional[float] = None) -> None:
-        """Waits until all output has been written.
+    def wait_for_output(self, name: Optional[str] = None, secs: float = OUTPUT_SECS) -> list[str]:
+        """Waits until the output of ended processes has been written.
 
         Args:
             name: the process; None: all of them.
-            secs: the longest wait for each stream; a child of the process may keep a stream open.
+            secs: the longest wait for all output together.
+
+        Returns:
+            Names of the processes whose output is still open: one of their children has it.
         """
+        deadline = time.monotonic() + secs
+        still_open = []
         for owner, reader in self._readers:
             if name in (None, owner):
-                reader.join(secs)
+                reader.join(max(0.0, deadline - time.monotonic()))
+                if reader.is_alive() and owner not in still_open:
+                    still_open.append(owner)
+        return still_open
 
     def send(self, number: int, *names: str) -> None:
         """Sends a signal to running processes.
@@ -176,11 +191,15 @@ class Processes:
         """
         # The processes continue even if the reader of the stream has closed it.
         with self._lock, contextlib.suppress(BrokenPipeError):
-            print(line, file=stream, flush=True)
+            if not self._closed:
+                print(line, file=stream, flush=True)
 
     def close(self) -> None:
-        """Kills all running processes and closes the parent-death pipe."""
+        """Kills all running processes, writes no more lines, and closes the parent-death pipe."""
         self.send(signal.SIGKILL)
+        # Python must not end while one of its daemon threads writes to a standard stream.
+        with self._lock:
+            self._closed = True
         for end in (self._parent_pipe, self._writing_end):
             os.close(end)
 

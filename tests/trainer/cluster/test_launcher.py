@@ -10,6 +10,7 @@ from trainer.cluster import launcher as launcher_lib
 from trainer.cluster.launch_command import parse_plan
 from trainer.cluster.launcher import Launcher
 from trainer.cluster.processes import Processes
+from trainer.environment.variables import PARENT_PIPE
 from trainer.errors import UserError
 
 pytestmark = pytest.mark.newest
@@ -179,3 +180,20 @@ def test_chief_and_workers_that_follow_each_other_without_restarts_end_all(run_s
     status, starts, said = run_script(script, max_restarts=0)
     assert (status, starts) == (75, ["chief-0", "evaluator-0", "worker-0"])
     assert "first to fail: " in said.splitlines()[-1] and "exit status 75: " in said
+
+
+# Leaves a child behind that has the process's output until the launcher closes the pipe.
+LEAVES_A_CHILD = f"""
+import os, subprocess, sys
+pipe = int(os.environ["{PARENT_PIPE}"])
+subprocess.Popen([sys.executable, "-c", f"import os; os.read({{pipe}}, 1)"], pass_fds=(pipe,))
+"""
+
+
+def test_the_launcher_ends_though_a_child_keeps_the_output_open(run_script, monkeypatch):
+    monkeypatch.setitem(globals(), "PROCESS", LEAVES_A_CHILD + PROCESS)
+    waited = Processes.wait_for_output
+    monkeypatch.setattr(Processes, "wait_for_output", lambda self: waited(self, secs=0.5))
+    status, _, said = run_script({"chief": [[None, 0]]}, max_restarts=0)
+    assert status == 0
+    assert "chief-0 has ended, but a process that it started keeps its output open" in said

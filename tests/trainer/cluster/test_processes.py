@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from trainer.cluster.processes import Processes, find_addresses, to_exit_status
+from trainer.environment.variables import PARENT_PIPE
 
 ROOT = Path(__file__).parents[3]
 LIMIT_SECS = 120
@@ -128,3 +129,26 @@ def test_processes_end_with_a_killed_parent(make, tmp_path, number):
         for pid in filter(make.is_running, pids):
             os.kill(pid, signal.SIGKILL)
     assert (tmp_path / "saved").exists()
+
+
+# Ends at once, and leaves a child behind that has its output until `close` closes the pipe.
+LEAVES_A_CHILD = """
+import os, subprocess, sys
+pipe = int(os.environ["PARENT"])
+program = f"import os; print('left', flush=True); os.read({pipe}, 1)"
+subprocess.Popen([sys.executable, "-c", program], pass_fds=(pipe,))
+"""
+
+
+def test_a_child_that_keeps_the_output_open_is_not_waited_for():
+    stream = io.StringIO()
+    processes = Processes(stream)
+    try:
+        program = LEAVES_A_CHILD.replace("PARENT", PARENT_PIPE)
+        processes.start("worker-0", [sys.executable, "-c", program], os.environ)
+        _await(processes.take_ended)
+        _await(lambda: "left" in stream.getvalue())
+        assert processes.wait_for_output(secs=0.1) == ["worker-0"]
+    finally:
+        processes.close()
+    assert processes.wait_for_output() == []
