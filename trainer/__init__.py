@@ -1,4 +1,6 @@
 """Trains, evaluates and exports TensorFlow Estimators."""
 
-# First, because it keeps the files of the current folder from being imported as modules.
-import estimator_bridge as estimator_bridge
+from trainer import signals
+
+# Before anything else is imported, which may take seconds.
+signals.end_at_sigterm()
