@@ -21,6 +21,8 @@ from trainer.storage.mirror import Division, Mirror
 from trainer.storage.relay import Relay
 
 LOCK = "lock"
+# The chief holds a lock on this file while the job is fetched and in use. A lock ends with its
+# process, so that none of an earlier run remains.
 READY = "ready"
 LOOPBACK = ("localhost", "127.", "[::1]", "::1")
 # Seconds that a process waits until the chief on the same machine has fetched the job.
@@ -119,7 +121,7 @@ def open_workspace(
         yield Workspace(shown, str(folder))
         return
     job = _RemoteJob(address, settings, folder, cluster, spread, stores)
-    with _locked(folder, shown) as lock:
+    with _locked(folder, shown), (folder.parent / READY).open("a") as ready:
         keeper = _open_keeper(job, log)
         started = time.monotonic()
         count = keeper.mirror.restore()
@@ -128,8 +130,8 @@ def open_workspace(
                 f"storage: {count} file(s) of {address} fetched into {folder} "
                 f"in {time.monotonic() - started:.1f} s"
             )
-        lock.write(READY)
-        lock.flush()
+        # This waits only for processes that test the lock at this moment.
+        fcntl.flock(ready, fcntl.LOCK_EX)
         if events_dir:
             keeper.add(_open_events(job, events_dir))
         yield from _synchronized(job, keeper)
@@ -217,7 +219,7 @@ def _is_spread(cluster: Cluster) -> bool:
 
 
 @contextmanager
-def _locked(folder: Path, shown: str) -> Iterator[Any]:
+def _locked(folder: Path, shown: str) -> Iterator[None]:
     """Locks the folder, so that no other process of this machine can use it."""
     with (folder.parent / LOCK).open("a+") as lock:
         try:
@@ -227,15 +229,23 @@ def _locked(folder: Path, shown: str) -> Iterator[Any]:
                 f"job_dir {shown}: another process of this machine is at work on it, in {folder}; "
                 "end that one, or give this one another --job_dir"
             ) from error
-        lock.truncate(0)
-        yield lock
+        yield
+
+
+def _is_held(path: Path) -> bool:
+    """Returns whether another process holds a lock on a file."""
+    try:
+        with path.open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
 
 
 def _await_restored(folder: Path, shown: str) -> None:
     deadline = time.monotonic() + RESTORE_SECS
     while time.monotonic() < deadline:
-        lock = folder.parent / LOCK
-        if lock.exists() and lock.read_text() == READY:
+        if _is_held(folder.parent / READY):
             return
         time.sleep(0.2)
     raise UserError(
