@@ -3,8 +3,9 @@
 Each process writes its status to the file <role>-<index>.json every second, with a new beat number.
 A process is considered dead when its file has stopped changing. A status from another run is
 ignored. A status found at start-up is used only after its file changes, because the change proves
-that the writer is alive. One status is used at once: FINISHED from this run. Only file contents are
-compared; clocks of different machines never are.
+that the writer is alive. Two statuses from this run are used at once: FINISHED, and FAILED because
+of an error that a restart repeats. Only file contents are compared; clocks of different machines
+never are.
 """
 
 import contextlib
@@ -177,7 +178,9 @@ class HeartbeatFile:
         if self._is_of_another_run(status):
             return False
         is_known = self._run_id is not None and status.get("run") == self._run_id
-        return not first or is_known and status.get("state") == FINISHED
+        # Nothing restarts a process of this run after one of these.
+        has_failed = status.get("state") == FAILED and status.get("awaited_secs") == 0
+        return not first or is_known and (status.get("state") == FINISHED or has_failed)
 
     def _is_of_another_run(self, status: Status) -> bool:
         theirs = status.get("run")

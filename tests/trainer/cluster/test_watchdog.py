@@ -5,7 +5,7 @@ import time
 import pytest
 
 from trainer.cluster.heartbeat import FAILED, FINISHED, LOST, RUNNING, TRAINED, HeartbeatFile
-from trainer.cluster.watchdog import Watchdog, has_finished, join_cluster
+from trainer.cluster.watchdog import Watchdog, has_finished, is_over, join_cluster
 from trainer.config import ClusterConfig
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
@@ -363,3 +363,25 @@ def test_a_chief_that_ends_for_an_error_elsewhere_reports_it(tmp_path, monkeypat
     worker.refresh()
     assert worker.read("chief-0")["state"] == FAILED
     assert worker.read("chief-0")["message"] == str(ended.value)
+
+
+@pytest.mark.parametrize(
+    "failed, late", [("chief", "worker"), ("chief", "ps"), ("worker", "chief")]
+)
+def test_a_user_error_before_a_process_starts_reaches_it(tmp_path, now, failed, late):
+    heartbeat = Process(tmp_path, failed, now, run_id="a").heartbeat
+    heartbeat.publish(FAILED, awaited_secs=0, message="data.delim: unknown")
+    process = Process(tmp_path, late, now, run_id="a")
+    if late == "chief":
+        process.check()
+        (cause,) = process.asked
+        assert cause.status == USER_ERROR_STATUS and "data.delim: unknown" in str(cause)
+    else:
+        assert is_over(process.heartbeat)
+    # Another run may have another input.
+    assert not is_over(Process(tmp_path, "ps", now, run_id="b").heartbeat)
+
+
+def test_a_failure_that_is_restarted_is_not_read_by_late_processes(tmp_path, now):
+    Process(tmp_path, "chief", now, run_id="a").heartbeat.publish(FAILED, awaited_secs=LIMIT)
+    assert not is_over(Process(tmp_path, "worker", now, run_id="a").heartbeat)
