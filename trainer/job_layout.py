@@ -6,7 +6,7 @@ ends with a slash.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 # The files that describe a model. Together with a checkpoint, they are the whole model.
@@ -123,6 +123,15 @@ def is_event_file(name: str) -> bool:
     return name.rpartition("/")[2].startswith("events.out.tfevents")
 
 
+def is_log(name: str) -> bool:
+    """Returns whether a file is only appended to, and no process but its writer needs it.
+
+    Args:
+        name: of a file.
+    """
+    return is_event_file(name) or name == METRICS_LOG
+
+
 def read_state_steps(state: str) -> list[int]:
     """Returns the steps of the checkpoints that a checkpoint state file names, newest first.
 
@@ -142,6 +151,32 @@ def newest_checkpoints(names: list[str]) -> list[str]:
     """
     found = [match for match in map(CHECKPOINT_FILE.fullmatch, names) if match]
     return [match.group() for match in sorted(found, key=lambda m: -int(m.group("step")))]
+
+
+def is_superseded(name: str, steps: Collection[int], names: Collection[str]) -> bool:
+    """Returns whether a missing file is one that the job itself removes.
+
+    A job removes a checkpoint that its state file no longer names, and an export of which a newer
+    one exists. Any other file that is missing was removed by something else, for example by a
+    program that empties folders of temporary files.
+
+    Args:
+        name: of the missing file.
+        steps: the steps that the state file in the folder names.
+        names: of the files in the folder.
+    """
+    checkpoint = CHECKPOINT_FILE.fullmatch(name)
+    if checkpoint:
+        return bool(steps) and int(checkpoint.group("step")) not in steps
+    export = EXPORT_FILE.match(name)
+    if not export:
+        return False
+    folder = export.group()
+    exporter, _, stamp = folder.rstrip("/").rpartition("/")
+    newer = re.compile(rf"{re.escape(exporter)}/(\d+)/saved_model\.pb")
+    found = (newer.fullmatch(one) for one in names)
+    is_newer = any(int(match.group(1)) > int(stamp) for match in found if match)
+    return is_newer and not any(one.startswith(folder) for one in names)
 
 
 def is_settled(name: str, newest: int) -> bool:

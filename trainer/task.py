@@ -128,6 +128,7 @@ def _run_experiment(
 
     if command.fresh is not None:
         compatibility.delete_job(space.folder, command.fresh)
+        space.start_over()
     if not command.dry_run:
         disk.check_writable(space.folder, make=True)
     summary = experiment.run_experiment(config, console, watch, command.dry_run)

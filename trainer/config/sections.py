@@ -240,7 +240,7 @@ class StorageConfig(Section):
     )
     cache_dir: OptionalStr = Field(
         None,
-        description="folder for local copies; unset: among temporary files",
+        description="folder for local copies; unset: in ~/.cache",
     )
     cache_gib: float = Field(
         20.0,

@@ -18,12 +18,15 @@ PARENT_PIPE = "TRAINER_PARENT_PIPE"
 def find_cache_home() -> Path:
     """Returns the folder for user caches: XDG_CACHE_HOME, else ~/.cache.
 
-    Without a home directory it is the folder for temporary files.
+    If that cannot be written, as in a container without a home directory, it is the folder for
+    temporary files.
     """
     try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+        home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().absolute()
     except RuntimeError:
         return Path(tempfile.gettempdir())
+    existing = next(folder for folder in (home, *home.parents) if folder.exists())
+    return home if os.access(existing, os.W_OK) else Path(tempfile.gettempdir())
 
 
 def make_environment(

@@ -2,9 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from trainer.job_layout import METRICS_LOG
+from trainer.storage.files import append_lines
 
 
 class MetricsLog:
@@ -26,8 +27,7 @@ class MetricsLog:
             values: name → value.
         """
         line = json.dumps({"kind": kind, "step": int(step), **values})
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(line + "\n")
+        append_lines(self._path, [line])
 
     def resume_from(self, step: int) -> None:
         """Records that training resumes from a step. Records of later steps no longer count.
@@ -43,17 +43,16 @@ class MetricsLog:
         """Returns the lines of a kind, each with "step" and values, in order of step.
 
         If a step was trained again after a restart, only its last line counts. If it was not
-        reached again, its line does not count. A line that a crash has truncated is skipped.
+        reached again, its line does not count. A line that a crash has damaged is skipped.
 
         Args:
             kind: train or eval.
         """
         steps: dict[int, dict[str, Any]] = {}
         if self._path.exists():
-            for line in self._path.read_text(encoding="utf-8").splitlines():
-                try:
-                    record = json.loads(line)
-                except ValueError:
+            for line in self._path.read_text(encoding="utf-8", errors="replace").split("\n"):
+                record = _parse(line)
+                if record is None:
                     continue
                 found = record.pop("kind")
                 if found == kind:
@@ -61,3 +60,17 @@ class MetricsLog:
                 elif found == "resume":
                     steps = {step: steps[step] for step in steps if step <= record["step"]}
         return [steps[step] for step in sorted(steps)]
+
+
+def _parse(line: str) -> Optional[dict[str, Any]]:
+    """Returns the record of a line; None if the line is damaged."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    is_whole = (
+        isinstance(record, dict)
+        and isinstance(record.get("kind"), str)
+        and isinstance(record.get("step"), int)
+    )
+    return record if is_whole else None

@@ -114,6 +114,7 @@ def _run_trainer(
     console, cluster = place.console, place.cluster
     if fresh is not None:
         compatibility.delete_job(config.require_job_dir(), fresh)
+        place.workspace.start_over()
     compatibility.check_same_model(config, schema)
     if quarantine.quarantine_corrupt(config.require_job_dir(), console.warn):
         # The newest checkpoint is now another one, which has not been checked yet.

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -10,6 +11,8 @@ from trainer.errors import UserError
 SCHEME = "gs://"
 # Where Vertex AI mounts all buckets that a job may read.
 MOUNT = "/gcs"
+# Of one part of a path, in the usual file systems; what is written beside it has a longer name.
+MAX_NAME_BYTES = 200
 MAGIC = re.compile(r"[*?[]")
 # https://cloud.google.com/storage/docs/buckets#naming
 BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
@@ -131,6 +134,37 @@ def literal_prefix(pattern: str) -> str:
     """
     found = MAGIC.search(pattern)
     return pattern[: found.start()] if found else pattern
+
+
+def check_local_names(address: Address, names: Collection[str]) -> None:
+    """Checks that the objects of a folder can be the files of a local folder.
+
+    Args:
+        address: the folder in the bucket.
+        names: names of its objects, relative to the folder.
+
+    Raises:
+        UserError: a file with the name of an object would lie outside the local folder, has a name
+            that file systems or terminals do not take, or has the name of a folder.
+    """
+    for name in names:
+        fault = _find_name_fault(name)
+        parents = (name[: match.start()] for match in re.finditer("/", name))
+        if fault is None and any(parent in names for parent in parents):
+            fault = "lies in a folder that has the name of another object"
+        if fault is not None:
+            raise UserError(f"{address}: the object {name!r:.200} {fault}; remove or rename it")
+
+
+def _find_name_fault(name: str) -> Optional[str]:
+    parts = name.split("/")
+    if any(part in ("", ".", "..") for part in parts):
+        return "has an empty part, . or .. and so names a file elsewhere"
+    if not name.isprintable():
+        return "has a character that cannot be printed"
+    if max(len(part.encode("utf-8", "replace")) for part in parts) > MAX_NAME_BYTES:
+        return f"has a part of more than {MAX_NAME_BYTES} bytes"
+    return None
 
 
 def is_hidden(name: str) -> bool:

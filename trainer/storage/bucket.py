@@ -5,7 +5,6 @@ writers cannot overwrite each other unnoticed, and a request can be repeated if 
 lost. The content of a fetched object is verified with the CRC-32C from the service.
 """
 
-import base64
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,12 +13,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Optional, TypeVar
 
 from trainer.errors import UserError
-from trainer.storage.addresses import SCHEME, Address
-from trainer.storage.files import replaced
+from trainer.storage.addresses import SCHEME, Address, check_local_names
+from trainer.storage.files import checksum, replaced
 
 # Larger uploads are sent in chunks of this size. Each chunk can be repeated separately.
 CHUNK_BYTES = 8 * 2**20
-READ_BYTES = 2**20
 FIRST_WAIT_SECS, LONGEST_WAIT_SECS = 0.5, 30.0
 
 
@@ -101,6 +99,24 @@ class Bucket:
         )
         # A name that ends with a slash is the marker of an empty folder.
         return sorted(_to_found(blob) for blob in blobs if not blob.name.endswith("/"))
+
+    def list_folder(self, address: Address) -> dict[str, Found]:
+        """Returns all objects of a folder that is kept as a local folder.
+
+        Args:
+            address: the folder.
+
+        Returns:
+            Name relative to the folder → object.
+
+        Raises:
+            UserError: there is no such bucket or no permission, or no local file can have the name
+                of an object.
+        """
+        start = len(address.folder)
+        found = {one.name[start:]: one for one in self.list_all(address.folder)}
+        check_local_names(address, found)
+        return found
 
     def find(self, name: str) -> Optional[Found]:
         """Returns an object, or None if there is none.
@@ -370,25 +386,6 @@ def _no_credentials(error: Exception) -> str:
 
 def _to_found(blob: Any) -> Found:
     return Found(blob.name, int(blob.size), int(blob.generation), blob.crc32c)
-
-
-def checksum(stream: BinaryIO, size: int) -> str:
-    """Returns the CRC-32C of the next bytes of a stream, in the service's format.
-
-    Args:
-        stream: the content.
-        size: number of bytes.
-    """
-    import google_crc32c
-
-    crc = google_crc32c.Checksum()
-    while size > 0:
-        piece = stream.read(min(size, READ_BYTES))
-        if not piece:
-            break
-        crc.update(piece)
-        size -= len(piece)
-    return base64.b64encode(crc.digest()).decode()
 
 
 def _one_line(error: Exception) -> str:

@@ -147,8 +147,7 @@ class Copies:
         return self._places[key]
 
     def _refresh(self, place: _Place) -> None:
-        prefix = place.address.folder
-        listed = {one.name[len(prefix) :]: one for one in place.bucket.list_all(prefix)}
+        listed = place.bucket.list_folder(place.address)
         for name, before in place.found.items():
             if listed.get(name) != before:
                 (place.folder / name).unlink(missing_ok=True)

@@ -8,11 +8,12 @@ file may be removed while it is being read: POSIX keeps its content until all pr
 import contextlib
 import hashlib
 import os
-import tempfile
+import re
 import threading
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from trainer.environment.variables import find_cache_home
 from trainer.errors import UserError
 from trainer.storage.addresses import (
     MOUNT,
@@ -35,7 +36,7 @@ class Settings(NamedTuple):
 
     Attributes:
         reader: how data files are read: auto, mount, client or tensorflow.
-        cache_dir: folder for fetched files; None: a folder in the system's temporary folder.
+        cache_dir: folder for fetched files; None: a folder in the user's cache folder.
         cache_gib: maximum total size of the fetched data files, in GiB.
         timeout_secs: the longest wait for one response.
         patience_secs: how long a failing request is repeated.
@@ -54,7 +55,8 @@ class Settings(NamedTuple):
         """The folder for fetched files; each user of a machine has a separate one."""
         if self.cache_dir:
             return Path(self.cache_dir)
-        return Path(tempfile.gettempdir(), f"trainer-storage-{os.getuid()}")
+        # Not in the system's temporary folder, whose old files some systems delete.
+        return find_cache_home() / f"trainer-storage-{os.getuid()}"
 
     def make_folder(self, *parts: str) -> Path:
         """Creates and returns a folder in `folder` that other users may not read.
@@ -217,7 +219,8 @@ class DataFiles:
         folder = self.settings.make_folder("data")
         key = hashlib.sha256(f"{path} {found.generation}".encode()).hexdigest()[:24]
         # Keep the end of the name, because some readers infer the format from it.
-        local = folder / f"{key}-{path.rpartition('/')[2][-80:]}"
+        end = re.sub(r"[^\w.\-]", "_", path.rpartition("/")[2][-40:])
+        local = folder / f"{key}-{end}"
         if local.is_file() and local.stat().st_size == found.size:
             os.utime(local)
             return local

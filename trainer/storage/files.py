@@ -1,5 +1,8 @@
 """Writes local files atomically: completely or not at all."""
 
+import base64
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -7,7 +10,9 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, BinaryIO, Optional
+
+READ_BYTES = 2**20
 
 
 @contextmanager
@@ -82,6 +87,51 @@ def list_export(folder: Path) -> list[str]:
     """
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     return sorted(names, key=lambda name: (name == "saved_model.pb", name))
+
+
+def append_lines(path: Path, lines: Iterable[str]) -> None:
+    """Appends lines to a file to which other processes may append, too.
+
+    If a crash has truncated the last line of the file, the new lines begin on a line of their own.
+
+    Args:
+        path: the file; created if there is none.
+        lines: the lines, without line breaks.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    content = "".join(f"{line}\n" for line in lines).encode()
+    with path.open("ab+", buffering=0) as stream:
+        # Some file systems have no locks; there, one write appends to the end all the same.
+        with contextlib.suppress(OSError):
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        size = stream.seek(0, os.SEEK_END)
+        if size:
+            stream.seek(size - 1)
+            if stream.read(1) != b"\n":
+                content = b"\n" + content
+        while content:
+            content = content[stream.write(content) :]
+
+
+def checksum(stream: BinaryIO, size: int) -> str:
+    """Returns the CRC-32C of the next bytes of a stream, in the format of Cloud Storage.
+
+    Args:
+        stream: the content.
+        size: number of bytes.
+    """
+    import google_crc32c
+
+    crc = google_crc32c.Checksum()
+    while size > 0:
+        piece = stream.read(min(size, READ_BYTES))
+        if not piece:
+            break
+        crc.update(piece)
+        size -= len(piece)
+    return base64.b64encode(crc.digest()).decode()
 
 
 def checksum_files(paths: Iterable[Path]) -> str:

@@ -4,6 +4,9 @@ When the job starts, the local folder is restored from the bucket. While the job
 the local folder are stored in a fixed order: checkpoints before the state file that names them, an
 export's files before its saved_model.pb, and removals last. So neither a reader of the bucket nor a
 job that is restarted on a machine with an empty disk ever finds a partial checkpoint.
+
+An object is removed only if the job removed the file. A file that disappears in another way stays
+in the bucket, and is fetched again when the job is restarted.
 """
 
 import contextlib
@@ -17,9 +20,9 @@ from typing import Any, BinaryIO, NamedTuple, Optional
 
 from trainer import job_layout
 from trainer.storage.addresses import Address
-from trainer.storage.bucket import Bucket, Changed, Conflict, Found, checksum
+from trainer.storage.bucket import Bucket, Changed, Conflict, Found
 from trainer.storage.claim import Claim
-from trainer.storage.files import read_json, replaced, write_json
+from trainer.storage.files import checksum, read_json, replaced, write_json
 
 # Name of the file that records which objects this machine has last seen in the bucket.
 MEMORY = "mirror.json"
@@ -99,14 +102,20 @@ class Mirror:
         self.claim = claim
         self._memory = memory
         self._known: dict[str, Known] = {}
+        self._is_starting_over = False
         # A lock, because a thread stores files during training.
         self._lock = threading.RLock()
+
+    def start_over(self) -> None:
+        """Makes the next `push` remove all objects whose files are missing in the local folder."""
+        with self._lock:
+            self._is_starting_over = True
 
     def restore(self) -> int:
         """Makes the local folder a copy of the bucket's; returns the number of fetched files.
 
-        The local folder is kept unchanged if it is newer than the bucket, because this machine
-        stopped before it could store its last changes.
+        If the local folder is newer than the bucket, because this machine stopped before it could
+        store its last changes, only files that are missing locally are fetched.
 
         Raises:
             UserError: the bucket cannot be read.
@@ -116,8 +125,14 @@ class Mirror:
                 self.claim.note_owner()
             memory = read_json(self.folder.parent / self._memory)
             listed = self._list()
-            if memory is not None and self._is_ahead(memory, listed):
-                return 0
+            missing = None if memory is None else self._find_missing(memory, listed)
+            if missing is not None:
+                with contextlib.suppress(Changed):
+                    for name in missing:
+                        self._download(name, listed[name])
+                    self._save_memory()
+                    return len(missing)
+                listed = self._list()
             for child in self.folder.iterdir():
                 # Other processes of a cluster on this machine already use the cluster folder.
                 if child.name != job_layout.CLUSTER_FOLDER:
@@ -125,27 +140,47 @@ class Mirror:
             self._known = {}
             return self._settle(lambda name: True)
 
-    def _is_ahead(self, memory: dict[str, Any], listed: dict[str, Found]) -> bool:
-        """Returns whether only this machine has changed the bucket since `memory` was written."""
+    def _find_missing(
+        self, memory: dict[str, Any], listed: dict[str, Found]
+    ) -> Optional[list[str]]:
+        """Returns the objects that the local folder lacks and the job did not remove.
+
+        Returns:
+            Their names; None if another machine has changed the bucket since `memory` was written,
+            or if the local folder has lost the state file.
+        """
         if memory.get("address") != str(self.address):
-            return False
+            return None
         known = _read_memory(memory)
+        local_names = set(job_layout.list_names(self.folder))
+        state = job_layout.CHECKPOINT_STATE
+        if state in listed and state not in local_names:
+            return None
+        steps = self._read_steps()
+        missing = []
         for name in {*known, *listed}:
             stored, local = listed.get(name), self.folder / name
             if stored is None:
                 # The object was removed. If the local file still exists, another machine did that.
                 if local.exists():
-                    return False
+                    return None
                 known.pop(name, None)
-            elif name not in known or known[name].found != stored:
+            elif name in known and known[name].found == stored:
+                if not local.exists() and not job_layout.is_superseded(name, steps, local_names):
+                    missing.append(name)
+            else:
                 # This machine may have stored the object just before it stopped, too late to record
                 # it. Then the local file has the same content.
                 if not local.is_file() or self._checksum(name) != (stored.size, stored.crc32c):
-                    return False
+                    return None
                 status = local.stat()
                 known[name] = Known(stored, status.st_size, status.st_mtime_ns)
         self._known = known
-        return bool(known)
+        return missing if known else None
+
+    def _read_steps(self) -> list[int]:
+        state = self.folder / job_layout.CHECKPOINT_STATE
+        return job_layout.read_state_steps(state.read_text("utf-8")) if state.exists() else []
 
     def _checksum(self, name: str) -> tuple[int, str]:
         content = self._open(name)
@@ -164,11 +199,10 @@ class Mirror:
     def pull(self) -> int:
         """Fetches the files that other processes have stored; returns how many it fetched."""
         with self._lock:
-            return self._settle(lambda name: self._theirs(name) and not _only_grows(name))
+            return self._settle(lambda name: self._theirs(name) and not job_layout.is_log(name))
 
     def _list(self) -> dict[str, Found]:
-        prefix = self.address.folder
-        names = {found.name[len(prefix) :]: found for found in self.bucket.list_all(prefix)}
+        names = self.bucket.list_folder(self.address)
         return {name: found for name, found in names.items() if not job_layout.is_temporary(name)}
 
     def _settle(self, wanted: Callable[[str], bool]) -> int:
@@ -190,20 +224,23 @@ class Mirror:
                 continue
             if known is not None and known.found == found:
                 continue
-            path = self.folder / name
-            if name in job_layout.PORTABLE:
-                with replaced(path) as temporary:
-                    self.bucket.download(found, temporary)
-                    _rewrite(temporary, str(self.address).rstrip("/"), str(self.folder))
-            else:
-                self.bucket.download(found, path)
-            self._remember(name, found)
+            self._download(name, found)
             count += 1
         for name in [name for name in self._known if wanted(name) and name not in listed]:
             (self.folder / name).unlink(missing_ok=True)
             del self._known[name]
         self._save_memory()
         return count
+
+    def _download(self, name: str, found: Found) -> None:
+        path = self.folder / name
+        if name in job_layout.PORTABLE:
+            with replaced(path) as temporary:
+                self.bucket.download(found, temporary)
+                _rewrite(temporary, str(self.address).rstrip("/"), str(self.folder))
+        else:
+            self.bucket.download(found, path)
+        self._remember(name, found)
 
     def push(self) -> int:
         """Stores all changes of the local folder; returns how many objects it stored or removed.
@@ -227,8 +264,10 @@ class Mirror:
         pointer = self.folder / job_layout.CHECKPOINT_STATE
         pointed = pointer.stat() if pointer.exists() else None
         text = pointer.read_text(encoding="utf-8") if pointed else ""
-        newest = max(job_layout.read_state_steps(text), default=-1)
-        names = [name for name in job_layout.list_names(self.folder) if self._mine(name)]
+        steps = job_layout.read_state_steps(text)
+        newest = max(steps, default=-1)
+        local_names = set(job_layout.list_names(self.folder))
+        names = [name for name in local_names if self._mine(name)]
         names = [name for name in names if pointed or name != job_layout.CHECKPOINT_STATE]
         names = [name for name in names if job_layout.is_settled(name, newest)]
 
@@ -242,18 +281,21 @@ class Mirror:
         ]
         first = []
         if (
-            not text
+            self._is_starting_over
+            and not text
             and job_layout.CHECKPOINT_STATE in self._known
             and self._mine(job_layout.CHECKPOINT_STATE)
         ):
-            # The job starts from the beginning. Remove the old state file first, so that new files
-            # are not combined with an old checkpoint.
+            # Remove the old state file first, so that new files are not combined with an old
+            # checkpoint.
             first = [job_layout.CHECKPOINT_STATE]
         # A file that names other files is removed before those files.
         gone = [
             name
             for name in sorted({*self._known} - {*names, *first}, key=job_layout.rank, reverse=True)
-            if self._mine(name) and not (self.folder / name).exists()
+            if self._mine(name)
+            and not (self.folder / name).exists()
+            and (self._is_starting_over or job_layout.is_superseded(name, steps, local_names))
         ]
         if not (first or changed or gone):
             return 0
@@ -281,6 +323,7 @@ class Mirror:
                         self._upload(name, stream, status)
         for name in gone:
             self._remove_stored(name)
+        self._is_starting_over = False
         self._save_memory()
         return len(first) + len(changed) + len(gone)
 
@@ -332,11 +375,6 @@ class Mirror:
         objects = {name: [list(known.found), *known[1:]] for name, known in self._known.items()}
         memory = {"address": str(self.address), "objects": objects}
         write_json(self.folder.parent / self._memory, memory)
-
-
-def _only_grows(name: str) -> bool:
-    """Returns whether a file is only appended to, and no process but its writer needs it."""
-    return job_layout.is_event_file(name) or name == job_layout.METRICS_LOG
 
 
 def _read_memory(memory: dict[str, Any]) -> dict[str, Known]:

@@ -15,6 +15,7 @@ from typing import Any
 from trainer import job_layout
 from trainer.errors import UserError
 from trainer.storage.bucket import Bucket, Changed, Found
+from trainer.storage.files import append_lines
 from trainer.storage.keeper import Keeper
 
 # Cloud Storage accepts at most one write per second to an object.
@@ -121,8 +122,7 @@ class Relay:
         known = set(_read_lines(self._metrics_log))
         new = [line for line in dict.fromkeys(_read_lines(path)) if line not in known]
         if new:
-            with self._metrics_log.open("a", encoding="utf-8") as stream:
-                stream.write("\n".join([*new, ""]))
+            append_lines(self._metrics_log, new)
 
     def before_publish(self, fields: dict[str, Any]) -> None:
         """Stores the files that a status refers to.

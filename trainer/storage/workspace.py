@@ -59,6 +59,11 @@ class Workspace:
         """
         return text if self.folder == self.job_dir else text.replace(self.folder, self.job_dir)
 
+    def start_over(self) -> None:
+        """Makes the next `push` remove stored files that are missing in the folder."""
+        if self._keeper is not None:
+            self._keeper.mirror.start_over()
+
     def push(self) -> None:
         """Stores the changes of the folder at once."""
         if self._keeper is not None:

@@ -360,11 +360,11 @@ def test_off_needs_no_quotes_in_yaml(tmp_path, text, value):
     assert load_config(str(path), {}).data.cache == value
 
 
-def test_a_user_without_a_home(monkeypatch, cache_home):
+def test_a_user_without_a_home(monkeypatch, cache_home, tmp_path):
     assert find_cache_home() == cache_home
     monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", "/home/of/somebody")
-    assert find_cache_home() == Path("/home/of/somebody/.cache")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert find_cache_home() == tmp_path / ".cache"
 
     def fail(path):
         raise RuntimeError("Could not determine home directory.")

@@ -231,6 +231,7 @@ def cloud(_service, monkeypatch, tmp_path):
     _service.wipe()
     monkeypatch.setitem(os.environ, "STORAGE_EMULATOR_HOST", _service.url)
     # One folder for what is kept locally: "another machine" is another one.
+    monkeypatch.setitem(os.environ, "XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setitem(os.environ, "TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     # Nor is there a connection to the server of other tests in this process.

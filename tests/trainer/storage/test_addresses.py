@@ -1,7 +1,14 @@
 import pytest
 
 from trainer.errors import UserError
-from trainer.storage.addresses import Address, is_remote, literal_prefix, parse_address, to_regex
+from trainer.storage.addresses import (
+    Address,
+    check_local_names,
+    is_remote,
+    literal_prefix,
+    parse_address,
+    to_regex,
+)
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
@@ -61,3 +68,14 @@ def test_a_mounted_bucket_is_a_folder(tmp_path):
     address = parse_address("gs://a-bucket/x/y.csv", "data.train")
     assert address.mounted(str(tmp_path)) == tmp_path / "a-bucket" / "x" / "y.csv"
     assert parse_address("gs://other/x", "data.train").mounted(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["../../f", "a/../b", "a//b", "/a", "a/", ".", "a\0b", "a/" + "é" * 101]
+)
+def test_names_that_leave_the_folder_are_refused(name):
+    address = Address("a-bucket", "jobs/x")
+    with pytest.raises(UserError, match="remove or rename it") as caught:
+        check_local_names(address, {"config.yaml", name})
+    assert str(caught.value).isprintable()
+    check_local_names(address, {"config.yaml", "export/best/1/saved_model.pb", "Größe..x"})

@@ -47,7 +47,7 @@ def _start(start_module, make, cloud, tmp_path, roles, *flags):
             "--batch_size=40",
             "--noexport.verify",
             *flags,
-            env={"TF_CONFIG": json.dumps(config), "TMPDIR": str(disk)},
+            env={"TF_CONFIG": json.dumps(config), "XDG_CACHE_HOME": str(disk)},
         )
         deadline = time.monotonic() + 120
         while role == "evaluator" and "jobs/c/cluster/evaluator-0.json" not in cloud.names("jobs/"):

@@ -1,4 +1,5 @@
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,12 @@ def test_a_cache_of_another_user_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("os.getuid", lambda: 12345)
     with pytest.raises(UserError, match="it belongs to another user; name another folder"):
         Settings(cache_dir=str(tmp_path / "cache")).make_folder("data")
+
+
+def test_copies_are_kept_outside_the_temporary_folder(tmp_path, monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Settings().folder == tmp_path / ".cache" / f"trainer-storage-{os.getuid()}"
+    # A container's user without a home directory of its own.
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert Settings().folder.parent == Path(tempfile.gettempdir())

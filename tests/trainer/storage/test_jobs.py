@@ -40,9 +40,9 @@ def flags(cloud, shop_files):
 
 
 def _disk(tmp_path, name):
-    """The temporary folder of a machine of its own."""
+    """The cache folder of a machine of its own."""
     (tmp_path / name).mkdir(exist_ok=True)
-    return {"TMPDIR": str(tmp_path / name)}
+    return {"XDG_CACHE_HOME": str(tmp_path / name)}
 
 
 def _pointed(cloud):

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shutil
 
 import pytest
 
@@ -9,6 +10,8 @@ from trainer.errors import UserError
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Conflict
 from trainer.storage.claim import Claim
+from trainer.storage.copies import Copies
+from trainer.storage.data import Settings
 from trainer.storage.keeper import Keeper
 from trainer.storage.mirror import Division, Mirror
 
@@ -119,6 +122,7 @@ def test_a_file_that_names_others_is_stored_last_and_removed_first(machine, clou
         if path.is_file():
             path.unlink()
     _write(one.folder, **{"config.yaml": "new"})
+    one.start_over()
     one.push()
     assert order[:2] == ["-checkpoint", "config.yaml"]
     assert cloud.names("jobs/x/") == ["jobs/x/config.yaml"]
@@ -176,6 +180,71 @@ def test_a_newer_disk_is_kept_and_an_older_one_is_replaced(machine, cloud):
     back.restore()
     assert job_layout.read_state_steps((back.folder / "checkpoint").read_text())[0] == 50
     assert not (back.folder / "model.ckpt-45.index").exists()
+
+
+def _empty(folder, keeps=lambda path: False):
+    for path in folder.rglob("*"):
+        if path.is_file() and not keeps(path):
+            path.unlink()
+
+
+def test_an_emptied_folder_removes_nothing_and_is_fetched_again(machine, cloud):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    _export(one.folder)
+    _write(one.folder, **{"config.yaml": "c", "events.out.tfevents.1": "e"})
+    one.push()
+    stored = cloud.names("jobs/x/")
+    # While the job runs.
+    _empty(one.folder)
+    _write(one.folder, **{"metrics.jsonl": "m"})
+    assert one.push() == 1
+    assert cloud.names("jobs/x/") == sorted([*stored, "jobs/x/metrics.jsonl"])
+    # While no job runs.
+    _empty(one.folder)
+    again = machine("one")
+    again.restore()
+    assert sorted(f"jobs/x/{name}" for name in _tree(again.folder)) == cloud.names("jobs/x/")
+    again.push()
+    assert cloud.names("jobs/x/") == sorted([*stored, "jobs/x/metrics.jsonl"])
+
+
+def test_only_missing_files_are_fetched_into_a_newer_folder(machine, cloud):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    _write(one.folder, **{"config.yaml": "c", "events.out.tfevents.1": "e"})
+    one.push()
+    _checkpoint(one.folder, 20, kept=[10])
+    # Old files are cleaned away, new ones are not.
+    for name in ("config.yaml", "events.out.tfevents.1", "model.ckpt-10.index"):
+        (one.folder / name).unlink()
+    again = machine("one")
+    assert again.restore() == 3
+    assert job_layout.read_state_steps((again.folder / "checkpoint").read_text())[0] == 20
+    assert (again.folder / "model.ckpt-10.index").read_text() == "10 index"
+    # What the job itself removed is not fetched again, but removed from the bucket.
+    _checkpoint(again.folder, 30)
+    third = machine("one")
+    assert third.restore() == 0
+    third.push()
+    assert not [name for name in cloud.names("jobs/x/") if "ckpt-10" in name]
+
+
+def test_an_export_is_removed_only_for_a_newer_one(machine, cloud):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    for stamp in (1700000000, 1700000001):
+        _export(one.folder, stamp)
+    one.push()
+    folder = one.folder / "export/best"
+    shutil.rmtree(folder / "1700000001")
+    one.push()
+    assert "jobs/x/export/best/1700000001/saved_model.pb" in cloud.names("jobs/x/")
+    shutil.rmtree(folder / "1700000000")
+    _export(one.folder, 1700000002)
+    one.push()
+    left = {name.split("/")[4] for name in cloud.names("jobs/x/export/best/1")}
+    assert left == {"1700000002"}
 
 
 def test_an_unrecorded_upload_is_not_taken_for_another_writer(machine, cloud):
@@ -373,3 +442,26 @@ def test_the_newest_checkpoints_are_opened_first(machine, cloud, monkeypatch):
     monkeypatch.setattr(Bucket, "upload", slow_upload)
     assert one.push() == 7
     assert cloud.read("jobs/x/model.ckpt-10.index") == b"10 index"
+
+
+@pytest.mark.parametrize(
+    "name, fault",
+    [
+        ("/abs/path", "names a file elsewhere"),
+        ("export/./x", "names a file elsewhere"),
+        ("config.yaml/part", "has the name of another object"),
+        ("a\x1b[2Jb", "cannot be printed"),
+        ("n" * 300, "more than 200 bytes"),
+    ],
+)
+def test_object_names_that_no_file_can_have_are_refused(machine, cloud, tmp_path, name, fault):
+    cloud.write("jobs/x/config.yaml", b"c")
+    cloud.write(f"jobs/x/{name}", b"outside")
+    one = machine("one")
+    with pytest.raises(UserError, match=fault) as caught:
+        one.restore()
+    assert "\n" not in str(caught.value) and "\x1b" not in str(caught.value)
+    copies = Copies(Settings(patience_secs=5), tmp_path / "copies")
+    with pytest.raises(UserError, match=fault):
+        copies.fetch("gs://a-bucket/jobs/x", "job_dir")
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))

@@ -89,7 +89,7 @@ def test_a_trial_runs_as_on_the_service(render, run_module, tmp_path):
         "trainer.vertex", "rehearse", f"--job={path}", "--emulator", "--trial=2",
         f"--put=gs://a-bucket/data={tmp_path / 'data'}", "--",
         "--train_steps=40", "--learning_rate=0.1",
-        env={"CLOUD_ML_HP_METRIC_FILE": str(metrics), "TMPDIR": str(tmp_path)},
+        env={"CLOUD_ML_HP_METRIC_FILE": str(metrics), "XDG_CACHE_HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "1 replica(s): all replicas ended well" in done.stdout
@@ -124,7 +124,7 @@ def test_a_chief_and_an_evaluator_run_here_on_the_real_bucket(render, run_module
 def test_a_failed_rehearsal_reports_the_status(render, run_module, tmp_path):
     done = run_module(
         "trainer.vertex", "rehearse", f"--job={render()}", "--emulator",
-        env={"TMPDIR": str(tmp_path)},
+        env={"XDG_CACHE_HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 2
     assert "no object matches 'gs://a-bucket/data/train.csv'" in done.stderr
@@ -140,7 +140,7 @@ def test_a_replica_that_fails_fails_the_rehearsal(render, run_module, tmp_path):
     done = run_module(
         "trainer.vertex", "rehearse", f"--job={path}", "--emulator",
         f"--put=gs://a-bucket/data={tmp_path / 'data'}", "--", "--train_steps=40",
-        env={"TMPDIR": str(tmp_path)},
+        env={"XDG_CACHE_HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
     assert "2 replica(s): failed with status 2" in done.stdout
@@ -154,7 +154,7 @@ def test_two_pools_in_step_run_as_on_the_service(render, run_module, tmp_path):
     done = run_module(
         "trainer.vertex", "rehearse", f"--job={path}", "--emulator",
         f"--put=gs://a-bucket/data={tmp_path / 'data'}", "--", "--train_steps=20",
-        env={"TMPDIR": str(tmp_path)}, timeout=240,
+        env={"XDG_CACHE_HOME": str(tmp_path)}, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "2 replica(s): all replicas ended well" in done.stdout
