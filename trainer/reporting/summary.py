@@ -245,19 +245,22 @@ def _describe_metrics(
             for name, width in zip(names, widths)
         ]
         lines.append(f"  {title:<{first}}" + "  ".join(cells))
-    lines += [
-        _format_row("better than", f"{name} by {', '.join(gains)}")
-        for name, gains in _describe_gains(best or last, data.baselines).items()
-    ]
-    return lines
+    return lines + _describe_gains(best or last, data.baselines)
 
 
-def _describe_gains(
-    metrics: Evaluation, measured: dict[str, dict[str, float]]
-) -> dict[str, list[str]]:
-    gains: dict[str, list[str]] = {name: [] for name in measured}
+def _describe_gains(metrics: Evaluation, measured: dict[str, dict[str, float]]) -> list[str]:
+    """Returns lines that tell in which metrics the model is better or worse than each baseline."""
+    gains: dict[tuple[str, str], list[str]] = {}
     for gain in baselines.compare(metrics, measured):
         # A constant prediction has almost no calibration error, so the comparison is meaningless.
-        if gain.metric != "calibration_error":
-            gains[gain.baseline].append(f"{gain.metric} {gain.gain:+.4f}")
-    return gains
+        if gain.metric == "calibration_error":
+            continue
+        # As shown, with four digits.
+        shown = round(gain.gain, 4)
+        verdict = "better than" if shown > 0 else "worse than" if shown < 0 else "equal to"
+        text = f"{gain.metric} {shown:+.4f}" if shown else gain.metric
+        gains.setdefault((gain.baseline, verdict), []).append(text)
+    return [
+        _format_row(verdict, f"{name} {'in' if verdict == 'equal to' else 'by'} {', '.join(texts)}")
+        for (name, verdict), texts in gains.items()
+    ]

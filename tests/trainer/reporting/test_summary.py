@@ -144,3 +144,15 @@ def test_lines_beyond_the_resumed_step_do_not_count(tmp_path):
     metrics_log.append("eval", 25, {"loss": 0.5})
     assert metrics_log.read("train") == [{"step": 10, "loss": 0.1}, {"step": 20, "loss": 0.05}]
     assert [line["step"] for line in metrics_log.read("eval")] == [10, 20, 25]
+
+
+def test_a_worse_model_is_not_called_better(tmp_path):
+    majority = {"loss": 0.5, "accuracy": 0.85, "auc": 0.5, "calibration_error": 0.0}
+    data = DATA._replace(baselines={"majority class": majority})
+    model = {"loss": 0.5, "accuracy": 0.8, "auc": 0.75, "calibration_error": 0.2}
+    MetricsLog(str(tmp_path)).append("eval", 10, model)
+    summary = write_report(RunSummary(str(tmp_path), RESULT, "auc", "max", data))
+    lines = [" ".join(line.split()) for line in summary.splitlines()]
+    assert "equal to majority class in loss" in lines
+    assert "worse than majority class by accuracy -0.0500" in lines
+    assert "better than majority class by auc +0.2500" in lines
