@@ -17,7 +17,8 @@ class Claim:
     """A job's claim to its folder: an object in the folder that names the host and the process.
 
     A job claims the folder only when it is about to store something. So a job that fails earlier
-    does not end another job.
+    does not end another job. The claim stays when the job ends. So a job that started earlier, and
+    was paused, does not overwrite the result of a later one.
 
     Args:
         bucket: the bucket.
@@ -60,11 +61,3 @@ class Claim:
                 f"process are in {job_layout.WRITER}); two jobs must not share a job_dir: "
                 "end one of them, or give it another --job_dir"
             )
-
-    def release(self) -> None:
-        """Removes the claim, after the last push."""
-        if self._made is not None:
-            # If another job has claimed the folder since then, its claim is not removed.
-            with contextlib.suppress(Conflict):
-                self._bucket.remove(self._made)
-            self._made = None

@@ -96,8 +96,6 @@ class Keeper:
             try:
                 for mirror in [self.mirror, *self._more]:
                     mirror.push()
-                if self.mirror.claim is not None:
-                    self.mirror.claim.release()
             except UserError as error:
                 self.error = error
         if self.error is not None:

@@ -154,7 +154,8 @@ def test_of_two_jobs_in_one_job_dir_one_ends(start_module, cloud, flags, tmp_pat
     winner.send_signal(signal.SIGTERM)
     _, errors = winner.communicate(timeout=60)
     assert winner.returncode == 143, errors
-    assert "jobs/first/writer.json" not in cloud.names("jobs/first/")
+    # The claim stays, so that no earlier job overwrites the result.
+    assert json.loads(cloud.read("jobs/first/writer.json"))["pid"] == winner.pid
     saved = re.search(r"checkpoint saved at step ([\d,]+)", errors)
     # In the middle of an evaluation there is nothing to save.
     pointed = _pointed(cloud)

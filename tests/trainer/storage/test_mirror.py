@@ -307,10 +307,29 @@ def test_of_two_claims_the_last_to_store_wins(machine, cloud):
     with pytest.raises(Conflict, match="gs://a-bucket/jobs/x: another writer has begun"):
         one.push()
     assert cloud.read("jobs/x/metrics.jsonl") == b"two"
-    one.claim.release()
-    assert "jobs/x/writer.json" in cloud.names("jobs/x/")
-    two.claim.release()
-    assert cloud.names("jobs/x/") == ["jobs/x/events.out.tfevents.1", "jobs/x/metrics.jsonl"]
+
+
+def test_a_finished_job_is_not_overwritten_by_an_earlier_one(machine, cloud):
+    early, paused = machine("early", claims=True), machine("paused", claims=True)
+    early.restore()
+    paused.restore()
+    _write(early.folder, **{"metrics.jsonl": "early"})
+    early.push()
+    later = machine("later", claims=True)
+    later.restore()
+    _write(later.folder, **{"metrics.jsonl": "later"})
+    Keeper(later, pushes=True, pulls=False, log=print, stop=None).end()
+    # Both wake up after the later job has finished.
+    for old in (early, paused):
+        _write(old.folder, **{"metrics.jsonl": "too late"})
+        with pytest.raises(Conflict, match="another writer has begun"):
+            old.push()
+    assert cloud.read("jobs/x/metrics.jsonl") == b"later"
+    # A job that starts now continues.
+    again = machine("again", claims=True)
+    again.restore()
+    _write(again.folder, **{"metrics.jsonl": "again"})
+    assert again.push() == 1
 
 
 def test_a_refused_job_does_not_claim_the_place(machine, cloud):
