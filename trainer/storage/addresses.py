@@ -167,6 +167,17 @@ def _find_name_fault(name: str) -> Optional[str]:
     return None
 
 
+def replace_path(text: str, before: str, after: str) -> str:
+    """Replaces a path in a text, but not a longer name that begins with the path.
+
+    Args:
+        text: the text.
+        before: a local path or gs:// address without a slash at its end.
+        after: the path that takes its place.
+    """
+    return re.sub(rf"{re.escape(before)}(?![\w\-]|\.\w)", lambda match: after, text)
+
+
 def is_hidden(name: str) -> bool:
     """Returns whether a name is, by convention, the name of a marker or a temporary file.
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, Optional, Union
 
 from trainer import job_layout
 from trainer.errors import UserError
-from trainer.storage.addresses import Address, is_remote, parse_address
+from trainer.storage.addresses import Address, is_remote, parse_address, replace_path
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found
 from trainer.storage.data import GIB, Settings, current_settings
 
@@ -52,7 +52,7 @@ class Copies:
             text: a text that may contain paths of local copies.
         """
         for place in self._places.values():
-            text = text.replace(str(place.folder), str(place.address))
+            text = replace_path(text, str(place.folder), str(place.address))
         return text
 
     def fetch(
@@ -163,10 +163,9 @@ class Copies:
             place.bucket.download(place.found[name], path)
             if name in job_layout.PORTABLE:
                 # The file contains the path of its folder; replace it by the local path.
-                text = path.read_text(encoding="utf-8")
-                path.write_text(
-                    text.replace(str(place.address), str(place.folder)), encoding="utf-8"
-                )
+                text = path.read_text("utf-8", "surrogateescape")
+                text = replace_path(text, str(place.address), str(place.folder))
+                path.write_text(text, "utf-8", "surrogateescape")
 
     def _check_room(self, place: _Place, found: list[Found]) -> None:
         limit = int(self._settings.cache_gib * GIB)

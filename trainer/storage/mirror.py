@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Optional
 
 from trainer import job_layout
-from trainer.storage.addresses import Address
+from trainer.storage.addresses import Address, replace_path
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found
 from trainer.storage.claim import Claim
 from trainer.storage.files import checksum, read_json, replaced, write_json
@@ -237,7 +237,9 @@ class Mirror:
         if name in job_layout.PORTABLE:
             with replaced(path) as temporary:
                 self.bucket.download(found, temporary)
-                _rewrite(temporary, str(self.address).rstrip("/"), str(self.folder))
+                text = temporary.read_text("utf-8", "surrogateescape")
+                text = replace_path(text, str(self.address).rstrip("/"), str(self.folder))
+                temporary.write_text(text, "utf-8", "surrogateescape")
         else:
             self.bucket.download(found, path)
         self._remember(name, found)
@@ -332,7 +334,7 @@ class Mirror:
         return known is None or known[1:] != (status.st_size, status.st_mtime_ns)
 
     def _outward(self, text: str) -> bytes:
-        return text.replace(str(self.folder), str(self.address).rstrip("/")).encode("utf-8")
+        return replace_path(text, str(self.folder), str(self.address).rstrip("/")).encode("utf-8")
 
     def _upload(self, name: str, stream: Any, status: Any) -> None:
         size = len(stream.getbuffer()) if isinstance(stream, io.BytesIO) else status.st_size
@@ -382,11 +384,6 @@ def _read_memory(memory: dict[str, Any]) -> dict[str, Known]:
         name: Known(Found(*found), size, mtime_ns)
         for name, (found, size, mtime_ns) in memory["objects"].items()
     }
-
-
-def _rewrite(path: Path, before: str, after: str) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content.replace(before.encode(), after.encode()))
 
 
 def _remove(path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple, Optional
 from trainer import job_layout
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
-from trainer.storage.addresses import Address, is_remote, parse_address
+from trainer.storage.addresses import Address, is_remote, parse_address, replace_path
 from trainer.storage.claim import Claim
 from trainer.storage.data import Settings
 from trainer.storage.keeper import Keeper
@@ -57,7 +57,9 @@ class Workspace:
         Args:
             text: a text that may contain paths of the folder.
         """
-        return text if self.folder == self.job_dir else text.replace(self.folder, self.job_dir)
+        if self.folder == self.job_dir:
+            return text
+        return replace_path(text, self.folder, self.job_dir.rstrip("/"))
 
     def start_over(self) -> None:
         """Makes the next `push` remove stored files that are missing in the folder."""

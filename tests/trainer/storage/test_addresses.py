@@ -7,6 +7,7 @@ from trainer.storage.addresses import (
     is_remote,
     literal_prefix,
     parse_address,
+    replace_path,
     to_regex,
 )
 
@@ -79,3 +80,18 @@ def test_names_that_leave_the_folder_are_refused(name):
         check_local_names(address, {"config.yaml", name})
     assert str(caught.value).isprintable()
     check_local_names(address, {"config.yaml", "export/best/1/saved_model.pb", "Größe..x"})
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("job_dir: gs://b/census\n", "job_dir: /here\n"),
+        ('"gs://b/census/model.ckpt-10"', '"/here/model.ckpt-10"'),
+        ("resumed from gs://b/census.", "resumed from /here."),
+        ("gs://b/census_data/x", "gs://b/census_data/x"),
+        ("gs://b/census-2, gs://b/census.old/x", "gs://b/census-2, gs://b/census.old/x"),
+        ("gs://b/census2", "gs://b/census2"),
+    ],
+)
+def test_only_whole_parts_of_a_path_are_replaced(text, expected):
+    assert replace_path(text, "gs://b/census", "/here") == expected
