@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, Optional, TypeVar
 from trainer.errors import UserError
 from trainer.storage.addresses import SCHEME, Address, check_local_names
 from trainer.storage.files import checksum, replaced
+from trainer.storage.transient import is_transient
 
 # Larger uploads are sent in chunks of this size. Each chunk can be repeated separately.
 CHUNK_BYTES = 8 * 2**20
@@ -198,7 +199,7 @@ class Bucket:
         if path.stat().st_size != found.size or crc32c != found.crc32c:
             if self.find(found.name) != found:
                 raise Changed(found.name)
-            raise _Damaged(found.name)
+            raise _Repeatable(f"{found.name} was fetched damaged")
 
     def upload(self, stream: BinaryIO, size: int, name: str, generation: int) -> Found:
         """Stores the first bytes of a stream.
@@ -240,7 +241,12 @@ class Bucket:
                 retry=DEFAULT_RETRY.with_timeout(self._patience) if blob.chunk_size else None,
                 if_generation_match=generation,
             )
-        except exceptions.PreconditionFailed as error:
+        except exceptions.GoogleAPICallError as error:
+            if blob.chunk_size and error.code in (404, 410):
+                self._list(name)  # Raises NotFound if there is no such bucket.
+                raise _Repeatable(f"the session of the upload of {name} is lost") from error
+            if error.code != 412:
+                raise
             # An earlier request may have succeeded although its response was lost.
             stored = self.find(name)
             if stored is not None and (stored.size, stored.crc32c) == (size, crc32c):
@@ -288,7 +294,9 @@ class Bucket:
         while True:
             try:
                 return request()
-            except _transient_errors() as error:
+            except Exception as error:
+                if not (isinstance(error, _Repeatable) or is_transient(error)):
+                    raise
                 if time.monotonic() + wait > deadline:
                     raise Unavailable(
                         f"{SCHEME}{self.name}: no answer from Cloud Storage for "
@@ -324,7 +332,7 @@ class Bucket:
             raise UserError(_no_credentials(error)) from error
         except exceptions.PreconditionFailed:
             raise
-        except exceptions.ClientError as error:
+        except exceptions.GoogleAPICallError as error:
             raise UserError(f"{place}: cannot {action} it: {_one_line(error)}") from error
         except OSError as error:
             raise UserError(
@@ -334,28 +342,8 @@ class Bucket:
             ) from error
 
 
-class _Damaged(Exception):
-    """The fetched content does not match the checksum."""
-
-
-def _transient_errors() -> tuple[type[Exception], ...]:
-    """Returns the errors after which a request is repeated."""
-    import requests
-    from google.api_core import exceptions
-    from google.auth import exceptions as auth
-
-    return (
-        exceptions.ServerError,
-        exceptions.TooManyRequests,
-        exceptions.RetryError,
-        requests.exceptions.ConnectionError,
-        requests.exceptions.Timeout,
-        requests.exceptions.ChunkedEncodingError,
-        requests.exceptions.ContentDecodingError,
-        auth.TransportError,
-        ConnectionError,
-        _Damaged,
-    )
+class _Repeatable(Exception):
+    """The fetched content does not match the checksum, or the session of an upload is lost."""
 
 
 def _make_client() -> Any:

@@ -70,6 +70,12 @@ class Keeper:
                 self.error = error
                 self._stop()
                 return
+            except Exception as error:
+                # For example a full disk for a moment. The thread must not end: nothing would be
+                # stored from then on.
+                if not self._is_behind:
+                    self._log(f"warning: {_describe(error)}; storing is tried again")
+                self._is_behind = True
 
     def synchronize(self) -> None:
         """Stores and fetches files now.
@@ -98,7 +104,13 @@ class Keeper:
                     mirror.push()
             except UserError as error:
                 self.error = error
+            except Exception as error:
+                self.error = UserError(f"{self.mirror.address}: {_describe(error)}")
         if self.error is not None:
             raise UserError(
                 f"{self.error}; what is not stored there is in {self.mirror.folder}"
             ) from self.error
+
+
+def _describe(error: Exception) -> str:
+    return f"storing failed with {type(error).__name__}: {' '.join(str(error).split())[:160]}"

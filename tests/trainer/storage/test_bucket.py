@@ -7,6 +7,7 @@ import pytest
 
 from trainer.errors import UserError
 from trainer.storage.bucket import CHUNK_BYTES, Bucket, Changed, Conflict, Unavailable
+from trainer.storage.transient import is_transient
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
@@ -156,3 +157,31 @@ def test_a_missing_package_is_reported(monkeypatch):
     monkeypatch.delattr("google.cloud.storage")
     with pytest.raises(UserError, match="pip install google-cloud-storage"):
         Bucket("a-bucket")
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_temporary_statuses_are_repeated(bucket, cloud, tmp_path, status):
+    cloud.fail("status", status=status, times=2)
+    found = bucket.upload(io.BytesIO(b"abc"), 3, "x/small", 0)
+    cloud.fail("status", status=status, times=2)
+    bucket.download(found, tmp_path / "small")
+    assert (tmp_path / "small").read_bytes() == b"abc"
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_lost_upload_session_is_started_again(bucket, cloud, status):
+    content = os.urandom(2 * CHUNK_BYTES + 5)
+    fault = cloud.fail("status", method="PUT", status=status)
+    bucket.upload(io.BytesIO(content), len(content), "x/large", 0)
+    assert fault.met >= 1 and cloud.read("x/large") == content
+
+
+def test_transient_errors():
+    from google.auth import exceptions as auth
+    from urllib3.exceptions import ProtocolError
+
+    away = auth.TransportError("no answer")
+    for error in (ProtocolError("reset"), TimeoutError(), auth.RefreshError(away), away):
+        assert is_transient(error), error
+    for error in (auth.RefreshError("revoked"), ValueError(), OSError(28, "No space left")):
+        assert not is_transient(error), error

@@ -484,3 +484,30 @@ def test_object_names_that_no_file_can_have_are_refused(machine, cloud, tmp_path
     with pytest.raises(UserError, match=fault):
         copies.fetch("gs://a-bucket/jobs/x", "job_dir")
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
+
+
+def test_an_unexpected_error_does_not_end_the_thread(machine, cloud, monkeypatch):
+    one = machine("one")
+    said, errors = [], [OSError(28, "No space left on device"), ValueError("odd")]
+    push = Mirror.push
+
+    def fail_first(mirror):
+        if errors:
+            raise errors.pop()
+        return push(mirror)
+
+    monkeypatch.setattr(Mirror, "push", fail_first)
+    _checkpoint(one.folder, 10)
+    keeper = Keeper(one, pushes=True, pulls=False, log=said.append, stop=None, secs=0.01)
+    keeper.start()
+    for _ in range(1000):
+        if "jobs/x/checkpoint" in cloud.names("jobs/x/"):
+            break
+        keeper._ended.wait(0.01)
+    keeper.end()
+    assert len(said) == 1 and "ValueError: odd; storing is tried again" in said[0]
+    assert len(cloud.names("jobs/x/")) == 4
+    errors.append(ValueError("odd"))
+    failing = Keeper(one, pushes=True, pulls=False, log=said.append, stop=None)
+    with pytest.raises(UserError, match="what is not stored there is in"):
+        failing.end()
