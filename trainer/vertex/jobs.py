@@ -223,7 +223,12 @@ def to_yaml(job: Job, path: str) -> str:
     Args:
         job: the job.
         path: name of the file, for the command.
+
+    Raises:
+        UserError: the name of the file has a line break, which would end the comment.
     """
+    if not path.isprintable():
+        raise UserError(f"--output={path!r}: a character that cannot be printed; rename the file")
     kind = "hp-tuning-jobs" if job.is_tuning else "custom-jobs"
     words = ["gcloud", "ai", kind, "create", f"--region={job.region}"]
     words.append(f"--display-name={job.name}")
@@ -248,20 +253,25 @@ def read_job(path: str) -> Job:
     """
     spec = config_lib.read_yaml(Path(path), "job")
     first = Path(path).read_text(encoding="utf-8").partition("\n")[0]
-    options = dict(
-        word[2:].partition("=")[::2] for word in shlex.split(first.lstrip("# ")) if word[:2] == "--"
-    )
+    try:
+        words = shlex.split(first.lstrip("# ")) if first.startswith("#") else []
+        options = dict(word[2:].partition("=")[::2] for word in words if word[:2] == "--")
+        counts = [int(options.get(f"{name}-trial-count", "0")) for name in ("max", "parallel")]
+    except ValueError as error:
+        raise UserError(
+            f"job {path}: its first line is not the command that render writes ({error}); render "
+            "it again, or remove the line"
+        ) from error
     inner = spec.get("trialJobSpec") if "studySpec" in spec else spec
     if not isinstance(inner, dict) or not inner.get("workerPoolSpecs"):
         raise UserError(
             f"job {path}: no workerPoolSpecs; render it with python -m trainer.vertex render"
         )
     labels = dict(pair.partition("=")[::2] for pair in options.get("labels", "").split(",") if pair)
-    counts = (options.get(f"{name}-trial-count", "0") for name in ("max", "parallel"))
     return Job(
         options.get("display-name", Path(path).stem),
         options.get("region", ""),
         labels,
         json.loads(json.dumps(spec, default=str)),
-        *(int(count) for count in counts),
+        *counts,
     )

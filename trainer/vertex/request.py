@@ -99,6 +99,11 @@ def check_request(request: Request) -> None:
 
 
 def _check_name(request: Request) -> None:
+    if not request.name.isprintable():
+        raise UserError(
+            f"--name={request.name!r}: a character that cannot be printed, such as a line break; "
+            "remove it"
+        )
     if not 0 < len(request.name) <= 128:
         raise UserError(f"--name={request.name}: a name has 1 to 128 characters")
     if not REGION.fullmatch(request.region):

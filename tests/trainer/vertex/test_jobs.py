@@ -177,6 +177,7 @@ def test_a_search_over_a_shipped_space(tmp_path, aiplatform, name):
         (["--tuning=censsus"], [], "did you mean census?"),
         (["--tuning=census"], ["--dropout=0.1"], "dropout is in the search space and given"),
         (["--nmae=x"], [], "did you mean --name?"),
+        (["--name=a\nserviceAccount: b"], [], "a character that cannot be printed"),
     ],
 )  # fmt: skip
 def test_invalid_requests_print_one_line(tmp_path, capsys, words, task, message):
@@ -258,6 +259,25 @@ def test_a_file_without_a_job_is_an_error(tmp_path):
         jobs.read_job(str(tmp_path / "x.yaml"))
     with pytest.raises(UserError, match="No such file"):
         jobs.read_job(str(tmp_path / "y.yaml"))
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["# gcloud ai 'create", "# gcloud --max-trial-count=many", "# gcloud --display-name=\\"],
+)
+def test_a_damaged_first_line_of_a_job_is_an_error(tmp_path, first):
+    path = _render(tmp_path)
+    rest = path.read_text().partition("\n")[2]
+    path.write_text(f"{first}\n{rest}")
+    with pytest.raises(UserError, match="its first line is not the command") as caught:
+        jobs.read_job(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_name_of_the_file_stays_in_the_comment(tmp_path, capsys):
+    path = tmp_path / "job\nserviceAccount: b\n.yaml"
+    assert vertex.main([*BASE, f"--output={path}", *TASK]) == 2
+    assert "rename the file" in capsys.readouterr().err and not path.exists()
 
 
 def test_unknown_fields_of_the_service_are_an_error(tmp_path, aiplatform):
