@@ -15,8 +15,10 @@ SCHEMA = "schema.json"
 STATISTICS = "statistics.json"
 MODEL_FILES = (CONFIG, SCHEMA, STATISTICS)
 
-# TensorFlow's state file, which names the newest checkpoint. It is written last.
+# TensorFlow's state file, which names the newest checkpoint. It is written after the checkpoint.
 CHECKPOINT_STATE = "checkpoint"
+# Its place in the order of `rank`.
+STATE_RANK = 1
 CHECKPOINT_STEM = "model.ckpt"
 
 METRICS_LOG = "metrics.jsonl"
@@ -91,18 +93,24 @@ def is_temporary(name: str) -> bool:
 
 
 def rank(name: str) -> int:
-    """Returns the position of a file in the upload order: a file that names others comes later.
+    """Returns the position of a file in the order in which files are stored and fetched.
+
+    A checkpoint and the files that describe the model come before the state file that names the
+    checkpoint, and both come before everything else: they are what a restarted job resumes from.
+    Among the other files, a file that names others comes later.
 
     Args:
         name: of a file.
     """
+    if name in MODEL_FILES or CHECKPOINT_FILE.fullmatch(name):
+        return 0
     if name == CHECKPOINT_STATE:
-        return 3
+        return STATE_RANK
     if name.startswith(f"{EXPORT_FOLDER}/") and name.count("/") == 2:
         # The state file of the best exporter. It names the exports.
-        return 2
+        return 4
     # A folder without saved_model.pb is not read as a SavedModel.
-    return 1 if name.endswith("/saved_model.pb") else 0
+    return 3 if name.endswith("/saved_model.pb") else 2
 
 
 def is_evaluated(name: str) -> bool:
@@ -141,6 +149,47 @@ def read_state_steps(state: str) -> list[int]:
     paths = re.findall(r'model_checkpoint_paths?: *"([^"]+)"', state)
     found = (re.search(r"model\.ckpt-(\d+)$", path) for path in paths)
     return [int(match.group(1)) for match in found if match]
+
+
+def find_whole_steps(names: Collection[str]) -> set[int]:
+    """Returns the steps of the checkpoints of which no file is missing.
+
+    Args:
+        names: of the existing files.
+    """
+    matches = [match for match in map(CHECKPOINT_FILE.fullmatch, names) if match]
+    found = {match.group() for match in matches}
+    whole = set()
+    for match in matches:
+        _, _, num_shards = match.group().partition("-of-")
+        shards = (
+            f"{match['prefix']}.data-{shard:05d}-of-{num_shards}"
+            for shard in range(int(num_shards or 0))
+        )
+        if num_shards and f"{match['prefix']}.index" in found and found.issuperset(shards):
+            whole.add(int(match["step"]))
+    return whole
+
+
+def keep_steps(state: str, steps: Collection[int]) -> str:
+    """Returns a checkpoint state file that names no other checkpoints than those of some steps.
+
+    Args:
+        state: the text of the file.
+        steps: the steps that it may name. Its newest one must be among them.
+    """
+    lines = state.splitlines(keepends=True)
+    paths = [line for line in lines if line.startswith("all_model_checkpoint_paths:")]
+    times = [line for line in lines if line.startswith("all_model_checkpoint_timestamps:")]
+    dropped = set()
+    for place, line in enumerate(paths):
+        match = re.search(r'model\.ckpt-(\d+)"', line)
+        if match and int(match.group(1)) not in steps:
+            dropped.add(place)
+    kept_paths = (line for place, line in enumerate(paths) if place not in dropped)
+    kept_times = (line for place, line in enumerate(times) if place not in dropped)
+    others = (line for line in lines if line not in paths and line not in times)
+    return "".join([*others, *kept_paths, *kept_times]) if dropped else state
 
 
 def newest_checkpoints(names: list[str]) -> list[str]:

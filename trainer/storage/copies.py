@@ -6,6 +6,7 @@ paths are not copied: the same methods read and write them in place.
 """
 
 import atexit
+import functools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from trainer.errors import UserError
 from trainer.storage.addresses import Address, is_remote, parse_address, replace_path
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found
 from trainer.storage.data import GIB, Settings, current_settings
+from trainer.storage.transfers import run_all
 
 ATTEMPTS = 3
 
@@ -158,14 +160,7 @@ class Copies:
         names = [name for name in place.found if wanted(name)]
         names = [name for name in names if not (place.folder / name).exists()]
         self._check_room(place, [place.found[name] for name in names])
-        for name in sorted(names):
-            path = place.folder / name
-            place.bucket.download(place.found[name], path)
-            if name in job_layout.PORTABLE:
-                # The file contains the path of its folder; replace it by the local path.
-                text = path.read_text("utf-8", "surrogateescape")
-                text = replace_path(text, str(place.address), str(place.folder))
-                path.write_text(text, "utf-8", "surrogateescape")
+        run_all([functools.partial(_download_file, place, name) for name in sorted(names)])
 
     def _check_room(self, place: _Place, found: list[Found]) -> None:
         limit = int(self._settings.cache_gib * GIB)
@@ -264,6 +259,16 @@ class Copies:
                 "it is, and name another place"
             ) from error
         path.unlink()
+
+
+def _download_file(place: _Place, name: str) -> None:
+    path = place.folder / name
+    place.bucket.download(place.found[name], path)
+    if name in job_layout.PORTABLE:
+        # The file contains the path of its folder; replace it by the local path.
+        text = path.read_text("utf-8", "surrogateescape")
+        text = replace_path(text, str(place.address), str(place.folder))
+        path.write_text(text, "utf-8", "surrogateescape")
 
 
 @contextmanager

@@ -2,13 +2,15 @@ import json
 import os
 import re
 import shutil
+import threading
+from pathlib import Path
 
 import pytest
 
 from trainer import job_layout
 from trainer.errors import UserError
 from trainer.storage.addresses import Address
-from trainer.storage.bucket import Bucket, Conflict
+from trainer.storage.bucket import Bucket, Conflict, Unavailable
 from trainer.storage.claim import Claim
 from trainer.storage.copies import Copies
 from trainer.storage.data import Settings
@@ -93,7 +95,9 @@ def test_a_job_is_stored_and_restored_on_an_empty_disk(machine, cloud):
     assert "jobs/x/model.ckpt-10.index" not in cloud.names("jobs/x/")
 
 
-def test_a_file_that_names_others_is_stored_last_and_removed_first(machine, cloud, monkeypatch):
+def test_the_checkpoint_is_stored_first_and_a_file_after_those_that_it_names(
+    machine, cloud, monkeypatch
+):
     one = machine("one")
     order = []
     upload, remove = Bucket.upload, Bucket.remove
@@ -111,8 +115,8 @@ def test_a_file_that_names_others_is_stored_last_and_removed_first(machine, clou
     _checkpoint(one.folder, 10)
     _export(one.folder)
     one.push()
-    assert order[-3:] == ["export/best/1700000000/saved_model.pb", "export/best/best.json",
-                          "checkpoint"]  # fmt: skip
+    assert {name[:13] for name in order[:3]} == {"model.ckpt-10"} and order[3] == "checkpoint"
+    assert order[-2:] == ["export/best/1700000000/saved_model.pb", "export/best/best.json"]
     order.clear()
     _checkpoint(one.folder, 20)
     one.push()
@@ -126,6 +130,127 @@ def test_a_file_that_names_others_is_stored_last_and_removed_first(machine, clou
     one.push()
     assert order[:2] == ["-checkpoint", "config.yaml"]
     assert cloud.names("jobs/x/") == ["jobs/x/config.yaml"]
+
+
+def test_a_checkpoint_saved_while_exports_are_stored_does_not_wait(machine, cloud, monkeypatch):
+    monkeypatch.setattr("trainer.storage.outgoing.BATCH", 2)
+    one = machine("one")
+    order, upload = [], Bucket.upload
+
+    def noted_upload(self, stream, size, name, generation):
+        if "export/" in name and "checkpoint-20" not in order:
+            _checkpoint(one.folder, 20, kept=[10])
+            order.append("checkpoint-20")
+        order.append(name.partition("jobs/x/")[2])
+        return upload(self, stream, size, name, generation)
+
+    monkeypatch.setattr(Bucket, "upload", noted_upload)
+    monkeypatch.setattr("trainer.storage.transfers.THREADS", 1)
+    _checkpoint(one.folder, 10)
+    for stamp in (1700000000, 1700000001):
+        _export(one.folder, stamp)
+    assert one.push() == 4 + 7 + 4
+    first = order.index("checkpoint-20")
+    assert order[first + 1].startswith("export/") and order[first + 2].startswith("export/")
+    assert order[first + 6] == "checkpoint" and len(order) == 16
+
+
+def test_a_stored_state_file_names_only_stored_checkpoints(machine, cloud):
+    one = machine("one")
+    _checkpoint(one.folder, 20)
+    # Training removed step 10 before it could be stored, and has not yet written that.
+    state = "".join(f'all_model_checkpoint_paths: "model.ckpt-{step}"\n' for step in (10, 20))
+    state += "".join(f"all_model_checkpoint_timestamps: {step}.5\n" for step in (10, 20))
+    newest = 'model_checkpoint_path: "model.ckpt-20"\n'
+    (one.folder / "checkpoint").write_text(newest + state)
+    assert one.push() == 4 and one.push() == 0
+    stored = cloud.read("jobs/x/checkpoint").decode()
+    assert stored == newest + "".join(line + "\n" for line in state.splitlines()[1::2])
+    # The newest checkpoint is incomplete: the bucket keeps the one before it, and its files.
+    _checkpoint(one.folder, 30)
+    (one.folder / "model.ckpt-30.data-00000-of-00001").unlink()
+    _write(one.folder, **{"metrics.jsonl": "m"})
+    one.push()
+    assert cloud.read("jobs/x/checkpoint").decode() == stored
+    assert "jobs/x/model.ckpt-20.index" in cloud.names("jobs/x/")
+    assert cloud.read("jobs/x/metrics.jsonl") == b"m"
+    _checkpoint(one.folder, 30)
+    one.push()
+    assert job_layout.read_state_steps(cloud.read("jobs/x/checkpoint").decode()) == [30, 30]
+    assert "jobs/x/model.ckpt-20.index" not in cloud.names("jobs/x/")
+
+
+def test_a_checkpoint_that_is_saved_again_is_stored_when_it_is_complete(machine, cloud):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    one.push()
+    later = os.stat(one.folder / "checkpoint").st_mtime_ns + 10**9
+    (one.folder / "model.ckpt-10.index").write_text("half")
+    os.utime(one.folder / "model.ckpt-10.index", ns=(later, later))
+    assert one.push() == 0 and cloud.read("jobs/x/model.ckpt-10.index") == b"10 index"
+    (one.folder / "model.ckpt-10.index").write_text("whole")
+    os.utime(one.folder / "checkpoint", ns=(later + 10**9, later + 10**9))
+    assert one.push() == 2 and cloud.read("jobs/x/model.ckpt-10.index") == b"whole"
+
+
+def test_files_are_stored_and_fetched_several_at_once(machine, cloud, tmp_path, monkeypatch):
+    one, two = machine("one", claims=True), machine("two")
+    for number in range(8):
+        _write(one.folder, **{f"eval/events.out.tfevents.{number}": "e"})
+    upload, download = Bucket.upload, Bucket.download
+    together = threading.Barrier(4, timeout=20)
+
+    def wait(name):
+        if "tfevents" in name:
+            assert "jobs/x/writer.json" in cloud.names("jobs/x/")
+            together.wait()
+
+    def waiting_upload(self, stream, size, name, generation):
+        wait(name)
+        return upload(self, stream, size, name, generation)
+
+    def waiting_download(self, found, path):
+        wait(found.name)
+        return download(self, found, path)
+
+    monkeypatch.setattr(Bucket, "upload", waiting_upload)
+    monkeypatch.setattr(Bucket, "download", waiting_download)
+    assert one.push() == 8
+    assert two.restore() == 8
+    copies = Copies(Settings(patience_secs=5), tmp_path / "copies")
+    assert len(_tree(Path(copies.fetch("gs://a-bucket/jobs/x", "job_dir")))) == 9
+
+
+def test_a_failed_transfer_stops_the_others(machine, cloud):
+    one = machine("one")
+    one.bucket._patience = 0
+    _checkpoint(one.folder, 10)
+    _export(one.folder)
+    cloud.fail("status", method="POST", skip=1, times=100)
+    with pytest.raises(Unavailable):
+        one.push()
+    # One file of the checkpoint is stored, and nothing that comes after the checkpoint.
+    (name,) = cloud.names("jobs/x/")
+    assert "model.ckpt-10" in name
+    cloud.faults.clear()
+    one.push()
+    assert len(cloud.names("jobs/x/")) == 8
+
+
+def test_a_job_that_cannot_be_restored_does_not_begin_anew(machine, cloud, monkeypatch):
+    one, two = machine("one"), machine("two")
+    _checkpoint(one.folder, 10)
+    one.push()
+    download = Bucket.download
+
+    def overtaken_download(self, found, path):
+        if found.name.endswith("/checkpoint"):
+            cloud.write(found.name, b"changed")
+        return download(self, found, path)
+
+    monkeypatch.setattr(Bucket, "download", overtaken_download)
+    with pytest.raises(Unavailable, match="is changed again and again while it is fetched"):
+        two.restore()
 
 
 def test_unfinished_files_are_not_stored(machine, cloud):
@@ -405,12 +530,13 @@ def test_a_file_replaced_during_a_push_is_stored_completely(machine, cloud, monk
 def test_checkpoints_removed_faster_than_stored_are_stored(machine, cloud, monkeypatch):
     one = machine("one")
     _checkpoint(one.folder, 10)
-    step, upload = 10, Bucket.upload
+    step, upload, saving = 10, Bucket.upload, threading.Lock()
 
     def slow_upload(self, stream, size, name, generation):
         nonlocal step
-        step += 10
-        _checkpoint(one.folder, step)
+        with saving:
+            step += 10
+            _checkpoint(one.folder, step)
         return upload(self, stream, size, name, generation)
 
     monkeypatch.setattr(Bucket, "upload", slow_upload)
@@ -444,7 +570,7 @@ def test_a_file_removed_during_a_push_is_skipped(machine, cloud, monkeypatch):
 
 def test_the_newest_checkpoints_are_opened_first(machine, cloud, monkeypatch):
     """No more files are open than a process may have; the newest checkpoint is whole still."""
-    monkeypatch.setattr("trainer.storage.mirror.MOST_OPEN", 3)
+    monkeypatch.setattr("trainer.storage.outgoing.MOST_OPEN", 3)
     names = ["model.ckpt-9.index", "checkpoint", "model.ckpt-10.index", "model.ckpt-10.meta"]
     assert job_layout.newest_checkpoints(names) == [names[2], names[3], names[0]]
     one = machine("one")

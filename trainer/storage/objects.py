@@ -1,0 +1,269 @@
+"""The objects of a job's folder in a bucket, and the local files with the same content."""
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Optional
+
+from trainer import job_layout
+from trainer.storage.addresses import Address, replace_path
+from trainer.storage.bucket import Bucket, Conflict, Found
+from trainer.storage.claim import Claim
+from trainer.storage.files import checksum, read_json, replaced, write_json
+
+
+class Known(NamedTuple):
+    """An object as it was last seen, and the state of the local file with the same content.
+
+    Attributes:
+        found: the object.
+        size: size of the local file in bytes.
+        mtime_ns: time of the last change of the local file.
+    """
+
+    found: Found
+    size: int
+    mtime_ns: int
+
+
+class Objects:
+    """Transfers single files between a local folder and a folder in a bucket.
+
+    Several threads may transfer different files at the same time.
+
+    Args:
+        bucket: the bucket.
+        address: the folder in the bucket.
+        folder: the folder on this machine.
+        memory: the file that records, between runs, which objects this machine has last seen.
+        claim: the job's claim to the folder in the bucket; None in processes that make no claim.
+        is_shared: whether other machines store files of the same job.
+
+    Attributes:
+        bucket: the same.
+        address: the same.
+        folder: the same.
+        claim: the same.
+        known: name → the object as it was last seen in the bucket.
+    """
+
+    def __init__(
+        self,
+        bucket: Bucket,
+        address: Address,
+        folder: Path,
+        memory: Path,
+        *,
+        claim: Optional[Claim],
+        is_shared: bool,
+    ):
+        self.bucket = bucket
+        self.address = address
+        self.folder = folder
+        self.claim = claim
+        self.known: dict[str, Known] = {}
+        self._memory = memory
+        self._is_shared = is_shared
+
+    def list_stored(self) -> dict[str, Found]:
+        """Returns the objects of the folder in the bucket, except temporary ones.
+
+        Raises:
+            UserError: the bucket cannot be read.
+        """
+        names = self.bucket.list_folder(self.address)
+        return {name: found for name, found in names.items() if not job_layout.is_temporary(name)}
+
+    def load_memory(self) -> Optional[dict[str, Known]]:
+        """Returns the objects that `save_memory` recorded; None if there is no such record."""
+        memory = read_json(self._memory)
+        if memory is None or memory.get("address") != str(self.address):
+            return None
+        return {
+            name: Known(Found(*found), size, mtime_ns)
+            for name, (found, size, mtime_ns) in memory["objects"].items()
+        }
+
+    def save_memory(self) -> None:
+        """Records which objects this machine has last seen."""
+        objects = {name: [list(known.found), *known[1:]] for name, known in self.known.items()}
+        write_json(self._memory, {"address": str(self.address), "objects": objects})
+
+    def has_changed(self, name: str, status: Any) -> bool:
+        """Returns whether a local file differs from the object that was last seen.
+
+        Args:
+            name: of the file.
+            status: its os.stat_result.
+        """
+        known = self.known.get(name)
+        return known is None or known[1:] != (status.st_size, status.st_mtime_ns)
+
+    def read_checksum(self, name: str) -> tuple[int, str]:
+        """Returns size and CRC-32C that the object of a local file has, if it is stored.
+
+        Args:
+            name: of the file.
+        """
+        with self.open(name) as content:
+            size = content.seek(0, io.SEEK_END)
+            content.seek(0)
+            return size, checksum(content, size)
+
+    def open(self, name: str) -> BinaryIO:
+        """Opens a stream of the content with which a local file is stored in the bucket.
+
+        Args:
+            name: of the file.
+        """
+        path = self.folder / name
+        if name not in job_layout.PORTABLE:
+            return path.open("rb")
+        return io.BytesIO(self.make_portable(path.read_text(encoding="utf-8")))
+
+    def make_portable(self, text: str) -> bytes:
+        """Returns a text with the local folder's path replaced by the address in the bucket.
+
+        Args:
+            text: the content of a file.
+        """
+        return replace_path(text, str(self.folder), str(self.address).rstrip("/")).encode("utf-8")
+
+    def download(self, name: str, found: Found) -> None:
+        """Fetches an object into its local file.
+
+        Args:
+            name: of the file.
+            found: the object.
+
+        Raises:
+            Changed: the object has changed since it was listed.
+            UserError: the object cannot be fetched.
+        """
+        path = self.folder / name
+        if name in job_layout.PORTABLE:
+            with replaced(path) as temporary:
+                self.bucket.download(found, temporary)
+                text = temporary.read_text("utf-8", "surrogateescape")
+                text = replace_path(text, str(self.address).rstrip("/"), str(self.folder))
+                temporary.write_text(text, "utf-8", "surrogateescape")
+        else:
+            self.bucket.download(found, path)
+        status = path.stat()
+        self.known[name] = Known(found, status.st_size, status.st_mtime_ns)
+
+    def upload(self, name: str, stream: BinaryIO, status: Any) -> None:
+        """Stores the content of a local file.
+
+        Args:
+            name: of the file.
+            stream: the content to store.
+            status: os.stat_result of the file when the content was read.
+
+        Raises:
+            Conflict: another writer has changed the object.
+            UserError: the object cannot be written.
+        """
+        size = len(stream.getbuffer()) if isinstance(stream, io.BytesIO) else status.st_size
+        known = self.known.get(name)
+        target = self.address.folder + name
+        generation = known.found.generation if known is not None else 0
+        try:
+            found = self.bucket.upload(stream, size, target, generation)
+        except Conflict:
+            there = self.bucket.find(target) if self._may_overwrite(name) else None
+            if there is None:
+                raise
+            found = self.bucket.upload(stream, size, target, there.generation)
+        self.known[name] = Known(found, status.st_size, status.st_mtime_ns)
+
+    def upload_file(self, name: str) -> None:
+        """Stores a local file in its present state.
+
+        Args:
+            name: of the file.
+
+        Raises:
+            Conflict: another writer has changed the object.
+            FileNotFoundError: the file has been removed.
+            UserError: the object cannot be written.
+        """
+        status = (self.folder / name).stat()
+        with self.open(name) as stream:
+            self.upload(name, stream, status)
+
+    def _may_overwrite(self, name: str) -> bool:
+        if self.claim is not None:
+            # The job with the previous claim may have stored this object while this job made its
+            # claim.
+            self.claim.enforce()
+            return True
+        # If the chief takes over from a silent evaluator, both may store the same evaluation.
+        return self._is_shared and (job_layout.is_evaluated(name) or job_layout.is_event_file(name))
+
+    def remove(self, name: str) -> None:
+        """Removes an object.
+
+        Args:
+            name: of the object.
+
+        Raises:
+            Conflict: another writer has changed the object.
+            UserError: the object cannot be removed.
+        """
+        try:
+            self.bucket.remove(self.known[name].found)
+        except Conflict:
+            there = self.bucket.find(self.address.folder + name)
+            if there is None or not self._may_overwrite(name):
+                raise
+            self.bucket.remove(there)
+        del self.known[name]
+
+    def find_missing(
+        self, memory: Mapping[str, Known], listed: Mapping[str, Found]
+    ) -> Optional[list[str]]:
+        """Compares the local folder with the bucket, and records the objects in `known`.
+
+        Args:
+            memory: the objects that this machine has last seen.
+            listed: the objects in the bucket.
+
+        Returns:
+            The names of the objects that the local folder lacks and the job did not remove. None if
+            another machine has changed the bucket since, or if the local folder has lost the state
+            file.
+        """
+        known = dict(memory)
+        local_names = set(job_layout.list_names(self.folder))
+        state = job_layout.CHECKPOINT_STATE
+        if state in listed and state not in local_names:
+            return None
+        steps = job_layout.read_state_steps(self.read_state())
+        missing = []
+        for name in {*known, *listed}:
+            stored, local = listed.get(name), self.folder / name
+            if stored is None:
+                # The object was removed. If the local file still exists, another machine did that.
+                if local.exists():
+                    return None
+                known.pop(name, None)
+            elif name in known and known[name].found == stored:
+                if not local.exists() and not job_layout.is_superseded(name, steps, local_names):
+                    missing.append(name)
+            else:
+                # This machine may have stored the object just before it stopped, too late to record
+                # it. Then the local file has the same content.
+                if not local.is_file() or self.read_checksum(name) != (stored.size, stored.crc32c):
+                    return None
+                status = local.stat()
+                known[name] = Known(stored, status.st_size, status.st_mtime_ns)
+        self.known = known
+        return missing if known else None
+
+    def read_state(self) -> str:
+        """Returns the local checkpoint state file; "" if there is none."""
+        try:
+            return (self.folder / job_layout.CHECKPOINT_STATE).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""

@@ -1,0 +1,218 @@
+"""Stores the changes of a job's local folder in a bucket, the newest checkpoint before all else.
+
+A job that is restarted on another machine resumes from the checkpoint that the state file in the
+bucket names. So a new checkpoint is stored first, then the state file, and only then metrics, event
+files and exports. While those are being stored, which may take long, a newer checkpoint is stored
+in between. Removals come last.
+"""
+
+import contextlib
+import functools
+import io
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import BinaryIO, Optional
+
+from trainer import job_layout
+from trainer.job_layout import CHECKPOINT_STATE, STATE_RANK
+from trainer.storage.objects import Objects
+from trainer.storage.transfers import run_all
+
+# Maximum number of files to keep open at once. Most machines allow 1,024 per process.
+MOST_OPEN = 256
+# Number of files that are stored before a newer checkpoint is looked for.
+BATCH = 32
+# How often the state file is read again because training has removed its newest checkpoint.
+ATTEMPTS = 5
+
+
+class Outgoing:
+    """Stores the changes of a local folder.
+
+    Args:
+        objects: the local folder and its folder in the bucket.
+        mine: returns whether this process stores the file with a name.
+    """
+
+    def __init__(self, objects: Objects, mine: Callable[[str], bool]):
+        self._objects = objects
+        self._mine = mine
+        self._num_changes = 0
+        # The steps that the stored state file names; None until it is known.
+        self._stored_steps: Optional[list[int]] = None
+
+    def store(self, starts_over: bool) -> int:
+        """Stores all changes, and returns how many objects it stored or removed.
+
+        Args:
+            starts_over: whether to remove all objects whose files are missing in the local folder.
+
+        Raises:
+            Conflict: another job has claimed the folder in the bucket, or changed the same object.
+            FileNotFoundError: a file has been removed while it was to be stored.
+            UserError: the bucket cannot be written.
+        """
+        self._num_changes = 0
+        if starts_over and self._has_lost_state():
+            # Remove the old state file first, so that new files are not combined with an old
+            # checkpoint.
+            self._remove([CHECKPOINT_STATE])
+        self._store_checkpoints()
+        others = [name for name in self._list_mine() if job_layout.rank(name) > STATE_RANK]
+        for batch in _split(self._find_changed(others)):
+            self._store_files(batch)
+            if not self._is_state_stored():
+                self._store_checkpoints()
+        self._remove(self._find_superseded(starts_over))
+        return self._num_changes
+
+    def _list_mine(self) -> list[str]:
+        return [name for name in job_layout.list_names(self._objects.folder) if self._mine(name)]
+
+    def _find_changed(self, names: Collection[str]) -> list[str]:
+        """Returns those files that differ from what is stored, in the order of their ranks."""
+        folder = self._objects.folder
+        ordered = sorted(names, key=lambda name: (job_layout.rank(name), name))
+        return [n for n in ordered if self._objects.has_changed(n, (folder / n).stat())]
+
+    def _has_lost_state(self) -> bool:
+        return (
+            not self._objects.read_state()
+            and CHECKPOINT_STATE in self._objects.known
+            and self._mine(CHECKPOINT_STATE)
+        )
+
+    def _stat_state(self) -> Optional[os.stat_result]:
+        try:
+            return (self._objects.folder / CHECKPOINT_STATE).stat()
+        except FileNotFoundError:
+            return None
+
+    def _is_state_stored(self) -> bool:
+        """Returns whether the stored state file is the local one."""
+        status = self._stat_state()
+        if status is None or not self._mine(CHECKPOINT_STATE):
+            return CHECKPOINT_STATE not in self._objects.known or not self._mine(CHECKPOINT_STATE)
+        return not self._objects.has_changed(CHECKPOINT_STATE, status)
+
+    def _store_checkpoints(self) -> None:
+        """Stores new checkpoints and the model's description, then the state file."""
+        for _ in range(ATTEMPTS):
+            # Read the state file first. Later it may name a newer checkpoint, which this attempt
+            # does not store.
+            status, text = self._stat_state(), self._objects.read_state()
+            self._store_first(job_layout.read_state_steps(text), status)
+            if status is None or self._is_state_stored() or self._store_state(text, status):
+                return
+            if text == self._objects.read_state():
+                # The newest checkpoint is incomplete. The bucket keeps the one before it.
+                return
+
+    def _store_first(self, steps: list[int], pointed: Optional[os.stat_result]) -> None:
+        newest = max(steps, default=-1)
+        names = [
+            name
+            for name in self._list_mine()
+            if job_layout.rank(name) < STATE_RANK and job_layout.is_settled(name, newest)
+        ]
+        changed = [n for n in self._find_changed(names) if not self._is_unfinished(n, pointed)]
+        with contextlib.ExitStack() as held:
+            # Open the checkpoints first: training may remove them before they are stored, but open
+            # files stay readable.
+            streams = {
+                name: held.enter_context(self._objects.open(name))
+                for name in job_layout.newest_checkpoints(changed)[:MOST_OPEN]
+            }
+            self._store_files(changed, streams)
+
+    def _is_unfinished(self, name: str, pointed: Optional[os.stat_result]) -> bool:
+        """Returns whether a stored checkpoint is being saved again at this moment.
+
+        Training does this when it resumes. It writes the state file after the checkpoint, and the
+        graph, which is not needed to resume, after the state file.
+        """
+        if pointed is None or name not in self._objects.known or name.endswith(".meta"):
+            return False
+        is_checkpoint = job_layout.CHECKPOINT_FILE.fullmatch(name) is not None
+        changed = (self._objects.folder / name).stat().st_mtime_ns
+        return is_checkpoint and changed > pointed.st_mtime_ns
+
+    def _store_state(self, text: str, status: os.stat_result) -> bool:
+        """Stores the state file; returns False if its newest checkpoint is not stored completely.
+
+        Checkpoints that training has removed before they could be stored are left out.
+        """
+        steps = job_layout.read_state_steps(text)
+        whole = job_layout.find_whole_steps(self._objects.known)
+        if steps and steps[0] not in whole:
+            return False
+        content = self._objects.make_portable(job_layout.keep_steps(text, whole))
+        self._check_claim()
+        self._objects.upload(CHECKPOINT_STATE, io.BytesIO(content), status)
+        self._stored_steps = steps
+        self._num_changes += 1
+        return True
+
+    def _store_files(
+        self, names: Sequence[str], streams: Mapping[str, BinaryIO] = MappingProxyType({})
+    ) -> None:
+        """Stores files, several at the same time; each rank is complete before the next begins."""
+        if not names:
+            return
+        self._check_claim()
+        for rank in sorted(set(map(job_layout.rank, names))):
+            run_all(
+                [
+                    functools.partial(self._store_file, name, streams.get(name))
+                    for name in names
+                    if job_layout.rank(name) == rank
+                ]
+            )
+        self._num_changes += len(names)
+
+    def _store_file(self, name: str, stream: Optional[BinaryIO]) -> None:
+        if stream is None:
+            self._objects.upload_file(name)
+        else:
+            self._objects.upload(name, stream, os.fstat(stream.fileno()))
+
+    def _check_claim(self) -> None:
+        if self._objects.claim is not None:
+            self._objects.claim.enforce()
+
+    def _find_superseded(self, starts_over: bool) -> list[str]:
+        """Returns the objects that the job no longer has."""
+        # Read the state file before its status: if it changes meanwhile, it counts as not stored.
+        steps = job_layout.read_state_steps(self._objects.read_state())
+        if self._is_state_stored():
+            self._stored_steps = steps
+        local_names = set(job_layout.list_names(self._objects.folder))
+        return [
+            name
+            for name in self._objects.known
+            if self._mine(name)
+            and name not in local_names
+            and not (self._objects.folder / name).exists()
+            and (starts_over or self._is_superseded(name, local_names))
+        ]
+
+    def _is_superseded(self, name: str, local_names: Collection[str]) -> bool:
+        # Training may have removed checkpoints that the stored state file still names.
+        steps = self._stored_steps
+        return steps is not None and job_layout.is_superseded(name, steps, local_names)
+
+    def _remove(self, names: Sequence[str]) -> None:
+        """Removes objects; one that names others is removed before them."""
+        if not names:
+            return
+        self._check_claim()
+        for rank in sorted(set(map(job_layout.rank, names)), reverse=True):
+            removed = [name for name in names if job_layout.rank(name) == rank]
+            run_all([functools.partial(self._objects.remove, name) for name in removed])
+            self._num_changes += len(removed)
+
+
+def _split(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(names), BATCH):
+        yield names[start : start + BATCH]
