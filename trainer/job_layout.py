@@ -37,8 +37,10 @@ EVALUATION_PLOT = "evaluation.png"
 
 # The heartbeat files of a cluster's processes.
 CLUSTER_FOLDER = "cluster"
-# Identifies the process that writes to the job. The file exists only in a bucket.
+# Identifies the process that writes to the job.
 WRITER = "writer.json"
+# Locked by that process.
+LOCK = ".lock"
 
 # Small text files that contain the path of the job_dir. Their copies in a bucket contain the
 # bucket's address instead.

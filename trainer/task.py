@@ -126,14 +126,19 @@ def _run_experiment(
     from trainer.job_dir import compatibility
     from trainer.training import experiment
 
-    if command.fresh is not None:
-        compatibility.delete_job(space.folder, command.fresh)
-        space.start_over()
-    if not command.dry_run:
-        disk.check_writable(space.folder, make=True)
-    summary = experiment.run_experiment(config, console, watch, command.dry_run)
-    if summary is not None:
-        print(space.display_path(summary))
+    if command.dry_run:
+        experiment.rehearse_experiment(config, console, watch)
+        return
+    disk.check_writable(space.folder, make=True)
+    with space.lock(console.warn):
+        if command.fresh is not None:
+            compatibility.list_doomed(space.folder, command.fresh)
+        # The user's code may write to the folder at any time.
+        with space.claim(watch.discard):
+            if command.fresh is not None:
+                compatibility.delete_job(space.folder, command.fresh)
+                space.start_over()
+            print(space.display_path(experiment.run_experiment(config, console, watch)))
 
 
 def _configure_tensorflow(config: config_lib.Config) -> None:

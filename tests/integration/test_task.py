@@ -8,10 +8,12 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 
 import pytest
 
 from trainer import task
+from trainer.job_dir.metrics_log import MetricsLog
 
 # Of the C++ core before it opens its log, and of the protobuf that TensorFlow 2.20 calls.
 UNAVOIDABLE = (
@@ -315,3 +317,41 @@ def test_help_returns_status_0(run_module):
     done = run_module("trainer.task", "--help")
     assert done.returncode == 0 and done.stderr == ""
     assert "--train.learning_rate (also --learning_rate)" in done.stdout
+
+
+def _wait_for(condition, process):
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_two_jobs_in_one_local_job_dir(shop, start_module, run_module, tmp_path):
+    folder = tmp_path / "job"
+    endless = ["--train_steps=1000000", "--run.save_checkpoints_steps=100"]
+    first = start_module("trainer.task", *_small(shop, folder, *endless))
+    _wait_for((folder / "checkpoint").exists, first)
+    # On the same machine, the second job is refused at once.
+    done = run_module("trainer.task", *_small(shop, folder, *endless))
+    assert done.returncode == 2 and len(done.errors) == 1, done.stderr
+    assert f"job_dir {folder}: process {first.pid} on host" in done.stderr
+    # Another machine may share no locks with this one, as if it had another lock file. Then the job
+    # that started last wins.
+    (folder / ".lock").unlink()
+    second = start_module("trainer.task", *_small(shop, folder, *endless))
+    _, errors = first.communicate(timeout=120)
+    assert first.returncode == 2, errors
+    assert errors.splitlines()[-1].startswith(f"error: {folder}: another writer has begun to work")
+    assert "Traceback" not in errors and "stopped by" not in errors
+    state = folder / "checkpoint"
+    before = state.read_text(encoding="utf-8")
+    _wait_for(lambda: state.read_text(encoding="utf-8") != before, second)
+    # A kill leaves nothing that must be removed by hand.
+    second.kill()
+    second.wait()
+    newest = state.read_text(encoding="utf-8").splitlines()[0].rpartition("-")[2].strip('"')
+    done = run_module("trainer.task", *_small(shop, folder, f"--train_steps={int(newest) + 20}"))
+    assert done.returncode == 0, done.stderr
+    steps = [record["step"] for record in MetricsLog(str(folder)).read("train")]
+    assert steps == sorted(set(steps)) and steps[-1] <= int(newest) + 20

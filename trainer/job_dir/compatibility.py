@@ -12,7 +12,7 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
 from trainer.job_dir.checkpoints import latest_checkpoint
-from trainer.job_layout import CLUSTER_FOLDER, CONFIG, SCHEMA, STATISTICS
+from trainer.job_layout import CLUSTER_FOLDER, CONFIG, LOCK, SCHEMA, STATISTICS, WRITER
 from trainer.schema import Schema, Statistics, dump_statistics, parse_statistics
 
 # Settings of model and schema that do not affect the variables. A resumed run may change them.
@@ -176,25 +176,36 @@ def delete_job(job_dir: str, named: str) -> None:
     Raises:
         UserError: `named` is another folder, or job_dir is not the folder of a job.
     """
+    for child in list_doomed(job_dir, named):
+        if child.is_dir() and not child.is_symlink():
+            shutil.rmtree(child)
+        else:
+            child.unlink()
+
+
+def list_doomed(job_dir: str, named: str) -> list[Path]:
+    """Returns the files and folders that `delete_job` deletes; deletes nothing.
+
+    Args:
+        job_dir: the job's folder.
+        named: the folder that the user has asked to delete.
+
+    Raises:
+        UserError: `named` is another folder, or job_dir is not the folder of a job.
+    """
     folder = Path(job_dir)
     if Path(named).resolve() != folder.resolve():
         raise UserError(
             f"--fresh={named}: names what will be deleted and must be the job_dir, {job_dir}"
         )
-    # The processes of a cluster have already written their files to CLUSTER_FOLDER, which is kept.
+    # The processes of the new job have already written these.
     children = [
         child
         for child in (folder.iterdir() if folder.exists() else ())
-        if child.name != CLUSTER_FOLDER
+        if child.name not in (CLUSTER_FOLDER, WRITER, LOCK)
     ]
-    if not children:
-        return
-    if not (folder / CONFIG).exists():
+    if children and not (folder / CONFIG).exists():
         raise UserError(
             f"--fresh={named}: holds no {CONFIG}, so it is not a job's folder; delete it yourself"
         )
-    for child in children:
-        if child.is_dir() and not child.is_symlink():
-            shutil.rmtree(child)
-        else:
-            child.unlink()
+    return children

@@ -1,5 +1,6 @@
 """Runs a job in the role of this process: as a single process or as a member of a cluster."""
 
+from contextlib import ExitStack
 from typing import NamedTuple, Optional
 
 from trainer import config as config_lib
@@ -77,9 +78,18 @@ def run_job(
     times, cluster = Times(before=process_age()), place.cluster
     strategies.check_strategy(config.cluster, cluster)
     disk.check_writable(config.require_job_dir(), make=True)
-    if not cluster.has_others:
-        _run_trainer(config, schema, place, times=times, fresh=fresh)
-        return
+    with place.workspace.lock(place.console.warn):
+        if cluster.has_others:
+            _run_member(config, schema, place, times=times, fresh=fresh)
+        else:
+            _run_trainer(config, schema, place, times=times, fresh=fresh)
+
+
+def _run_member(
+    config: config_lib.Config, schema: Schema, place: Place, *, times: Times, fresh: Optional[str]
+) -> None:
+    """Runs a job as a member of a cluster."""
+    cluster = place.cluster
     joined = watchdog.join_cluster(
         config.require_job_dir(),
         config.cluster,
@@ -112,16 +122,23 @@ def _run_trainer(
 ) -> None:
     """Trains as a single process or as the chief of a cluster, and writes the report."""
     console, cluster = place.console, place.cluster
-    if fresh is not None:
-        compatibility.delete_job(config.require_job_dir(), fresh)
-        place.workspace.start_over()
-    compatibility.check_same_model(config, schema)
-    if quarantine.quarantine_corrupt(config.require_job_dir(), console.warn):
-        # The newest checkpoint is now another one, which has not been checked yet.
+    job_dir, claim = config.require_job_dir(), place.workspace.claim(place.watch.discard)
+    with ExitStack() as stack:
+        if fresh is not None:
+            compatibility.list_doomed(job_dir, fresh)
+            stack.enter_context(claim)
+            compatibility.delete_job(job_dir, fresh)
+            place.workspace.start_over()
         compatibility.check_same_model(config, schema)
-    compatibility.check_warm_start(config.require_job_dir(), config.train.warm_start)
-    with Checker(config.export.verify) as checker:
+        if quarantine.quarantine_corrupt(job_dir, console.warn):
+            # The newest checkpoint is now another one, which has not been checked yet.
+            compatibility.check_same_model(config, schema)
+        compatibility.check_warm_start(job_dir, config.train.warm_start)
+        checker = stack.enter_context(Checker(config.export.verify))
         job = prepare(config, schema, console, cluster=cluster, times=times, checker=checker)
+        if fresh is None:
+            # Not earlier: a job that fails before this must not end another one.
+            stack.enter_context(claim)
         if heartbeat is None:
             result = train_and_evaluate(job, console, place.watch)
         else:

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -14,7 +14,7 @@ from trainer import job_layout
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
 from trainer.storage.addresses import Address, is_remote, parse_address, replace_path
-from trainer.storage.claim import Claim
+from trainer.storage.claim import Claim, FolderClaim, locked
 from trainer.storage.data import Settings
 from trainer.storage.keeper import Keeper
 from trainer.storage.mirror import Division, Mirror
@@ -37,6 +37,8 @@ class Workspace:
         folder: the folder on this machine.
         keeper: stores the changes of the folder; None: nothing is stored.
         relay: transfers the heartbeat files if the cluster's machines share no folder; else None.
+        is_guarded: whether `lock` and `claim` keep other jobs out of the folder. A job in a bucket
+            is locked when it is opened, and claimed when it is stored.
     """
 
     def __init__(
@@ -45,11 +47,48 @@ class Workspace:
         folder: str,
         keeper: Optional[Keeper] = None,
         relay: Optional[Relay] = None,
+        is_guarded: bool = False,
     ):
         self.job_dir = job_dir
         self.folder = folder
         self.relay = relay
         self._keeper = keeper
+        self._is_guarded = is_guarded
+
+    @contextmanager
+    def lock(self, log: Callable[[str], None]) -> Iterator[None]:
+        """Keeps other processes of this machine out of the folder while a `with` statement runs.
+
+        Args:
+            log: called with a line of text.
+
+        Raises:
+            UserError: another process works on the job.
+        """
+        with ExitStack() as stack:
+            if self._is_guarded:
+                path = Path(self.folder) / job_layout.LOCK
+                stack.enter_context(locked(path, self.job_dir, log))
+            yield
+
+    @contextmanager
+    def claim(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Claims the folder while a `with` statement runs; must precede all changes of the job.
+
+        A job that has claimed the folder earlier, on a machine that shares no locks with this one,
+        ends.
+
+        Args:
+            stop: called, from a thread, when a later job has claimed the folder; must end this job
+                without writing to the folder.
+
+        Raises:
+            UserError: a later job has claimed the folder.
+        """
+        with ExitStack() as stack:
+            if self._is_guarded:
+                stack.enter_context(FolderClaim(Path(self.folder), stop).held())
+            yield
 
     def display_path(self, text: str) -> str:
         """Returns a text with the local folder's path replaced by job_dir as the user gave it.
@@ -97,8 +136,9 @@ def open_workspace(
     Raises:
         UserError: the bucket cannot be used, or not with this cluster.
     """
+    is_guarded = stores and cluster.role == "chief"
     if not is_remote(job_dir):
-        yield Workspace(job_dir, job_dir)
+        yield Workspace(job_dir, job_dir, is_guarded=is_guarded)
         return
     address = parse_address(job_dir.rstrip("/"), "job_dir")
     if not address.name:
@@ -110,7 +150,7 @@ def open_workspace(
                 f"job_dir {job_dir}: storage.reader is mount, and there is no "
                 f"{settings.mount}/{address.bucket}; mount the bucket, or set --storage=auto"
             )
-        yield Workspace(job_dir, str(mounted))
+        yield Workspace(job_dir, str(mounted), is_guarded=is_guarded)
         return
     spread = _is_spread(cluster)
     if spread and cluster.spec.get("ps"):
@@ -128,7 +168,8 @@ def open_workspace(
         yield Workspace(shown, str(folder))
         return
     job = _RemoteJob(address, settings, folder, cluster, spread, stores)
-    with _locked(folder, shown), (folder.parent / READY).open("a") as ready:
+    lock = locked(folder.parent / LOCK, f"{shown} (in {folder})", log)
+    with lock, (folder.parent / READY).open("a") as ready:
         keeper = _open_keeper(job, log)
         started = time.monotonic()
         count = keeper.mirror.restore()
@@ -223,20 +264,6 @@ def _is_spread(cluster: Cluster) -> bool:
     """Returns whether processes of the cluster are on other machines."""
     addresses = [address for role in cluster.spec.values() for address in role]
     return any(not address.startswith(LOOPBACK) for address in addresses)
-
-
-@contextmanager
-def _locked(folder: Path, shown: str) -> Iterator[None]:
-    """Locks the folder, so that no other process of this machine can use it."""
-    with (folder.parent / LOCK).open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise UserError(
-                f"job_dir {shown}: another process of this machine is at work on it, in {folder}; "
-                "end that one, or give this one another --job_dir"
-            ) from error
-        yield
 
 
 def _is_held(path: Path) -> bool:

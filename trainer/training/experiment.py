@@ -52,30 +52,38 @@ class Experiment(NamedTuple):
     eval_input_receiver_fn: Any
 
 
-def run_experiment(
-    config: config_lib.Config, console: Console, watch: SignalWatch, dry_run: bool = False
-) -> Optional[str]:
+def run_experiment(config: config_lib.Config, console: Console, watch: SignalWatch) -> str:
     """Runs the experiment that the configuration names; returns the text of the summary.
 
     Args:
         config: the resolved configuration; experiment or tfx.trainer_fn is set.
         console: shows progress.
         watch: receives signals.
-        dry_run: whether to train and evaluate only one step in a temporary folder, and return None.
 
     Raises:
         UserError: the user's code cannot be found, fails, or returns an object of a wrong type.
         Interrupted: a signal arrived; a checkpoint has been saved.
     """
+    return _run(config, Session(console, watch, Times(before=process_age())))
+
+
+def rehearse_experiment(config: config_lib.Config, console: Console, watch: SignalWatch) -> None:
+    """Trains and evaluates one step of the experiment in a temporary folder.
+
+    Args:
+        config: the resolved configuration; experiment or tfx.trainer_fn is set.
+        console: shows progress.
+        watch: receives signals.
+
+    Raises:
+        UserError: the user's code cannot be found, fails, or returns an object of a wrong type.
+    """
     session = Session(console, watch, Times(before=process_age()))
-    if not dry_run:
-        return _run(config, session)
     with tempfile.TemporaryDirectory(prefix="dry-run-") as folder:
         train = config.train.model_copy(update={"max_steps": 1, "epochs": None})
         rehearsed = config.model_copy(update={"job_dir": folder, "train": train})
         _run(rehearsed, session, steps=1)
     console.log("dry run: all is well; nothing was written to job_dir")
-    return None
 
 
 def _run(config: config_lib.Config, session: Session, steps: Optional[int] = None) -> str:

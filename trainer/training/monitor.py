@@ -14,7 +14,7 @@ from trainer.training.hooks import EvaluationRecorder
 from trainer.training.pace import Pace, PauseListener
 from trainer.training.profiling import build_profile_hooks
 from trainer.training.progress import Replication, Schedule, TrainingHook
-from trainer.training.stopping import EarlyStop, EarlyStopHook, InterruptHook
+from trainer.training.stopping import DiscardListener, EarlyStop, EarlyStopHook, InterruptHook
 
 
 class Session(NamedTuple):
@@ -128,7 +128,8 @@ class Monitor:
         Args:
             given: further listeners.
         """
-        return [TimesListener(self._session.times), PauseListener(self.pace), *given]
+        discard = DiscardListener(self._session.watch)
+        return [discard, TimesListener(self._session.times), PauseListener(self.pace), *given]
 
     def build_eval_hooks(self, given: Sequence[Any] = ()) -> list[Any]:
         """Returns the hooks of evaluation.

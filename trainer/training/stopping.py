@@ -1,6 +1,7 @@
 """Hooks that end training before its last step: signal, early stop, used-up time budget."""
 
 import math
+import signal
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -57,7 +58,7 @@ class InterruptHook(estimator.SessionRunHook):
         """
         if self._watch.pending is None:
             return
-        if not self._training:
+        if not (self._training and self._watch.saves):
             raise Interrupted(self._watch.pending)
         session = run_context.session
         step = int(session.run(self._step))
@@ -75,6 +76,30 @@ class InterruptHook(estimator.SessionRunHook):
         """
         if self._training:
             self._watch.in_session = False
+
+
+class DiscardListener(estimator.CheckpointSaverListener):
+    """Saves no checkpoint when another job has claimed job_dir.
+
+    Args:
+        watch: receives signals.
+    """
+
+    def __init__(self, watch: SignalWatch):
+        self._watch = watch
+
+    def before_save(self, session: Any, global_step_value: int) -> None:
+        """Ends the run if its checkpoints must not be saved.
+
+        Args:
+            session: the session whose variables would be saved.
+            global_step_value: the global step.
+
+        Raises:
+            Interrupted: another job has claimed job_dir.
+        """
+        if not self._watch.saves:
+            raise Interrupted(signal.SIGTERM)
 
 
 def _drop_wrapped_variables() -> None:
