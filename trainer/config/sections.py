@@ -22,6 +22,7 @@ from trainer.config.values import (
     StrList,
     auto_or_off,
     check_delimiter,
+    check_encoding,
     split,
     yes_or_no,
 )
@@ -62,6 +63,10 @@ class DataConfig(Section):
     header: Annotated[Literal["auto", "yes", "no"], BeforeValidator(yes_or_no)] = Field(
         "auto",
         description="CSV header line; auto: by whether the first line has the column names",
+    )
+    encoding: Annotated[str, BeforeValidator(check_encoding)] = Field(
+        "utf-8",
+        description="encoding of CSV files, such as cp1252, latin-1 or utf-16",
     )
     max_bad_rows: int = Field(
         0,

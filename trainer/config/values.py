@@ -3,6 +3,7 @@
 A flag and a tuning service give text: "64,32" for a list, "none" for no value.
 """
 
+import codecs
 import re
 from typing import Annotated, Any, Optional
 
@@ -74,6 +75,27 @@ def check_delimiter(value: Any) -> Any:
     if isinstance(value, str) and len(value) == 1 and (value in '"\r\n\0' or not value.isascii()):
         raise ValueError(f"got {value!r}: use one ASCII character other than a quote or a line end")
     return value
+
+
+def check_encoding(value: Any) -> Any:
+    """Returns Python's name of a text encoding.
+
+    Args:
+        value: what a flag or a file gave.
+
+    Raises:
+        ValueError: there is no such encoding of text.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        found = codecs.lookup(value)
+    except (LookupError, ValueError):
+        found = None
+    # Codecs such as base64 convert bytes to bytes.
+    if found is None or not getattr(found, "_is_text_encoding", True):
+        raise ValueError(f"got {value!r}: no such text encoding; use utf-8, cp1252 or utf-16")
+    return found.name
 
 
 def _check_code(value: str) -> str:

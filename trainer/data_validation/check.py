@@ -80,7 +80,12 @@ def run_check(argv: list[str]) -> int:
 def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
     schema = load_schema(values.schema, storage.fetch_data)
     data = config_lib.load_config(
-        None, {"data.delimiter": values.delimiter, "data.header": values.header}
+        None,
+        {
+            "data.delimiter": values.delimiter,
+            "data.encoding": values.encoding,
+            "data.header": values.header,
+        },
     ).data
     statistics = _load_statistics(values.statistics, copies) if values.statistics else None
     files = find_files(values.data, values.data_format, "data")
@@ -122,6 +127,7 @@ def _define(values: flags.FlagValues) -> None:
     )
     flags.DEFINE_boolean("fail_on_drift", False, "drift gives status 1 too", flag_values=values)
     flags.DEFINE_string("delimiter", ",", "CSV field delimiter", flag_values=values)
+    flags.DEFINE_string("encoding", "utf-8", "encoding of CSV files", flag_values=values)
     flags.DEFINE_enum(
         "header", "auto", ["auto", "yes", "no"], "CSV header line", flag_values=values
     )

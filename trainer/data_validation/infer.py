@@ -1,7 +1,8 @@
 """python -m trainer.schema infer: infers a commented schema from data."""
 
+import shlex
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
@@ -11,10 +12,18 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.config.arguments import parse_flags, require
 from trainer.config.commands import define_storage, open_storage
-from trainer.data_validation.profile import NO_NUMBER, NO_VALUE, Profile, Table, profile_files
+from trainer.data_validation.detect import detect_delimiter, detect_encoding
+from trainer.data_validation.profile import (
+    NO_NUMBER,
+    NO_VALUE,
+    CsvStyle,
+    Profile,
+    Table,
+    profile_files,
+)
 from trainer.data_validation.propose import MAX_CLASSES, Proposal, flow, propose_column, share
 from trainer.errors import UserError
-from trainer.inputs.files import find_files
+from trainer.inputs.files import DataFile, find_files
 from trainer.schema.types import Schema
 
 USAGE = """
@@ -25,6 +34,10 @@ Infers a commented schema from CSV, Parquet or TFRecord files, and prints or wri
 
 # If a label has at most this many different whole numbers, the task is a classification.
 MAX_INT_CLASSES = 20
+
+# Words, in lower case, that name the positive and the negative one of two classes.
+POSITIVE_WORDS = {"1", "true", "t", "yes", "y", "positive", "pos", "+", "+1", "on"}
+NEGATIVE_WORDS = {"0", "-1", "false", "f", "no", "n", "negative", "neg", "-", "off", "none"}
 
 
 def run_infer(argv: list[str]) -> int:
@@ -48,19 +61,31 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     if exists and not values.overwrite:
         raise UserError(f"--output={output}: already exists; name another, or add --overwrite")
     files = find_files(values.data, values.format, "data")
-    delimiter = config_lib.DataConfig(delimiter=values.delimiter).delimiter
-    table, sample = profile_files(files, delimiter, values.header, values.columns, values.label)
+    style = _find_style(files, values)
+    table, sample = profile_files(files, style)
     numbers = {name: sample.get(name) for name in table.columns}
-    text = propose(table, numbers, values.label, values.data)
+    inferred = propose(table, numbers, values.label, values.data)
     if output is None:
-        print(text, end="")
+        print(inferred.text, end="")
         return
     try:
-        storage.write_text(output, text)
+        storage.write_text(output, inferred.text)
         copies.store_output(output)
     except OSError as error:
         raise UserError(f"--output={output}: {error.strerror}; name another") from error
-    more = f" --data.delimiter='{delimiter}'" if delimiter != "," else ""
+    more = ""
+    if style.delimiter != ",":
+        delimiter = "tab" if style.delimiter == "\t" else style.delimiter
+        more += f" --data.delimiter={shlex.quote(delimiter)}"
+    if style.encoding != "utf-8":
+        more += f" --data.encoding={style.encoding}"
+    if any(file.format == "csv" for file in files):
+        header = "with" if table.header else "without"
+        print(
+            f"CSV files {header} a header line, delimiter {style.delimiter!r}, encoding "
+            f"{style.encoding}"
+        )
+    print(f"label {values.label}: {' '.join(inferred.label_notes)}")
     message = (
         f"{output}: {len(table.columns)} columns of {table.num_rows:,} rows. Now train with it:\n"
         f"  python -m trainer.task --data.schema_file={output} --job_dir=jobs/first{more} \\\n"
@@ -74,7 +99,18 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_string("label", None, "column to predict", flag_values=values)
     flags.DEFINE_string("output", None, "file to write; unset: print", flag_values=values)
     flags.DEFINE_boolean("overwrite", False, "replace --output", flag_values=values)
-    flags.DEFINE_string("delimiter", ",", "CSV field delimiter", flag_values=values)
+    flags.DEFINE_string(
+        "delimiter",
+        "auto",
+        "CSV field delimiter; auto: a comma, semicolon, tab or vertical bar, by the first rows",
+        flag_values=values,
+    )
+    flags.DEFINE_string(
+        "encoding",
+        "auto",
+        "encoding of CSV files; auto: utf-8, utf-16 or cp1252, by their bytes",
+        flag_values=values,
+    )
     flags.DEFINE_enum(
         "header", "auto", ["auto", "yes", "no"], "CSV header line", flag_values=values
     )
@@ -91,10 +127,47 @@ def _define(values: flags.FlagValues) -> None:
     define_storage(values)
 
 
+def _find_style(files: Sequence[DataFile], values: flags.FlagValues) -> CsvStyle:
+    """Returns the style of the CSV files: what the flags say, else what the first file has."""
+    texts = [file for file in files if file.format == "csv"]
+    given = {
+        name: values[name].value
+        for name in ("delimiter", "encoding")
+        if values[name].value != "auto"
+    }
+    data = config_lib.load_config(None, {f"data.{name}": given[name] for name in given}).data
+    delimiter, encoding = data.delimiter, data.encoding
+    if texts and "encoding" not in given:
+        found = {detect_encoding(file): file.path for file in texts}
+        found.pop("ascii", None)
+        if len(found) > 1:
+            different = ", ".join(f"{path} is {each}" for each, path in found.items())
+            raise UserError(
+                f"--data: the files differ in encoding: {different}; convert them, or give "
+                "--encoding"
+            )
+        encoding = next(iter(found), encoding)
+    if texts and "delimiter" not in given:
+        delimiter = detect_delimiter(texts[0], encoding, [values.label])
+    return CsvStyle(delimiter, encoding, values.header, values.columns, values.label)
+
+
+class InferredSchema(NamedTuple):
+    """A schema that was inferred.
+
+    Attributes:
+        text: the schema, YAML with comments.
+        label_notes: sentences about the label: its values, the positive class, missing labels.
+    """
+
+    text: str
+    label_notes: list[str]
+
+
 def propose(
     table: Table, numbers: dict[str, np.ndarray], label: str, sources: Sequence[str]
-) -> str:
-    """Returns a schema as YAML text.
+) -> InferredSchema:
+    """Returns a schema as YAML text, with what was found out about the label.
 
     Args:
         table: profiles of the columns.
@@ -136,7 +209,7 @@ def propose(
         ]
     text = "\n".join(lines) + "\n"
     Schema.model_validate(yaml.safe_load(text))
-    return text
+    return InferredSchema(text, label_comment)
 
 
 def _describe_missing(table: Table) -> list[str]:
@@ -169,7 +242,7 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
             f"{profile.num_missing:,} rows have no label: correct them, or skip them with "
             f"--data.max_bad_rows={profile.num_missing}"
         ]
-    words = [value for value, _ in profile.list_values(MAX_CLASSES + 1)]
+    words = _put_positive_last([value for value, _ in profile.list_values(MAX_CLASSES + 1)])
     common = [f"{flow([v])[1:-1]} {share(n, profile)}" for v, n in profile.list_values(5)]
     if profile.is_number and (distinct > MAX_INT_CLASSES or (distinct > 2 and not profile.is_int)):
         seen = profile.numbers.to_range()
@@ -186,7 +259,6 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
     if profile.is_int:
         column, label = {"type": "int"}, _propose_int_classes(name, words)
     else:
-        # The rarer of two classes is the positive one. It comes second.
         column, label = {"type": "string"}, {"column": name, "vocabulary": list(map(str, words))}
         if profile.is_number and not profile.is_text:
             column = {"type": "int"}
@@ -205,11 +277,25 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
     return column, label, lines
 
 
-def _propose_int_classes(name: str, by_frequency: Sequence[Any]) -> dict[str, Any]:
-    ordered = sorted(int(word) for word in by_frequency)
+def _put_positive_last(words: list[Any]) -> list[Any]:
+    """Orders two classes: the positive one last, by its name, else the rarer one.
+
+    Args:
+        words: the values, the most frequent first; the order of more than two does not change.
+    """
+    if len(words) != 2:
+        return words
+    names = [str(word).strip().lower() for word in words]
+    is_reversed = names[0] in POSITIVE_WORDS and names[1] not in POSITIVE_WORDS
+    is_reversed |= names[1] in NEGATIVE_WORDS and names[0] not in NEGATIVE_WORDS
+    return words[::-1] if is_reversed else words
+
+
+def _propose_int_classes(name: str, words: Sequence[Any]) -> dict[str, Any]:
+    ordered = sorted(int(word) for word in words)
     if ordered == list(range(len(ordered))):
         return {"column": name, "num_classes": len(ordered)}
-    vocabulary = ordered if len(ordered) > 2 else [int(word) for word in by_frequency]
+    vocabulary = ordered if len(ordered) > 2 else [int(word) for word in words]
     return {"column": name, "vocabulary": vocabulary}
 
 

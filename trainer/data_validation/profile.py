@@ -45,6 +45,24 @@ class Table(NamedTuple):
     header: Optional[bool]
 
 
+class CsvStyle(NamedTuple):
+    """How CSV files are written, as the user says or as it was detected.
+
+    Attributes:
+        delimiter: text between fields.
+        encoding: of the text.
+        header: whether there is a header line: auto, yes or no.
+        columns: names for files without a header; empty: column_1, column_2, ...
+        label: name of the label; a line that contains it is a header.
+    """
+
+    delimiter: str
+    encoding: str
+    header: str
+    columns: Sequence[str]
+    label: str
+
+
 class Profile:
     """The profile of one column, which is updated batch by batch.
 
@@ -59,7 +77,7 @@ class Profile:
         no_value: text that means a missing value → number of rows.
         unsupported: type of the column if a schema cannot describe it, else None.
         list_values_profile: profile of the single values of a column of lists, else None.
-        words: number of words in the different values; distinguishes free text from names.
+        words: number of words in the values of all rows; distinguishes free text from names.
     """
 
     def __init__(self) -> None:
@@ -136,7 +154,9 @@ class Profile:
         self.counts.add(kept)
         self.distinct.add(kept.dictionary)
         if numbers is None:
-            self.words += pc.sum(pc.add(pc.count_substring(kept.dictionary, " "), 1)).as_py() or 0
+            words_each = pc.add(pc.count_substring(kept.dictionary, " "), 1)
+            # By row: a sum over the distinct values of each block would depend on the block's size.
+            self.words += pc.sum(words_each.take(kept.indices)).as_py() or 0
             return np.full(rows, np.nan)
         numbers = np.append(numbers, np.nan)
         values: np.ndarray = numbers[text.indices.fill_null(len(numbers) - 1).to_numpy()]
@@ -205,21 +225,12 @@ def _to_floats(column: pa.Array) -> np.ndarray:
     return numbers
 
 
-def profile_files(
-    files: Sequence[DataFile],
-    delimiter: str,
-    header: str,
-    columns: Sequence[str],
-    label: str,
-) -> tuple[Table, RowSample]:
+def profile_files(files: Sequence[DataFile], style: CsvStyle) -> tuple[Table, RowSample]:
     """Profiles every row of some files without a schema.
 
     Args:
         files: the files of one data set.
-        delimiter: field delimiter of CSV files.
-        header: whether CSV files have a header line: auto, yes or no.
-        columns: names for CSV files without a header; empty: column_1, column_2, ...
-        label: name of the label; a line that contains it is a header.
+        style: of CSV files.
 
     Returns:
         The profiles, and a sample of the numbers.
@@ -232,9 +243,9 @@ def profile_files(
     rows, with_header = 0, None
     for file in files:
         if file.format == "csv":
-            names, skip = _name_csv(file, delimiter, header, columns, label)
-            with_header = skip > 0
-            batches = _read_csv(file, names, skip, delimiter)
+            layout = _name_csv(file, style)
+            with_header = layout.skip_lines > 0
+            batches = _read_csv(file, layout)
         elif file.format == "parquet":
             batches = _read_parquet(file)
         else:
@@ -280,24 +291,24 @@ def _unsupported(batch: pa.RecordBatch, name: str) -> Optional[str]:
     return None if plain else str(kind)
 
 
-def _name_csv(
-    file: DataFile, delimiter: str, header: str, columns: Sequence[str], label: str
-) -> tuple[list[str], int]:
-    """Returns the names of the columns, and the number of lines before the first row."""
-    fields, lines = read_first_fields(file, delimiter)
+def _name_csv(file: DataFile, style: CsvStyle) -> CsvLayout:
+    """Returns the layout with the names of the columns."""
+    fields, lines = read_first_fields(file, style.delimiter, style.encoding)
     fields = [field.strip() for field in fields]
-    has_header = header == "yes" or (
-        header == "auto"
+    has_header = style.header == "yes" or (
+        style.header == "auto"
         and (
-            label in fields or list(columns) == fields or _looks_like_names(file, fields, delimiter)
+            style.label in fields
+            or list(style.columns) == fields
+            or _looks_like_names(file, fields, style)
         )
     )
-    if columns and len(columns) != len(fields):
+    names = list(style.columns)
+    if names and len(names) != len(fields):
         raise UserError(
-            f"--columns: {len(columns)} names, and {file.path} has {len(fields)} fields; "
-            f"name each, and check --delimiter (now {delimiter!r})"
+            f"--columns: {len(names)} names, and {file.path} has {len(fields)} fields; "
+            f"name each, and check --delimiter (now {style.delimiter!r})"
         )
-    names = list(columns)
     if not names:
         names = fields if has_header else [f"column_{n + 1}" for n in range(len(fields))]
     twice = [name for name in names if names.count(name) > 1 or not name]
@@ -306,15 +317,16 @@ def _name_csv(
             f"{file.path}: column name {twice[0]!r} is empty or appears twice; "
             "name the columns with --columns"
         )
-    return names, lines if has_header else 0
+    return CsvLayout(names, lines if has_header else 0, style.delimiter, style.encoding)
 
 
-def _looks_like_names(file: DataFile, fields: list[str], delimiter: str) -> bool:
+def _looks_like_names(file: DataFile, fields: list[str], style: CsvStyle) -> bool:
     """Returns whether the first line has words only and the second has a number."""
     if not all(fields) or len(set(fields)) < len(fields) or any(map(_is_number, fields)):
         return False
     names = [str(index) for index in range(len(fields))]
-    first = next(_read_csv(file, names, 0, delimiter), None)
+    layout = CsvLayout(names, 0, style.delimiter, style.encoding)
+    first = next(_read_csv(file, layout), None)
     if first is None or first.num_rows < 2:
         return False
     return any(_is_number(first.column(name)[1].as_py() or "") for name in names)
@@ -328,17 +340,15 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _read_csv(
-    file: DataFile, names: list[str], skip: int, delimiter: str
-) -> Iterator[pa.RecordBatch]:
-    types = pa.schema([(name, pa.string()) for name in names])
+def _read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:
+    types = pa.schema([(name, pa.string()) for name in layout.columns])
     try:
-        yield from open_reader(file, CsvLayout(names, skip, delimiter), types)
-    except (pa.ArrowException, OSError, EOFError) as error:
+        yield from open_reader(file, layout, types)
+    except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
         words = " ".join(str(error).split())
         raise UserError(
             f"{file.path}: cannot be read as CSV: {words[:200]}; correct it, or check --delimiter "
-            f"(now {delimiter!r})"
+            f"(now {layout.delimiter!r}) and --encoding (now {layout.encoding})"
         ) from error
 
 

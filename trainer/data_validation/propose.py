@@ -192,11 +192,11 @@ def _propose_words(profile: Profile, distinct: int, missing: str) -> Proposal:
             {"type": "string", "use": []},
             f"unique in nearly every row ({distinct:,} values): left out{missing}",
         )
-    if distinct > MAX_VOCABULARY and profile.words / distinct > TEXT_WORDS:
+    if distinct > MAX_VOCABULARY and profile.words / profile.count > TEXT_WORDS:
         return Proposal(
             {"type": "string", "use": []},
             f"left out: free text, {distinct:,} values of "
-            f"{profile.words / distinct:.0f} words{missing}",
+            f"{profile.words / profile.count:.0f} words on average{missing}",
         )
     fields, description = _propose_categories(profile, distinct)
     return Proposal({"type": "string", **fields}, description + missing)

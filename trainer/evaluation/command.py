@@ -123,6 +123,7 @@ def _define(values: flags.FlagValues) -> None:
         ("checkpoint", "path or step of a checkpoint; unset: the last"),
         ("output", "folder for evaluation.json and evaluation.png; unset: job_dir/evaluation"),
         ("delimiter", "CSV field delimiter; unset: the job's"),
+        ("encoding", "encoding of CSV files; unset: the job's"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
     flags.DEFINE_boolean("all_checkpoints", False, "evaluate all checkpoints", flag_values=values)
@@ -145,18 +146,20 @@ def _define(values: flags.FlagValues) -> None:
 
 def _override(config: config_lib.Config, values: flags.FlagValues) -> config_lib.Config:
     """The job's configuration with the options that the flags replace."""
-    data = {
-        option: value
+    given = {
+        f"data.{option}": value
         for option, value in (
-            ("eval", tuple(values.data)),
+            ("eval", list(values.data)),
             ("format", values.data_format),
             ("header", values.header),
             ("delimiter", values.delimiter),
+            ("encoding", values.encoding),
         )
         if value
     }
     sections = config.model_dump()
-    sections["data"].update(data)
+    checked = config_lib.load_config(None, given).data
+    sections["data"].update(checked.model_dump(include={name[len("data.") :] for name in given}))
     if values.threshold is not None:
         if not 0 < values.threshold < 1:
             raise UserError(f"--threshold={values.threshold:g}: must lie between 0 and 1")

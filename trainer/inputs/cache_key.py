@@ -15,7 +15,7 @@ from trainer.schema import Schema, Statistics, dump_statistics
 from trainer.storage.files import checksum_files
 
 # Options that change how files are read.
-READING = {"delimiter", "header", "max_bad_rows"}
+READING = {"delimiter", "encoding", "header", "max_bad_rows"}
 # Bytes at each end of a file that are part of its checksum. An edit that changes neither size nor
 # times is most often a row that was appended in place of a removed one.
 END_BYTES = 65_536

@@ -25,7 +25,12 @@ from trainer.job_layout import CONFIG, MODEL_FILES
 from trainer.prediction.predictor import Predictor
 
 # Flag → the option of the job's data configuration that it overrides.
-DATA_FLAGS = {"data_format": "format", "header": "header", "delimiter": "delimiter"}
+DATA_FLAGS = {
+    "data_format": "format",
+    "header": "header",
+    "delimiter": "delimiter",
+    "encoding": "encoding",
+}
 
 
 def main(argv: list[str]) -> int:
@@ -110,6 +115,7 @@ def _define(values: flags.FlagValues) -> None:
         ("job_dir", "folder of a job: its newest export of best, else of final, else of latest"),
         ("output", "file or folder for the predictions"),
         ("delimiter", "CSV field delimiter; unset: the job's"),
+        ("encoding", "encoding of CSV files; unset: the job's"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
     flags.DEFINE_multi_string("row", [], "JSON object, input name → value", flag_values=values)

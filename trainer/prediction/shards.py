@@ -137,6 +137,7 @@ def fingerprint_shard(file: DataFile, settings: Settings) -> str:
         "copied": list(settings.copied),
         "format": settings.format,
         "delimiter": settings.data.delimiter,
+        "encoding": settings.data.encoding,
         "header": settings.data.header,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

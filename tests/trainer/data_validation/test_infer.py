@@ -103,6 +103,41 @@ def test_rarer_class_is_the_positive_one(make, tmp_path):
     assert "The positive class is 'a'" in text
 
 
+@pytest.mark.parametrize(
+    ("words", "positive"),
+    [
+        (("yes", "no"), "yes"),
+        (("True", "False"), "True"),
+        (("positive", "negative"), "positive"),
+        (("no", "maybe"), "maybe"),
+        ((1, 0), 1),
+        ((1, -1), 1),
+    ],
+)
+def test_the_name_of_a_class_decides_before_its_frequency(make, tmp_path, words, positive, capsys):
+    for frequent, rare in (words, words[::-1]):
+        rows = [{"x": n % 7, "y": frequent if n % 4 else rare} for n in range(100)]
+        schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+        assert f"The positive class is {positive!r}" in text
+        assert f"The positive class is {positive!r}" in capsys.readouterr().out
+        if schema.label.vocabulary:
+            assert schema.label.vocabulary[1] == positive
+
+
+def test_free_text_is_recognised_by_words_per_row_not_by_blocks_of_a_file(make, tmp_path):
+    places = [f"place{n}" for n in range(60)]
+    padding = "x" * 200
+    rows = [
+        {"place": places[n % 60], "padding": f"{padding}{n % 3}", "y": n % 2} for n in range(30_000)
+    ]
+    schema, _ = _infer(tmp_path, make.csv(tmp_path / "long.csv", rows), "y")
+    assert (tmp_path / "long.csv").stat().st_size > 5 << 20
+    assert schema.columns["place"].hash_buckets == 256
+    notes = [{"note": f"one two three four five six {n}", "y": n % 2} for n in range(60)] * 2
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "notes.csv", notes), "y")
+    assert schema.columns["note"].use == () and "free text" in text
+
+
 def test_excluded_and_hashed_columns(make, tmp_path):
     rng = np.random.default_rng(0)
     rows = [

@@ -123,6 +123,8 @@ def test_bad_input(several, make, tmp_path, capsys):
         ([job, f"--data={lacking}"], "no column"),
         ([job, "--threshold=0"], "between 0 and 1"),
         ([job, "--min_rows=0"], "min_rows"),
+        ([job, "--delimiter=é"], "use one ASCII character"),
+        ([job, "--encoding=nonsense"], "no such text encoding"),
         ([job, "--chekpoint=30"], "did you mean --checkpoint?"),
         ([f"--job_dir={other}"], "was it written by this job?"),
     ]:
