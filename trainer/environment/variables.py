@@ -29,6 +29,17 @@ def find_cache_home() -> Path:
     return home if os.access(existing, os.W_OK) else Path(tempfile.gettempdir())
 
 
+def find_cache_folder(name: str) -> Path:
+    """Returns this user's folder for one cache.
+
+    Args:
+        name: of the cache. In the folder for temporary files, which users share, the number of the
+            user is added.
+    """
+    home = find_cache_home()
+    return home / (f"{name}-{os.getuid()}" if home == Path(tempfile.gettempdir()) else name)
+
+
 def make_environment(
     spec: dict[str, list[str]], role: str, index: int, run_id: str
 ) -> dict[str, str]:

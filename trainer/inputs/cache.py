@@ -2,22 +2,23 @@
 
 Each entry contains the rows of one source. An entry is a folder whose name is a key computed from
 everything that the rows depend on. The folder contains one file with the rows, and an index of
-where the rows of each data file begin. A writer renames the folder when the entry is complete. If a
-writer is killed, the next writer removes the incomplete folder.
+where the rows of each data file begin, with a checksum of each READ_ROWS rows of a file. A writer
+renames the folder when the entry is complete. If a writer is killed, the next writer removes the
+incomplete folder.
 """
 
 import fcntl
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable, Optional
 
 import numpy as np
 
-from trainer.errors import UserError
-from trainer.storage import write_text
+from trainer.storage.files import make_private_folder, write_text
 
 ROWS, INDEX, LOCK, BUILDING = "rows", "index.json", ".lock", ".building-"
 NOTE, MAX_NOTES = ".note.json", 200
@@ -25,6 +26,10 @@ NOTE, MAX_NOTES = ".note.json", 200
 READ_ROWS = 65_536
 # Bytes of disk space that the cache leaves free.
 RESERVE_BYTES = 256 << 20
+
+
+class Damaged(Exception):
+    """Cached rows cannot be read, or are not those that were written."""
 
 
 class Entry:
@@ -53,6 +58,7 @@ class Entry:
         self._path = path
         self._dtype = dtype
         self._starts = {int(file): (start, rows) for file, (start, rows) in index["files"].items()}
+        self._checksums = {int(file): sums for file, sums in index["checksums"].items()}
         self._stream = (path / ROWS).open("rb", buffering=0)
         self.num_bytes = os.fstat(self._stream.fileno()).st_size
         if self.num_bytes != index["num_rows"] * dtype.itemsize:
@@ -67,17 +73,18 @@ class Entry:
             file: index of the data file.
 
         Raises:
-            UserError: the rows cannot be read.
+            Damaged: the rows cannot be read, or their checksum is wrong.
         """
         start, rows = self._starts.get(file, (0, 0))
-        for first in range(start, start + rows, READ_ROWS):
+        sums = self._checksums.get(file, [])
+        for block, first in enumerate(range(start, start + rows, READ_ROWS)):
             wanted = min(READ_ROWS, start + rows - first) * self._dtype.itemsize
             try:
                 content = os.pread(self._stream.fileno(), wanted, first * self._dtype.itemsize)
             except OSError as error:
-                raise UserError(f"{self._path}: {error.strerror}; remove this folder") from error
-            if len(content) != wanted:
-                raise UserError(f"{self._path}: damaged; remove this folder")
+                raise Damaged(f"{self._path}: {error.strerror}") from error
+            if len(content) != wanted or sums[block : block + 1] != [zlib.crc32(content)]:
+                raise Damaged(f"{self._path}: its rows do not have their checksum")
             yield np.frombuffer(content, self._dtype)
 
 
@@ -88,10 +95,20 @@ class CacheFolder:
         path: the folder; it is created when something is written.
         max_bytes: maximum total size of all entries.
         log: called with a line of text.
+        is_private: whether the folder is used only if it is no link, and belongs to this user.
+            Other users may not enter it. A folder that the user has named may be shared.
     """
 
-    def __init__(self, path: str, max_bytes: float, log: Callable[[str], None]):
+    def __init__(
+        self,
+        path: str,
+        max_bytes: float,
+        log: Callable[[str], None],
+        *,
+        is_private: bool = False,
+    ):
         self._path = Path(path).expanduser()
+        self._is_private = is_private
         self._max_bytes = max_bytes
         self._log = log
         self._has_warned = False
@@ -105,9 +122,29 @@ class CacheFolder:
             num_files: number of data files of the source.
         """
         try:
+            if not self._path.exists():
+                return None
+            self._make_folder()
             return Entry(self._path / key, dtype, num_files)
         except (OSError, ValueError, KeyError):
             return None
+
+    def discard(self, key: str, reason: str) -> None:
+        """Logs that an entry is damaged, and deletes it, so that it is written again.
+
+        Args:
+            key: key of the entry.
+            reason: what is wrong.
+        """
+        self._log(f"cache: {reason}; reading the files, and writing the entry again")
+        shutil.rmtree(self._path / key, ignore_errors=True)
+
+    def _make_folder(self) -> None:
+        """Creates the folder, or checks it."""
+        if self._is_private:
+            make_private_folder(self._path)
+        else:
+            self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def begin(self, key: str, dtype: "np.dtype[Any]", num_bytes: int) -> Optional["Writer"]:
         """Begins to write an entry.
@@ -126,7 +163,7 @@ class CacheFolder:
             )
             return None
         try:
-            self._path.mkdir(parents=True, exist_ok=True)
+            self._make_folder()
             lock = _Lock(self._path / f"{key}{LOCK}")
             if not lock.acquire():
                 return None
@@ -154,11 +191,20 @@ class CacheFolder:
         """
         path = self._path / f"{key}{NOTE}"
         try:
-            value = json.loads(path.read_text(encoding="utf-8"))
+            if not path.exists():
+                return None
+            self._make_folder()
+            # The first line is the checksum of the second.
+            checksum, _, text = path.read_text(encoding="utf-8").partition("\n")
             os.utime(path)
-        except (OSError, ValueError):
+            if checksum != str(zlib.crc32(text.encode())):
+                raise ValueError("its checksum is wrong")
+            return json.loads(text)
+        except OSError:
             return None
-        return value
+        except ValueError:
+            self._log(f"cache: {path}: damaged; reading the files, and writing it again")
+            return None
 
     def write_note(self, key: str, value: Any) -> None:
         """Stores a small JSON value; keeps only the MAX_NOTES most recently used values.
@@ -168,8 +214,9 @@ class CacheFolder:
             value: an object that can be written as JSON.
         """
         try:
-            self._path.mkdir(parents=True, exist_ok=True)
-            write_text(self._path / f"{key}{NOTE}", json.dumps(value))
+            self._make_folder()
+            text = json.dumps(value)
+            write_text(self._path / f"{key}{NOTE}", f"{zlib.crc32(text.encode())}\n{text}")
             notes = [(path.stat().st_mtime_ns, path) for path in self._path.glob(f"*{NOTE}")]
             for _, path in sorted(notes)[:-MAX_NOTES]:
                 path.unlink(missing_ok=True)
@@ -266,6 +313,7 @@ class Writer:
         self._dtype = dtype
         self._lock = lock
         self._files: dict[int, tuple[int, int]] = {}
+        self._checksums: dict[int, list[int]] = {}
         self._num_rows = 0
         self._path.mkdir()
         self._stream: Any = (self._path / ROWS).open("wb")
@@ -285,8 +333,20 @@ class Writer:
             self._give_up(f"{self._path.parent}: {error.strerror}")
             return
         start, rows = self._files.get(file, (self._num_rows, 0))
+        self._add_checksums(file, records, rows)
         self._files[file] = (start, rows + len(records))
         self._num_rows += len(records)
+
+    def _add_checksums(self, file: int, records: np.ndarray, before: int) -> None:
+        """Extends the checksums of a file, of which `before` rows have been written."""
+        sums = self._checksums.setdefault(file, [])
+        while len(records):
+            room = READ_ROWS - before % READ_ROWS
+            if room == READ_ROWS:
+                sums.append(0)
+            sums[-1] = zlib.crc32(records[:room].data, sums[-1])
+            before += min(room, len(records))
+            records = records[room:]
 
     def finish(self, is_valid: bool, num_files: int) -> None:
         """Makes the complete entry available to readers.
@@ -302,6 +362,7 @@ class Writer:
             "num_files": num_files,
             "num_rows": self._num_rows,
             "files": self._files,
+            "checksums": self._checksums,
         }
         try:
             self._stream.flush()

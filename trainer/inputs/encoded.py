@@ -9,7 +9,7 @@ from estimator_bridge import tf
 from trainer.errors import UserError
 from trainer.features.encoding import IDS, NUMBERS
 from trainer.features.numpy_encoder import Encoder
-from trainer.inputs.cache import CacheFolder, Entry, Writer
+from trainer.inputs.cache import CacheFolder, Damaged, Entry, Writer
 from trainer.inputs.cache_key import build_key
 from trainer.inputs.dataset import RowSource, to_input_fn
 from trainer.inputs.records import ROWS, Records
@@ -126,9 +126,7 @@ class EncodedRows:
         self._open()
         order = range(len(self._source.files)) if order is None else order
         if self._entry is not None:
-            for index in order:
-                for records in self._entry.read(index):
-                    yield {ROWS: records, FILE: np.full(len(records), index, np.int32)}
+            yield from self._read_entry(order)
             return
         writer = self._begin_writing()
         if writer is None:
@@ -143,6 +141,21 @@ class EncodedRows:
             writer.finish(key == self._key, len(self._source.files))
         self._open()
 
+    def _read_entry(self, order: Sequence[int]) -> Iterator[Chunk]:
+        """Yields the cached rows; from damaged rows on, reads the files."""
+        assert self._entry is not None and self._cache is not None
+        for position, index in enumerate(order):
+            num_read = 0
+            try:
+                for records in self._entry.read(index):
+                    yield {ROWS: records, FILE: np.full(len(records), index, np.int32)}
+                    num_read += len(records)
+            except Damaged as error:
+                self._cache.discard(self._key, str(error))
+                self._entry = None
+                yield from _skip(self._encode(order[position:]), num_read)
+                return
+
     def _begin_writing(self) -> Optional[Writer]:
         if self._cache is None:
             return None
@@ -154,6 +167,14 @@ class EncodedRows:
         for chunk, words in self._source.read_split(order, list(dict.fromkeys(names))):
             ids, numbers = self._encoder.encode(chunk, words)
             yield {ROWS: self.layout.pack(ids, numbers, chunk, words), FILE: chunk[FILE]}
+
+
+def _skip(chunks: Iterator[Chunk], num_rows: int) -> Iterator[Chunk]:
+    """Yields chunks without their first rows."""
+    for chunk in chunks:
+        if num_rows < len(chunk[FILE]):
+            yield {name: array[num_rows:] for name, array in chunk.items()}
+        num_rows = max(0, num_rows - len(chunk[FILE]))
 
 
 def make_encoded_train_input_fn(

@@ -26,6 +26,7 @@ from trainer.storage.addresses import (
     to_regex,
 )
 from trainer.storage.bucket import Bucket, Changed, Found
+from trainer.storage.files import checksum, make_private_folder
 
 GIB = 2**30
 ATTEMPTS = 3
@@ -65,13 +66,16 @@ class Settings(NamedTuple):
             *parts: path of the new folder, relative to `folder`.
 
         Raises:
-            UserError: the folder cannot be created, or belongs to another user.
+            UserError: the folder cannot be created, is a link, or belongs to another user.
         """
         folder = self.folder.joinpath(*parts)
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self.folder.stat().st_uid != os.getuid():
-                raise PermissionError(1, "it belongs to another user")
+            if self.cache_dir:
+                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if self.folder.stat().st_uid != os.getuid():
+                    raise PermissionError(1, "it belongs to another user")
+            else:
+                make_private_folder(self.folder)
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(
@@ -106,6 +110,8 @@ class DataFiles:
         self.settings = settings
         self._stores: dict[str, Any] = {}
         self._found: dict[str, Found] = {}
+        # Local files whose content this process has fetched or checked.
+        self._checked: set[Path] = set()
         # A lock, because training and evaluation read in different threads.
         self._lock = threading.RLock()
 
@@ -221,7 +227,7 @@ class DataFiles:
         # Keep the end of the name, because some readers infer the format from it.
         end = re.sub(r"[^\w.\-]", "_", path.rpartition("/")[2][-40:])
         local = folder / f"{key}-{end}"
-        if local.is_file() and local.stat().st_size == found.size:
+        if local.is_file() and self._is_intact(local, found):
             os.utime(local)
             return local
         limit = int(self.settings.cache_gib * GIB)
@@ -232,7 +238,19 @@ class DataFiles:
             )
         _make_room(folder, limit - found.size)
         self._store(parse_address(path, "data").bucket).download(found, local)
+        self._checked.add(local)
         return local
+
+    def _is_intact(self, local: Path, found: Found) -> bool:
+        if local.stat().st_size != found.size:
+            return False
+        # TensorFlow's file system knows no checksums.
+        if local not in self._checked and found.crc32c:
+            with local.open("rb") as stream:
+                if checksum(stream, found.size) != found.crc32c:
+                    return False
+        self._checked.add(local)
+        return True
 
 
 def _make_room(folder: Path, limit: int) -> None:

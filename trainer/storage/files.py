@@ -2,10 +2,12 @@
 
 import base64
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
 import os
+import stat
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -36,6 +38,30 @@ def replaced(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def make_private_folder(path: Path) -> None:
+    """Creates a folder that only this user may enter, or checks that an existing one is safe.
+
+    Others may write to the folder for temporary files, and could create a folder of a known name
+    there first.
+
+    Args:
+        path: the folder.
+
+    Raises:
+        OSError: the folder cannot be created, is a link, or belongs to another user.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "it is a link or a file, not a folder")
+    if status.st_uid != os.getuid():
+        raise PermissionError(errno.EPERM, "it belongs to another user")
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        path.chmod(0o700)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -8,7 +8,7 @@ from trainer import config as config_lib
 from trainer.cluster.strategies import check_strategy, count_batches
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster
-from trainer.environment.variables import find_cache_home
+from trainer.environment.variables import find_cache_folder
 from trainer.errors import UserError
 from trainer.export.checker import Checker
 from trainer.features.encoding import build_encoding
@@ -220,8 +220,10 @@ def encode_sources(job: Job, sources: Sequence[RowSource]) -> list[EncodedRows]:
 def _build_cache(data: config_lib.DataConfig, log: Callable[[str], None]) -> Optional[CacheFolder]:
     if data.cache == "off":
         return None
-    path = find_cache_home() / "estimator_trainer" if data.cache == "auto" else data.cache
-    return CacheFolder(str(path), data.cache_max_gb * 1e9, log)
+    if data.cache == "auto":
+        folder = find_cache_folder("estimator_trainer")
+        return CacheFolder(str(folder), data.cache_max_gb * 1e9, log, is_private=True)
+    return CacheFolder(data.cache, data.cache_max_gb * 1e9, log)
 
 
 def _check_baseline_column(name: Optional[str], schema: Schema) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from trainer.environment.cluster_spec import read_cluster
 from trainer.environment.services import read_service
+from trainer.errors import UserError
 
 # The service reads the file repeatedly, so only the last lines are kept.
 KEPT_LINES = 100
@@ -23,12 +24,22 @@ def report_trial(step: int, values: Mapping[str, float]) -> None:
     Args:
         step: global step of the checkpoint.
         values: metric → value.
+
+    Raises:
+        UserError: the file or its folder is a link.
     """
     trial = read_cluster().trial
     if trial is None:
         return
     path = Path(read_service().metric_file)
     path.parent.mkdir(parents=True, exist_ok=True)
+    for each in (path, path.parent):
+        # Every user may write to /tmp, and could lead this process to another file.
+        if each.is_symlink():
+            raise UserError(
+                f"the file for the trial's metrics, {path}: {each} is a link; remove it, or name "
+                "another file in CLOUD_ML_HP_METRIC_FILE"
+            )
     before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     now = time.time()
     lines = [

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -15,9 +16,8 @@ import pytest
 
 import trainer
 from trainer.config import load_config
-from trainer.environment.variables import find_cache_home
-from trainer.errors import UserError
-from trainer.inputs.cache import CacheFolder
+from trainer.environment.variables import find_cache_folder, find_cache_home
+from trainer.inputs.cache import CacheFolder, Damaged
 from trainer.inputs.cache_key import CODE, build_key, checksum_code
 from trainer.schema import Schema
 from trainer.training.job import build_source, encode_sources, prepare
@@ -280,8 +280,59 @@ def test_an_entry_truncated_while_open_is_an_error(tmp_path):
     assert _fill(folder, "a")
     entry = folder.open("a", DTYPE, 1)
     os.truncate(tmp_path / "a" / "rows", 100)
-    with pytest.raises(UserError, match="damaged; remove this folder"):
+    with pytest.raises(Damaged, match="its rows do not have their checksum"):
         list(entry.read(0))
+
+
+def test_damaged_rows_are_read_from_the_files_and_written_again(make, tmp_path, monkeypatch):
+    monkeypatch.setattr("trainer.inputs.cache.READ_ROWS", 16)
+    paths = [
+        make.csv(tmp_path / f"{name}.csv", _rows(count)) for name, count in (("a", 40), ("b", 70))
+    ]
+    logged = []
+    wanted = np.concatenate(_read(_encode(make, paths, tmp_path / "cache")))
+    (entry,) = [path for path in (tmp_path / "cache").iterdir() if path.is_dir()]
+    stored = entry / "rows"
+    # One bit in the third of seven blocks of the second file.
+    content = bytearray(stored.read_bytes())
+    content[(40 + 35) * wanted.itemsize] ^= 1
+    stored.write_bytes(content)
+    rows = _encode(make, paths, tmp_path / "cache", log=logged.append)
+    np.testing.assert_array_equal(np.concatenate(_read(rows)), wanted)
+    lines = [line for line in logged if line.startswith("cache:")]
+    assert len(lines) == 1 and "its rows do not have their checksum" in lines[0]
+    np.testing.assert_array_equal(np.concatenate(_read(rows)), wanted)
+    again = _encode(make, paths, tmp_path / "cache", log=logged.append)
+    assert again.origin == "cache"
+    np.testing.assert_array_equal(np.concatenate(_read(again)), wanted)
+    assert len([line for line in logged if line.startswith("cache:")]) == 1
+    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("what", ["a link", "another user"])
+def test_a_cache_that_another_user_could_have_made_is_not_used(tmp_path, what):
+    (tmp_path / "theirs").mkdir(mode=0o777)
+    assert _fill(CacheFolder(str(tmp_path / "theirs"), 1e9, pytest.fail), "a")
+    if what == "a link":
+        (tmp_path / "cache").symlink_to(tmp_path / "theirs")
+    elif os.getuid() == 0:
+        (tmp_path / "theirs").rename(tmp_path / "cache")
+        os.chown(tmp_path / "cache", 12345, 12345)
+    else:
+        pytest.skip("only root can give a folder to another user")
+    logged = []
+    cache = CacheFolder(str(tmp_path / "cache"), 1e9, logged.append, is_private=True)
+    assert cache.open("a", DTYPE, 1) is None
+    cache.write_note("n", 1)
+    assert cache.read_note("n") is None and not _fill(cache, "b")
+    assert len(logged) == 1 and ("link" if what == "a link" else what) in logged[0]
+
+
+def test_the_folder_of_the_cache_is_closed_to_other_users(tmp_path):
+    (tmp_path / "cache").mkdir(mode=0o755)
+    cache = CacheFolder(str(tmp_path / "cache"), 1e9, pytest.fail, is_private=True)
+    assert _fill(cache, "a") and cache.open("a", DTYPE, 1) is not None
+    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o700
 
 
 def test_rows_larger_than_the_limit_are_not_cached(tmp_path):
@@ -371,6 +422,8 @@ def test_a_user_without_a_home(monkeypatch, cache_home, tmp_path):
 
     monkeypatch.setattr(Path, "expanduser", fail)
     assert find_cache_home() == Path(tempfile.gettempdir())
+    # Users share that folder.
+    assert find_cache_folder("x") == Path(tempfile.gettempdir()) / f"x-{os.getuid()}"
 
 
 # Scans
@@ -413,5 +466,9 @@ def test_only_the_most_recent_notes_are_kept(tmp_path, monkeypatch):
     assert [folder.read_note(f"n{number}") for number in range(5)] == [None, None] + [
         {"number": number} for number in (2, 3, 4)
     ]
-    (tmp_path / "n4.note.json").write_text("torn")
-    assert folder.read_note("n4") is None
+    # A changed digit is noticed.
+    logged = []
+    note = tmp_path / "n4.note.json"
+    note.write_text(note.read_text().replace('"number": 4', '"number": 5'))
+    assert CacheFolder(str(tmp_path), 1e9, logged.append).read_note("n4") is None
+    assert len(logged) == 1 and f"{note}: damaged" in logged[0]

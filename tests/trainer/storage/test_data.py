@@ -67,6 +67,14 @@ def test_a_file_is_fetched_once_and_again_after_a_change(cloud, files):
         data.fetch("gs://a-bucket/d/b.csv")
 
 
+def test_a_damaged_local_copy_is_fetched_again(cloud, files):
+    cloud.write("d/a.csv", b"one")
+    path = "gs://a-bucket/d/a.csv"
+    local = Path(files().fetch(path))
+    local.write_bytes(b"two")
+    assert _read(files().fetch(path)) == b"one"
+
+
 def test_the_cache_stays_within_its_limit(cloud, files, tmp_path):
     for number in range(6):
         cloud.write(f"d/{number}.csv", bytes([number]) * 1000)
@@ -153,6 +161,18 @@ def test_a_cache_of_another_user_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("os.getuid", lambda: 12345)
     with pytest.raises(UserError, match="it belongs to another user; name another folder"):
         Settings(cache_dir=str(tmp_path / "cache")).make_folder("data")
+
+
+def test_a_link_in_place_of_the_folder_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = Settings().make_folder("data")
+    assert folder.parent.stat().st_mode & 0o777 == 0o700
+    folder.parent.rename(tmp_path / "elsewhere")
+    folder.parent.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="it is a link or a file, not a folder; name another"):
+        Settings().make_folder("data")
+    # A folder that the user names may be a link.
+    assert Settings(cache_dir=str(folder.parent)).make_folder("data").is_dir()
 
 
 def test_copies_are_kept_outside_the_temporary_folder(tmp_path, monkeypatch):

@@ -72,6 +72,7 @@ def test_a_model_is_published_flat(tmp_path):
 
 
 def test_a_trial_keeps_its_last_metrics(tmp_path, monkeypatch):
+    from trainer.errors import UserError
     from trainer.vertex.trial_metrics import KEPT_LINES, report_trial
 
     path = tmp_path / "deep" / "output.metrics"
@@ -86,3 +87,15 @@ def test_a_trial_keeps_its_last_metrics(tmp_path, monkeypatch):
     last = lines[-1]
     assert last.pop("timestamp") > 1e9
     assert last == {"trial": "2", "auc": "0.104", "global_step": "104"}
+    # In /tmp, another user may have made a link of this name.
+    (tmp_path / "private").write_text("kept")
+    path.unlink()
+    path.symlink_to(tmp_path / "private")
+    with pytest.raises(UserError, match=f"{path} is a link; remove it"):
+        report_trial(1, {"auc": 0.5})
+    path.parent.rename(tmp_path / "moved")
+    path.parent.symlink_to(tmp_path / "moved")
+    path.unlink()
+    with pytest.raises(UserError, match=f"{path.parent} is a link"):
+        report_trial(1, {"auc": 0.5})
+    assert (tmp_path / "private").read_text() == "kept"
