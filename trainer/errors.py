@@ -1,28 +1,46 @@
-"""Errors that the user can fix, and exit statuses."""
+"""Errors that the user can fix, errors that pass by themselves, and exit statuses."""
 
 import difflib
 from collections.abc import Iterable
 
-# Exit status of every command after a UserError.
+# Exit status of every command after an error that only the user can correct.
 USER_ERROR_STATUS = 2
+# Exit status of every command after an error that may pass by itself (EX_TEMPFAIL of sysexits.h):
+# the same command may succeed later.
+TEMPORARY_STATUS = 75
 # Exit status of a process that ends because another one has ended. They are restarted together.
-FOLLOWED_STATUS = 75
+FOLLOWED_STATUS = TEMPORARY_STATUS
 
 
 class UserError(ValueError):
     """An error in the user's input: a flag, a file, a column, a value or a checkpoint.
 
-    Commands print the message without a traceback and end with exit status 2. The message is one
-    line; unprintable characters are escaped.
+    Commands print the message without a traceback and end with `status`. The message is one line;
+    unprintable characters are escaped.
 
     Args:
         message: what is wrong, the value received, and the remedy.
+
+    Attributes:
+        status: exit status of the command.
     """
+
+    status = USER_ERROR_STATUS
 
     def __init__(self, message: str):
         super().__init__(
             "".join(each if each.isprintable() else repr(each)[1:-1] for each in message)
         )
+
+
+class TemporaryError(UserError):
+    """An error that may pass by itself, so that the same command may succeed later.
+
+    Args:
+        message: what is wrong, and what to do if it does not pass.
+    """
+
+    status = TEMPORARY_STATUS
 
 
 class JobEnded(Exception):

@@ -28,7 +28,8 @@ def main(argv: list[str]) -> int:
         argv: the command line, without the program's name.
 
     Returns:
-        0: done; 2: an error in the user's input; 128 + number: ended by that signal.
+        0: done; 2: an error in the user's input; 75: a temporary error; 128 + number: ended by that
+        signal. docs/cluster.md lists all of them.
     """
     config = None
     try:
@@ -43,7 +44,7 @@ def main(argv: list[str]) -> int:
         if config is not None and config.verbosity == "debug" and cause is not None:
             traceback.print_exception(type(cause), cause, cause.__traceback__)
         print(f"error: {error}", file=sys.stderr)
-        return USER_ERROR_STATUS
+        return error.status
     except estimator_bridge.BridgeError as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return USER_ERROR_STATUS
@@ -90,7 +91,7 @@ def _run_in_workspace(
                 else:
                     _run_job(config, command, watch, cluster=cluster, space=space, console=console)
         except UserError as error:
-            raise UserError(space.display_path(str(error))) from error.__cause__
+            raise type(error)(space.display_path(str(error))) from error.__cause__
 
 
 def _run_job(

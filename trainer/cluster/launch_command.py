@@ -9,7 +9,7 @@ from absl import flags
 
 from trainer.cluster.launcher import Launcher, Plan
 from trainer.config.arguments import TASK_FLAGS_HINT, parse_flags, split_task_flags
-from trainer.errors import USER_ERROR_STATUS, UserError
+from trainer.errors import UserError
 
 USAGE = """python -m trainer.launch: a whole cluster on this machine, one process per role.
 
@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
         plan = parse_plan(argv)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-        return USER_ERROR_STATUS
+        return error.status
     if plan is None:
         return 0
     launcher = Launcher(plan)

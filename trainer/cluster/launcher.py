@@ -9,13 +9,16 @@ from typing import NamedTuple, Optional, TextIO
 from trainer.cluster.processes import Processes, find_addresses, to_exit_status
 from trainer.environment.cluster_spec import TRAINERS
 from trainer.environment.variables import make_environment
-from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS
+from trainer.errors import FOLLOWED_STATUS, TEMPORARY_STATUS, USER_ERROR_STATUS
 
 # Seconds after the chief's end within which the other processes have to end by themselves.
 FOLLOW_SECS = 60.0
 # Seconds after which a chief or worker is killed that hangs after others ended because of it.
 HANG_SECS = 300.0
 RESTART_SECS = 1.0
+# If the chief still reports progress this many seconds after another process ended with
+# TEMPORARY_STATUS, that process did not follow any other: it had a temporary error of its own.
+OWN_SECS = 30.0
 CHIEF = "chief-0"
 
 
@@ -52,7 +55,8 @@ class Launcher:
     """Starts the processes of a plan, forwards their output, and restarts those that fail.
 
     A process that ends with FOLLOWED_STATUS has not failed itself. It has ended because another
-    process ended: it "follows" that process, and is restarted together with it.
+    process ended: it "follows" that process, and is restarted together with it. If the chief goes
+    on all the same, the process had a temporary error of its own, and is restarted alone.
 
     Args:
         plan: the processes to run.
@@ -73,6 +77,8 @@ class Launcher:
         # Processes that ended because of another process, and will be restarted together with it.
         self._followers: list[str] = []
         self._following_since = 0.0
+        # When the chief last wrote a line.
+        self._chief_wrote = 0.0
         self._first_error: Optional[str] = None
         self._last_lines: dict[str, str] = {}
         self._stopping = False
@@ -104,6 +110,7 @@ class Launcher:
             if chief_ended is not None and time.monotonic() - chief_ended > FOLLOW_SECS:
                 self._log(f"{len(running)} process(es) did not end; killing them")
                 self.kill()
+            self._restart_stray()
             self._kill_hanging()
             time.sleep(0.1)
         for name in self._processes.wait_for_output():
@@ -131,9 +138,24 @@ class Launcher:
         self._note_failure(self._followers[0], FOLLOWED_STATUS)
         return status or FOLLOWED_STATUS
 
+    def _is_chief_well(self) -> bool:
+        """Returns whether the chief goes on although other processes have ended."""
+        is_running = CHIEF in self._processes.running
+        return is_running and self._chief_wrote > self._following_since + OWN_SECS
+
+    def _restart_stray(self) -> None:
+        """Restarts processes that ended because of a temporary error of their own."""
+        if self._followers and self._restarts and not self._stopping and self._is_chief_well():
+            names = ", ".join(self._followers)
+            self._log(f"{names} ended with status {TEMPORARY_STATUS}; starting again")
+            self._note_failure(self._followers[0], TEMPORARY_STATUS)
+            self._start_after_failure([])
+
     def _kill_hanging(self) -> None:
         """Kills a chief or worker that runs HANG_SECS after another one ended because of it."""
         if not self._followers or time.monotonic() - self._following_since < HANG_SECS:
+            return
+        if self._is_chief_well():
             return
         for name in list(self._processes.running):
             if name.partition("-")[0] in TRAINERS:
@@ -190,6 +212,8 @@ class Launcher:
         self._followers = []
 
     def _forward(self, name: str, line: str, is_output: bool) -> None:
+        if name == CHIEF:
+            self._chief_wrote = time.monotonic()
         if is_output and name == CHIEF:
             # The chief's standard output is the summary, which other programs may parse.
             self._processes.write(line, self._output)

@@ -28,7 +28,7 @@ from trainer.cluster.step_timer import BETWEEN_TIMES
 from trainer.cluster.strategies import SYNCHRONOUS
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
-from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS, JobEnded, UserError
+from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS, JobEnded, TemporaryError, UserError
 from trainer.signals import Interrupted, SignalWatch
 
 # Seconds that a process has to close its session after the job has ended.
@@ -295,7 +295,8 @@ def _restart_fields(
     error: BaseException, config: config_lib.ClusterConfig, cluster: Cluster
 ) -> Status:
     """Returns a status field: how many seconds the chief waits for a restart of this process."""
-    if isinstance(error, (UserError, BridgeError)):
+    is_temporary = isinstance(error, TemporaryError)
+    if isinstance(error, (UserError, BridgeError)) and not is_temporary:
         # A restarted process would fail with the same error.
         return {"awaited_secs": 0}
     # The chief does not wait for an evaluator, because the chief can evaluate itself.

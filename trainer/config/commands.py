@@ -10,7 +10,7 @@ from absl import flags
 
 from trainer import config as config_lib
 from trainer import storage
-from trainer.errors import USER_ERROR_STATUS, UserError
+from trainer.errors import UserError
 
 
 def define_storage(values: flags.FlagValues) -> None:
@@ -74,13 +74,13 @@ def run(main: Callable[[list[str]], int], argv: list[str]) -> int:
         argv: the arguments after the program's name.
 
     Returns:
-        The exit status: that of `main`, or 2 after a UserError.
+        The exit status: that of `main`; after a UserError, its `status`: 2 or 75.
     """
     try:
         return main(argv)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-        return USER_ERROR_STATUS
+        return error.status
     except BrokenPipeError:
         # The reader of standard output, for example `head`, has closed it.
         sys.stderr.close()

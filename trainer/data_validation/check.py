@@ -12,7 +12,7 @@ from trainer import job_layout, storage
 from trainer.config.arguments import parse_flags, require
 from trainer.config.commands import define_storage, open_storage
 from trainer.data_validation import drift
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
 from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.scan import StreamingStatistics, list_input_columns
@@ -194,6 +194,8 @@ def check(
             for batch in read_batches(file, schema, names, data, bad, layouts):
                 streaming.add(batch.columns)
                 rows += batch.columns.num_rows
+        except TemporaryError:
+            raise
         except UserError as error:
             damaged.append(str(error))
     whole = _collect_faults(bad, "")

@@ -23,7 +23,7 @@ from trainer import storage
 from trainer.config import arguments, commands
 from trainer.config import flags as task_flags_lib
 from trainer.environment.cluster_spec import Cluster
-from trainer.errors import UserError
+from trainer.errors import USER_ERROR_STATUS, UserError
 
 PORT = 2222
 ROLES = ("chief", "worker", "ps", "evaluator")
@@ -253,13 +253,13 @@ def _build_job(request: Request, role: str) -> dict[str, Any]:
             "backoffLimit": request.backoff_limit,
             "podFailurePolicy": {
                 "rules": [
-                    # Exit status 2 is a user error, which a restart cannot correct.
+                    # A restart cannot correct a user error. Every other status is retried.
                     {
                         "action": "FailJob",
                         "onExitCodes": {
                             "containerName": "tensorflow",
                             "operator": "In",
-                            "values": [2],
+                            "values": [USER_ERROR_STATUS],
                         },
                     },
                     # The loss of a preempted machine does not count as a failure.

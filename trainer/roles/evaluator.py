@@ -8,7 +8,7 @@ from trainer.cluster.heartbeat import FAILED, FINISHED, INTERRUPTED, RUNNING, TR
 from trainer.cluster.watchdog import CHIEF, EVALUATOR, POLL_SECS, await_chief, build_end
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
-from trainer.errors import UserError
+from trainer.errors import TemporaryError
 from trainer.job_dir import checkpoints, compatibility, pinning
 from trainer.roles.handover import may_evaluate
 from trainer.signals import SignalWatch
@@ -30,7 +30,7 @@ def run_evaluator(job: Job, console: Console, watch: SignalWatch, heartbeat: Hea
         heartbeat: heartbeat file of this process.
 
     Raises:
-        UserError: the last checkpoint is incomplete.
+        TemporaryError: the last checkpoint is incomplete.
         JobEnded: the job failed or was interrupted.
     """
     await_chief(heartbeat)
@@ -107,7 +107,7 @@ class _Evaluations:
 
     def _skip(self, checkpoint: str, is_final: bool) -> None:
         if is_final:
-            raise UserError(
+            raise TemporaryError(
                 f"job_dir: the last checkpoint, {checkpoint}, is incomplete: files are missing; "
                 "start the job again, which resumes from the one before it"
             )

@@ -31,7 +31,7 @@ def load_schema(path: str, fetch: Callable[[str], str] = str) -> Schema:
     try:
         values = read_yaml(Path(local), "schema")
     except UserError as error:
-        raise UserError(str(error).replace(local, path)) from error.__cause__
+        raise type(error)(str(error).replace(local, path)) from error.__cause__
     try:
         schema = Schema.model_validate(values)
     except pydantic.ValidationError as error:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Optional, TypeVar
 
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import SCHEME, Address, check_local_names
 from trainer.storage.files import checksum, replaced
 from trainer.storage.transient import is_transient
@@ -25,7 +25,7 @@ FIRST_WAIT_SECS, LONGEST_WAIT_SECS = 0.5, 30.0
 _T = TypeVar("_T")
 
 
-class Unavailable(UserError):
+class Unavailable(TemporaryError):
     """The service could not be reached, or did not respond, for `patience_secs`."""
 
 

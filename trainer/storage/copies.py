@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional, Union
 
 from trainer import job_layout
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import Address, is_remote, parse_address, replace_path
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found
 from trainer.storage.data import GIB, Settings, current_settings
@@ -85,7 +85,7 @@ class Copies:
             except Changed:
                 # A running job may have removed old checkpoints; list the objects again.
                 self._refresh(place)
-        raise UserError(
+        raise TemporaryError(
             f"{place.option}: {place.address} is changed again and again while it is read; wait "
             "for the job that writes it"
         )
@@ -291,7 +291,7 @@ def open_copies(settings: Settings) -> Iterator[Copies]:
     try:
         yield copies
     except UserError as error:
-        raise UserError(copies.display_path(str(error))) from error.__cause__
+        raise type(error)(copies.display_path(str(error))) from error.__cause__
     finally:
         shutil.rmtree(root, ignore_errors=True)
 

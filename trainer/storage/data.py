@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from trainer.environment.variables import find_cache_home
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import (
     MOUNT,
     SCHEME,
@@ -219,7 +219,7 @@ class DataFiles:
                     return str(self._fetch(path, found))
                 except Changed:
                     del self._found[path]
-        raise UserError(f"{path}: is replaced again and again while it is read; copy it first")
+        raise TemporaryError(f"{path}: is replaced again and again while it is read; copy it first")
 
     def _fetch(self, path: str, found: Found) -> Path:
         folder = self.settings.make_folder("data")

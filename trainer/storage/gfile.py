@@ -11,9 +11,17 @@ from pathlib import Path
 from typing import Any, Optional
 
 from estimator_bridge import tf
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.storage.bucket import Changed, Found
 from trainer.storage.files import replaced
+
+# Errors that may pass by themselves.
+TEMPORARY = (
+    tf.errors.UnavailableError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.AbortedError,
+    tf.errors.ResourceExhaustedError,
+)
 
 
 class FileSystem:
@@ -120,6 +128,10 @@ class FileSystem:
             yield
         except tf.errors.OpError as error:
             message = " ".join(str(error.message).split())[:160]
+            if isinstance(error, TEMPORARY):
+                raise TemporaryError(
+                    f"{self._root}{name}: TensorFlow cannot {action} it: {message}; try again later"
+                ) from error
             raise UserError(
                 f"{self._root}{name}: TensorFlow cannot {action} it: {message}; check the address "
                 "and the permission, or set --storage=auto"

@@ -4,8 +4,9 @@ import threading
 from collections.abc import Callable
 from typing import Optional
 
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.storage.bucket import Unavailable
+from trainer.storage.disk import is_full_disk
 from trainer.storage.mirror import Mirror
 
 
@@ -105,9 +106,10 @@ class Keeper:
             except UserError as error:
                 self.error = error
             except Exception as error:
-                self.error = UserError(f"{self.mirror.address}: {_describe(error)}")
+                kind = UserError if is_full_disk(error) else TemporaryError
+                self.error = kind(f"{self.mirror.address}: {_describe(error)}")
         if self.error is not None:
-            raise UserError(
+            raise type(self.error)(
                 f"{self.error}; what is not stored there is in {self.mirror.folder}"
             ) from self.error
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Optional
 
 from trainer import job_layout
 from trainer.environment.cluster_spec import Cluster
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import Address, is_remote, parse_address, replace_path
 from trainer.storage.claim import Claim, FolderClaim, locked
 from trainer.storage.data import Settings
@@ -182,7 +182,7 @@ def open_workspace(
         fcntl.flock(ready, fcntl.LOCK_EX)
         if events_dir:
             keeper.add(_open_events(job, events_dir))
-        yield from _synchronized(job, keeper)
+        yield from _synchronized(job, keeper, log)
 
 
 class _RemoteJob(NamedTuple):
@@ -205,7 +205,9 @@ class _RemoteJob(NamedTuple):
     stores: bool
 
 
-def _synchronized(job: _RemoteJob, keeper: Keeper) -> Iterator[Workspace]:
+def _synchronized(
+    job: _RemoteJob, keeper: Keeper, log: Callable[[str], None]
+) -> Iterator[Workspace]:
     """Yields the workspace, and keeps it synchronised while it is used."""
     names = str(job.address), str(job.folder)
     if not job.stores:
@@ -218,12 +220,27 @@ def _synchronized(job: _RemoteJob, keeper: Keeper) -> Iterator[Workspace]:
     keeper.start()
     try:
         yield Workspace(*names, keeper, relay)
-    finally:
+    except UserError as error:
         try:
-            keeper.end()
-        finally:
-            if relay is not None:
-                relay.end()
+            _end(keeper, relay)
+        except UserError as unstored:
+            if isinstance(error, TemporaryError):
+                raise
+            # The error that the user must correct is the one to report last.
+            log(f"warning: {unstored}")
+        raise
+    except BaseException:
+        _end(keeper, relay)
+        raise
+    _end(keeper, relay)
+
+
+def _end(keeper: Keeper, relay: Optional[Relay]) -> None:
+    try:
+        keeper.end()
+    finally:
+        if relay is not None:
+            relay.end()
 
 
 def _open_keeper(job: _RemoteJob, log: Callable[[str], None]) -> Keeper:
@@ -282,7 +299,7 @@ def _await_restored(folder: Path, shown: str) -> None:
         if _is_held(folder.parent / READY):
             return
         time.sleep(0.2)
-    raise UserError(
+    raise TemporaryError(
         f"job_dir {shown}: the chief has not fetched it within {RESTORE_SECS:.0f} s; "
         "see the chief's output"
     )

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Optional
 
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.vertex.jobs import Job
 
 POLL_SECS = 15.0
@@ -134,12 +134,20 @@ class Service:
                 f"project {self._project}: no permission ({error.message}); grant your account "
                 "roles/aiplatform.user, and enable aiplatform.googleapis.com"
             ) from error
+        except (exceptions.ServerError, exceptions.TooManyRequests) as error:
+            words = " ".join(str(error.message).split())[:300]
+            raise TemporaryError(f"the service cannot answer now: {words}; try again") from error
         except exceptions.GoogleAPICallError as error:
             words = " ".join(str(error.message).split())[:300]
             raise UserError(f"the service rejects the job: {words}") from error
-        except (auth.GoogleAuthError, exceptions.RetryError) as error:
+        except (auth.TransportError, exceptions.RetryError) as error:
             words = " ".join(str(error).split())[:200]
-            raise UserError(f"the service cannot be reached: {words}") from error
+            raise TemporaryError(f"the service cannot be reached: {words}; try again") from error
+        except auth.GoogleAuthError as error:
+            words = " ".join(str(error).split())[:200]
+            raise UserError(
+                f"the service cannot be reached: {words}; check the credentials"
+            ) from error
 
 
 def parse_resource(job: Job) -> Any:

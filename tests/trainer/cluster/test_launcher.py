@@ -58,8 +58,10 @@ held = note.open()
 fcntl.flock(held, fcntl.LOCK_EX)
 note.rename(folder / note.name[1:])
 awaited, status = script[name][len(starts)]
-start = awaited and folder / awaited.replace("end of ", "")
+start = awaited and folder / awaited.replace("end of ", "").replace("steps until ", "")
 while awaited and not start.exists():
+    if "steps" in awaited:
+        print("step 1", file=sys.stderr, flush=True)
     time.sleep(0.05)
 if awaited and awaited.startswith("end of "):
     fcntl.flock(start.open(), fcntl.LOCK_EX)
@@ -180,6 +182,18 @@ def test_chief_and_workers_that_follow_each_other_without_restarts_end_all(run_s
     status, starts, said = run_script(script, max_restarts=0)
     assert (status, starts) == (75, ["chief-0", "evaluator-0", "worker-0"])
     assert "first to fail: " in said.splitlines()[-1] and "exit status 75: " in said
+
+
+def test_a_temporary_error_restarts_one_process_while_the_chief_goes_on(run_script, monkeypatch):
+    monkeypatch.setattr(launcher_lib, "OWN_SECS", 0.2)
+    monkeypatch.setattr(launcher_lib, "HANG_SECS", 0.5)
+    script = {
+        "chief": [["steps until evaluator-1", 0]],
+        "evaluator": [[None, 75], [None, 0]],
+    }
+    status, starts, said = run_script(script, max_restarts=1)
+    assert (status, starts) == (0, ["chief-0", "evaluator-0", "evaluator-1"])
+    assert "evaluator-0 ended with status 75; starting again" in said
 
 
 # Leaves a child behind that has the process's output until the launcher closes the pipe.

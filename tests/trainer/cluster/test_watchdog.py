@@ -9,7 +9,7 @@ from trainer.cluster.watchdog import Watchdog, has_finished, is_over, join_clust
 from trainer.config import ClusterConfig
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
-from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS, JobEnded, UserError
+from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS, JobEnded, TemporaryError, UserError
 from trainer.signals import Interrupted, SignalWatch
 
 SPEC = {"chief": ("a:1",), "worker": ("b:1",), "ps": ("c:1",)}
@@ -295,11 +295,12 @@ def test_a_user_error_elsewhere_ends_the_chief(tmp_path, now, role):
     assert chief.asked == [cause]
 
 
+@pytest.mark.parametrize("error", [RuntimeError("broken"), TemporaryError("no answer")])
 @pytest.mark.parametrize("role, ends", [("worker", True), ("ps", True), ("evaluator", False)])
-def test_a_failed_process_that_is_not_restarted_ends_the_chief(tmp_path, now, role, ends):
+def test_a_failed_process_that_is_not_restarted_ends_the_chief(tmp_path, now, role, ends, error):
     chief = Process(tmp_path, "chief", now)
     Process(tmp_path, "ps", now).heartbeat.publish(RUNNING)
-    _fail(tmp_path, role, RuntimeError("broken"))
+    _fail(tmp_path, role, error)
     chief.check()
     now[0] += LIMIT - 1
     if role != "ps":

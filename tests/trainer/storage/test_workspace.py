@@ -1,10 +1,12 @@
 """The local folder of a gs:// job, as the processes of one machine open it."""
 
+from pathlib import Path
+
 import pytest
 
 from trainer import storage
 from trainer.environment.cluster_spec import Cluster
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.storage import workspace
 
 pytestmark = pytest.mark.newest
@@ -25,7 +27,30 @@ def test_a_process_waits_for_the_chief_of_its_own_run(cloud, monkeypatch, tmp_pa
         assert worker.folder == chief.folder
     monkeypatch.setattr(workspace, "RESTORE_SECS", 0.3)
     # That chief has ended; the next one has not fetched the job yet.
-    with pytest.raises(UserError, match="the chief has not fetched it"), open_as("worker"):
+    with pytest.raises(TemporaryError, match="the chief has not fetched it"), open_as("worker"):
         pass
     with open_as("chief") as chief, open_as("worker") as worker:
         assert worker.folder == chief.folder
+
+
+def test_an_error_that_the_user_must_correct_is_reported_before_one_of_storing(cloud, tmp_path):
+    settings = storage.Settings(cache_dir=str(tmp_path / "cache"), patience_secs=0)
+    said = []
+
+    def fail(error):
+        opened = workspace.open_workspace(
+            "gs://a-bucket/jobs/x", settings, Cluster({}), said.append, stores=True
+        )
+        with opened as space:
+            (Path(space.folder) / "config.yaml").write_text("new")
+            cloud.fail("status", method="POST", times=100)
+            raise error
+
+    with pytest.raises(UserError, match="data: row 7"):
+        fail(UserError("data: row 7"))
+    assert len(said) == 1 and "no answer from Cloud Storage" in said[0]
+    cloud.faults.clear()
+    for error in (TemporaryError("data: no answer"), KeyboardInterrupt()):
+        with pytest.raises(TemporaryError, match="what is not stored there is in"):
+            fail(error)
+        cloud.faults.clear()
