@@ -43,26 +43,31 @@ def list_options() -> Iterator[Option]:
             yield Option(name, "", field.default, field.annotation, field.description or "")
 
 
-def find_preset(name: str) -> Path:
-    """Returns the path of an hparams file.
+def find_preset(name: str, option: str = "hparams", kind: str = "") -> Path:
+    """Returns the path of a YAML file: one of the package, or one of the user.
+
+    A name of the package's files is never looked up in the current folder: what happens to be there
+    must not change what the name means.
 
     Args:
-        name: its path, or the name of a preset.
+        name: the name of a file of the package, or the path of a file.
+        option: the option with this value, for messages.
+        kind: subfolder of hparams/ that has these files; "" for the presets.
 
     Raises:
-        UserError: there is no such file; the message lists the presets.
+        UserError: there is no such file; the message lists the names.
     """
-    if Path(name).is_file():
-        return Path(name)
     here = Path(__file__).resolve().parents[1]
     # The presets of an installed package are in trainer/hparams. Those of a checkout are in the
     # folder hparams beside trainer.
-    folders = [folder for folder in (here / "hparams", here.parent / "hparams") if folder.is_dir()]
+    folders = [folder / "hparams" / kind for folder in (here, here.parent)]
     presets = {path.stem: path for folder in folders for path in sorted(folder.glob("*.yaml"))}
     if name in presets:
         return presets[name]
+    if Path(name).is_file():
+        return Path(name)
     known = ", ".join(presets) or "none"
-    raise UserError(f"hparams: no file {name!r}{nearest(name, presets)} (presets: {known})")
+    raise UserError(f"{option}: no file {name!r}{nearest(name, presets)} (presets: {known})")
 
 
 # Characters that YAML can escape but UTF-8 text cannot contain: NUL and surrogates.

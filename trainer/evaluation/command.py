@@ -4,7 +4,8 @@ python -m trainer.evaluate --job_dir=jobs/census
 python -m trainer.evaluate --job_dir=jobs/census --all_checkpoints
 python -m trainer.evaluate --job_dir=jobs/census --data='late/*.csv' --by=gender,age,race*gender
 
-The model is rebuilt as it was trained, from the files in job_dir. Only the report is written:
+The model is rebuilt as it was trained, from the files in job_dir. If its config.yaml names code of
+yours (model.type, eval.metric_fn), --allow_code imports it. Only the report is written:
 evaluation.json and evaluation.png in --output, by default job_dir/evaluation.
 The first table contains the Estimator's own metrics. The metrics of slices are computed from its
 predictions: their areas under curves are exact, while the Estimator approximates them with 200
@@ -56,7 +57,8 @@ def _main(argv: list[str]) -> int:
 def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     """Evaluates according to the flags; returns the text of the report."""
     job_dir = copies.fetch(values.job_dir, "--job_dir", lambda name: name in job_layout.MODEL_FILES)
-    model = load_model(job_dir)
+    console = Console(display_path=copies.display_path)
+    model = load_model(job_dir, values.allow_code, console.warn)
     model = model._replace(config=_override(model.config, values))
     folder = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.EVALUATION_FOLDER}"
     output = copies.open_output(folder, "--output", is_file=False)
@@ -72,9 +74,13 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     checkpoints = fetch_checkpoints(
         values.job_dir, values.checkpoint, values.all_checkpoints, copies
     )
-    display_path = copies.display_path
     report = _evaluate(
-        model, checkpoints, by, min_rows=values.min_rows, output=output, display_path=display_path
+        model,
+        checkpoints,
+        by,
+        min_rows=values.min_rows,
+        output=output,
+        display_path=copies.display_path,
     )
     for path in output.glob("evaluation.*"):
         copies.store_output(path)
@@ -127,6 +133,9 @@ def _define(values: flags.FlagValues) -> None:
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
     flags.DEFINE_boolean("all_checkpoints", False, "evaluate all checkpoints", flag_values=values)
+    flags.DEFINE_boolean(
+        "allow_code", False, "run code that the job's config.yaml names", flag_values=values
+    )
     flags.DEFINE_list("data", [], "files; unset: the job's evaluation data", flag_values=values)
     flags.DEFINE_list("by", [], "columns to slice by; a*b: by both at once", flag_values=values)
     flags.DEFINE_float(

@@ -1,14 +1,14 @@
 """Reads the model and the checkpoints of a trained job, on this machine or in a bucket."""
 
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
 from trainer.job_dir.checkpoints import choose_checkpoints
 from trainer.job_layout import CONFIG, SCHEMA, STATISTICS
-from trainer.schema import Schema, Statistics, parse_statistics
+from trainer.schema import Schema, Statistics, parse_schema, parse_statistics
 
 
 class Model(NamedTuple):
@@ -25,14 +25,16 @@ class Model(NamedTuple):
     statistics: Statistics
 
 
-def load_model(job_dir: str) -> Model:
+def load_model(job_dir: str, allow_code: bool, log: Callable[[str], None]) -> Model:
     """Returns the description of the model that a job has written beside its checkpoints.
 
     Args:
         job_dir: the job's folder on this machine.
+        allow_code: whether code that the job's configuration names may be imported.
+        log: writes a line.
 
     Raises:
-        UserError: a file is missing.
+        UserError: a file is missing or invalid, or names code that may not be imported.
     """
     folder = Path(job_dir)
     schema = storage.read_json(folder / SCHEMA)
@@ -42,8 +44,29 @@ def load_model(job_dir: str) -> Model:
             f"job_dir {job_dir}: no {CONFIG}, {SCHEMA} and {STATISTICS} there; "
             "name the folder of a job that has been trained"
         )
-    config = config_lib.load_config(str(folder / CONFIG), {})
-    return Model(config, Schema.model_validate(schema), parse_statistics(statistics))
+    config = config_lib.load_config(str(folder.absolute() / CONFIG), {})
+    _check_code(job_dir, config, allow_code, log)
+    return Model(config, parse_schema(schema, str(folder / SCHEMA)), parse_statistics(statistics))
+
+
+def _check_code(
+    job_dir: str, config: config_lib.Config, allow_code: bool, log: Callable[[str], None]
+) -> None:
+    """Refuses the code that an evaluation would import, unless the user allows it."""
+    named = []
+    if config.model.type not in config_lib.MODEL_TYPES:
+        named.append(f"model.type {config.model.type}")
+    if config.eval.metric_fn:
+        named.append(f"eval.metric_fn {config.eval.metric_fn}")
+    if not named:
+        return
+    names = " and ".join(named)
+    if not allow_code:
+        raise UserError(
+            f"job_dir {job_dir}: its {CONFIG} names code, {names}, which would run here; add "
+            "--allow_code if you trust this job"
+        )
+    log(f"--allow_code: running code that the job's {CONFIG} names: {names}")
 
 
 def fetch_checkpoints(

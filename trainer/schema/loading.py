@@ -32,14 +32,27 @@ def load_schema(path: str, fetch: Callable[[str], str] = str) -> Schema:
         values = read_yaml(Path(local), "schema")
     except UserError as error:
         raise type(error)(str(error).replace(local, path)) from error.__cause__
-    try:
-        schema = Schema.model_validate(values)
-    except pydantic.ValidationError as error:
-        raise UserError(f"schema {path}: {_describe_error(error)}") from error
+    schema = parse_schema(values, path)
     columns = {
         name: _read_vocabulary(column, name, path, fetch) for name, column in schema.columns.items()
     }
     return schema.model_copy(update={"columns": columns})
+
+
+def parse_schema(values: Any, path: str) -> Schema:
+    """Returns the schema of plain values.
+
+    Args:
+        values: the content of a schema file.
+        path: of this file, for messages.
+
+    Raises:
+        UserError: the schema has an unknown key or a contradiction.
+    """
+    try:
+        return Schema.model_validate(values)
+    except pydantic.ValidationError as error:
+        raise UserError(f"schema {path}: {_describe_error(error)}") from error
 
 
 def _read_vocabulary(

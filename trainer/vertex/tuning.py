@@ -49,26 +49,6 @@ class Study(NamedTuple):
     samples: dict[str, list[str]]
 
 
-def find_space(name: str) -> Path:
-    """Returns the file of a search space.
-
-    Args:
-        name: a path, or the name of a file in hparams/tuning/.
-
-    Raises:
-        UserError: there is no such file; the message lists the names.
-    """
-    if Path(name).is_file():
-        return Path(name)
-    here = Path(__file__).resolve().parents[1]
-    folders = (here / "hparams" / "tuning", here.parent / "hparams" / "tuning")
-    spaces = {path.stem: path for folder in folders for path in sorted(folder.glob("*.yaml"))}
-    if name in spaces:
-        return spaces[name]
-    known = ", ".join(spaces) or "none"
-    raise UserError(f"--tuning: no file {name!r}{nearest(name, spaces)} (known: {known})")
-
-
 def load_study(name: str) -> Study:
     """Reads a search space.
 
@@ -78,7 +58,7 @@ def load_study(name: str) -> Study:
     Raises:
         UserError: a key, a parameter or a range is invalid.
     """
-    path = find_space(name)
+    path = config_lib.find_preset(name, "--tuning", "tuning")
     values = config_lib.read_yaml(path, "tuning")
     where = f"tuning {path}"
     unknown = [key for key in values if key not in KEYS]

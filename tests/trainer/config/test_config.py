@@ -168,6 +168,19 @@ def test_preset_by_name_and_unknown_preset(make):
     assert "natality" in message
 
 
+def test_a_file_of_the_current_folder_does_not_replace_a_preset(make, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mine = "train: {batch_size: 7}\n"
+    for name in ("census", "mine", "mine.yaml"):
+        _file(tmp_path, mine, name)
+    assert config_lib.find_preset("census") == make.root / "hparams" / "census.yaml"
+    assert load_config("census", {}).train.batch_size != 7
+    for name in ("./census", str(tmp_path / "census"), "mine", "mine.yaml"):
+        assert load_config(name, {}).train.batch_size == 7
+    space = config_lib.find_preset("census", "--tuning", "tuning")
+    assert space == make.root / "hparams" / "tuning" / "census.yaml"
+
+
 def test_schema_file_is_relative_to_the_hparams_file(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     path = _file(tmp_path / "here", "data: {schema_file: ../schema.yaml}")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from sklearn import metrics as sk
 
 from trainer.evaluation import command
@@ -131,6 +132,39 @@ def test_bad_input(several, make, tmp_path, capsys):
         _run(tmp_path, *argv, status=2)
         assert words in capsys.readouterr().err.splitlines()[-1], argv
     assert not (tmp_path / "report").exists()
+
+
+def test_code_of_a_job_runs_only_if_the_user_allows_it(several, tmp_path, capsys, monkeypatch):
+    job, ran = tmp_path / "job", tmp_path / "ran"
+    shutil.copytree(several.folder, job)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "theirs_of_job.py").write_text(
+        f"import pathlib, tensorflow as tf\npathlib.Path({str(ran)!r}).touch()\n"
+        "def metrics(predictions):\n    mean = tf.keras.metrics.Mean()\n"
+        "    mean.update_state(predictions['logistic'])\n    return {'share': mean}\n"
+    )
+    content = yaml.safe_load((job / "config.yaml").read_text())
+    for section, option, refused in (
+        ("model", "type", "theirs_of_job:build"),
+        ("eval", "metric_fn", "theirs_of_job:metrics"),
+    ):
+        changed = {**content, section: {**content[section], option: refused}}
+        (job / "config.yaml").write_text(yaml.safe_dump(changed))
+        _run(tmp_path, f"--job_dir={job}", status=2)
+        line = capsys.readouterr().err.splitlines()[-1]
+        assert f"{section}.{option} {refused}" in line and "--allow_code" in line
+        assert not ran.exists() and not (tmp_path / "report").exists()
+    report = _run(tmp_path, f"--job_dir={job}", "--allow_code")
+    assert ran.exists() and 0 < report["evaluations"][0]["share"] < 1
+    assert "eval.metric_fn theirs_of_job:metrics" in capsys.readouterr().err
+
+
+def test_a_schema_of_a_job_that_is_no_schema_is_one_line(several, tmp_path, capsys):
+    job = tmp_path / "job"
+    shutil.copytree(several.folder, job)
+    (job / "schema.json").write_text('{"columns": {"age": 3}}')
+    _run(tmp_path, f"--job_dir={job}", status=2)
+    assert "schema.json: columns.age" in capsys.readouterr().err
 
 
 def test_evaluate_as_a_process(several, tmp_path, run_module):
