@@ -1,12 +1,13 @@
 """Keeps a job's local folder and its folder in a bucket synchronised while the job runs."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Optional
 
 from trainer.errors import TemporaryError, UserError
-from trainer.storage.bucket import Unavailable
 from trainer.storage.disk import is_full_disk
+from trainer.storage.health import HEALTH, Health
 from trainer.storage.mirror import Mirror
 
 
@@ -40,10 +41,10 @@ class Keeper:
         self.mirror = mirror
         self.error: Optional[UserError] = None
         self._pushes, self._pulls = pushes, pulls
-        self._log, self._stop, self._secs = log, stop, secs
+        self._stop, self._secs = stop, secs
+        self._health = Health(mirror.folder.parent / HEALTH, log)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
-        self._is_behind = False
         self._more: list[Mirror] = []
 
     def add(self, mirror: Mirror) -> None:
@@ -59,24 +60,22 @@ class Keeper:
         self._thread.start()
 
     def _run(self) -> None:
+        self._health.write()
         while not self._ended.wait(self._secs):
+            started = time.time()
             try:
                 self.synchronize()
-                self._is_behind = False
-            except Unavailable as error:
-                if not self._is_behind:
-                    self._log(f"warning: {error}; training goes on, and storing is tried again")
-                self._is_behind = True
-            except UserError as error:
-                self.error = error
-                self._stop()
-                return
             except Exception as error:
-                # For example a full disk for a moment. The thread must not end: nothing would be
-                # stored from then on.
-                if not self._is_behind:
-                    self._log(f"warning: {_describe(error)}; storing is tried again")
-                self._is_behind = True
+                if isinstance(error, UserError) and not isinstance(error, TemporaryError):
+                    self.error = error
+                    self._health.note_failure(str(error), goes_on=False)
+                    self._stop()
+                    return
+                # For example a bucket that is away, or a full disk for a moment. The thread must
+                # not end: nothing would be stored and fetched from then on.
+                self._health.note_failure(_describe(error))
+            else:
+                self._health.note_success(started, self.mirror.stored_step)
 
     def synchronize(self) -> None:
         """Stores and fetches files now.
@@ -100,19 +99,25 @@ class Keeper:
         if self._thread.is_alive():
             self._thread.join()
         if self.error is None and self._pushes:
+            started = time.time()
             try:
                 for mirror in [self.mirror, *self._more]:
                     mirror.push()
+                self.mirror.check_stored()
+                self._health.note_success(started, self.mirror.stored_step)
             except UserError as error:
                 self.error = error
             except Exception as error:
                 kind = UserError if is_full_disk(error) else TemporaryError
                 self.error = kind(f"{self.mirror.address}: {_describe(error)}")
         if self.error is not None:
+            self._health.note_failure(str(self.error), goes_on=False)
             raise type(self.error)(
                 f"{self.error}; what is not stored there is in {self.mirror.folder}"
             ) from self.error
 
 
 def _describe(error: Exception) -> str:
+    if isinstance(error, UserError):
+        return str(error)
     return f"storing failed with {type(error).__name__}: {' '.join(str(error).split())[:160]}"

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from trainer import job_layout
+from trainer.errors import TemporaryError
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Changed, Found, Unavailable
 from trainer.storage.claim import Claim
@@ -97,6 +98,25 @@ class Mirror:
         self._is_starting_over = False
         # A lock, because a thread stores files during training.
         self._lock = threading.RLock()
+
+    @property
+    def stored_step(self) -> Optional[int]:
+        """The global step of the newest checkpoint in the bucket; None if it is not known."""
+        return self._outgoing.stored_step
+
+    def check_stored(self) -> None:
+        """Checks, when the job has ended, that its newest checkpoint is stored.
+
+        Raises:
+            TemporaryError: it is not, because files of it are missing.
+        """
+        with self._lock:
+            is_lost = not (self.folder / job_layout.CHECKPOINT_STATE).exists()
+            if not is_lost and not self._outgoing.is_state_stored():
+                raise TemporaryError(
+                    f"{self.address}: the newest checkpoint is incomplete, and is not stored; the "
+                    "same command resumes from the one before it"
+                )
 
     def start_over(self) -> None:
         """Makes the next `push` remove all objects whose files are missing in the local folder."""

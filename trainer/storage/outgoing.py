@@ -62,10 +62,25 @@ class Outgoing:
         others = [name for name in self._list_mine() if job_layout.rank(name) > STATE_RANK]
         for batch in _split(self._find_changed(others)):
             self._store_files(batch)
-            if not self._is_state_stored():
+            if not self.is_state_stored():
                 self._store_checkpoints()
         self._remove(self._find_superseded(starts_over))
         return self._num_changes
+
+    @property
+    def stored_step(self) -> Optional[int]:
+        """The step of the newest checkpoint that the stored state file names; None if unknown."""
+        steps = job_layout.read_state_steps(self._objects.read_state())
+        if not self.is_state_stored():
+            steps = self._stored_steps or []
+        return steps[0] if steps else None
+
+    def is_state_stored(self) -> bool:
+        """Returns whether the stored state file is the local one."""
+        status = self._stat_state()
+        if status is None or not self._mine(CHECKPOINT_STATE):
+            return CHECKPOINT_STATE not in self._objects.known or not self._mine(CHECKPOINT_STATE)
+        return not self._objects.has_changed(CHECKPOINT_STATE, status)
 
     def _list_mine(self) -> list[str]:
         return [name for name in job_layout.list_names(self._objects.folder) if self._mine(name)]
@@ -89,13 +104,6 @@ class Outgoing:
         except FileNotFoundError:
             return None
 
-    def _is_state_stored(self) -> bool:
-        """Returns whether the stored state file is the local one."""
-        status = self._stat_state()
-        if status is None or not self._mine(CHECKPOINT_STATE):
-            return CHECKPOINT_STATE not in self._objects.known or not self._mine(CHECKPOINT_STATE)
-        return not self._objects.has_changed(CHECKPOINT_STATE, status)
-
     def _store_checkpoints(self) -> None:
         """Stores new checkpoints and the model's description, then the state file."""
         for _ in range(ATTEMPTS):
@@ -103,7 +111,7 @@ class Outgoing:
             # does not store.
             status, text = self._stat_state(), self._objects.read_state()
             self._store_first(job_layout.read_state_steps(text), status)
-            if status is None or self._is_state_stored() or self._store_state(text, status):
+            if status is None or self.is_state_stored() or self._store_state(text, status):
                 return
             if text == self._objects.read_state():
                 # The newest checkpoint is incomplete. The bucket keeps the one before it.
@@ -185,7 +193,7 @@ class Outgoing:
         """Returns the objects that the job no longer has."""
         # Read the state file before its status: if it changes meanwhile, it counts as not stored.
         steps = job_layout.read_state_steps(self._objects.read_state())
-        if self._is_state_stored():
+        if self.is_state_stored():
             self._stored_steps = steps
         local_names = set(job_layout.list_names(self._objects.folder))
         return [

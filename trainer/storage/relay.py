@@ -6,14 +6,14 @@ refer to other files, for example to a checkpoint or an export. These files are 
 status is published. In another process, they are fetched before the status is returned.
 """
 
-import contextlib
 import io
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from trainer import job_layout
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.storage.bucket import Bucket, Changed, Found
 from trainer.storage.files import append_lines
 from trainer.storage.keeper import Keeper
@@ -33,14 +33,24 @@ class Relay:
         bucket: the bucket.
         keeper: stores and fetches the job's other files.
         name: name of this process: chief-0, evaluator-0, ...
+        log: called with a line of text when the exchange begins to fail, and when it works again.
         secs: seconds between two rounds.
     """
 
-    def __init__(self, bucket: Bucket, keeper: Keeper, name: str, secs: float = RELAY_SECS):
+    def __init__(
+        self,
+        bucket: Bucket,
+        keeper: Keeper,
+        name: str,
+        log: Callable[[str], None],
+        secs: float = RELAY_SECS,
+    ):
         self._bucket = bucket
         self._keeper = keeper
         self._name = name
         self._secs = secs
+        self._log = log
+        self._is_failing = False
         self._prefix = keeper.mirror.address.folder + f"{job_layout.CLUSTER_FOLDER}/"
         self._folder = keeper.mirror.folder / job_layout.CLUSTER_FOLDER
         self._folder.mkdir(exist_ok=True)
@@ -64,10 +74,23 @@ class Relay:
 
     def _run(self) -> None:
         while not self._ended.wait(self._secs):
-            # Ignore errors, because the next round follows soon. If errors persist, the watchdogs
-            # of the other processes report that this process is silent.
-            with contextlib.suppress(UserError):
-                self.carry()
+            self._try_to_carry()
+
+    def _try_to_carry(self) -> None:
+        """Stores and fetches; reports the first error of several, as the next round follows soon.
+
+        No error may end the thread: the other processes would take this one for dead.
+        """
+        try:
+            self.carry()
+        except Exception as error:
+            if not self._is_failing:
+                self._log(f"warning: {_describe(error)}; it is tried again")
+            self._is_failing = True
+            return
+        if self._is_failing:
+            self._log("heartbeats are exchanged again")
+        self._is_failing = False
 
     def carry(self) -> None:
         """Stores the files of this process and fetches those of the others, at once."""
@@ -146,8 +169,7 @@ class Relay:
             fields: the fields that have been published.
         """
         if fields:
-            with contextlib.suppress(UserError):
-                self.carry()
+            self._try_to_carry()
 
     def after_read(self, name: str, status: dict[str, Any]) -> None:
         """Fetches the files that a status refers to.
@@ -179,8 +201,21 @@ class Relay:
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()
-        self.carry()
+        try:
+            self.carry()
+        except UserError:
+            raise
+        except Exception as error:
+            raise TemporaryError(
+                f"{self._keeper.mirror.address}: {_describe(error)}; the last status is not stored"
+            ) from error
+
+
+def _describe(error: Exception) -> str:
+    reason = " ".join(str(error).split())[:160]
+    return f"heartbeats cannot be exchanged ({type(error).__name__}: {reason})"
 
 
 def _read_lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    # A crash may have truncated a character.
+    return path.read_text("utf-8", errors="replace").splitlines() if path.exists() else []

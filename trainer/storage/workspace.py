@@ -215,7 +215,7 @@ def _synchronized(
         return
     relay = None
     if job.is_spread:
-        relay = Relay(keeper.mirror.bucket, keeper, job.cluster.name)
+        relay = Relay(keeper.mirror.bucket, keeper, job.cluster.name, log)
         relay.start()
     keeper.start()
     try:
