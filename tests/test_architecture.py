@@ -41,7 +41,7 @@ TRAINER = {
     "reporting": "export metrics job_dir storage job_layout",
     "export": "inputs features config schema storage errors",
     "metrics": "inputs config schema errors",
-    "data_validation": "inputs config schema storage errors job_layout",
+    "data_validation": "inputs config schema storage console errors job_layout",
     # What a model is made of.
     "models": "features config schema storage errors job_layout",
     "inputs": "features config schema storage errors",
@@ -68,9 +68,9 @@ BRIDGE_ROOMS = {
     "doctor": "shims tf1 versions",
     "probe": "",
     "probe_1x": "",
-    "audit": "shims tf1 tf1.contrib errors",
-    "convert.command": "convert.write convert.read convert.plan errors logs",
-    "convert.verify": "convert.write convert.read convert.plan errors logs",
+    "audit": "shims tf1 tf1.contrib errors terminal",
+    "convert.command": "convert.write convert.read convert.plan errors logs terminal",
+    "convert.verify": "convert.write convert.read convert.plan errors logs terminal",
     "convert.write": "convert.read convert.plan errors",
     "convert.read": "convert.plan private_tf errors current_folder",
     "convert.plan": "errors",
@@ -84,7 +84,8 @@ BRIDGE_ROOMS = {
     "current_folder": "",
     "private_tf": "",
     "versions": "",
-    "errors": "",
+    "errors": "terminal",
+    "terminal": "",
 }
 # Entry points: nothing imports them.
 ENTRY_POINTS = {

@@ -1,13 +1,27 @@
-"""Writes the messages of a run to standard error."""
+"""Writes messages to standard error and results to standard output, for people to read.
+
+Both may contain values of the data. They are escaped here, so that they cannot control a terminal.
+"""
 
 import sys
 import time
 from typing import Callable, Optional, TextIO
 
+from estimator_bridge.terminal import escape, escape_lines
+
 # Seconds between two progress lines where the output is not a terminal.
 PLAIN_SECS = 10.0
 # Seconds between two drawings of the live line on a terminal.
 LIVE_SECS = 0.25
+
+
+def show(text: str) -> None:
+    """Prints a result to standard output, with unprintable characters escaped.
+
+    Args:
+        text: the result, one or more lines, without the last line end.
+    """
+    print(escape_lines(text), flush=True)
 
 
 class Console:
@@ -52,7 +66,7 @@ class Console:
             line: the text, without a line end.
         """
         self._clear()
-        print(self._display_path(line), file=self._stream, flush=True)
+        print(escape_lines(self._display_path(line)), file=self._stream, flush=True)
 
     def is_due(self) -> bool:
         """Returns whether to show progress now; cheap enough to call at every step."""
@@ -64,7 +78,7 @@ class Console:
         Args:
             line: how far the run is, without a line end.
         """
-        line = self._display_path(line)
+        line = escape(self._display_path(line))
         self._next = self._clock() + (LIVE_SECS if self._is_terminal else PLAIN_SECS)
         if self._is_terminal:
             self._stream.write("\r" + line.ljust(self._live_width))

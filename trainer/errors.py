@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable
 
+from estimator_bridge.terminal import escape
+
 # Exit status of every command after an error that only the user can correct.
 USER_ERROR_STATUS = 2
 # Exit status of every command after an error that may pass by itself (EX_TEMPFAIL of sysexits.h):
@@ -28,9 +30,7 @@ class UserError(ValueError):
     status = USER_ERROR_STATUS
 
     def __init__(self, message: str):
-        super().__init__(
-            "".join(each if each.isprintable() else repr(each)[1:-1] for each in message)
-        )
+        super().__init__(escape(message))
 
 
 class TemporaryError(UserError):
@@ -52,7 +52,7 @@ class JobEnded(Exception):
     """
 
     def __init__(self, line: str, status: int = FOLLOWED_STATUS):
-        super().__init__(line)
+        super().__init__(escape(line))
         self.status = status
 
 

@@ -10,7 +10,7 @@ from trainer import schema as schema_lib
 from trainer import storage
 from trainer.cluster import processes
 from trainer.config import flags
-from trainer.console import Console
+from trainer.console import Console, show
 from trainer.environment.cluster_spec import Cluster, read_cluster
 from trainer.environment.services import read_service
 from trainer.environment.variables import take_parent_pipe
@@ -139,7 +139,7 @@ def _run_experiment(
             if command.fresh is not None:
                 compatibility.delete_job(space.folder, command.fresh)
                 space.start_over()
-            print(space.display_path(experiment.run_experiment(config, console, watch)))
+            show(space.display_path(experiment.run_experiment(config, console, watch)))
 
 
 def _configure_tensorflow(config: config_lib.Config) -> None:

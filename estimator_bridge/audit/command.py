@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import NoReturn, Optional
 
 from estimator_bridge.errors import BridgeError
+from estimator_bridge.terminal import escape_lines
 
 from . import html, text
 from .report import Report, audit, to_json
@@ -104,7 +105,7 @@ def _failed(report: Report, fail_on: str) -> bool:
 def _write(lines: Iterable[str], output: Optional[str]) -> None:
     if output is None:
         for line in lines:
-            print(line)
+            print(escape_lines(line))
         sys.stdout.flush()
         return
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..errors import BridgeError
 from ..logs import set_verbosity
+from ..terminal import escape
 from .plan.columns import Raw
 from .plan.model import Plan
 from .read.source import add_source_flags, describe, refuse_addresses, require_keras_3
@@ -96,7 +97,8 @@ def main(argv: list[str]) -> int:
     notes = [*built.notes, *export_saved_model(plan, built.model, folder, options.receiver)]
     if options.emit_code:
         Path(options.emit_code).write_text(written.code, encoding="utf-8")
-    print(f"converted {plan.kind} ({plan.head.task}), step {checkpoint.step:,}, {checkpoint.path}")
+    where = escape(checkpoint.path)
+    print(f"converted {plan.kind} ({plan.head.task}), step {checkpoint.step:,}, {where}")
     print(f"  {len(built.names)} variables, {built.model.count_params():,} weights")
     print(f"  Keras model   {options.output}")
     print(f"  SavedModel    {folder}")
@@ -104,7 +106,7 @@ def main(argv: list[str]) -> int:
         print(f"  code          {options.emit_code}")
     assumptions = _assumptions(plan) if options.estimator and not options.input_fn else ()
     for note in (*assumptions, *plan.training_notes, *notes):
-        print(f"  note: {note}", file=sys.stderr)
+        print(f"  note: {escape(note)}", file=sys.stderr)
     if own_updates(plan) and not options.no_optimizer:
         print(
             "  note: the optimizers of Keras update table rows differently from those of this "

@@ -1,10 +1,15 @@
 """trainer.console: lines, the live line of a terminal, and quiet consoles."""
 
 import io
+import json
 
 import pytest
+import yaml
 
-from trainer.console import LIVE_SECS, PLAIN_SECS, Console
+from estimator_bridge import BridgeError
+from trainer.console import LIVE_SECS, PLAIN_SECS, Console, show
+from trainer.errors import JobEnded, UserError
+from trainer.schema.__main__ import main
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
@@ -53,6 +58,42 @@ def test_a_terminal_redraws_one_line():
     assert stream.getvalue().endswith("\r     \rdone\n")
     console.log("more")
     assert stream.getvalue().endswith("done\nmore\n")
+
+
+TITLE = "\x1b]0;owned\x07"
+
+
+def test_control_characters_never_reach_the_terminal(capsys):
+    stream = _Stream(terminal=True)
+    console = Console(stream, display_path=lambda line: line.replace("local", TITLE))
+    console.warn(f"file {TITLE}\u202e\udcff local\nnext \x9b2J")
+    console.progress(f"step\n1 {TITLE}")
+    show(f"a {TITLE}\nb")
+    shown = "\\x1b]0;owned\\x07"
+    wanted = f"file {shown}\\u202e\\udcff {shown}\nnext \\x9b2J\n\rstep\\n1 {shown}"
+    assert stream.getvalue() == wanted
+    assert capsys.readouterr().out == f"a {shown}\nb\n"
+    for error in (UserError, BridgeError, JobEnded):
+        assert str(error(f"bad {TITLE}")) == f"bad {shown}"
+
+
+def test_the_commands_for_schemas_escape_values(tmp_path, capsys, monkeypatch):
+    """Names of columns and files, and values, in the report and the schema."""
+    data = tmp_path / f"in{TITLE}.csv"
+    lines = [f"{number},{'ab'[number % 2]}{TITLE},{number % 2}" for number in range(40)]
+    data.write_text("\n".join([f"n,c{TITLE},y", *lines]) + "\n")
+    schema = tmp_path / "schema.yaml"
+    assert main(["infer", f"--data={data}", "--label=y", f"--output={schema}"]) == 0
+    lines[3] = f"x{TITLE},a,1"
+    data.write_text("\n".join([f"n,c{TITLE},y", *lines]) + "\n")
+    main(["check", f"--schema={schema}", f"--data={data}"])
+    monkeypatch.setattr("sys.stdout", terminal := _Stream(terminal=True))
+    assert main(["infer", f"--data={data}", "--label=y"]) == 0
+    for text in (capsys.readouterr().out, terminal.getvalue()):
+        assert "owned" in text and not set(text) & {"\x1b", "\x07"}, text
+    assert yaml.safe_load(schema.read_text())["columns"][f"c{TITLE}"]
+    main(["check", f"--schema={schema}", f"--data={data}", "--format=json"])
+    json.loads(terminal.getvalue().partition("\n{")[2].join(["{", ""]))
 
 
 def test_a_quiet_console_logs_nothing():

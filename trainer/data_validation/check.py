@@ -11,6 +11,7 @@ from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.config.arguments import parse_flags, require
 from trainer.config.commands import define_storage, open_storage
+from trainer.console import show
 from trainer.data_validation import drift
 from trainer.errors import TemporaryError, UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
@@ -106,7 +107,7 @@ def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
             )
         )
     else:
-        print(_describe(findings, rows, bad_rows, len(files), statistics))
+        show(_describe(findings, rows, bad_rows, len(files), statistics))
     verdicts = {finding.verdict for finding in findings}
     failing = {"does not fit", "drifted"} if values.fail_on_drift else {"does not fit"}
     return 1 if verdicts & failing else 0

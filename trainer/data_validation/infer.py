@@ -1,6 +1,7 @@
 """python -m trainer.schema infer: infers a commented schema from data."""
 
 import shlex
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,10 +9,12 @@ import numpy as np
 import yaml
 from absl import flags
 
+from estimator_bridge.terminal import escape, escape_lines
 from trainer import config as config_lib
 from trainer import storage
 from trainer.config.arguments import parse_flags, require
 from trainer.config.commands import define_storage, open_storage
+from trainer.console import show
 from trainer.data_validation.detect import detect_delimiter, detect_encoding
 from trainer.data_validation.profile import (
     NO_NUMBER,
@@ -66,7 +69,8 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     numbers = {name: sample.get(name) for name in table.columns}
     inferred = propose(table, numbers, values.label, values.data)
     if output is None:
-        print(inferred.text, end="")
+        # A file gets the text as it is: in YAML, escapes would change some values.
+        print(escape_lines(inferred.text) if sys.stdout.isatty() else inferred.text, end="")
         return
     try:
         storage.write_text(output, inferred.text)
@@ -81,17 +85,17 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
         more += f" --data.encoding={style.encoding}"
     if any(file.format == "csv" for file in files):
         header = "with" if table.header else "without"
-        print(
+        show(
             f"CSV files {header} a header line, delimiter {style.delimiter!r}, encoding "
             f"{style.encoding}"
         )
-    print(f"label {values.label}: {' '.join(inferred.label_notes)}")
+    show(f"label {values.label}: {' '.join(inferred.label_notes)}")
     message = (
         f"{output}: {len(table.columns)} columns of {table.num_rows:,} rows. Now train with it:\n"
         f"  python -m trainer.task --data.schema_file={output} --job_dir=jobs/first{more} \\\n"
         f"      --train_data={','.join(values.data)} --eval_data=EVALUATION_FILES"
     )
-    print(copies.display_path(message))
+    show(copies.display_path(message))
 
 
 def _define(values: flags.FlagValues) -> None:
@@ -191,15 +195,15 @@ def propose(
         for name, profile in table.columns.items()
     }
     lines = [
-        f"# Inferred from {table.num_rows:,} rows of {', '.join(sources)}.",
+        f"# Inferred from {table.num_rows:,} rows of {escape(', '.join(sources))}.",
         "# Edit any line; `python -m trainer.schema check` checks data against the schema.",
         *_describe_missing(table),
         "columns:",
     ]
     for name, proposal in proposals.items():
-        lines.append(f"  # {proposal.comment}")
+        lines.append(f"  # {escape(proposal.comment)}")
         lines.append(f"  {flow([name])[1:-1]}: {flow(proposal.fields)}")
-    lines += ["", *(f"# {line}" for line in label_comment), f"label: {flow(label_fields)}"]
+    lines += ["", *(f"# {escape(line)}" for line in label_comment), f"label: {flow(label_fields)}"]
     unique = [name for name in proposals if proposals[name].comment.startswith("unique")]
     if unique:
         lines += [

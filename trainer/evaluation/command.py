@@ -23,7 +23,7 @@ import estimator_bridge
 from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.config import arguments, commands
-from trainer.console import Console
+from trainer.console import Console, show
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
 from trainer.job_dir.trained_job import Model, fetch_checkpoints, load_model
@@ -50,7 +50,7 @@ def _main(argv: list[str]) -> int:
     if values.all_checkpoints and values.by:
         raise UserError("--by: slices one checkpoint; remove --all_checkpoints or --by")
     with commands.open_storage(values) as copies:
-        print(copies.display_path(_run(values, copies)))
+        show(copies.display_path(_run(values, copies)))
     return 0
 
 

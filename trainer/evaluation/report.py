@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from estimator_bridge.terminal import escape
 from trainer import job_layout, storage
 from trainer.errors import UserError
 from trainer.metrics import slices
@@ -148,6 +149,7 @@ def _format(metrics: dict[str, float], names: Sequence[str]) -> list[str]:
 
 def _align(table: list[list[str]]) -> list[str]:
     """Returns the lines of a table: the first column is left-aligned, numbers are right-aligned."""
+    table = [[escape(cell) for cell in row] for row in table]
     widths = [max(len(row[index]) for row in table) for index in range(len(table[0]))]
     return [
         f"  {row[0]:<{widths[0]}}"

@@ -34,6 +34,7 @@ class BatchRequest(NamedTuple):
         outputs: outputs of the model to keep; empty: all except constant outputs.
         data_config: format, delimiter and header of the input.
         overwrite: whether existing files that do not belong to this job may be replaced.
+        escape_formulas: csv: whether text that a spreadsheet would run gets an apostrophe.
     """
 
     data: Sequence[str]
@@ -43,6 +44,7 @@ class BatchRequest(NamedTuple):
     outputs: Sequence[str]
     data_config: config_lib.DataConfig
     overwrite: bool
+    escape_formulas: bool = False
 
 
 def predict_files(
@@ -123,7 +125,12 @@ class _Job:
         copies.fetch_output(folder / MANIFEST)
         manifest = Manifest(folder)
         settings = Settings(
-            model, self._predictor.outputs, request.copied, request.format, request.data_config
+            model,
+            self._predictor.outputs,
+            request.copied,
+            request.format,
+            request.data_config,
+            request.escape_formulas,
         )
         num_written, num_skipped = 0, 0
         names = name_shards(files, request.format)
@@ -167,7 +174,10 @@ class _Job:
                 for batch in self._predictor.predict(file):
                     self._show_progress(batch.num_rows, num_files)
                     if writer is None:
-                        writer = open_writer(temporary, self._request.format, batch.schema)
+                        request = self._request
+                        writer = open_writer(
+                            temporary, request.format, batch.schema, request.escape_formulas
+                        )
                     writer.write(batch)
                     rows += batch.num_rows
             if writer is not None:

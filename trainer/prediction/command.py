@@ -6,6 +6,8 @@ python -m trainer.predict --export=jobs/census/export/best/1700000000 --row='{"a
 --job_dir selects the newest export of best, else of final, else of latest. --output names a file,
 or a folder with one shard for each input file. If the command is repeated, it skips the complete
 shards of unchanged inputs. The predictions include the schema's key.
+Text is written as it is. A spreadsheet program runs text that begins with = + - or @ as a formula:
+if you open predictions of data from others with one, add --escape_formulas.
 """
 
 import json
@@ -104,6 +106,7 @@ def _predict_files(export: str, values: flags.FlagValues, copies: storage.Copies
             export, {option: values[flag].value for flag, option in DATA_FLAGS.items()}
         ),
         overwrite=values.overwrite,
+        escape_formulas=values.escape_formulas,
     )
     console = Console(display_path=copies.display_path)
     console.log(batch.predict_files(Predictor(export), request, console, copies))
@@ -136,6 +139,12 @@ def _define(values: flags.FlagValues) -> None:
     ):
         flags.DEFINE_enum(name, None, choices, meaning, flag_values=values)
     flags.DEFINE_boolean("overwrite", False, "replace existing files", flag_values=values)
+    flags.DEFINE_boolean(
+        "escape_formulas",
+        False,
+        "csv: put an apostrophe before text that begins with = + - or @",
+        flag_values=values,
+    )
     commands.define_storage(values)
 
 

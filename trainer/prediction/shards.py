@@ -26,6 +26,7 @@ class Settings(NamedTuple):
         copied: columns of the input that are copied.
         format: csv, parquet or jsonl.
         data: delimiter and header of the input.
+        escape_formulas: csv: whether text that a spreadsheet would run gets an apostrophe.
     """
 
     model: str
@@ -33,6 +34,7 @@ class Settings(NamedTuple):
     copied: Sequence[str]
     format: str
     data: config_lib.DataConfig
+    escape_formulas: bool
 
 
 class Manifest:
@@ -140,4 +142,6 @@ def fingerprint_shard(file: DataFile, settings: Settings) -> str:
         "encoding": settings.data.encoding,
         "header": settings.data.header,
     }
+    if settings.escape_formulas:
+        parts["escape_formulas"] = True
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

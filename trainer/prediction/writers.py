@@ -10,6 +10,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 FORMATS = ("csv", "parquet", "jsonl")
+# A spreadsheet program runs text that begins with one of these characters as a formula.
+_FORMULA = r"\A([=+\-@\t\r])"
 
 
 class Writer(Protocol):
@@ -26,29 +28,38 @@ class Writer(Protocol):
         """Completes the file."""
 
 
-def open_writer(path: Path, file_format: str, schema: pa.Schema) -> Writer:
+def open_writer(
+    path: Path, file_format: str, schema: pa.Schema, escape_formulas: bool = False
+) -> Writer:
     """Opens a file for record batches.
 
     Args:
         path: the file; an existing file is replaced.
         file_format: csv, parquet or jsonl.
         schema: types of the columns: numbers, text, and lists of a fixed number of these.
+        escape_formulas: csv: whether text that a spreadsheet would run gets an apostrophe before
+            it; numbers stay as they are.
     """
     if file_format == "parquet":
         writer: Writer = pa.parquet.ParquetWriter(str(path), schema)
         return writer
-    return _CsvWriter(path, schema) if file_format == "csv" else _JsonWriter(path)
+    return _CsvWriter(path, schema, escape_formulas) if file_format == "csv" else _JsonWriter(path)
 
 
 class _CsvWriter:
     """Writes a list of n values as the columns name_0 ... name_{n-1}."""
 
-    def __init__(self, path: Path, schema: pa.Schema):
-        empty = _flatten_lists(pa.RecordBatch.from_pylist([], schema=schema))
+    def __init__(self, path: Path, schema: pa.Schema, escape_formulas: bool):
+        self._escape_formulas = escape_formulas
+        empty = self._convert(pa.RecordBatch.from_pylist([], schema=schema))
         self._writer = pa.csv.CSVWriter(str(path), empty.schema)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write(_flatten_lists(batch))
+        self._writer.write(self._convert(batch))
+
+    def _convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        flat = _flatten_lists(batch)
+        return _escape_formulas(flat) if self._escape_formulas else flat
 
     def close(self) -> None:
         self._writer.close()
@@ -65,6 +76,20 @@ def _flatten_lists(batch: pa.RecordBatch) -> pa.RecordBatch:
             places = pa.array(range(index, len(values), field.type.list_size), pa.int64())
             columns[f"{field.name}_{index}"] = values.take(places)
     return pa.RecordBatch.from_pydict(columns)
+
+
+def _escape_formulas(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Puts an apostrophe before names and texts that a spreadsheet would run."""
+    names = pa.array(batch.schema.names, pa.string())
+    columns = [
+        _escape_texts(column) if pa.types.is_string(column.type) else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=_escape_texts(names).to_pylist())
+
+
+def _escape_texts(texts: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(texts, pattern=_FORMULA, replacement=r"'\1")
 
 
 class _JsonWriter:

@@ -7,6 +7,7 @@ from typing import Any, Optional
 import numpy as np
 import numpy.typing as npt
 
+from estimator_bridge.terminal import escape
 from trainer import job_layout, storage
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.metrics.slices import Predictions, Slice
@@ -31,6 +32,11 @@ def _open(width: float, height: float, panels: int) -> tuple[Any, list[Any]]:
     figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
     FigureCanvasAgg(figure)
     return figure, list(np.atleast_1d(figure.subplots(1, panels)))
+
+
+def _plain(text: str) -> str:
+    """Returns text that matplotlib draws as it is, not as a formula between two dollar signs."""
+    return escape(text[:40]).replace("$", r"\$")
 
 
 def _save(figure: Any, path: Path) -> None:
@@ -67,7 +73,7 @@ def draw_curves(job_dir: str, metric: str) -> None:
     for axes, title in ((left, "loss"), (right, metric)):
         axes.set_xlabel("step")
         axes.set_xlim(left=0)
-        axes.set_title(title)
+        axes.set_title(_plain(title))
         axes.grid(alpha=0.3)
         if axes.lines:
             axes.legend()
@@ -100,7 +106,7 @@ def draw_checkpoints(evaluations: list[dict[str, Any]], metric: str, path: Path)
     for axes, name in zip(panels, names):
         points = sorted((record["step"], record[name]) for record in evaluations)
         axes.plot(*zip(*points), marker="o")
-        axes.set_title(name)
+        axes.set_title(_plain(name))
         axes.set_xlabel("step")
         axes.grid(alpha=0.3)
     _save(figure, path)
@@ -123,7 +129,7 @@ def draw_slices(slices: list[Slice], metric: str, overall: Optional[float], path
     for axes, column in zip(panels, columns):
         shown = [part for part in slices if part.by == column][:SHOWN_SLICES]
         heights = [part.metrics.get(metric, float("nan")) for part in shown]
-        names = [f"{part.value[:40]} ({part.rows:,})" for part in shown]
+        names = [f"{_plain(part.value)} ({part.rows:,})" for part in shown]
         colors = ["lightgray" if part.few else "tab:blue" for part in shown]
         axes.barh(range(len(shown)), np.nan_to_num(heights), color=colors)
         axes.set_yticks(range(len(shown)), names)
@@ -132,7 +138,7 @@ def draw_slices(slices: list[Slice], metric: str, overall: Optional[float], path
         if overall is not None:
             axes.axvline(overall, color="tab:red")
             axes.set_xlabel(f"red: all rows, {overall:.4g}; gray: few rows")
-        axes.set_title(f"{metric} by {column}")
+        axes.set_title(f"{metric} by {_plain(column)}")
         axes.grid(alpha=0.3, axis="x")
     _save(figure, path)
 
@@ -195,7 +201,7 @@ def _draw_recalls(
     right = np.bincount(ids, weights * (scores.argmax(axis=1) == ids), minlength=len(classes))
     rows = np.bincount(ids, weights, minlength=len(classes))
     axes.barh(range(len(classes)), right / np.maximum(rows, 1e-12))
-    axes.set_yticks(range(len(classes)), [name[:40] for name in classes])
+    axes.set_yticks(range(len(classes)), [_plain(name) for name in classes])
     axes.invert_yaxis()
     axes.set_title("share of each class that is recognised")
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 from trainer import config as config_lib
 from trainer.cluster import strategies, watchdog
 from trainer.cluster.heartbeat import HeartbeatFile
-from trainer.console import Console
+from trainer.console import Console, show
 from trainer.environment.cluster_spec import Cluster
 from trainer.export.checker import Checker
 from trainer.job_dir import compatibility, quarantine
@@ -144,7 +144,7 @@ def _run_trainer(
         else:
             process = ClusterProcess(console, place.watch, cluster, heartbeat)
             result = run_chief(job, process)
-        print(place.workspace.display_path(report_job(job, result, console)))
+        show(place.workspace.display_path(report_job(job, result, console)))
         publish_model(result.exports, config.storage, console)
 
 

@@ -14,7 +14,6 @@
 Each parameter is an option of the trainer. A trial receives it as a flag of the same name.
 """
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from trainer import config as config_lib

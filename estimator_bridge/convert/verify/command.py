@@ -13,6 +13,7 @@ import numpy as np
 
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.logs import set_verbosity
+from estimator_bridge.terminal import escape_lines
 
 from ..plan.model import Head, Plan, drops_units, without_dropout
 from ..read.rows import Rows, default_files, read_files, read_input_fn
@@ -100,7 +101,7 @@ def main(argv: list[str]) -> int:
         Path(options.json).write_text(json.dumps(findings, indent=1), encoding="utf-8")
     if options.html:
         Path(options.html).write_text(to_html(findings), encoding="utf-8")
-    print(to_text(findings))
+    print(escape_lines(to_text(findings)))
     return 0 if findings["passed"] else 1
 
 

@@ -89,6 +89,19 @@ def test_a_slice_has_the_metrics_of_its_rows_alone(several, make, shop, tmp_path
         assert part["metrics"] == pytest.approx(alone["overall"], rel=1e-6, nan_ok=True)
 
 
+def test_values_of_slices_are_shown_on_one_line_without_control_characters(
+    several, make, tmp_path, capsys
+):
+    rows = make.rows(40, missing=False)
+    for row in rows[::2]:
+        row["city"] = "\x1b[2J\nall rows $x_$"
+    data = make.csv(tmp_path / "data.csv", rows)
+    report = _run(tmp_path, f"--job_dir={several.folder}", f"--data={data}", "--by=city")
+    assert rows[0]["city"] in [part["value"] for part in report["slices"]]
+    out = capsys.readouterr().out
+    assert "\x1b" not in out and "  \\x1b[2J\\nall rows $x_$ *" in out
+
+
 @pytest.mark.parametrize(("label", "shown"), [("price", "rmse"), ("colour", "accuracy")])
 def test_other_tasks(trained, tmp_path, label, shown):
     job = trained("linear", label)

@@ -258,6 +258,45 @@ def test_a_row_on_the_command_line(finished, capsys):
     assert json.loads(capsys.readouterr().out) == answer
 
 
+def test_escaped_formulas_are_text_and_numbers_stay(tmp_path):
+    texts = ["=1+1", "+1", "-x", "@a", "\t=1", "plain", "a=b", "", None, "two\n=lines"]
+    numbers = [-1.5, *range(9)]
+    columns = {"=id": texts, "score": numbers, "pair": [[text, "-"] for text in texts]}
+    types = [pa.string(), pa.float64(), pa.list_(pa.string(), 2)]
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array(values, kind) for values, kind in zip(columns.values(), types)], list(columns)
+    )
+
+    def write(**options):
+        path = tmp_path / "out.csv"
+        writer = writers.open_writer(path, "csv", batch.schema, **options)
+        writer.write(batch)
+        writer.close()
+        with path.open(newline="") as stream:
+            return list(csv.reader(stream))
+
+    plain, escaped = write(), write(escape_formulas=True)
+    assert plain[0] == ["=id", "score", "pair_0", "pair_1"]
+    assert [row[0] for row in plain[1:]] == [text or "" for text in texts]
+    assert escaped[0] == ["'=id", "score", "pair_0", "pair_1"]
+    shown = [f"'{text}" if text and text[0] in "=+-@\t" else text or "" for text in texts]
+    assert [row[0] for row in escaped[1:]] == [row[2] for row in escaped[1:]] == shown
+    assert [float(row[1]) for row in escaped[1:]] == numbers
+    assert {row[3] for row in escaped[1:]} == {"'-"}
+
+
+def test_the_option_escape_formulas_rewrites_shards(make, finished, tmp_path):
+    rows = make.rows(3, missing=False)
+    rows[0]["city"] = "=1+1"
+    source = make.csv(tmp_path / "in.csv", rows)
+    argv = [f"--job_dir={finished.folder}", f"--data={source}", f"--output={tmp_path / 'out'}"]
+    shown = []
+    for more in ([], ["--escape_formulas"], []):
+        _run(*argv, "--columns=city", *more)
+        shown.append(_read(tmp_path / "out" / "in.csv")[0]["city"])
+    assert shown == ["=1+1", "'=1+1", "=1+1"]
+
+
 def test_json_lines_of_all_types(tmp_path):
     table = pa.RecordBatch.from_pydict(
         {
