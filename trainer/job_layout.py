@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Optional
 
 # The files that describe a model. Together with a checkpoint, they are the whole model.
 CONFIG = "config.yaml"
@@ -55,6 +56,12 @@ PORTABLE = (
 CHECKPOINT_FILE = re.compile(r"(?P<prefix>model\.ckpt-(?P<step>\d+))\.(index|meta|data-\d+-of-\d+)")
 TEMPORARY = re.compile(r"^\.|_temp(_|$)|\.tmp|\.tempstate")
 EXPORT_FILE = re.compile(r"export/[^/]+/\d+/")
+# Also the folder into which TensorFlow exports before it renames it.
+ANY_EXPORT = re.compile(r"export/[^/]+/(?:\d+|(?P<temporary>temp-[^/]*))/")
+# The files of a SavedModel that are written before saved_model.pb.
+PART_OF_MODEL = re.compile(r"(variables|assets|assets\.extra)(/|$)")
+# An export of another process that has not been completed for so long was abandoned.
+ABANDONED_SECS = 86_400.0
 # The files that the evaluating process writes. This process is the evaluator, or the chief in a job
 # without an evaluator.
 EVALUATOR_FILE = re.compile(r"export/|eval[^/]*/|evaluation/")
@@ -112,7 +119,53 @@ def rank(name: str) -> int:
         # The state file of the best exporter. It names the exports.
         return 4
     # A folder without saved_model.pb is not read as a SavedModel.
-    return 3 if name.endswith("/saved_model.pb") else 2
+    return 3 if name.endswith(("/saved_model.pb", "/saved_model.pbtxt")) else 2
+
+
+def find_unfinished_exports(names: Collection[str]) -> set[str]:
+    """Returns the folders of exports that are not complete, each with a slash at its end.
+
+    They are temporary, or contain only files of a SavedModel that precede its saved_model.pb.
+    Exports of other formats count as complete.
+
+    Args:
+        names: of the files in the job's folder.
+    """
+    exports: dict[str, list[str]] = {}
+    for name in names:
+        match = ANY_EXPORT.match(name)
+        if match:
+            part = "" if match["temporary"] else name[match.end() :]
+            exports.setdefault(match.group(), []).append(part)
+    return {
+        folder
+        for folder, parts in exports.items()
+        if all(not part or PART_OF_MODEL.match(part) for part in parts)
+    }
+
+
+def find_export(name: str) -> Optional[str]:
+    """Returns the folder of the export that a file belongs to; None for other files.
+
+    Args:
+        name: of a file.
+
+    Returns:
+        The folder, complete or not, with a slash at its end.
+    """
+    match = ANY_EXPORT.match(name)
+    return match.group() if match else None
+
+
+def is_abandoned(folder: str, now: float) -> bool:
+    """Returns whether an export was begun so long ago that no process completes it any more.
+
+    Args:
+        folder: the folder of an export, with a slash at its end.
+        now: the time, in seconds since 1970.
+    """
+    stamp = re.search(r"(\d+)[^/]*/$", folder)
+    return stamp is None or int(stamp.group(1)) < now - ABANDONED_SECS
 
 
 def is_evaluated(name: str) -> bool:

@@ -9,7 +9,7 @@ from trainer.cluster.heartbeat import HeartbeatFile
 from trainer.console import Console, show
 from trainer.environment.cluster_spec import Cluster
 from trainer.export.checker import Checker
-from trainer.job_dir import compatibility, quarantine
+from trainer.job_dir import compatibility, leftovers, quarantine
 from trainer.phase_timer import Times, process_age
 from trainer.roles.chief import run_chief
 from trainer.roles.evaluator import run_evaluator
@@ -139,6 +139,7 @@ def _run_trainer(
         if fresh is None:
             # Not earlier: a job that fails before this must not end another one.
             stack.enter_context(claim)
+        leftovers.remove_leftovers(config, cluster.has_others, console.log)
         if heartbeat is None:
             result = train_and_evaluate(job, console, place.watch)
         else:

@@ -141,6 +141,7 @@ class Mirror:
             if missing is not None:
                 with contextlib.suppress(Changed):
                     self._download({name: listed[name] for name in missing})
+                    self._objects.note_leftovers(listed)
                     self._objects.save_memory()
                     return len(missing)
             for child in self.folder.iterdir():
@@ -154,6 +155,7 @@ class Mirror:
                     f"{self.address}: is changed again and again while it is fetched; end the job "
                     "that still stores files there, and start this one again"
                 )
+            self._objects.note_leftovers(listed)
             return count
 
     def _download(self, listed: Mapping[str, Found]) -> None:
@@ -191,11 +193,10 @@ class Mirror:
             name: found for name, found in self._objects.list_stored().items() if wanted(name)
         }
         known = self._objects.known
-        whole = {name.rpartition("/")[0] for name in listed if name.endswith("/saved_model.pb")}
+        unfinished = job_layout.find_unfinished_exports(listed)
         changed = {}
         for name, found in listed.items():
-            export = job_layout.EXPORT_FILE.match(name)
-            is_whole = export is None or export.group().rstrip("/") in whole
+            is_whole = job_layout.find_export(name) not in unfinished
             if is_whole and (name not in known or known[name].found != found):
                 changed[name] = found
         self._download(changed)

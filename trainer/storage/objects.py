@@ -1,7 +1,8 @@
 """The objects of a job's folder in a bucket, and the local files with the same content."""
 
 import io
-from collections.abc import Mapping
+import time
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Optional
 
@@ -241,7 +242,10 @@ class Objects:
             return None
         steps = job_layout.read_state_steps(self.read_state())
         missing = []
+        unfinished = job_layout.find_unfinished_exports(listed)
         for name in {*known, *listed}:
+            if job_layout.find_export(name) in unfinished:
+                continue
             stored, local = listed.get(name), self.folder / name
             if stored is None:
                 # The object was removed. If the local file still exists, another machine did that.
@@ -260,6 +264,35 @@ class Objects:
                 known[name] = Known(stored, status.st_size, status.st_mtime_ns)
         self.known = known
         return missing if known else None
+
+    def note_leftovers(self, listed: Mapping[str, Found]) -> None:
+        """Records incomplete exports in the bucket in `known`, so that they are removed.
+
+        Does nothing in a process without a claim. If other machines store files of the same job,
+        one of them may be storing a recent export at this moment; it is not recorded.
+
+        Args:
+            listed: the objects in the bucket.
+        """
+        unfinished = self.find_leftovers(listed)
+        for name, found in listed.items():
+            if job_layout.find_export(name) in unfinished and not (self.folder / name).exists():
+                self.known[name] = Known(found, -1, -1)
+
+    def find_leftovers(self, names: Collection[str]) -> set[str]:
+        """Returns the folders of incomplete exports that no process completes any more.
+
+        Args:
+            names: of the objects in the bucket.
+        """
+        if self.claim is None:
+            return set()
+        return {
+            folder
+            for folder in job_layout.find_unfinished_exports(names)
+            if not (self.folder / folder).exists()
+            and (not self._is_shared or job_layout.is_abandoned(folder, time.time()))
+        }
 
     def read_state(self) -> str:
         """Returns the local checkpoint state file; "" if there is none."""

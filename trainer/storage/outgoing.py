@@ -65,6 +65,9 @@ class Outgoing:
             if not self.is_state_stored():
                 self._store_checkpoints()
         self._remove(self._find_superseded(starts_over))
+        if self._num_changes:
+            # Not in a job that stores nothing else: it does not claim the folder.
+            self._remove(self._find_leftovers())
         return self._num_changes
 
     @property
@@ -204,6 +207,12 @@ class Outgoing:
             and not (self._objects.folder / name).exists()
             and (starts_over or self._is_superseded(name, local_names))
         ]
+
+    def _find_leftovers(self) -> list[str]:
+        """Returns the objects of exports that were never completed."""
+        known = self._objects.known
+        folders = self._objects.find_leftovers(known)
+        return [n for n in known if self._mine(n) and job_layout.find_export(n) in folders]
 
     def _is_superseded(self, name: str, local_names: Collection[str]) -> bool:
         # Training may have removed checkpoints that the stored state file still names.

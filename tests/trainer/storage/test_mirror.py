@@ -3,6 +3,7 @@ import os
 import re
 import shutil
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,44 @@ def _tree(folder):
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+def test_incomplete_exports_in_the_bucket_are_removed_by_the_next_job(machine, cloud):
+    for name in (
+        "best/1700000000/variables/variables.index",
+        "best/temp-1700000001/saved_model.pb",
+        "lite/1700000002/model.tflite",
+    ):
+        cloud.write(f"jobs/x/export/{name}", b"x")
+    young = f"jobs/x/export/best/{int(time.time())}/variables/variables.index"
+    cloud.write(young, b"an evaluator on another machine stores it now")
+    whole = "jobs/x/export/lite/1700000002/model.tflite"
+    shared = machine("shared", claims=True, is_shared=True)
+    assert shared.restore() == 1 and shared.push() == 0
+    assert len(cloud.names("jobs/x/export/")) == 4, "a job that stores nothing removes nothing"
+    _checkpoint(shared.folder, 10)
+    assert shared.push() == 4 + 2
+    assert cloud.names("jobs/x/export/") == sorted([young, whole])
+    # On the same machine again, without others: the local folder is newer than the bucket.
+    _checkpoint(shared.folder, 20)
+    alone = machine("shared", claims=True)
+    assert alone.restore() == 0
+    alone.push()
+    assert cloud.names("jobs/x/export/") == [whole]
+    assert b"ckpt-20" in cloud.read("jobs/x/checkpoint")
+
+
+def test_an_incomplete_export_that_is_removed_locally_is_removed_in_the_bucket(machine, cloud):
+    one = machine("one", claims=True)
+    _checkpoint(one.folder, 10)
+    _export(one.folder)
+    (one.folder / "export/best/1700000000/saved_model.pb").unlink()
+    one.push()
+    assert len(cloud.names("jobs/x/export/")) == 3
+    shutil.rmtree(one.folder / "export/best/1700000000")
+    _checkpoint(one.folder, 20)
+    one.push()
+    assert cloud.names("jobs/x/export/") == ["jobs/x/export/best/best.json"]
 
 
 def _uploads(cloud):
