@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from trainer import storage
 from trainer.errors import UserError
 from trainer.features.numpy_encoder import Encoder
 from trainer.inputs.dataset import RowSource
@@ -58,16 +59,21 @@ def checksum_code() -> str:
 
 
 def identify_file(file: DataFile) -> list[Any]:
-    """Returns path, format, size, times and a checksum of both ends of a file.
+    """Returns values that differ for two files, or for two contents of a file.
+
+    They are path, format, size, times and a checksum of both ends. For a file in Cloud Storage,
+    which is not fetched for this, they are address, format, generation, size and checksum.
 
     Args:
         file: the file.
 
     Raises:
-        UserError: the file does not exist any more, or cannot be fetched.
+        UserError: the file does not exist any more, or cannot be looked up.
     """
+    if storage.is_remote(file.path):
+        return [*storage.identify_data(file.path), file.format, file.gzipped]
     try:
-        with open(file.local_path, "rb") as stream:
+        with open(file.path, "rb") as stream:
             status = os.fstat(stream.fileno())
             checksum = zlib.crc32(stream.read(END_BYTES))
             if status.st_size > END_BYTES:

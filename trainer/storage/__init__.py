@@ -8,7 +8,14 @@ bucket. google-cloud-storage is imported when a gs:// path is first used.
 
 from trainer.storage.addresses import Address, is_remote, parse_address
 from trainer.storage.copies import Copies, fetch_checkpoint, open_copies
-from trainer.storage.data import Settings, configure, fetch_data, find_data, read_head
+from trainer.storage.data import (
+    Settings,
+    configure,
+    fetch_data,
+    find_data,
+    identify_data,
+    read_head,
+)
 from trainer.storage.files import read_json, replaced, write_json, write_text
 
 __all__ = [
@@ -19,6 +26,7 @@ __all__ = [
     "fetch_checkpoint",
     "fetch_data",
     "find_data",
+    "identify_data",
     "is_remote",
     "open_copies",
     "parse_address",

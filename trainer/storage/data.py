@@ -201,6 +201,23 @@ class DataFiles:
         store = self._store(parse_address(path, "data").bucket)
         return bytes(store.read_head(found, size))
 
+    def identify(self, path: str) -> list[Any]:
+        """Returns values that differ for two contents of a gs:// file; does not fetch the file.
+
+        Args:
+            path: the gs:// file.
+
+        Returns:
+            Its address, generation, size in bytes and CRC-32C. After `fetch`, they are those of the
+            fetched content.
+
+        Raises:
+            UserError: there is no such object, or it cannot be looked up.
+        """
+        with self._lock:
+            found = self._look_up(path)
+        return [path, found.generation, found.size, found.crc32c]
+
     def fetch(self, path: str) -> str:
         """Returns the local path of a file; fetches the file if necessary.
 
@@ -305,6 +322,15 @@ def read_head(path: str, size: int) -> bytes:
         size: number of bytes.
     """
     return _files.read_head(path, size)
+
+
+def identify_data(path: str) -> list[Any]:
+    """Returns values that differ for two contents of a gs:// file; see `DataFiles.identify`.
+
+    Args:
+        path: the gs:// file.
+    """
+    return _files.identify(path)
 
 
 def fetch_data(path: str) -> str:

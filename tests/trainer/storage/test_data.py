@@ -135,6 +135,34 @@ def test_every_format_is_read_from_a_bucket(cloud, make, configured, tmp_path):
         find_files(["gs://a-bucket/e/*"], "auto", "data.eval")
 
 
+def test_a_scan_is_read_from_the_cache_until_an_object_changes(cloud, make, tmp_path):
+    from trainer.inputs.cache import CacheFolder
+    from trainer.inputs.scan_cache import scan_or_load
+
+    for name in ("a", "b"):
+        cloud.write(f"d/{name}.csv", _read(make.csv(tmp_path / f"{name}.csv", make.rows(50))))
+    cache = CacheFolder(str(tmp_path / "scans"), 1e9, pytest.fail)
+
+    def scan(disk):
+        # Each run is a process of its own; a new machine has an empty disk.
+        storage.configure(Settings(cache_dir=str(tmp_path / disk)))
+        cloud.requests.clear()
+        found = find_files(["gs://a-bucket/d"], "csv", "data.train")
+        config = make.config(rows=["x"])
+        result, is_cached = scan_or_load(found, make.schema(), config.data, print, cache)
+        assert sum(result.rows.values()) == 100
+        return is_cached, sum("alt=media" in path for _, path in cloud.requests)
+
+    # The first bytes of both files are read to tell the format, and then the files.
+    assert scan("one") == (False, 2 + 2)
+    assert scan("one") == (True, 2)
+    assert scan("two") == (True, 2)
+    # The same content, stored again: another generation.
+    cloud.write("d/b.csv", _read(tmp_path / "b.csv"))
+    assert scan("one") == (False, 2 + 1)
+    storage.configure(Settings())
+
+
 def test_tensorflow_reads_if_it_has_a_file_system(tmp_path):
     from estimator_bridge import tf
     from trainer.storage.gfile import FileSystem
