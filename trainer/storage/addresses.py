@@ -14,6 +14,10 @@ MOUNT = "/gcs"
 # Of one part of a path, in the usual file systems; what is written beside it has a longer name.
 MAX_NAME_BYTES = 200
 MAGIC = re.compile(r"[*?[]")
+# What may stand beside a path in a text: white space, quotes, brackets and punctuation. After it,
+# also a slash, and a dot at the end of a sentence.
+BEFORE_PATH = r"""(?<![^\s"'`(\[{<>|,;:=])"""
+AFTER_PATH = r"""(?=[\s"'`)\]}<>|,;:/]|\.*(?:[\s"'`)\]}<>|,;:]|$))"""
 # https://cloud.google.com/storage/docs/buckets#naming
 BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 IP_ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
@@ -168,14 +172,15 @@ def _find_name_fault(name: str) -> Optional[str]:
 
 
 def replace_path(text: str, before: str, after: str) -> str:
-    """Replaces a path in a text, but not a longer name that begins with the path.
+    """Replaces a path in a text, but not a part of a longer path or name.
 
     Args:
         text: the text.
         before: a local path or gs:// address without a slash at its end.
         after: the path that takes its place.
     """
-    return re.sub(rf"{re.escape(before)}(?![\w\-]|\.\w)", lambda match: after, text)
+    pattern = rf"{BEFORE_PATH}{re.escape(before)}{AFTER_PATH}"
+    return re.sub(pattern, lambda match: after, text)
 
 
 def is_hidden(name: str) -> bool:

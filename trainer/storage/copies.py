@@ -19,6 +19,7 @@ from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import Address, is_remote, parse_address, replace_path
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found
 from trainer.storage.data import GIB, Settings, current_settings
+from trainer.storage.portable import replace_job_dir
 from trainer.storage.transfers import run_all
 
 ATTEMPTS = 3
@@ -267,7 +268,7 @@ def _download_file(place: _Place, name: str) -> None:
     if name in job_layout.PORTABLE:
         # The file contains the path of its folder; replace it by the local path.
         text = path.read_text("utf-8", "surrogateescape")
-        text = replace_path(text, str(place.address), str(place.folder))
+        text = replace_job_dir(name, text, str(place.address), str(place.folder))
         path.write_text(text, "utf-8", "surrogateescape")
 
 

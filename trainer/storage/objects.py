@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Optional
 
 from trainer import job_layout
-from trainer.storage.addresses import Address, replace_path
+from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Conflict, Found
 from trainer.storage.claim import Claim
 from trainer.storage.files import checksum, read_json, replaced, write_json
+from trainer.storage.portable import replace_job_dir
 
 
 class Known(NamedTuple):
@@ -120,15 +121,17 @@ class Objects:
         path = self.folder / name
         if name not in job_layout.PORTABLE:
             return path.open("rb")
-        return io.BytesIO(self.make_portable(path.read_text(encoding="utf-8")))
+        return io.BytesIO(self.make_portable(name, path.read_text(encoding="utf-8")))
 
-    def make_portable(self, text: str) -> bytes:
-        """Returns a text with the local folder's path replaced by the address in the bucket.
+    def make_portable(self, name: str, text: str) -> bytes:
+        """Returns a file's content with the address in the bucket as the path of the job_dir.
 
         Args:
-            text: the content of a file.
+            name: of the file.
+            text: its local content.
         """
-        return replace_path(text, str(self.folder), str(self.address).rstrip("/")).encode("utf-8")
+        address = str(self.address).rstrip("/")
+        return replace_job_dir(name, text, str(self.folder), address).encode("utf-8")
 
     def download(self, name: str, found: Found) -> None:
         """Fetches an object into its local file.
@@ -146,7 +149,8 @@ class Objects:
             with replaced(path) as temporary:
                 self.bucket.download(found, temporary)
                 text = temporary.read_text("utf-8", "surrogateescape")
-                text = replace_path(text, str(self.address).rstrip("/"), str(self.folder))
+                address = str(self.address).rstrip("/")
+                text = replace_job_dir(name, text, address, str(self.folder))
                 temporary.write_text(text, "utf-8", "surrogateescape")
         else:
             self.bucket.download(found, path)

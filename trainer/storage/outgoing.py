@@ -158,7 +158,7 @@ class Outgoing:
         whole = job_layout.find_whole_steps(self._objects.known)
         if steps and steps[0] not in whole:
             return False
-        content = self._objects.make_portable(job_layout.keep_steps(text, whole))
+        content = self._objects.make_portable(CHECKPOINT_STATE, job_layout.keep_steps(text, whole))
         self._check_claim()
         self._objects.upload(CHECKPOINT_STATE, io.BytesIO(content), status)
         self._stored_steps = steps

@@ -1,4 +1,5 @@
 import pytest
+import yaml
 
 from trainer.errors import UserError
 from trainer.storage.addresses import (
@@ -10,6 +11,7 @@ from trainer.storage.addresses import (
     replace_path,
     to_regex,
 )
+from trainer.storage.portable import replace_job_dir
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
@@ -95,3 +97,39 @@ def test_names_that_leave_the_folder_are_refused(name):
 )
 def test_only_whole_parts_of_a_path_are_replaced(text, expected):
     assert replace_path(text, "gs://b/census", "/here") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/mnt/tmp/job", "./tmp/job", "~/tmp/job", "/tmp/job+1/x", "/tmp/job@2", "x/tmp/job",
+     "/tmp/job~", "/tmp/job%20x", "/tmp/job.old", "/tmp/jobs", "$HOME/tmp/job", "/tmp/job=1"],
+)  # fmt: skip
+def test_a_part_of_another_path_is_not_replaced(text):
+    assert replace_path(f'a "{text}" b', "/tmp/job", "gs://b/x") == f'a "{text}" b'
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "{}/", "--fresh={}", "'{}'", "job_dir {}: is", "in {}.", "see {}...", "({})", "{}, {}/x",
+     "a:{}:b", "x\n{}\ny", "[{}]"],
+)  # fmt: skip
+def test_a_path_is_replaced_wherever_it_stands_in_a_text(text):
+    assert replace_path(text.replace("{}", "/tmp/job"), "/tmp/job", "gs://b/x") == text.replace(
+        "{}", "gs://b/x"
+    )
+
+
+def test_only_the_field_job_dir_of_a_configuration_is_changed():
+    config = (
+        "data:\n  train: gs://b/x/rows.csv\njob_dir: {}\ntrain:\n  warm_start: gs://b/x/first\n"
+    )
+    text = config.format("gs://b/x")
+    local = replace_job_dir("config.yaml", text, "gs://b/x", "/cache/Größe: 1/job")
+    assert yaml.safe_load(local) == {
+        **yaml.safe_load(text), "job_dir": "/cache/Größe: 1/job"
+    }  # fmt: skip
+    assert replace_job_dir("config.yaml", local, "/cache/Größe: 1/job", "gs://b/x") == text
+    assert replace_job_dir("config.yaml", text, "gs://b/y", "/cache") == text
+    assert replace_job_dir("config.yaml", "job_dir: [\n", "gs://b/y", "/cache") == "job_dir: [\n"
+    state = 'model_checkpoint_path: "gs://b/x/model.ckpt-1"\n'
+    assert '"/here/model.ckpt-1"' in replace_job_dir("checkpoint", state, "gs://b/x", "/here")
