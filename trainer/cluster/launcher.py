@@ -113,8 +113,7 @@ class Launcher:
             self._restart_stray()
             self._kill_hanging()
             time.sleep(0.1)
-        for name in self._processes.wait_for_output():
-            self._log(f"{name} has ended, but a process that it started keeps its output open")
+        self._processes.finish_output("launch")
         if status and self._first_error:
             self._processes.write(self._first_error, self._errors)
         return status

@@ -148,6 +148,17 @@ class Processes:
                     still_open.append(owner)
         return still_open
 
+    def finish_output(self, name: str) -> None:
+        """Waits for the output of all processes, and reports those whose output stays open.
+
+        Args:
+            name: the prefix of these lines.
+        """
+        for owner in self.wait_for_output():
+            self.log(
+                name, f"{owner} has ended, but a process that it started keeps its output open"
+            )
+
     def send(self, number: int, *names: str) -> None:
         """Sends a signal to running processes.
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Optional
 
+from trainer.environment import texts
 from trainer.errors import UserError
 
 TRAINERS = ("chief", "worker")
@@ -107,24 +108,26 @@ def parse_cluster(environ: Mapping[str, str]) -> Cluster:
     Raises:
         UserError: the text is not JSON, or has an unknown role, an invalid index or address.
     """
-    trial = environ.get("CLOUD_ML_TRIAL_ID") or None
-    vertex = _load(environ, "CLUSTER_SPEC")
-    trial = str(_mapping(vertex, "task", "CLUSTER_SPEC").get("trial") or trial or "") or None
-    vertex_roles = _rename_pools(_mapping(vertex, "cluster", "CLUSTER_SPEC"))
+    trial = texts.get_name(environ.get("CLOUD_ML_TRIAL_ID"), "CLOUD_ML_TRIAL_ID")
+    vertex = texts.load_object(environ, "CLUSTER_SPEC")
+    vertex_task = texts.get_object(vertex, "task", "CLUSTER_SPEC")
+    trial = texts.get_name(vertex_task.get("trial"), "CLUSTER_SPEC: trial") or trial
+    vertex_roles = _rename_pools(texts.get_object(vertex, "cluster", "CLUSTER_SPEC"))
     source = "TF_CONFIG" if environ.get("TF_CONFIG", "").strip() else "CLUSTER_SPEC"
-    config = _load(environ, "TF_CONFIG") if source == "TF_CONFIG" else vertex
-    cluster = _mapping(config, "cluster", source)
-    task = _mapping(config, "task", source)
+    config = texts.load_object(environ, "TF_CONFIG") if source == "TF_CONFIG" else vertex
+    cluster = texts.get_object(config, "cluster", source)
+    task = texts.get_object(config, "task", source)
     if source == "CLUSTER_SPEC":
         cluster = vertex_roles
-        task = {**task, "type": POOLS.get(str(task.get("type")), task.get("type"))}
+        pool = task.get("type")
+        task = {**task, "type": POOLS.get(pool, pool) if isinstance(pool, str) else pool}
     # CLUSTER_SPEC lists every replica. A single replica does not form a cluster.
-    alone = source == "CLUSTER_SPEC" and sum(map(len, cluster.values())) == 1
+    roles = _check_roles(cluster, source)
+    alone = source == "CLUSTER_SPEC" and sum(map(len, roles.values())) == 1
     if not cluster or alone:
         return replace(ALONE, trial=trial)
-    roles = _check_roles(cluster, source)
     parsed = _Parsed(source, roles, task, expects_evaluator="evaluator" in vertex_roles)
-    run_id = str(config.get("run") or "") or None
+    run_id = texts.get_name(config.get("run"), f"{source}: run", texts.PRINTABLE)
     return replace(parsed.resolve(), trial=trial, run_id=run_id)
 
 
@@ -221,30 +224,12 @@ class _Parsed:
             )
 
 
-def _load(environ: Mapping[str, str], name: str) -> dict[str, Any]:
-    text = environ.get(name, "").strip()
-    if not text:
-        return {}
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise UserError(f"{name}: not JSON: {error}; received {text[:60]!r}") from error
-    if not isinstance(value, dict):
-        raise UserError(f"{name}: expected an object, received {text[:60]!r}")
-    return value
-
-
-def _mapping(config: dict[str, Any], key: str, source: str) -> dict[str, Any]:
-    value = config.get(key) or {}
-    if not isinstance(value, dict):
-        raise UserError(f"{source}: {key}: expected an object, received {value!r:.60}")
-    return value
-
-
 def _rename_pools(cluster: dict[str, Any]) -> dict[str, Any]:
     unknown = [name for name in cluster if name not in POOLS]
     if unknown:
-        raise UserError(f"CLUSTER_SPEC: unknown pool {unknown[0]!r}; use {', '.join(POOLS)}")
+        raise UserError(
+            f"CLUSTER_SPEC: unknown pool {texts.show(unknown[0])}; use {', '.join(POOLS)}"
+        )
     # Vertex AI writes an empty pool to keep the positions of the others.
     return {POOLS[name]: addresses for name, addresses in cluster.items() if addresses}
 
@@ -253,45 +238,32 @@ def _check_roles(cluster: dict[str, Any], source: str) -> dict[str, list[str]]:
     roles: dict[str, list[str]] = {}
     for role, addresses in cluster.items():
         if role not in (*ROLES, "master"):
-            raise UserError(f"{source}: unknown role {role!r}; use master, {', '.join(ROLES)}")
-        if isinstance(addresses, dict):
-            # TensorFlow also accepts index → address.
-            addresses = [addresses[key] for key in sorted(addresses, key=int)]
-        if not isinstance(addresses, list):
             raise UserError(
-                f"{source}: {role}: expected a list of host:port, received {addresses!r}"
+                f"{source}: unknown role {texts.show(role)}; use master, {', '.join(ROLES)}"
             )
-        for address in addresses:
-            _check_address(address, role, source)
-        if addresses:
-            roles[role] = list(addresses)
-    listed = [address for role in roles if role != "evaluator" for address in roles[role]]
-    twice = next((address for address in listed if listed.count(address) > 1), None)
-    if twice:
-        raise UserError(f"{source}: {twice} is listed twice; each process needs its own address")
+        listed = texts.list_addresses(addresses, role, source)
+        if listed:
+            roles[role] = listed
+    seen: set[str] = set()
+    for address in (each for role in roles if role != "evaluator" for each in roles[role]):
+        if address in seen:
+            raise UserError(
+                f"{source}: {address} is listed twice; each process needs its own address"
+            )
+        seen.add(address)
     return roles
-
-
-def _check_address(address: Any, role: str, source: str) -> None:
-    host, _, port = str(address).rpartition(":")
-    if not (isinstance(address, str) and host and port.isdigit()):
-        raise UserError(f"{source}: {role}: {address!r} is not host:port")
-    if not 0 < int(port) < 65536:
-        raise UserError(f"{source}: {role}: {address!r}: the port must lie between 1 and 65535")
 
 
 def _check_task(task: dict[str, Any], source: str) -> tuple[str, int]:
     role, index = task.get("type"), task.get("index", 0)
     if role not in (*ROLES, "master"):
         raise UserError(
-            f"{source}: task.type is {role!r}; it must be one of master, {', '.join(ROLES)}"
+            f"{source}: task.type is {texts.show(role)}; it must be one of master, "
+            f"{', '.join(ROLES)}"
         )
-    try:
-        number = int(index)
-    except (TypeError, ValueError):
-        number = -1
-    if number < 0:
-        raise UserError(f"{source}: task.index is {index!r}; it must be a number from 0")
+    number = texts.parse_number(index)
+    if number is None:
+        raise UserError(f"{source}: task.index is {texts.show(index)}; it must be a number from 0")
     return role, number
 
 

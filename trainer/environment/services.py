@@ -4,10 +4,12 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple, Optional
 
+from trainer.environment.texts import check_path
 from trainer.errors import UserError
 
 AIP_DATA = ("AIP_TRAINING_DATA_URI", "AIP_VALIDATION_DATA_URI", "AIP_TEST_DATA_URI")
 AIP_NAMES = ("AIP_MODEL_DIR", "AIP_CHECKPOINT_DIR", "AIP_TENSORBOARD_LOG_DIR", *AIP_DATA)
+METRIC_FILE = "CLOUD_ML_HP_METRIC_FILE"
 
 
 class Service(NamedTuple):
@@ -36,7 +38,7 @@ def read_service() -> Service:
     """Returns the values that the environment of this process sets.
 
     Raises:
-        UserError: the managed data set is a BigQuery table.
+        UserError: the managed data set is a BigQuery table, or a text has unprintable characters.
     """
     return parse_service(os.environ)
 
@@ -51,10 +53,11 @@ def parse_service(environ: Mapping[str, str]) -> Service:
         The values that are set. If there are no validation data, eval_data are the test data.
 
     Raises:
-        UserError: the managed data set is a BigQuery table.
+        UserError: the managed data set is a BigQuery table, or a text has unprintable characters.
     """
-    values = {name: environ.get(name, "").strip() for name in AIP_NAMES}
-    data = {name: tuple(values[name].split(",")) if values[name] else () for name in AIP_DATA}
+    names = (*AIP_NAMES, METRIC_FILE)
+    values = {name: check_path(environ.get(name, "").strip(), name) for name in names}
+    data = {name: tuple(filter(None, values[name].split(","))) for name in AIP_DATA}
     tables = [uri for uris in data.values() for uri in uris if uri.startswith("bq://")]
     if tables:
         raise UserError(
@@ -67,5 +70,5 @@ def parse_service(environ: Mapping[str, str]) -> Service:
         log_dir=values["AIP_TENSORBOARD_LOG_DIR"] or None,
         train_data=data["AIP_TRAINING_DATA_URI"],
         eval_data=data["AIP_VALIDATION_DATA_URI"] or data["AIP_TEST_DATA_URI"],
-        metric_file=environ.get("CLOUD_ML_HP_METRIC_FILE") or Service().metric_file,
+        metric_file=values[METRIC_FILE] or Service().metric_file,
     )

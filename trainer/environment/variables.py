@@ -1,6 +1,7 @@
 """Other environment variables, and the environments of child processes."""
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import Optional
 
 from trainer.environment import cluster_spec
 from trainer.environment.services import AIP_NAMES
+from trainer.environment.texts import parse_number
 
 # The variable that contains the file descriptor of the parent-death pipe. The pipe is closed when
 # the parent process ends.
@@ -25,7 +27,8 @@ def find_cache_home() -> Path:
         home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().absolute()
     except RuntimeError:
         return Path(tempfile.gettempdir())
-    existing = next(folder for folder in (home, *home.parents) if folder.exists())
+    # os.path.exists, because Path.exists raises for a name that is too long.
+    existing = next(folder for folder in (home, *home.parents) if os.path.exists(folder))
     return home if os.access(existing, os.W_OK) else Path(tempfile.gettempdir())
 
 
@@ -69,9 +72,17 @@ def copy_environment(more: Mapping[str, str]) -> dict[str, str]:
 
 
 def take_parent_pipe() -> Optional[int]:
-    """Removes PARENT_PIPE from the environment; returns its file descriptor, or None if unset."""
-    text = os.environ.pop(PARENT_PIPE, "")
-    return int(text) if text.isdigit() else None
+    """Removes PARENT_PIPE from the environment; returns its file descriptor.
+
+    Returns:
+        The file descriptor; None if the variable is not set or names no open pipe.
+    """
+    number = parse_number(os.environ.pop(PARENT_PIPE, ""))
+    try:
+        is_pipe = number is not None and stat.S_ISFIFO(os.fstat(number).st_mode)
+    except (OSError, OverflowError):
+        return None
+    return number if is_pipe else None
 
 
 @contextmanager

@@ -148,7 +148,7 @@ class Rehearsal:
                 self._processes.log("rehearse", f"{late} did not end; killed")
                 self.stop(signal.SIGKILL)
             time.sleep(0.1)
-        self._processes.wait_for_output()
+        self._processes.finish_output("rehearse")
         return status
 
     def stop(self, number: int = signal.SIGTERM) -> None:

@@ -1,16 +1,26 @@
 """Rehearsals: the replicas of a job as local processes, with the environment of the service."""
 
+import io
 import json
 import re
+import sys
 
 import pytest
 import yaml
 
+from trainer.cluster.processes import Processes
+from trainer.environment.variables import PARENT_PIPE
 from trainer.errors import UserError
 from trainer.vertex import __main__ as vertex
 from trainer.vertex import jobs, rehearse
 
 pytestmark = pytest.mark.newest
+
+LEAVES_A_CHILD = f"""
+import os, subprocess, sys
+pipe = int(os.environ["{PARENT_PIPE}"])
+subprocess.Popen([sys.executable, "-c", f"import os; os.read({{pipe}}, 1)"], pass_fds=(pipe,))
+"""
 
 
 @pytest.fixture
@@ -160,3 +170,15 @@ def test_two_pools_in_step_run_as_on_the_service(render, run_module, tmp_path):
     assert "2 replica(s): all replicas ended well" in done.stdout
     assert "Summary of gs://a-bucket/shop/checkpoints" in done.stderr
     assert "worker-0" in done.stderr and "is in gs://a-bucket/shop/model/ too" in done.stderr
+
+
+def test_a_child_that_keeps_the_output_open_is_named(monkeypatch):
+    # The child has the output until the rehearsal closes the pipe.
+    command = [sys.executable, "-c", LEAVES_A_CHILD]
+    waited = Processes.wait_for_output
+    monkeypatch.setattr(Processes, "wait_for_output", lambda self: waited(self, secs=0.2))
+    said = io.StringIO()
+    rehearsal = rehearse.Rehearsal([rehearse.Replica("chief-0", command, {})], {}, said)
+    assert rehearsal.run() == 0
+    rehearsal.close()
+    assert "rehearse    chief-0 has ended, but a process that it started keeps" in said.getvalue()
