@@ -2,6 +2,7 @@
 
 import os
 import re
+import unicodedata
 from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple, Optional
@@ -13,6 +14,9 @@ SCHEME = "gs://"
 MOUNT = "/gcs"
 # Of one part of a path, in the usual file systems; what is written beside it has a longer name.
 MAX_NAME_BYTES = 200
+# Of all parts together: the limit of Cloud Storage. Linux takes paths of 4,095 bytes, to which the
+# local folder and the name of a temporary file contribute.
+MAX_PATH_BYTES = 1024
 MAGIC = re.compile(r"[*?[]")
 # What may stand beside a path in a text: white space, quotes, brackets and punctuation. After it,
 # also a slash, and a dot at the end of a sentence.
@@ -164,10 +168,13 @@ def _find_name_fault(name: str) -> Optional[str]:
     parts = name.split("/")
     if any(part in ("", ".", "..") for part in parts):
         return "has an empty part, . or .. and so names a file elsewhere"
-    if not name.isprintable():
+    # Python counts no space but that of ASCII as printable.
+    if not all(each.isprintable() or unicodedata.category(each) == "Zs" for each in name):
         return "has a character that cannot be printed"
     if max(len(part.encode("utf-8", "replace")) for part in parts) > MAX_NAME_BYTES:
         return f"has a part of more than {MAX_NAME_BYTES} bytes"
+    if len(name.encode("utf-8", "replace")) > MAX_PATH_BYTES:
+        return f"has a name of more than {MAX_PATH_BYTES:,} bytes"
     return None
 
 

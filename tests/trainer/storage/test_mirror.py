@@ -637,6 +637,7 @@ def test_the_newest_checkpoints_are_opened_first(machine, cloud, monkeypatch):
         ("config.yaml/part", "has the name of another object"),
         ("a\x1b[2Jb", "cannot be printed"),
         ("n" * 300, "more than 200 bytes"),
+        ("/".join(["n" * 199] * 25), "more than 1,024 bytes"),
     ],
 )
 def test_object_names_that_no_file_can_have_are_refused(machine, cloud, tmp_path, name, fault):
@@ -650,6 +651,14 @@ def test_object_names_that_no_file_can_have_are_refused(machine, cloud, tmp_path
     with pytest.raises(UserError, match=fault):
         copies.fetch("gs://a-bucket/jobs/x", "job_dir")
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
+
+
+def test_names_with_spaces_of_all_kinds_are_stored_and_fetched(machine, cloud):
+    one, two = machine("one"), machine("two")
+    names = {"a b.txt", "no\u00a0break", "narrow\u202fno-break", "wide\u3000space"}
+    _write(one.folder, **dict.fromkeys(names, "x"))
+    assert one.push() == 4 and two.restore() == 4
+    assert set(_tree(two.folder)) == names
 
 
 def test_an_unexpected_error_does_not_end_the_thread(machine, cloud, monkeypatch):
