@@ -1,7 +1,7 @@
 """Runs transfers of several objects at the same time, with a bounded number of threads."""
 
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 # Not more than the connections that the client of Cloud Storage keeps open (10). With 1, all
 # transfers run in the calling thread, in order.
@@ -17,20 +17,37 @@ def run_all(transfers: Sequence[Callable[[], object]]) -> None:
         transfers: the transfers; their order is that in which they start.
 
     Raises:
-        Exception: the error of the first transfer that failed, in their order.
+        BaseException: the error of a transfer; of several, that of the first in their order.
     """
-    threads = min(THREADS, len(transfers))
-    if threads <= 1:
+    num_threads = min(THREADS, len(transfers))
+    if num_threads <= 1:
         for transfer in transfers:
             transfer()
         return
-    with ThreadPoolExecutor(threads, thread_name_prefix="transfer") as pool:
-        futures = [pool.submit(transfer) for transfer in transfers]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        finally:
-            for future in futures:
-                future.cancel()
-    for future in futures:
-        if not future.cancelled():
-            future.result()
+    waiting = list(enumerate(transfers))[::-1]
+    errors: dict[int, BaseException] = {}
+
+    def work() -> None:
+        while waiting:
+            try:
+                place, transfer = waiting.pop()
+            except IndexError:
+                # Another thread has taken the last one.
+                return
+            try:
+                transfer()
+            except BaseException as error:
+                errors[place] = error
+                waiting.clear()
+
+    # The threads of concurrent.futures would keep a process alive that a second signal ends.
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(num_threads)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    finally:
+        waiting.clear()
+    if errors:
+        raise errors[min(errors)]
