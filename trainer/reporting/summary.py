@@ -16,6 +16,11 @@ from trainer.metrics.catalogue import SHOWN_METRICS
 # Phases that took less time than this are not in the summary.
 SHOWN_SECS = 0.05
 
+# A model whose best metric changed by at least this share during the last evaluations is still
+# improving.
+TREND_SHARE = 0.02
+TREND_EVALUATIONS = 4
+
 Evaluation = dict[str, Any]
 
 
@@ -130,7 +135,7 @@ def write_report(summary: RunSummary) -> str:
     )
     folder = Path(summary.job_dir)
     storage.write_json(folder / job_layout.METRICS, without_nan(document))
-    text = describe(summary, best, last)
+    text = describe(summary, best, evaluations)
     storage.write_text(folder / job_layout.SUMMARY, text + "\n")
     return text
 
@@ -148,15 +153,18 @@ def without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def describe(summary: RunSummary, best: Optional[Evaluation], last: Optional[Evaluation]) -> str:
+def describe(
+    summary: RunSummary, best: Optional[Evaluation], evaluations: Sequence[Evaluation]
+) -> str:
     """Returns the text of the summary.
 
     Args:
         summary: the contents of the report.
         best: the best evaluation, if any.
-        last: the last evaluation, if any.
+        evaluations: all evaluations in their order.
     """
     result, data = summary.result, summary.data
+    last = evaluations[-1] if evaluations else None
     lines = ["", f"Summary of {summary.job_dir}", ""]
     if summary.experiment is not None:
         lines.append(_format_row("experiment", summary.experiment))
@@ -168,6 +176,8 @@ def describe(summary: RunSummary, best: Optional[Evaluation], last: Optional[Eva
     lines.append(_format_row("steps", steps))
     if result.stopped_early:
         lines.append(_format_row("stopped early", result.stopped_early))
+    elif best is last:
+        lines += _describe_trend(evaluations, summary.best_metric)
     lines.append(_describe_secs(result.secs))
     if data is not None:
         lines += ["", *_describe_metrics(data, summary.best_metric, best, last), ""]
@@ -187,6 +197,26 @@ def describe(summary: RunSummary, best: Optional[Evaluation], last: Optional[Eva
         options = f"--export={shlex.quote(served)} --row={shlex.quote(json.dumps(data.query))}"
         lines.append(_format_row("query", f"python -m trainer.predict {options}"))
     return "\n".join(lines)
+
+
+def _describe_trend(evaluations: Sequence[Evaluation], metric: str) -> list[str]:
+    """Returns a line if the model still became better at the end; the last evaluation is the best.
+
+    Args:
+        evaluations: all evaluations in their order.
+        metric: the metric by which the best one is chosen.
+    """
+    if len(evaluations) < TREND_EVALUATIONS:
+        return []
+    before, now = (evaluations[i].get(metric, math.nan) for i in (-TREND_EVALUATIONS, -1))
+    change = abs(now - before) / (abs(now) or 1.0)
+    if not change >= TREND_SHARE:
+        return []
+    text = (
+        f"{metric} was {100 * change:.0f} % worse {TREND_EVALUATIONS - 1} evaluations before the "
+        "end; more steps (--max_steps) may make the model better"
+    )
+    return [_format_row("still improving", text)]
 
 
 def _describe_data(data: DataSummary, origins: tuple[str, str]) -> list[str]:

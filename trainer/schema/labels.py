@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Optional
 import pydantic
 from pydantic import Field
 
-from trainer.schema.columns import Node
+from trainer.schema.columns import Moments, Node
 from trainer.schema.vocabulary import Count, Factor
 
 # The logits contain one float per row and class.
@@ -27,6 +27,11 @@ class Label(Node):
     )
     loss: Literal["squared", "poisson"] = Field(
         "squared", description="of a numeric label: squared error, or Poisson for counts and rates"
+    )
+    normalize: Optional[Moments] = Field(
+        None,
+        description="numeric label, {mean: 5, std: 2}: the model computes (label-mean)/std; "
+        "predictions and metrics are in the label's unit",
     )
     class_weights: Optional[dict[Any, Factor]] = Field(
         None, description="class → factor on the weight of its rows, in training only; unset: 1"
@@ -55,6 +60,8 @@ class Label(Node):
             raise ValueError("a label's vocabulary needs two classes or more")
         if self.loss == "poisson" and self.task != "regression":
             raise ValueError("loss poisson needs a numeric label; remove the loss or the classes")
+        if self.normalize and (self.task != "regression" or self.loss == "poisson"):
+            raise ValueError("normalize needs a numeric label with squared loss; remove it")
         for value in self.class_weights or ():
             # In JSON every key is text.
             if str(value) not in map(str, self.classes):

@@ -25,6 +25,11 @@ from trainer.models.metrics import list_metrics
 from trainer.phase_timer import Times
 from trainer.schema import Schema, Statistics, resolve_defaults
 
+# Without --epochs and --max_steps, a job has one epoch, but at least this many steps.
+MIN_STEPS = 2_000
+# Evaluations of such a short job.
+EVALUATIONS = 20
+
 
 class Job(NamedTuple):
     """The configuration, data and limits of a training job.
@@ -110,6 +115,8 @@ def prepare(
         f"checked{checked}"
     )
     batches = count_batches(config.cluster, cluster)
+    max_steps = _count_steps(config.train, train_scan.statistics.num_rows, batches, console)
+    config = _complete_schedule(config, max_steps)
     if cluster.num_trainers > 1 and len(train_files) < cluster.num_trainers:
         console.log(
             f"warning: {len(train_files)} training file(s) for {cluster.num_trainers} processes: "
@@ -123,7 +130,7 @@ def prepare(
         train_scan,
         eval_scan,
         compatibility.load_statistics(config.require_job_dir()) or train_scan.statistics,
-        _count_steps(config.train, train_scan.statistics.num_rows, batches, console),
+        max_steps,
         metric,
         direction,
         times or Times(),
@@ -155,13 +162,39 @@ def _count_steps(
             f"{together} = {epochs:.2f} epochs"
         )
         return train.max_steps
-    epochs = train.epochs or 1
-    steps = train.count_steps(num_rows * epochs / batches)
+    steps = train.count_steps(num_rows * (train.epochs or 1) / batches)
+    if train.epochs is None and steps < MIN_STEPS:
+        epochs = train.count_rows(MIN_STEPS) * batches / num_rows
+        console.log(
+            f"length: {MIN_STEPS:,} steps of {_name_sizes(train, MIN_STEPS)} rows{together} = "
+            f"{epochs:.1f} epochs, since one epoch would be {steps:,} steps; --epochs or "
+            "--max_steps sets another length"
+        )
+        return MIN_STEPS
     console.log(
-        f"length: {epochs:g} epoch(s) x {num_rows:,} rows / {_name_sizes(train, steps)} rows"
-        f"{together} a step = {steps:,} steps"
+        f"length: {train.epochs or 1:g} epoch(s) x {num_rows:,} rows / "
+        f"{_name_sizes(train, steps)} rows{together} a step = {steps:,} steps"
     )
     return steps
+
+
+def _complete_schedule(config: config_lib.Config, max_steps: int) -> config_lib.Config:
+    """Sets the length of a job with the default of MIN_STEPS, and the steps of its evaluations.
+
+    Without these, a short job would have only one evaluation, at its end. They show when
+    overfitting begins, and the best of them is exported.
+
+    Args:
+        config: the resolved configuration.
+        max_steps: number of steps of the job.
+    """
+    train, run = config.train, config.run
+    if (train.max_steps, train.epochs) != (None, None) or max_steps > MIN_STEPS:
+        return config
+    train = train.model_copy(update={"max_steps": max_steps})
+    if (run.save_checkpoints_steps, run.save_checkpoints_secs) == (None, None):
+        run = run.model_copy(update={"save_checkpoints_steps": -(-max_steps // EVALUATIONS)})
+    return config.model_copy(update={"train": train, "run": run})
 
 
 def _name_sizes(train: config_lib.TrainConfig, steps: int) -> str:

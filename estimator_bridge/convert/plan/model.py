@@ -77,6 +77,8 @@ class Head(NamedTuple):
       importance: factor on the loss of one head of a multihead.
       class_weights: factor on the weight of the rows of each class, in training; () for all 1.
       parts: the heads of a multihead, which share its logits in this order.
+      moments: mean and standard deviation of the labels of a regression whose logits are
+        normalised; None if the logits are in the label's unit.
     """
 
     task: str
@@ -88,6 +90,7 @@ class Head(NamedTuple):
     importance: float = 1.0
     class_weights: tuple[float, ...] = ()
     parts: tuple[Any, ...] = ()
+    moments: Optional[tuple[float, float]] = None
 
     @property
     def single(self) -> tuple["Head", ...]:
@@ -163,6 +166,7 @@ class Data(NamedTuple):
       missing: CSV texts that mean a missing value.
       defaults: feature -> replacement of a missing value.
       multivalent: feature whose values are joined in one text -> (dtype of a value, separator).
+      encoding: of CSV files.
     """
 
     columns: Optional[tuple[str, ...]]
@@ -171,6 +175,7 @@ class Data(NamedTuple):
     missing: tuple[str, ...]
     defaults: dict[str, Any]
     multivalent: dict[str, tuple[str, str]]
+    encoding: str = "utf-8"
 
     @property
     def label_columns(self) -> tuple[str, ...]:

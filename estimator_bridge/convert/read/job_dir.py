@@ -136,6 +136,7 @@ def _data(config: _Json, schema: _Json, statistics: _Json, used: list[str]) -> D
         tuple(schema["missing_values"]),
         defaults,
         multivalent,
+        config["data"].get("encoding", "utf-8"),
     )
 
 
@@ -176,12 +177,14 @@ def _head_of(label: _Json, reduction: str, weight: Optional[str]) -> Head:
     num_classes = len(vocabulary) if vocabulary is not None else label["num_classes"] or 0
     if not num_classes:
         task = "poisson" if label.get("loss") == "poisson" else "regression"
-        return Head(task, 1, None, reduction, weight)
+        given = label.get("normalize")
+        moments = (float(given["mean"]), float(given["std"])) if given else None
+        return Head(task, 1, None, reduction, weight, moments=moments)
     classes = None if vocabulary is None else tuple(map(str, vocabulary))
-    given = {str(name): factor for name, factor in (label.get("class_weights") or {}).items()}
-    factors = tuple(given.get(name, 1.0) for name in classes or map(str, range(num_classes)))
+    weights = {str(name): factor for name, factor in (label.get("class_weights") or {}).items()}
+    factors = tuple(weights.get(name, 1.0) for name in classes or map(str, range(num_classes)))
     task, units = ("binary", 1) if num_classes == 2 else ("multiclass", num_classes)
-    return Head(task, units, classes, reduction, weight, class_weights=factors if given else ())
+    return Head(task, units, classes, reduction, weight, class_weights=factors if weights else ())
 
 
 def _max_steps(train: _Json, statistics: _Json) -> int:

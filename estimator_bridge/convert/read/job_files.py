@@ -5,6 +5,7 @@ the conversion reads is therefore checked for its type and, where it is a name, 
 Fields may be missing: older versions of the trainer did not write all of them.
 """
 
+import codecs
 import json
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Annotated, Any, Callable, Literal, NamedTuple, Optional, Unio
 
 import pydantic
 import yaml
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from estimator_bridge.errors import BridgeError
 
@@ -34,10 +35,18 @@ _Value = Union[str, int, _Number]
 _Optimizer = Literal["adagrad", "adam", "sgd", "momentum", "rmsprop", "ftrl"]
 
 
+def _check_encoding(value: str) -> str:
+    try:
+        return codecs.lookup(value).name
+    except (LookupError, ValueError):
+        raise ValueError("no such text encoding") from None
+
+
 class _Data(TypedDict, total=False):
     __pydantic_config__ = _CHECKS  # type: ignore[misc]
     eval: list[str]
     delimiter: Annotated[str, Field(min_length=1, max_length=1)]
+    encoding: Annotated[str, AfterValidator(_check_encoding)]
 
 
 class _Model(TypedDict, total=False):
@@ -129,6 +138,7 @@ class _Label(TypedDict, total=False):
     vocabulary: Optional[list[_Value]]
     num_classes: Optional[_Count]
     loss: Literal["squared", "poisson"]
+    normalize: Optional[_Moments]
     class_weights: Optional[dict[str, _Number]]
     importance: _Number
 

@@ -238,7 +238,9 @@ def _read_parquet(data: Data, path: str) -> dict[str, list[Any]]:
 def _read_csv(data: Data, path: str, limit: int, is_gzip: bool) -> dict[str, Any]:
     lines: list[list[str]] = []
     try:
-        with (gzip.open if is_gzip else open)(path, "rt", newline="", encoding="utf-8") as file:
+        with (gzip.open if is_gzip else open)(
+            path, "rt", newline="", encoding=data.encoding
+        ) as file:
             for line in csv.reader(file, delimiter=data.delimiter):
                 if line:
                     lines.append(line)

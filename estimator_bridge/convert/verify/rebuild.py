@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Callable, Optional, Union
 
+from ...scaled_regression import scaled_regression_head
 from ..plan.columns import (
     Bucketized,
     Crossed,
@@ -155,6 +156,9 @@ def _head(head: Head, estimator: Any, tf: Any) -> Any:
         "poisson": estimator.PoissonRegressionHead,
         "logistic": estimator.LogisticRegressionHead,
     }
+    if head.moments is not None:
+        # The Keras model is trained with the loss in normalised units.
+        return scaled_regression_head(*head.moments, normalized_loss=True, **options)
     if head.task == "logistic":
         return kinds[head.task](**options)
     return kinds[head.task](label_dimension=head.units, **options)

@@ -282,6 +282,10 @@ def _outputs_of(head: Head, writer: ColumnWriter, logits: str) -> list[tuple[str
 
 
 def _regression_outputs(head: Head, writer: ColumnWriter, logits: str) -> list[tuple[str, str]]:
+    if head.moments is not None:
+        mean, std = head.moments
+        scaled = f"layers.Rescaling({std!r}, offset={mean!r})({logits})"
+        return [("predictions", writer.write("predictions", scaled))]
     if head.task == "regression":
         return [("predictions", logits)]
     link = "ops.exp" if head.task == "poisson" else "ops.sigmoid"

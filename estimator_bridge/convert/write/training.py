@@ -128,7 +128,7 @@ def read_rows(path):
 
     Returns (name -> array [rows], output -> labels [rows, labels], weights [rows] or None).
     """
-    with open(path, newline="", encoding="utf-8") as file:
+    with open(path, newline="", encoding=ENCODING) as file:
         lines = list(csv.reader(file, delimiter=DELIMITER))
     header = COLUMNS
     if COLUMNS is None or sorted(lines[0]) == sorted(COLUMNS):
@@ -227,7 +227,9 @@ def _loss_weights(head: Head) -> dict[str, float]:
     for one in head.single:
         # Keras averages over the labels of a row; the Estimator adds them up.
         added = one.task == "regression" and one.reduction == "sum"
-        found[one.target] = one.importance * (float(one.units) if added else 1.0)
+        # The trainer's gradients are those of the loss in normalised units.
+        scale = one.moments[1] ** -2 if one.moments else 1.0
+        found[one.target] = one.importance * scale * (float(one.units) if added else 1.0)
     return {} if set(found.values()) == {1.0} else found
 
 
@@ -367,6 +369,7 @@ def _data_lines(plan: Plan) -> list[str]:
         f"CLASS_WEIGHTS = {factors!r}",
         f"WEIGHT = {heads[0].weight!r}",
         f"DELIMITER = {(data.delimiter if data else ',')!r}",
+        f"ENCODING = {(data.encoding if data else 'utf-8')!r}",
         f"MISSING = {list(data.missing) if data else ['']!r}",
         f"DEFAULTS = {dict(data.defaults) if data else {}!r}",
     ]

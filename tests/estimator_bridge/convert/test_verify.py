@@ -202,6 +202,49 @@ def test_changed_model_fails(small, monkeypatch, capsys):
     assert problem in capsys.readouterr().out
 
 
+@needs_keras_3
+def test_normalised_label_and_another_encoding(make, tmp_path, monkeypatch, capsys):
+    from estimator_bridge.convert import command
+    from estimator_bridge.convert.verify import command as verify
+
+    for name, num_rows in (("train.csv", 300), ("eval.csv", 60)):
+        draw = random.Random(num_rows)
+        lines = [
+            f"{age},{color},{5000 + 30 * age + 100 * (color == 'grün')}"
+            for age, color in (
+                (draw.randrange(90), draw.choice(["grün", "rot", "blau"])) for _ in range(num_rows)
+            )
+        ]
+        (tmp_path / name).write_bytes("\n".join(lines).encode("cp1252"))
+    schema = """
+columns:
+  age: {type: float, buckets: [20, 50]}
+  color: {type: string, vocabulary: [rot, grün, blau]}
+  price: {type: float}
+label: {column: price, normalize: {mean: 6300, std: 800}}
+"""
+    train_job(
+        make,
+        tmp_path,
+        schema,
+        data={
+            "train": [str(tmp_path / "train.csv")],
+            "eval": [str(tmp_path / "eval.csv")],
+            "encoding": "cp1252",
+        },
+        train={"max_steps": 30, "batch_size": 32},
+        model={"hidden_units": [8, 4]},
+    )
+    monkeypatch.chdir(tmp_path)
+    assert command.main(["--job_dir=job", "--output=model.keras"]) == 0
+    flags = ["--job_dir=job", "--keras_model=model.keras", "--steps=20", "--batch_size=16"]
+    assert verify.main([*flags, "--json=v.json"]) == 0, capsys.readouterr().out
+    found = json.loads(Path("v.json").read_text())
+    assert found["training"]["max_relative"] < 1e-5
+    # The model is good after few steps only because it computes the normalised price.
+    assert found["metrics"]["keras"]["rmse"] < 600
+
+
 SEQUENCES = """
 columns:
   items: {type: string, vocabulary: [a, b], oov_buckets: 1, separator: "|", use: [sequence]}

@@ -60,9 +60,9 @@ def test_shop_in_each_format_gives_the_same_schema(make, tmp_path):
         assert set(schema.columns["city"].vocabulary) == {"Ulm", "Bonn", "Köln", "Rom", "Prag"}
         assert set(schema.columns["job"].vocabulary) == {row["job"] for row in rows} - {None}
         assert schema.columns["age"].default == "mean" and schema.columns["age"].type == "float"
-        # A missing int has no mean.
+        # Other rows may have no value, and a missing int has no mean.
         assert schema.columns["hours"].type == "float"
-        assert schema.columns["level"].type == "int"
+        assert (schema.columns["level"].type, schema.columns["level"].default) == ("float", "mean")
         assert schema.columns["level"].buckets == (1, 2, 3, 4)
     for schema in schemas[1:]:
         assert sorted(schema.columns) == sorted(schemas[0].columns)
@@ -138,6 +138,31 @@ def test_free_text_is_recognised_by_words_per_row_not_by_blocks_of_a_file(make, 
     assert schema.columns["note"].use == () and "free text" in text
 
 
+def test_a_regression_normalises_its_label(make, tmp_path):
+    rows = [{"x": n % 7, "y": 2_000_000 + 1000 * (n % 50)} for n in range(200)]
+    schema, _ = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    moments = schema.label.normalize
+    assert moments.mean == pytest.approx(2_024_500, abs=100)
+    assert moments.std == pytest.approx(14_431, abs=100)
+
+
+def test_whole_numbers_with_many_rows_each_are_categories(make, tmp_path):
+    rows = [{"hour": n % 24, "x": n % 7, "y": n % 2} for n in range(24 * 200)]
+    schema, _ = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    assert schema.columns["hour"].vocabulary == tuple(range(24))
+    schema, _ = _infer(tmp_path, make.csv(tmp_path / "b.csv", rows[:2400]), "y")
+    assert schema.columns["hour"].buckets and schema.columns["x"].buckets
+
+
+def test_words_that_are_mostly_rare_are_left_out(make, tmp_path):
+    rows = [{"word": f"w{n // 3}", "y": n % 2} for n in range(600)]
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    assert schema.columns["word"].use == () and "fewer than 5 rows" in text
+    rows += [{"word": "w0", "y": n % 2} for n in range(600)]
+    schema, _ = _infer(tmp_path, make.csv(tmp_path / "b.csv", rows), "y")
+    assert schema.columns["word"].hash_buckets == 1024
+
+
 def test_excluded_and_hashed_columns(make, tmp_path):
     rng = np.random.default_rng(0)
     rows = [
@@ -148,7 +173,7 @@ def test_excluded_and_hashed_columns(make, tmp_path):
             "nothing": None,
             "comment": " ".join(f"word{w}" for w in rng.integers(0, 500, 8)) if n % 5 else "short",
             "street": f"street {rng.integers(0, 120)}",
-            "zip": f"{rng.integers(0, 900):05d}",
+            "zip": f"{rng.integers(0, 90):05d}",
             "amount": float(rng.exponential(3) ** 3),
             "code": int(rng.integers(0, 9)),
             "y": float(rng.normal()),
@@ -210,7 +235,7 @@ def test_parquet_types(tmp_path):
     assert schema.columns["day"].date == ("year", "month", "weekday") and "date32" in text
     assert schema.columns["tags"].separator == "|"
     assert schema.columns["blob"].use == ()
-    assert schema.columns["sure"].type == "int"
+    assert schema.columns["sure"].type == "float"
     assert schema.columns["word"].vocabulary == ("w0", "w1", "w2", "w3")
 
 

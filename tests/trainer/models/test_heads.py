@@ -131,6 +131,30 @@ def test_class_weights_of_a_vocabulary(bench):
             assert session.run(prepared).tolist() == [b"10", b"20", b"10"]
 
 
+# A shift rounds the labels, which batch normalisation amplifies.
+@pytest.mark.parametrize(
+    ("kind", "shift"), [("linear", 2.0**17), ("wide_deep", 2.0**17), ("residual", 0.0)]
+)
+def test_a_normalised_label_makes_training_independent_of_the_unit(bench, kind, shift):
+    answers, found = {}, {}
+    for name, factor, offset in (("normal", 1.0, 0.0), ("large", 2.0**16, shift)):
+        labels = (bench.score * factor + offset).astype(np.float32)
+        moments = {"mean": float(labels.mean()), "std": float(labels.std())}
+        label = {"column": "label", "normalize": moments}
+        schema = bench.build_schema(label, {"label": {"type": "float"}})
+        built, found[name] = train(bench, schema, labels, name, kind)
+        answers[name] = (serve(bench, built, schema)["predictions"] - offset) / factor
+    assert np.allclose(answers["large"], answers["normal"], atol=1e-3)
+    assert found["normal"]["r2"] > 0.5
+    # Metrics and loss are in the label's unit.
+    for metric, power in (("rmse", 1), ("mae", 1), ("loss", 2)):
+        scaled = found["large"][metric] / 2.0 ** (16 * power)
+        assert scaled == pytest.approx(found["normal"][metric], rel=1e-3)
+    assert found["large"]["label/mean"] == pytest.approx(
+        shift + 2.0**16 * bench.score.mean(), rel=1e-4
+    )
+
+
 def test_loss_reduction(bench):
     schema, losses = bench.build_schema(BINARY), {}
     for reduction in ("mean", "sum"):
@@ -156,6 +180,11 @@ def test_loss_reduction(bench):
         (
             {"column": "label", "loss": "poisson", "num_classes": 2},
             "loss poisson needs a numeric label",
+        ),
+        ({**BINARY, "normalize": {"mean": 1, "std": 2}}, "normalize needs a numeric label"),
+        (
+            {"column": "label", "loss": "poisson", "normalize": {"mean": 1, "std": 2}},
+            "normalize needs a numeric label",
         ),
         ({**BINARY, "class_weights": {2: 3.0}}, "class_weights: 2 is not a class of the label"),
         ({"column": "label", "class_weights": {1: 3.0}}, "class_weights: 1 is not a class"),

@@ -49,6 +49,24 @@ EVALUATIONS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("values", "is_improving"),
+    [
+        ((0.5, 0.6, 0.7, 0.8, 0.9), True),
+        ((0.9, 0.901, 0.902, 0.903, 0.904), False),
+        ((0.5, 0.9, 0.7, 0.8, 0.85), False),
+        ((0.7, 0.8, 0.9), False),
+    ],
+)
+def test_a_model_that_still_improves_is_reported(tmp_path, make, values, is_improving):
+    evaluations = [(10 * n + 10, {"loss": 0.5, "auc": value}) for n, value in enumerate(values)]
+    summary = _write(tmp_path, make, evaluations)
+    assert ("still improving" in summary) == is_improving
+    if is_improving:
+        assert "auc was 33 % worse 3 evaluations before the end" in summary
+        assert "still improving" not in _write(tmp_path, make, [], stopped_early="SIGTERM")
+
+
 def test_best_and_last(tmp_path, make):
     summary = _write(tmp_path, make, EVALUATIONS)
     best, last = (

@@ -32,7 +32,8 @@ def _steps_of(folder):
         ({"epochs": 1, "batch_size": 50}, 12, "1 epoch(s) x 600 rows / 50 rows a step = 12 steps"),
         ({"epochs": 0.5, "batch_size": 100}, 3, "0.5 epoch(s)"),
         ({"epochs": 2, "batch_size": 64}, 19, "= 19 steps"),
-        ({"batch_size": 64}, 10, "1 epoch(s)"),
+        ({"batch_size": 64}, 2000, "= 213.3 epochs, since one epoch would be 10 steps"),
+        ({"batch_size": 1, "epochs": 1}, 600, "1 epoch(s)"),
         ({"max_steps": 24, "batch_size": 50}, 24, "24 steps of 50 rows = 2.00 epochs"),
     ],
 )
@@ -43,6 +44,23 @@ def test_epochs_are_converted_to_steps_and_logged(make, shop, train, steps, told
     config = _config(make, shop, "unused", train=train)
     assert job.prepare(config, make.schema(), Console(stream)).max_steps == steps
     assert told in stream.getvalue()
+
+
+def test_a_short_job_without_a_length_is_evaluated_several_times(make, shop, tmp_path):
+    from trainer.training import job
+
+    def prepare(**sections):
+        return job.prepare(
+            _config(make, shop, "unused", **sections), make.schema(), Console(io.StringIO())
+        ).config
+
+    chosen = prepare(train={"batch_size": 64})
+    assert (chosen.train.max_steps, chosen.run.save_checkpoints_steps) == (2000, 100)
+    # An option that the user gives stays.
+    chosen = prepare(run={"save_checkpoints_secs": 60})
+    assert (chosen.run.save_checkpoints_steps, chosen.run.checkpoint_secs) == (None, 60)
+    chosen = prepare(train={"epochs": 2})
+    assert (chosen.train.max_steps, chosen.run.save_checkpoints_steps) == (None, None)
 
 
 def test_run_config(make, tmp_path):
