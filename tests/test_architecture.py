@@ -70,7 +70,9 @@ BRIDGE_ROOMS = {
     "probe_1x": "",
     "audit": "shims tf1 tf1.contrib errors terminal",
     "convert.command": "convert.write convert.read convert.plan errors logs terminal",
-    "convert.verify": "convert.write convert.read convert.plan scaled_regression errors logs terminal",
+    "convert.verify": (
+        "convert.write convert.read convert.plan scaled_regression errors logs terminal"
+    ),
     "convert.write": "convert.read convert.plan errors",
     "convert.read": "convert.plan private_tf errors current_folder",
     "convert.plan": "errors",
