@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import gc, sys
 import estimator_bridge
@@ -98,7 +100,84 @@ import sys
 sys.path.insert(0, {str(tmp_path)!r})
 from estimator_bridge.process.fast_import import fast_imports
 with fast_imports():
-    import scipy
-    assert scipy.linalg == 1 and scipy.__file__.startswith({str(tmp_path)!r})
+    exec("import scipy\\nassert scipy.linalg == 1", {{"__name__": "keras.src"}})
+import scipy
+assert scipy.__file__.startswith({str(tmp_path)!r})
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+# Each part of a package is imported by another thread at a random moment of TensorFlow's import.
+THREADS = """
+import builtins, importlib, random, sys, threading, time
+import estimator_bridge
+estimator_bridge.install()
+own_import, failures = builtins.__import__, []
+
+def use(number):
+    time.sleep(random.Random(number).uniform(0, 4))
+    try:
+        import scipy.sparse, scipy.linalg, scipy.optimize
+        from scipy import ndimage
+        import pandas, h5py, requests
+        assert type(scipy) is type(sys) and sys.modules["scipy"] is scipy
+        assert importlib.import_module("scipy.sparse") is scipy.sparse
+        assert scipy.linalg.det([[2.0]]) == 2 and callable(scipy.optimize.minimize)
+        assert scipy.sparse.issparse(scipy.sparse.csr_matrix([[1.0]])) and ndimage.shift
+        assert pandas.DataFrame({"a": [1, 2]}).a.sum() == 3 and h5py.File and requests.get
+        assert sys.modules["pandas"] is pandas and type(pandas) is type(sys)
+    except BaseException as error:
+        failures.append(repr(error))
+
+threads = [threading.Thread(target=use, args=(number,)) for number in range(6)]
+for thread in threads:
+    thread.start()
+import tensorflow as tf
+tf.estimator.RunConfig, tf.keras.layers.Dense
+for thread in threads:
+    thread.join()
+assert not failures, failures
+assert builtins.__import__ is own_import
+"""
+
+
+def test_threads_that_import_at_the_same_time():
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+
+
+AT_EACH_MOMENT = """
+import sys, threading
+from estimator_bridge.process.fast_import import block_import, fast_imports
+
+def elsewhere(code):
+    caught = []
+    def run():
+        try:
+            exec(code, {"__name__": "program"})
+        except BaseException as error:
+            caught.append(repr(error))
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert not caught, caught
+
+def keras(code):
+    exec(code, {"__name__": "keras.src.part"})
+
+with fast_imports(), block_import("pandas"):
+    keras("import scipy; from scipy import linalg; from scipy.sparse import issparse")
+    assert not [name for name in sys.modules if name.startswith(("scipy", "pandas"))]
+    elsewhere("import scipy.MOMENT; assert scipy.MOMENT.__spec__.name == 'scipy.MOMENT'")
+    elsewhere("from scipy.sparse import csr_matrix; import scipy; scipy.linalg.det([[1.0]])")
+    keras("import scipy; assert scipy.sparse.csr_matrix")
+    elsewhere("import pandas; pandas.DataFrame")
+elsewhere("import scipy.sparse, scipy.optimize; assert scipy.optimize.minimize")
+"""
+
+
+@pytest.mark.parametrize("moment", ["linalg", "sparse", "optimize", "ndimage"])
+def test_another_thread_gets_the_packages(moment):
+    program = AT_EACH_MOMENT.replace("MOMENT", moment)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
