@@ -74,7 +74,7 @@ BRIDGE_ROOMS = {
         "convert.write convert.read convert.plan scaled_regression errors logs terminal"
     ),
     "convert.write": "convert.read convert.plan errors",
-    "convert.read": "convert.plan private_tf errors current_folder",
+    "convert.read": "convert.plan private_tf errors current_folder file_limits",
     "convert.plan": "errors",
     "convert": "",
     "process": "tf1 shims errors current_folder",
@@ -89,6 +89,7 @@ BRIDGE_ROOMS = {
     "versions": "",
     "errors": "terminal",
     "terminal": "",
+    "file_limits": "errors",
 }
 # Entry points: nothing imports them.
 ENTRY_POINTS = {

@@ -103,9 +103,11 @@ def _failed(report: Report, fail_on: str) -> bool:
 
 
 def _write(lines: Iterable[str], output: Optional[str]) -> None:
+    # Names of files need not be UTF-8.
+    lines = (line.encode(errors="backslashreplace").decode() for line in lines)
     if output is None:
         for line in lines:
-            print(escape_lines(line))
+            print(line)
         sys.stdout.flush()
         return
     try:
@@ -153,7 +155,7 @@ def main(argv: list[str]) -> int:
             _write([html.render(report)], options.output)
         else:
             width = shutil.get_terminal_size((100, 24)).columns
-            _write(text.render(report, min(width, 120)), options.output)
+            _write(map(escape_lines, text.render(report, min(width, 120))), options.output)
     except BrokenPipeError:
         # The reader of the pipe, such as `head`, has exited. Without this line, Python would report
         # the error again when it exits.

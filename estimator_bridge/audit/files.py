@@ -26,8 +26,10 @@ _PARALLEL_BYTES = 6_000_000
 
 _TENSORFLOW = ("tensorflow", "tensorflow_estimator", "tensorflow_core", "estimator_bridge")
 _OUTSIDE = frozenset((*_TENSORFLOW, "absl", "importlib"))
+# Takes linear time: each part begins with a character that the part before it cannot contain, and
+# the names in parentheses end at the next parenthesis.
 _IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(?:\(([^)]*)\)|([^\n#]*))"
+    rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(?:\(((?:[^()#]|#[^\n]*)*)\)|([^\n#]*))"
     rb"|import[ \t]+([^\n#]*))",
     re.M,
 )
@@ -102,7 +104,8 @@ class _Reader:
     """
 
     def __init__(self, path: str, progress: Callable[[str, int, int], None], processes: int):
-        if os.path.isdir(path):
+        self._is_folder = os.path.isdir(path)
+        if self._is_folder:
             self._root, self._paths = path, list(sources.find(path))
         else:
             self._root, self._paths = os.path.dirname(path) or ".", [os.path.basename(path)]
@@ -147,8 +150,7 @@ class _Reader:
             self._problems.append((name, problem))
             return
         try:
-            with open(os.path.join(self._root, name), "rb") as file:
-                self._texts[name] = file.read()
+            self._texts[name] = sources.read(self._root, name, self._is_folder)
         except OSError as error:
             problem = sources.Problem(f"cannot be read: {error.strerror}")
             self._problems.append((name, problem))

@@ -6,18 +6,26 @@ The cells of a notebook are parsed as one module.
 import ast
 import bisect
 import codecs
+import errno
 import io
 import json
 import os
 import re
+import stat
 import tokenize
 import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Optional
 
-__all__ = ["Parsed", "Problem", "find", "parse"]
+__all__ = ["Parsed", "Problem", "find", "parse", "read"]
 
 _SUFFIXES = (".py", ".ipynb")
+# Largest file that is read, in bytes. The syntax tree of a source takes a hundred times its size;
+# most of a notebook is output.
+_MAX_BYTES = {".py": 4 << 20, ".ipynb": 64 << 20}
+_MAX_SOURCE = 4 << 20
+# Characters of a line that are searched for Python 2; some patterns take quadratic time.
+_SEARCHED = 400
 _DECLARES = re.compile(rb"^[ \t\f]*#.*coding[:=]", re.M)
 # Folders without code of the audited project.
 _SKIPPED = frozenset(
@@ -126,6 +134,34 @@ def _is_environment(folder: str) -> bool:
     return os.path.exists(os.path.join(folder, "pyvenv.cfg"))
 
 
+def read(root: str, name: str, inside: bool) -> bytes:
+    """Returns the content of a file.
+
+    Args:
+      root: the audited folder.
+      name: path of the file, relative to it.
+      inside: whether the file must be in the folder, also if it is a link.
+
+    Raises:
+      OSError: the file cannot be read, is too large, is not a regular file, or not in the folder.
+    """
+    path = os.path.join(root, name)
+    limit = _MAX_BYTES.get(os.path.splitext(name)[1], _MAX_SOURCE)
+    if inside:
+        top, real = os.path.realpath(root), os.path.realpath(path)
+        if os.path.commonpath([top, real]) != top:
+            raise OSError(errno.EPERM, "it is a link to a file outside the folder")
+    # Without O_NONBLOCK, a named pipe would wait for a writer.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"it is larger than {limit >> 20} MiB")
+    return data
+
+
 def parse(path: str, data: bytes) -> Parsed:
     """Parses the content of a file; returns the problems of invalid content.
 
@@ -172,7 +208,7 @@ def _parse_source(text: str) -> tuple[Optional[ast.Module], Optional[Problem]]:
 def _syntax_problem(text: str, error: SyntaxError) -> Problem:
     line = error.lineno or 0
     lines = text.splitlines()
-    wrong = lines[line - 1] if 0 < line <= len(lines) else ""
+    wrong = lines[line - 1][:_SEARCHED] if 0 < line <= len(lines) else ""
     for pattern, name in _PYTHON_2:
         if pattern.search(wrong):
             return Problem(f"Python 2 source ({name}); {PYTHON_2_REMEDY}", line)
@@ -190,10 +226,14 @@ def _parse_notebook(data: bytes) -> Parsed:
         sheets = notebook.get("worksheets") or [notebook]
         cells = [cell for sheet in sheets for cell in sheet.get("cells", [])]
         sources = [_cell_source(cell) for cell in cells]
+        if sum(map(len, sources)) > _MAX_SOURCE:
+            raise ValueError(f"its code is larger than {_MAX_SOURCE >> 20} MiB")
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         return Parsed(None, [Problem(f"not a notebook: {error}")], [])
-    language = str((notebook.get("metadata") or {}).get("kernelspec", {}).get("language", "python"))
-    if language.lower() not in ("python", "python3", "python2"):
+    metadata = notebook.get("metadata")
+    kernel = metadata.get("kernelspec") if isinstance(metadata, dict) else None
+    language = kernel.get("language", "python") if isinstance(kernel, dict) else "python"
+    if str(language).lower() not in ("python", "python3", "python2"):
         return Parsed(ast.Module(body=[], type_ignores=[]), [], [])
     body: list[ast.stmt] = []
     places: list[tuple[int, int]] = []

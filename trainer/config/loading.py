@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Optional
 import pydantic
 import yaml
 
+from estimator_bridge.file_limits import YAML_CHARACTERS, load_yaml
 from trainer.config.sections import USER, Config
 from trainer.config.values import Section
 from trainer.errors import UserError, nearest
@@ -116,7 +117,8 @@ def read_yaml(path: Path, what: str) -> dict[str, Any]:
         UserError: the file cannot be read, is not YAML or not a mapping.
     """
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+        with path.open(encoding="utf-8") as stream:
+            content = load_yaml(stream.read(YAML_CHARACTERS + 1), _Loader)
     except OSError as error:
         raise UserError(f"{what} {path}: {error.strerror}; check the path") from error
     except UnicodeDecodeError as error:
@@ -185,8 +187,8 @@ def _find_from(folder: str, path: str) -> str:
 def _parse_value(name: str, text: str) -> Any:
     """Converts the text of a --user flag as YAML does."""
     try:
-        return yaml.load(text, _Loader)
-    except yaml.YAMLError as error:
+        return load_yaml(text, _Loader)
+    except (yaml.YAMLError, RecursionError) as error:
         raise UserError(f"--{name}={text}: not a YAML value; put it in quotes") from error
 
 

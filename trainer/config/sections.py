@@ -73,6 +73,18 @@ class DataConfig(Section):
         ge=0,
         description="invalid rows to skip, in the training and the evaluation data each",
     )
+    max_row_mib: int = Field(
+        1,
+        ge=1,
+        le=512,
+        description="size limit of a CSV row, MiB; files are read in blocks of this size",
+    )
+    max_column_mib: int = Field(
+        1024,
+        ge=1,
+        description="size limit of a column of a Parquet row group that is compressed to less than "
+        "1/200, MiB",
+    )
     shuffle_rows: int = Field(
         300_000,
         ge=1,

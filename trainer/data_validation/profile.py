@@ -9,9 +9,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.csv_files import CsvLayout, open_reader, read_first_fields
 from trainer.inputs.files import DataFile
+from trainer.inputs.parquet_files import check_sizes
 from trainer.inputs.streaming_statistics import (
     DistinctCount,
     RowSample,
@@ -354,7 +356,9 @@ def _read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:
 
 def _read_parquet(file: DataFile) -> Iterator[pa.RecordBatch]:
     try:
-        with pa.parquet.ParquetFile(file.path) as parquet:
+        with pa.parquet.ParquetFile(file.local_path) as parquet:
+            names = parquet.schema_arrow.names
+            check_sizes(file, parquet.metadata, names, config_lib.DataConfig())
             yield from parquet.iter_batches(PARQUET_ROWS)
     except (pa.ArrowException, OSError) as error:
         words = " ".join(str(error).split())

@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from estimator_bridge import BridgeError
+from estimator_bridge.file_limits import limit_lines
 from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, Fault
@@ -27,9 +29,12 @@ from trainer.inputs.raw_batches import (
 )
 from trainer.schema import Schema
 
-# Bytes of text that are parsed at once. Arrow reads 32 blocks of this size ahead. With blocks of
-# twice this size, a scan is a tenth faster but needs 60 MiB more memory.
+# Bytes of text that are parsed at once, by default. Arrow reads 32 blocks of this size ahead. With
+# blocks of twice this size, a scan is a tenth faster but needs 60 MiB more memory.
 BLOCK_BYTES = 1 << 20
+# A row is longer than two of these blocks.
+_LONG_ROW = "straddling object straddles two block boundaries"
+_LONG_ROW_REMEDY = "write the file again, or raise --data.max_row_mib"
 
 
 class CsvLayout(NamedTuple):
@@ -40,21 +45,26 @@ class CsvLayout(NamedTuple):
         skip_lines: lines before the first row.
         delimiter: text between fields.
         encoding: of the text.
+        block_bytes: bytes of text that are parsed at once; no row is longer.
     """
 
     columns: Sequence[str]
     skip_lines: int
     delimiter: str
     encoding: str
+    block_bytes: int = BLOCK_BYTES
 
 
-def read_first_fields(file: DataFile, delimiter: str, encoding: str) -> tuple[list[str], int]:
+def read_first_fields(
+    file: DataFile, delimiter: str, encoding: str, block_bytes: int = BLOCK_BYTES
+) -> tuple[list[str], int]:
     """Returns the fields of the first nonblank row, and the number of lines up to its end.
 
     Args:
         file: what to read.
         delimiter: text between fields.
         encoding: of the text.
+        block_bytes: longest line, in characters.
 
     Raises:
         UserError: the file cannot be read.
@@ -65,8 +75,10 @@ def read_first_fields(file: DataFile, delimiter: str, encoding: str) -> tuple[li
         # Replace bytes that cannot be decoded: Arrow will find them later and report their row.
         known = "utf-8-sig" if encoding == "utf-8" else encoding
         with opener(path, "rt", encoding=known, errors="replace", newline="") as stream:
-            reader = csv.reader(stream, delimiter=delimiter)
+            reader = csv.reader(limit_lines(stream, block_bytes), delimiter=delimiter)
             return next((fields for fields in reader if fields), []), reader.line_num
+    except BridgeError as error:
+        raise UserError(f"{file.path}: {error}; {_LONG_ROW_REMEDY}") from error
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise UserError(
             f"{file.path}: row 1 cannot be read as CSV: {error}; write the file again"
@@ -86,8 +98,8 @@ def _match_column(field: str, schema: Schema) -> str:
 
 def _find_layout(request: ReadRequest) -> CsvLayout:
     schema, data, file = request.schema, request.data, request.file
-    fields, lines = read_first_fields(file, data.delimiter, data.encoding)
-    style = (data.delimiter, data.encoding)
+    style = (data.delimiter, data.encoding, data.max_row_mib << 20)
+    fields, lines = read_first_fields(file, *style)
     if _has_header(fields, schema, data):
         return CsvLayout([_match_column(each, schema) for each in fields], lines, *style)
     columns = list(schema.columns)
@@ -167,7 +179,7 @@ def open_reader(
             use_threads=False,
             column_names=list(layout.columns),
             skip_rows=layout.skip_lines,
-            block_size=BLOCK_BYTES,
+            block_size=layout.block_bytes,
             encoding=_arrow_encoding(layout.encoding),
         ),
         pa.csv.ParseOptions(
@@ -291,6 +303,8 @@ def _translate(message: str, file: DataFile, columns: Sequence[str], schema: Sch
             f"{file.path}: row {row} has {got} fields instead of {expected}: "
             f"{text.strip()[:80]!r}; fix the row, or check --data.delimiter"
         )
+    if _LONG_ROW in message:
+        return f"{file.path}: a row is longer than a block; {_LONG_ROW_REMEDY}"
     return (
         f"{file.path}: damaged: {' '.join(message.split())}; write the file again, or check "
         "--data.encoding"

@@ -1,9 +1,13 @@
 """Reads Parquet files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 
+from estimator_bridge import BridgeError
+from estimator_bridge.file_limits import check_column_sizes
+from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import RawBatch, ReadRequest, cast_batch, require_columns
@@ -31,6 +35,7 @@ def read_parquet(request: ReadRequest) -> Iterator[RawBatch]:
         metadata = pq.read_metadata(path)
         stored = metadata.schema.to_arrow_schema()
         require_columns(request.names, stored.names, file)
+        check_sizes(file, metadata, request.names, request.data)
         plain = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
         strings = [
             name
@@ -45,6 +50,28 @@ def read_parquet(request: ReadRequest) -> Iterator[RawBatch]:
     except (pa.ArrowException, OSError) as error:
         raise UserError(
             f"{file.path}: damaged: {' '.join(str(error).split())}; write the file again"
+        ) from error
+
+
+def check_sizes(
+    file: DataFile, metadata: Any, names: Sequence[str], data: config_lib.DataConfig
+) -> None:
+    """Refuses a file whose columns unpack to more than data.max_column_mib.
+
+    Args:
+        file: a Parquet file.
+        metadata: its footer.
+        names: the columns to read.
+        data: the limit.
+
+    Raises:
+        UserError: a column is larger.
+    """
+    try:
+        check_column_sizes(metadata, names, data.max_column_mib << 20)
+    except BridgeError as error:
+        raise UserError(
+            f"{file.path}: {error}; if you trust the file, raise --data.max_column_mib"
         ) from error
 
 

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import estimator_bridge as bridge
+from estimator_bridge import BridgeError
+from estimator_bridge.file_limits import read_checked
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, Fault
 from trainer.inputs.files import DataFile
@@ -43,6 +45,19 @@ def open_records(file: DataFile) -> Any:
     return bridge.tf.data.TFRecordDataset(
         file.local_path, compression_type="GZIP" if file.gzipped else ""
     )
+
+
+def _iterate(file: DataFile, dataset: Any, records_each: int) -> Iterator[Any]:
+    """Yields the elements, of some records each, of a dataset that reads a file."""
+    elements = dataset.as_numpy_iterator
+    if file.gzipped:
+        # TensorFlow unpacks a record piece by piece.
+        yield from elements()
+        return
+    try:
+        yield from read_checked(file.local_path, elements, records_each)
+    except BridgeError as error:
+        raise UserError(f"{file.path}: {error}; write the file again") from error
 
 
 class _Progress:
@@ -106,7 +121,7 @@ def _read_strictly(request: ReadRequest, progress: _Progress) -> Iterator[RawBat
             num_parallel_calls=2,
         )
     )
-    for arrays, num_bytes in parsed.prefetch(2).as_numpy_iterator():
+    for arrays, num_bytes in _iterate(request.file, parsed.prefetch(2), BATCH_ROWS):
         batch = _to_raw_batch(request, progress.rows + 1, arrays)
         yield batch
         progress.add(batch.columns.num_rows, int(num_bytes))
@@ -119,7 +134,7 @@ def _read_tolerantly(
     schema = request.schema
     features = {name: _example_feature(schema.columns[name]) for name in request.names}
     records = open_records(request.file).batch(BATCH_ROWS)
-    for serialized in records.prefetch(2).as_numpy_iterator():
+    for serialized in _iterate(request.file, records.prefetch(2), BATCH_ROWS):
         rows = np.arange(progress.rows + 1, progress.rows + 1 + len(serialized))
         parsable = _find_parsable(serialized, features)
         for index, message in parsable.messages.items():
@@ -321,7 +336,7 @@ def iterate_columns(file: DataFile, first_records: int) -> Iterator[pa.RecordBat
     progress = _Progress()
     try:
         features = _infer_features(file, first_records)
-        for serialized in open_records(file).batch(BATCH_ROWS).as_numpy_iterator():
+        for serialized in _iterate(file, open_records(file).batch(BATCH_ROWS), BATCH_ROWS):
             parsed = tf.io.parse_example(serialized, features)
             arrays = [_ragged_to_arrow(parsed[name]) for name in features]
             yield pa.RecordBatch.from_arrays(arrays, names=list(features))
@@ -350,7 +365,7 @@ def _infer_features(file: DataFile, first_records: int) -> dict[str, Any]:
     tf = bridge.tf
     dtypes = {"bytes_list": tf.string, "float_list": tf.float32, "int64_list": tf.int64}
     features: dict[str, Any] = {}
-    for record in open_records(file).take(first_records).as_numpy_iterator():
+    for record in _iterate(file, open_records(file).take(first_records), 1):
         example = tf.train.Example.FromString(record)
         for name, feature in sorted(example.features.feature.items()):
             kind = feature.WhichOneof("kind")

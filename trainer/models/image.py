@@ -57,7 +57,8 @@ def build_image(
             "model.base_weights: not given, but a frozen base needs them; name a file, or set "
             "model.base_trainable"
         )
-    size = _read_image(schema, name).size
+    image = _read_image(schema, name)
+    size = image.size
     keras_model = build_keras_model(model, size, len(schema.label.classes))
     optimizer = make_optimizer(train, max_steps, linear=False)()
     keras_model.compile(optimizer, tf.keras.losses.SparseCategoricalCrossentropy())
@@ -66,7 +67,7 @@ def build_image(
     weight = class_weight_name(label) if label.class_weights else schema.weight
 
     def model_fn(features: dict[str, Any], labels: Any, mode: str, config: Any) -> Any:
-        images = {INPUT: decode_images(features[name], size)}
+        images = {INPUT: decode_images(features[name], image)}
         ids = None if labels is None else class_ids(labels, schema.label)
         if weight and labels is not None:
             # The Estimator of a Keras model reads the weights of the rows from this feature.
@@ -87,12 +88,14 @@ def build_image(
 
 
 def is_broken_image(error: Any) -> bool:
-    """Whether an error was caused by an image with a valid header that cannot be decoded.
+    """Whether an error was caused by an image that cannot be decoded, or is too large.
 
     Args:
         error: an error that TensorFlow raised.
     """
-    return isinstance(error, tf.errors.InvalidArgumentError) and "DecodeImage" in str(error)
+    causes = ("DecodeImage", "ExtractJpegShape", "max_megapixels")
+    is_invalid = isinstance(error, tf.errors.InvalidArgumentError)
+    return is_invalid and any(cause in str(error) for cause in causes)
 
 
 def find_image_column(schema: Schema) -> str:
@@ -167,12 +170,12 @@ def _load_weights(base: Any, path: str, alpha: float) -> None:
         ) from error
 
 
-def decode_images(values: Any, size: int) -> Any:
+def decode_images(values: Any, image: Image) -> Any:
     """Decodes and resizes images.
 
     Args:
         values: string [batch]: base64 of PNG, JPEG, GIF or BMP files.
-        size: height and width of the result in pixels.
+        image: height and width of the result in pixels, and the limit.
 
     Returns:
         float32 [batch, size, size, 3] in -1 … 1, the range that MobileNetV2 was trained on.
@@ -182,10 +185,51 @@ def decode_images(values: Any, size: int) -> Any:
     values = tf.strings.regex_replace(tf.reshape(values, [-1]), r"\+", "-")
     values = tf.io.decode_base64(tf.strings.regex_replace(values, "/", "_"))
 
+    size = image.size
+
     def decode(encoded: Any) -> Any:
+        too_large = f"an image has more than max_megapixels ({image.max_megapixels:g} million)"
+        limit = tf.constant(round(image.max_megapixels * 1e6), tf.int64)
+        check = tf.debugging.assert_less_equal(_count_pixels(encoded), limit, message=too_large)
+        with tf.control_dependencies([check] if check is not None else []):
+            encoded = tf.identity(encoded)
         pixels = tf.io.decode_image(encoded, channels=3, expand_animations=False)
         pixels.set_shape([None, None, 3])
         return tf.image.resize(pixels, [size, size])
 
     signature = tf.TensorSpec([size, size, 3], tf.float32)
     return tf.map_fn(decode, values, fn_output_signature=signature) / 127.5 - 1.0
+
+
+def _count_pixels(encoded: Any) -> Any:
+    """Returns width times height of an image, read from its header: int64 scalar.
+
+    Args:
+        encoded: string scalar, a PNG, JPEG, GIF or BMP file; of any other text, the result is 0.
+    """
+
+    def read(start: int, kind: Any, is_little: bool) -> Any:
+        """Returns the product of two numbers at an offset."""
+        head = tf.strings.substr(encoded, start, 2 * kind.size)
+        sides = tf.io.decode_raw(head, kind, little_endian=is_little)
+        return tf.reduce_prod(tf.abs(tf.cast(sides, tf.int64)))
+
+    def begins(text: bytes) -> Any:
+        return tf.equal(tf.strings.substr(encoded, 0, len(text)), text)
+
+    def is_longer(length: int) -> Any:
+        return tf.greater(tf.strings.length(encoded), length)
+
+    def read_jpeg() -> Any:
+        shape = tf.image.extract_jpeg_shape(encoded, tf.int64)
+        return shape[0] * shape[1]
+
+    return tf.case(
+        [
+            (begins(b"\x89PNG") & is_longer(24), lambda: read(16, tf.int32, False)),
+            (begins(b"\xff\xd8\xff"), read_jpeg),
+            (begins(b"GIF8") & is_longer(10), lambda: read(6, tf.uint16, True)),
+            (begins(b"BM") & is_longer(26), lambda: read(18, tf.int32, True)),
+        ],
+        default=lambda: tf.constant(0, tf.int64),
+    )

@@ -53,6 +53,9 @@ class Image(Node):
     size: Annotated[int, Field(ge=32, le=1024)] = Field(
         32, description="side of the square input of the model, pixels"
     )
+    max_megapixels: Annotated[float, Field(gt=0)] = Field(
+        50.0, description="images with more pixels are refused before they are decoded"
+    )
 
 
 class Column(Node):

@@ -137,7 +137,7 @@ def translate_errors(plan: JobPlan) -> Iterator[None]:
         if is_broken_image(error):
             raise UserError(
                 f"data: an image cannot be decoded ({' '.join(str(error).split())[:120]}); "
-                "write the damaged file again"
+                "write the file again, or raise max_megapixels of the column in the schema"
             ) from error
         raise
     except estimator.NanLossDuringTrainingError as error:

@@ -16,6 +16,7 @@ import yaml
 from pydantic import AfterValidator, ConfigDict, Field
 
 from estimator_bridge.errors import BridgeError
+from estimator_bridge.file_limits import load_yaml
 
 if sys.version_info >= (3, 12):
     from typing import TypedDict
@@ -192,7 +193,7 @@ def read_config(folder: Path) -> _Json:
     Raises:
       BridgeError: as for `read_job_files`.
     """
-    return _read(folder / "config.yaml", yaml.safe_load, _Config)
+    return _read(folder / "config.yaml", load_yaml, _Config)
 
 
 def read_job_files(folder: Path) -> JobFiles:

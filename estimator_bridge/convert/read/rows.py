@@ -4,6 +4,7 @@ import csv
 import glob
 import gzip
 import os
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional
@@ -11,12 +12,19 @@ from typing import Any, Callable, NamedTuple, Optional
 import numpy as np
 
 from estimator_bridge.errors import BridgeError
+from estimator_bridge.file_limits import check_column_sizes, limit_lines, read_checked
 
 from ..plan.columns import Input
 from ..plan.model import Data, Head, Plan
 from .job_files import read_config
 
 __all__ = ["Rows", "default_files", "read_files", "read_input_fn"]
+
+_BATCH_ROWS = 65_536
+# Size from which a column of a Parquet file must not be packed extremely, and the longest line of a
+# CSV file in characters.
+_MAX_COLUMN_BYTES = 1 << 30
+_MAX_LINE = 1 << 24
 
 
 class Rows(NamedTuple):
@@ -180,7 +188,7 @@ def _read_table(data: Data, path: str, limit: int) -> dict[str, Any]:
         is_gzip = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         if file.read(4) == b"PAR1":
-            return _read_parquet(data, path)
+            return _read_parquet(data, path, limit)
     with (gzip.open if is_gzip else open)(path, "rb") as file:
         head = file.read(12)
     # A TFRecord begins with its length in 8 bytes and their checksum.
@@ -196,7 +204,10 @@ def _read_records(data: Data, path: str, compression: str, limit: int) -> dict[s
     table: dict[str, list[Any]] = {}
     rows = 0
     try:
-        for record in tf.data.TFRecordDataset(path, compression).take(limit):
+        records = tf.data.TFRecordDataset(path, compression).take(limit)
+        # TensorFlow unpacks a record of a compressed file piece by piece.
+        checked = records if compression else read_checked(path, lambda: records, 1)
+        for record in checked:
             example = tf.train.Example.FromString(record.numpy())
             for name, feature in example.features.feature.items():
                 values = getattr(feature, feature.WhichOneof("kind") or "bytes_list").value
@@ -222,10 +233,22 @@ def _join_texts(values: Iterable[Any], separator: str) -> str:
     return separator.join(texts)
 
 
-def _read_parquet(data: Data, path: str) -> dict[str, list[Any]]:
+def _read_parquet(data: Data, path: str, limit: int) -> dict[str, list[Any]]:
     import pyarrow.parquet
 
-    table: dict[str, list[Any]] = pyarrow.parquet.read_table(path).to_pydict()
+    table: dict[str, list[Any]] = {}
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            check_column_sizes(file.metadata, file.schema_arrow.names, _MAX_COLUMN_BYTES)
+            rows = 0
+            for batch in file.iter_batches(min(limit, _BATCH_ROWS)):
+                for name, values in batch.to_pydict().items():
+                    table.setdefault(name, []).extend(values)
+                rows += batch.num_rows
+                if rows >= limit:
+                    break
+    except (pyarrow.ArrowException, OSError) as error:
+        raise BridgeError(f"data {path}: damaged: {' '.join(str(error).split())}") from error
     for name in set(table) & set(data.multivalent):
         separator = data.multivalent[name][1]
         table[name] = [
@@ -241,12 +264,12 @@ def _read_csv(data: Data, path: str, limit: int, is_gzip: bool) -> dict[str, Any
         with (gzip.open if is_gzip else open)(
             path, "rt", newline="", encoding=data.encoding
         ) as file:
-            for line in csv.reader(file, delimiter=data.delimiter):
+            for line in csv.reader(limit_lines(file, _MAX_LINE), delimiter=data.delimiter):
                 if line:
                     lines.append(line)
                 if len(lines) > limit:
                     break
-    except (UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeError, OSError, EOFError, zlib.error, csv.Error) as error:
         raise BridgeError(
             f"data {path}: it is neither CSV, TFRecord nor Parquet ({error}); "
             "give a file in one of these formats with --data"

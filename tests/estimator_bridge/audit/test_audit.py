@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from estimator_bridge.audit import audit, to_json
+from estimator_bridge.audit import audit, files, sources, to_json
 from estimator_bridge.audit.html import render as render_html
 from estimator_bridge.audit.text import hours
 from estimator_bridge.audit.text import render as render_text
@@ -29,8 +29,8 @@ def build():
 LOST = "import tensorflow as tf\ndef build():\n    return tf.contrib.tensor_forest.random_forest\n"
 
 
-def write(root, files):
-    for name, source in files.items():
+def write(root, content):
+    for name, source in content.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(textwrap.dedent(source), encoding="utf-8")
@@ -377,6 +377,76 @@ def test_exit_status(tmp_path, capsys, source, statuses):
     root = write(tmp_path, {"a.py": source})
     for fail_on, status in statuses.items():
         assert main([root, f"--fail_on={fail_on}"]) == status, fail_on
+
+
+@pytest.mark.parametrize(
+    "metadata", [[], None, 3, "x", {"kernelspec": None}, {"kernelspec": {"language": ["python"]}}]
+)
+@pytest.mark.parametrize("more", [{}, {"worksheets": {"a": 1}}])
+def test_a_notebook_with_odd_metadata(tmp_path, metadata, more):
+    cell = {"cell_type": "code", "source": "import tensorflow as tf\ntf.contrib.layers\n"}
+    notebook = {"cells": [cell], "metadata": metadata, **more}
+    (tmp_path / "a.ipynb").write_text(json.dumps(notebook))
+    report = audit(str(tmp_path))
+    assert report.findings or report.passed_over or "language" in json.dumps(metadata)
+
+
+def test_files_that_are_no_regular_files_cost_one_line_each(tmp_path, monkeypatch):
+    outside, root = tmp_path / "outside.py", tmp_path / "root"
+    write(root, {"good.py": "import tensorflow as tf\ntf.Session()\n", "inner/x.py": "y = 1\n"})
+    outside.write_text("import tensorflow as tf\ntf.contrib.secret\n")
+    os.mkfifo(root / "pipe.py")
+    for name, target in [
+        ("device.py", "/dev/zero"),
+        ("leaves.py", "../outside.py"),
+        ("absolute.py", outside),
+        ("lost.py", "nowhere.py"),
+        ("loop.py", "loop.py"),
+        ("stays.py", "inner/x.py"),
+    ]:
+        (root / name).symlink_to(target)
+    monkeypatch.setattr("estimator_bridge.audit.sources._MAX_BYTES", {".py": 1000})
+    write(root, {"large.py": "x = 1\n" * 1000})
+    name = b"bad\xff\x1b[2J.py"
+    with open(os.path.join(os.fsencode(root), name), "wb") as file:
+        file.write(b"import tensorflow as tf\ntf.contrib.layers\n")
+    report = audit(str(root))
+    problems = {path: what for path, _, what in report.passed_over}
+    assert set(problems) == {
+        "pipe.py", "device.py", "leaves.py", "absolute.py", "lost.py", "loop.py", "large.py"
+    }  # fmt: skip
+    assert "not a regular file" in problems["pipe.py"]
+    assert "outside the folder" in problems["leaves.py"] == problems["absolute.py"]
+    assert "larger than" in problems["large.py"]
+    assert not any("secret" in finding.symbol.name for finding in report.findings)
+    for form in ("text", "json", "html"):
+        done = run(str(root), f"--format={form}", f"--output={tmp_path / form}")
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr
+        shown = (tmp_path / form).read_text(encoding="utf-8")
+        assert "udcff" in shown and ("\x1b" not in shown or form == "html")
+    assert "bad\\udcff\\x1b[2J.py" in run(str(root)).stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from " + "." * 60_000,
+        "from " + " " * 60_000,
+        "from a import (\n" * 8_000,
+        "from a import (#(\n" * 8_000,
+        "from a import " + "(" * 60_000,
+        "def f(" * 10_000 + "\n",
+        "except " + "a, " * 20_000 + "\n",
+        "x" + " " * 60_000 + "y\n",
+    ],
+    ids=range(8),
+)
+def test_no_text_takes_quadratic_time(text):
+    """A pattern that took quadratic time would take minutes."""
+    data = text.encode()
+    files._imports(data, frozenset(["tensorflow"]))
+    assert sources.parse("a.py", data).tree is None
 
 
 def test_single_file_and_output_file(tmp_path):

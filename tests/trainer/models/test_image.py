@@ -2,6 +2,7 @@
 
 import base64
 import random
+import struct
 
 import numpy as np
 import pyarrow.parquet
@@ -16,9 +17,10 @@ from trainer.inputs.files import find_files
 from trainer.inputs.scan import scan_files
 from trainer.models.image import decode_images, is_broken_image
 from trainer.models.metrics import list_metrics
-from trainer.schema import Schema, Statistics
+from trainer.schema import Image, Schema, Statistics
 
 COLUMNS = {"image": {"type": "string", "image": {}}, "digit": {"type": "int"}}
+SMALL = Image(size=32)
 SCHEMA = {"columns": COLUMNS, "label": {"column": "digit", "num_classes": 10}}
 
 
@@ -42,7 +44,7 @@ def weights_file(tmp_path_factory, scans):
     for layer in base.layers:
         if isinstance(layer, tf.keras.layers.BatchNormalization):
             layer.momentum = 0.0  # the averages become those of the next batch
-    base(decode_images(tf.constant(read(scans / "train.parquet", 240)[0]), 32), training=True)
+    base(decode_images(tf.constant(read(scans / "train.parquet", 240)[0]), SMALL), training=True)
     path = str(tmp_path_factory.mktemp("weights") / "base.h5")
     base.save_weights(path)
     norm = dict(
@@ -124,7 +126,7 @@ def test_decodes_every_image_format():
     grey = np.full((8, 8, 1), 255, np.uint8)
     files = [tf.io.encode_png(pixels), tf.io.encode_jpeg(grey), tf.io.encode_png(grey)]
     text = [base64.b64encode(file.numpy()) for file in files]
-    got = decode_images(tf.constant(text), 32).numpy()
+    got = decode_images(tf.constant(text), SMALL).numpy()
     assert got.shape == (3, 32, 32, 3)
     assert np.allclose(got[0], pixels / 127.5 - 1, atol=1e-6)
     assert np.allclose(got[1:], 1)
@@ -177,12 +179,38 @@ def test_invalid_images_are_found_before_training(make, tmp_path):
             scan_files(files, schema, DataConfig(), lambda line: None)
 
 
+def _claim(kind, width, height):
+    """A file whose header claims a size, and nothing after it."""
+    if kind == "png":
+        whole = tf.io.encode_png(np.zeros((2, 2, 3), np.uint8)).numpy()
+        return whole[:16] + struct.pack(">II", width, height) + whole[24:]
+    if kind == "jpeg":
+        whole = tf.io.encode_jpeg(np.zeros((2, 2, 3), np.uint8)).numpy()
+        place = whole.index(b"\xff\xc0") + 5
+        return whole[:place] + struct.pack(">HH", height, width) + whole[place + 4 :]
+    if kind == "gif":
+        return b"GIF89a" + struct.pack("<HH", width, height) + bytes(60)
+    return b"BM" + bytes(16) + struct.pack("<ii", width, -height) + bytes(60)
+
+
+@pytest.mark.parametrize("kind", ["png", "jpeg", "gif", "bmp"])
+def test_an_image_that_claims_too_many_pixels_is_not_decoded(kind):
+    text = tf.constant([base64.b64encode(_claim(kind, 60_000, 1_000)).decode()])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="max_megapixels") as error:
+        decode_images(text, SMALL)
+    assert is_broken_image(error.value)
+    if kind != "jpeg":  # TensorFlow decodes a JPEG of which the pixels are missing.
+        with pytest.raises(tf.errors.InvalidArgumentError) as error:
+            decode_images(text, Image(max_megapixels=70))
+        assert "max_megapixels" not in str(error.value)
+
+
 def test_is_broken_image():
     whole = tf.io.encode_png(np.zeros((40, 40, 3), np.uint8)).numpy()
     for content, broken in ((whole[:60], True), (whole, False)):
         text = base64.b64encode(content).decode()
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-            pixels = decode_images(tf.constant([text]), 32)
+            pixels = decode_images(tf.constant([text]), SMALL)
             wrong = tf.debugging.Assert(False, ["no"])
             with pytest.raises(tf.errors.InvalidArgumentError) as error:
                 session.run(pixels)
