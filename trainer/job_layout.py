@@ -283,14 +283,11 @@ def is_superseded(name: str, steps: Collection[int], names: Collection[str]) -> 
     return is_newer and not any(one.startswith(folder) for one in names)
 
 
-def is_settled(name: str, newest: int) -> bool:
-    """Returns whether a file may be uploaded.
-
-    A checkpoint that the state file does not name yet may be unfinished.
+def find_step(name: str) -> Optional[int]:
+    """Returns the step of the checkpoint that a file belongs to; None for other files.
 
     Args:
         name: of a file.
-        newest: the newest step that the state file names.
     """
     match = CHECKPOINT_FILE.fullmatch(name)
-    return match is None or int(match.group("step")) <= newest
+    return int(match.group("step")) if match else None

@@ -158,7 +158,7 @@ class Objects:
         self.known[name] = Known(found, status.st_size, status.st_mtime_ns)
 
     def upload(self, name: str, stream: BinaryIO, status: Any) -> None:
-        """Stores the content of a local file.
+        """Stores the content of a local file, unless the object already has this content.
 
         Args:
             name: of the file.
@@ -171,6 +171,12 @@ class Objects:
         """
         size = len(stream.getbuffer()) if isinstance(stream, io.BytesIO) else status.st_size
         known = self.known.get(name)
+        if known is not None and known.found.size == size:
+            stream.seek(0)
+            if checksum(stream, size) == known.found.crc32c:
+                # Training saves the checkpoint from which it resumes again.
+                self.known[name] = Known(known.found, status.st_size, status.st_mtime_ns)
+                return
         target = self.address.folder + name
         generation = known.found.generation if known is not None else 0
         try:

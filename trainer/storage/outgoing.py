@@ -1,9 +1,9 @@
 """Stores the changes of a job's local folder in a bucket, the newest checkpoint before all else.
 
 A job that is restarted on another machine resumes from the checkpoint that the state file in the
-bucket names. So a new checkpoint is stored first, then the state file, and only then metrics, event
-files and exports. While those are being stored, which may take long, a newer checkpoint is stored
-in between. Removals come last.
+bucket names. So the newest checkpoint is stored first, then the state file, and only then metrics,
+event files, exports and older checkpoints. While those are being stored, which may take long, a
+newer checkpoint is stored in between. Removals come last.
 """
 
 import contextlib
@@ -41,6 +41,7 @@ class Outgoing:
         self._num_changes = 0
         # The steps that the stored state file names; None until it is known.
         self._stored_steps: Optional[list[int]] = None
+        self._stored_state = b""
 
     def store(self, starts_over: bool) -> int:
         """Stores all changes, and returns how many objects it stored or removed.
@@ -64,6 +65,7 @@ class Outgoing:
             self._store_files(batch)
             if not self.is_state_stored():
                 self._store_checkpoints()
+        self._store_older()
         self._remove(self._find_superseded(starts_over))
         if self._num_changes:
             # Not in a job that stores nothing else: it does not claim the folder.
@@ -108,24 +110,42 @@ class Outgoing:
             return None
 
     def _store_checkpoints(self) -> None:
-        """Stores new checkpoints and the model's description, then the state file."""
+        """Stores the newest checkpoint and the model's description, then the state file."""
         for _ in range(ATTEMPTS):
             # Read the state file first. Later it may name a newer checkpoint, which this attempt
             # does not store.
             status, text = self._stat_state(), self._objects.read_state()
-            self._store_first(job_layout.read_state_steps(text), status)
+            steps = job_layout.read_state_steps(text)
+            self._store_model(steps[0] if steps else None, status)
             if status is None or self.is_state_stored() or self._store_state(text, status):
                 return
             if text == self._objects.read_state():
                 # The newest checkpoint is incomplete. The bucket keeps the one before it.
                 return
 
-    def _store_first(self, steps: list[int], pointed: Optional[os.stat_result]) -> None:
-        newest = max(steps, default=-1)
+    def _store_older(self) -> None:
+        """Stores the other checkpoints, newest first, and names them in the stored state file."""
+        named = job_layout.read_state_steps(self._objects.read_state()) or [-1]
+        files = [name for name in self._list_mine() if job_layout.find_step(name) is not None]
+        found = {job_layout.find_step(name) or 0 for name in self._find_changed(files)}
+        # A checkpoint that is newer than all named ones may be unfinished.
+        older = [step for step in found - {named[0]} if step <= max(named)]
+        for step in sorted(older, reverse=True):
+            # Training may have removed it meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                self._store_model(step, self._stat_state())
+            if not self.is_state_stored():
+                self._store_checkpoints()
+        status, text = self._stat_state(), self._objects.read_state()
+        if status is not None and self._mine(CHECKPOINT_STATE) and self._stored_state:
+            self._store_state(text, status)
+
+    def _store_model(self, step: Optional[int], pointed: Optional[os.stat_result]) -> None:
+        """Stores the changes of one checkpoint and of the model's description."""
         names = [
             name
             for name in self._list_mine()
-            if job_layout.rank(name) < STATE_RANK and job_layout.is_settled(name, newest)
+            if job_layout.rank(name) < STATE_RANK and job_layout.find_step(name) in (None, step)
         ]
         changed = [n for n in self._find_changed(names) if not self._is_unfinished(n, pointed)]
         with contextlib.ExitStack() as held:
@@ -159,10 +179,11 @@ class Outgoing:
         if steps and steps[0] not in whole:
             return False
         content = self._objects.make_portable(CHECKPOINT_STATE, job_layout.keep_steps(text, whole))
-        self._check_claim()
-        self._objects.upload(CHECKPOINT_STATE, io.BytesIO(content), status)
-        self._stored_steps = steps
-        self._num_changes += 1
+        if content != self._stored_state or not self.is_state_stored():
+            self._check_claim()
+            self._objects.upload(CHECKPOINT_STATE, io.BytesIO(content), status)
+            self._stored_steps, self._stored_state = steps, content
+            self._num_changes += 1
         return True
 
     def _store_files(

@@ -194,6 +194,32 @@ def test_a_checkpoint_saved_while_exports_are_stored_does_not_wait(machine, clou
     assert order[first + 6] == "checkpoint" and len(order) == 16
 
 
+def test_the_newest_checkpoint_does_not_wait_for_older_ones(machine, cloud, monkeypatch):
+    one = machine("one")
+    order, upload = [], Bucket.upload
+
+    def noted_upload(self, stream, size, name, generation):
+        order.append(name.partition("jobs/x/")[2].partition(".data")[0])
+        return upload(self, stream, size, name, generation)
+
+    monkeypatch.setattr(Bucket, "upload", noted_upload)
+    monkeypatch.setattr("trainer.storage.transfers.THREADS", 1)
+    for step, kept in ((10, []), (20, [10]), (30, [10, 20])):
+        _checkpoint(one.folder, step, kept=kept)
+    _write(one.folder, **{"metrics.jsonl": "m", "config.yaml": "c"})
+    one.push()
+    steps = [name.partition("-")[2].partition(".")[0] or name for name in order]
+    assert steps == ["config.yaml", *["30"] * 3, "checkpoint", "metrics.jsonl",
+                     *["20"] * 3, *["10"] * 3, "checkpoint"]  # fmt: skip
+    stored = cloud.read("jobs/x/checkpoint").decode()
+    assert job_layout.read_state_steps(stored) == [30, 10, 20, 30]
+    # Saved again as it is, as a job does when it resumes: nothing is sent.
+    order.clear()
+    _checkpoint(one.folder, 30, kept=[10, 20])
+    one.push()
+    assert order == [] and one.push() == 0
+
+
 def test_a_stored_state_file_names_only_stored_checkpoints(machine, cloud):
     one = machine("one")
     _checkpoint(one.folder, 20)
@@ -625,8 +651,10 @@ def test_the_newest_checkpoints_are_opened_first(machine, cloud, monkeypatch):
         return upload(self, stream, size, name, generation)
 
     monkeypatch.setattr(Bucket, "upload", slow_upload)
-    assert one.push() == 7
+    # The state file is stored a second time, when both checkpoints are there.
+    assert one.push() == 8
     assert cloud.read("jobs/x/model.ckpt-10.index") == b"10 index"
+    assert b"ckpt-9" in cloud.read("jobs/x/checkpoint")
 
 
 @pytest.mark.parametrize(

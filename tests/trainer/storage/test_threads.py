@@ -68,7 +68,7 @@ def test_an_evaluator_fetches_again_after_every_error(machine, cloud, monkeypatc
     cloud.fail("status", path="alt=media", times=3)
     keeper = Keeper(evaluator, pushes=True, pulls=True, log=said.append, stop=None, secs=0.01)
     keeper.start()
-    _await(lambda: (evaluator.folder / "checkpoint").exists() and len(said) == 2)
+    _await(lambda: len(said) == 2 and _health(evaluator)["step"] == 10)
     assert _health(evaluator) == {
         "time": pytest.approx(time.time(), abs=30), "step": 10, "behind_secs": 0, "error": None
     }  # fmt: skip
