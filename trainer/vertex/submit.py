@@ -134,7 +134,7 @@ class Service:
                 f"project {self._project}: no permission ({error.message}); grant your account "
                 "roles/aiplatform.user, and enable aiplatform.googleapis.com"
             ) from error
-        except (exceptions.ServerError, exceptions.TooManyRequests) as error:
+        except exceptions.ServerError as error:
             words = " ".join(str(error.message).split())[:300]
             raise TemporaryError(f"the service cannot answer now: {words}; try again") from error
         except exceptions.GoogleAPICallError as error:

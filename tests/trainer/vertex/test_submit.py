@@ -141,6 +141,9 @@ def test_rejected_jobs_print_one_line(service, job, capsys, cloud):
         assert _submit(service, path) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert words in line
+    service.refusal = grpc.StatusCode.UNAVAILABLE, "overloaded"
+    assert _submit(service, path) == 75
+    assert "the service cannot answer now: overloaded; try again" in capsys.readouterr().err
     capsys.readouterr()
     assert _submit(service, path, "--nosuch=1") == 2
     assert _submit(service, "--job=/no/such/job.yaml") == 2
