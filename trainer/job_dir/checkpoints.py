@@ -4,6 +4,8 @@ import math
 from pathlib import Path
 from typing import Optional
 
+import numpy as np
+
 from estimator_bridge import tf
 from trainer import storage
 from trainer.errors import UserError
@@ -155,7 +157,9 @@ def find_corruption(checkpoint: str) -> Optional[str]:
             return f"{found:,} bytes instead of at least {needed:,}"
         if found <= CHECKED_BYTES:
             for name in shapes:
-                reader.get_tensor(name)
+                value = reader.get_tensor(name)
+                if types[name].is_floating and np.isnan(value).any():
+                    return f"{name} is NaN"
     except (tf.errors.OpError, ValueError, OSError, RuntimeError) as error:
         return str(error).splitlines()[0][:80]
     return None

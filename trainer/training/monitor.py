@@ -10,6 +10,7 @@ from trainer.environment.cluster_spec import ALONE, Cluster
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.phase_timer import Times, TimesHook, TimesListener
 from trainer.signals import SignalWatch
+from trainer.training.divergence import FiniteListener
 from trainer.training.hooks import EvaluationRecorder
 from trainer.training.pace import Pace, PauseListener
 from trainer.training.profiling import build_profile_hooks
@@ -128,8 +129,9 @@ class Monitor:
         Args:
             given: further listeners.
         """
-        discard = DiscardListener(self._session.watch)
-        return [discard, TimesListener(self._session.times), PauseListener(self.pace), *given]
+        # Before all else: a model that has diverged is not saved, so it is not evaluated either.
+        first = [DiscardListener(self._session.watch), FiniteListener()]
+        return [*first, TimesListener(self._session.times), PauseListener(self.pace), *given]
 
     def build_eval_hooks(self, given: Sequence[Any] = ()) -> list[Any]:
         """Returns the hooks of evaluation.

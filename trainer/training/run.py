@@ -19,6 +19,7 @@ from trainer.phase_timer import REPORT, Times
 from trainer.reporting.summary import RunResult
 from trainer.signals import SignalWatch
 from trainer.training.announce import describe_plan
+from trainer.training.divergence import Diverged
 from trainer.training.hooks import EvaluationRecorder
 from trainer.training.job import Job
 from trainer.training.plan import JobPlan, Plan, build_plan
@@ -140,6 +141,8 @@ def translate_errors(plan: JobPlan) -> Iterator[None]:
                 "write the file again, or raise max_megapixels of the column in the schema"
             ) from error
         raise
+    except Diverged as error:
+        raise _describe_nan(plan, f"{error.variable} became infinite or NaN") from error
     except estimator.NanLossDuringTrainingError as error:
         raise _describe_nan(plan, "the loss became NaN") from error
 
@@ -152,6 +155,6 @@ def _describe_nan(plan: JobPlan, what: str) -> UserError:
     kept = checkpoints.latest_checkpoint(plan.job.config.require_job_dir())
     return UserError(
         f"{what} at step {step:,}{batch}{more}; set a --learning_rate below "
-        f"{plan.job.config.train.learning_rate:g} and look for outliers; kept: "
-        f"{kept or 'no checkpoint'}"
+        f"{plan.job.config.train.learning_rate:g} and look for outliers; "
+        + (f"the job then resumes from {kept}" if kept else "no checkpoint was saved")
     )

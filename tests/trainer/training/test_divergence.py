@@ -1,0 +1,62 @@
+"""A model that diverges is neither saved nor exported, and the printed advice helps."""
+
+import math
+
+import numpy as np
+import pytest
+
+from estimator_bridge import tf
+from trainer.errors import UserError
+from trainer.job_dir import checkpoints
+from trainer.job_dir.quarantine import quarantine_corrupt
+
+pytestmark = pytest.mark.newest
+
+
+def _run(make, shop, folder, **train):
+    config = make.config(
+        folder,
+        shop / "train.csv",
+        shop / "eval.csv",
+        model={"type": "linear", "engine": train.pop("engine")},
+        train={"batch_size": 50, "linear_optimizer": "sgd", **train},
+        run={"save_checkpoints_steps": 4},
+        export={"exporters": ["latest", "final"], "verify": False},
+    )
+    return make.run(config, make.schema("price"))
+
+
+# The update of the last step is the first that diverges: no later loss shows it.
+@pytest.mark.parametrize("engine", ["fused", "canned"])
+def test_the_job_goes_on_with_the_advised_rate(make, shop, tmp_path, engine):
+    folder = tmp_path / "job"
+    with pytest.raises(UserError, match=r"became infinite or NaN at step 1\b.*--learning_rate"):
+        _run(make, shop, folder, engine=engine, learning_rate=1e38, max_steps=1)
+    assert not list(folder.glob("export/*/*"))
+    steps = map(checkpoints.read_step, checkpoints.list_checkpoints(str(folder)))
+    assert max(steps, default=0) == 0
+    _, result = _run(make, shop, folder, engine=engine, learning_rate=1e-6, max_steps=8)
+    assert result.end_step == 8
+    assert result.exports["final"] and result.exports["latest"]
+    weights = tf.train.load_checkpoint(result.checkpoints[-1])
+    for name in weights.get_variable_to_shape_map():
+        assert np.isfinite(weights.get_tensor(name)).all(), name
+
+
+def _save(folder, step, value):
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        tf.compat.v1.get_variable("bias", initializer=np.float32(value))
+        count = tf.compat.v1.train.create_global_step()
+        session.run(tf.compat.v1.global_variables_initializer())
+        session.run(count.assign(step))
+        path = str(folder / "model.ckpt")
+        tf.compat.v1.train.Saver().save(session, path, step, write_meta_graph=False)
+
+
+def test_a_job_resumes_from_the_newest_checkpoint_without_nan(tmp_path):
+    for step, value in ((10, 0.5), (20, math.nan), (30, math.nan)):
+        _save(tmp_path, step, value)
+    told = []
+    assert quarantine_corrupt(str(tmp_path), told.append)
+    assert checkpoints.read_step(checkpoints.latest_checkpoint(str(tmp_path))) == 10
+    assert len(told) == 1 and "bias is NaN" in told[0]

@@ -1,0 +1,62 @@
+"""Keeps a model that has diverged out of job_dir."""
+
+from typing import Any
+
+from estimator_bridge import estimator, tf
+
+
+class FiniteListener(estimator.CheckpointSaverListener):
+    """Saves no checkpoint of a model with NaN in a variable, or infinity in a trainable one.
+
+    The loss of a step is computed before its update, so that a finite loss does not mean a finite
+    model. A job that is started again must not resume from such a model.
+    """
+
+    def begin(self) -> None:
+        """Adds one check per variable to the graph, on the variable's device."""
+        trainable = {each.name for each in tf.compat.v1.trainable_variables()}
+        self._names, checks = [], []
+        for variable in tf.compat.v1.global_variables():
+            if not variable.dtype.base_dtype.is_floating:
+                continue
+            with tf.compat.v1.device(variable.device):
+                value = tf.convert_to_tensor(variable)
+                if variable.name in trainable:
+                    wrong = tf.logical_not(tf.math.is_finite(value))
+                else:
+                    wrong = tf.math.is_nan(value)
+                checks.append(tf.reduce_any(wrong))
+            self._names.append(variable.name.partition(":")[0])
+        self._checks = tf.stack(checks) if checks else tf.zeros([0], tf.bool)
+
+    def before_save(self, session: Any, global_step_value: int) -> None:
+        """Ends the run if the model must not be saved.
+
+        Args:
+            session: the session whose variables would be saved.
+            global_step_value: the global step.
+
+        Raises:
+            NanLossDuringTrainingError: a variable is not finite.
+        """
+        wrong = session.run(self._checks)
+        names = [name for name, is_wrong in zip(self._names, wrong) if is_wrong]
+        if names:
+            raise Diverged(names[0], global_step_value)
+
+
+class Diverged(estimator.NanLossDuringTrainingError):
+    """A variable became infinite or NaN.
+
+    Args:
+        variable: its name.
+        step: global step.
+    """
+
+    def __init__(self, variable: str, step: int):
+        super().__init__()
+        self.variable = variable
+        self.step = step
+
+    def __str__(self) -> str:
+        return f"variable {self.variable} is infinite or NaN at step {self.step}"
