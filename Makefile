@@ -2,6 +2,7 @@
 # make test         the whole test suite
 # make test-quick   the tests that need no TensorFlow, in a minute
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
+# make sbom         lists the packages of the images, as CycloneDX JSON
 # make tables       trains on twenty real tables without flags, beside scikit-learn
 #
 # They make the virtual environment that they need (.venv/tf<TensorFlow>-py<Python>) and keep it.
@@ -27,7 +28,7 @@ ENVIRONMENT = command -v $(PYTHON) >/dev/null \
 	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
 	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
 
-.PHONY: help demo test test-quick test-matrix bench tables lint environment
+.PHONY: help demo test test-quick test-matrix bench tables lint lock sbom environment
 .SILENT:
 
 help:
@@ -72,11 +73,16 @@ tables:
 lock:
 	for variant in cpu gpu; do \
 	    extra=tensorflow; test $$variant = gpu && extra='tensorflow[and-cuda]'; \
-	    { echo "# What the image has, exactly; made by \`make lock\` from setup.py and constraints/tf-2.21.txt."; \
-	      echo "$$extra" | uv pip compile --quiet --no-header --no-annotate --python-version 3.12 \
+	    { echo "# What the image has, exactly, with the hashes of the files; made by \`make lock\` from setup.py"; \
+	      echo "# and constraints/tf-2.21.txt."; \
+	      echo "$$extra" | uv pip compile --quiet --no-header --no-annotate --generate-hashes --python-version 3.12 \
 	          --python-platform x86_64-manylinux_2_28 -c constraints/tf-2.21.txt setup.py -; \
 	    } > docker/$$variant.lock.new && mv docker/$$variant.lock.new docker/$$variant.lock || exit $$?; \
 	done
+
+# The packages of the images, as CycloneDX JSON, in dist/.
+sbom:
+	$(PYTHON) tools/sbom.py
 
 environment:
 	$(ENVIRONMENT); echo "$$env"

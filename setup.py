@@ -12,6 +12,8 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).parent
+# Presets, schemas and their vocabulary files. Nothing else in the folder is distributed.
+PRESETS = ("*.yaml", "*.txt")
 
 REQUIRED = [
     "absl-py>=1.4",
@@ -65,7 +67,11 @@ class BuildWithPresets(build_py):
             target = Path(self.build_lib, "trainer", "hparams")
             # A preset that has been renamed must not stay behind in an old build folder.
             shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree(HERE / "hparams", target)
+            for pattern in PRESETS:
+                for path in (HERE / "hparams").rglob(pattern):
+                    copy = target / path.relative_to(HERE / "hparams")
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(path, copy)
 
 
 setup(install_requires=pin_tensorflow(REQUIRED), cmdclass={"build_py": BuildWithPresets})

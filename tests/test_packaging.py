@@ -1,6 +1,7 @@
 """The distribution as a stranger gets it: sdist, wheel from the sdist, install, run elsewhere."""
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,12 @@ pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "jobs")
+# A key that somebody left in a checkout; the distributions must not contain it.
+KEY = "service-account.json"
+PLANTED = (
+    "", "trainer", "trainer/vertex", "estimator_bridge/audit/symbols", "hparams/schemas", "tests",
+    "tests/estimator_bridge/golden", "tools", "docs", "docker", "constraints", "benchmarks",
+)  # fmt: skip
 BUILD = "import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
 
 
@@ -37,6 +44,8 @@ def sdist(tmp_path_factory):
     # A copy, so that nothing is built into the checkout.
     work = tmp_path_factory.mktemp("sdist")
     shutil.copytree(ROOT, work / "source", ignore=LEFT_OUT)
+    for folder in PLANTED:
+        (work / "source" / folder / KEY).write_text('{"private_key": "planted"}')
     _run(sys.executable, "-c", BUILD.format(kind="sdist"), work, cwd=work / "source")
     (path,) = work.glob("*.tar.gz")
     return path
@@ -81,6 +90,42 @@ def test_the_sdist_has_what_building_and_testing_need(sdist):
         expected |= _tree(folder, "*.py")
     expected |= _tree("hparams", "*") | _tree("constraints", "*")
     assert not expected - names
+
+
+def test_a_key_in_the_checkout_is_not_distributed(sdist, wheel):
+    with tarfile.open(sdist) as archive:
+        names = archive.getnames()
+    with zipfile.ZipFile(wheel) as archive:
+        names += archive.namelist()
+    assert not [name for name in names if name.endswith(KEY)]
+
+
+def test_no_text_installs_by_a_name_that_we_do_not_hold():
+    # Somebody else could register the name on the public package index.
+    wrong = re.compile(r"pip install[^\n]*['\" ]estimator[-_](trainer|bridge)['\"\s=<>~\[]")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    names = listed.stdout.split() or [*_tree("trainer", "*.py"), *_tree("docs", "*.md")]
+    for name in names:
+        path = ROOT / name
+        if path.suffix in (".py", ".md", ".toml", ".yaml", "") and path.is_file():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            assert not wrong.search(text), name
+
+
+def test_the_sbom_lists_what_the_lock_has(tmp_path):
+    _run(sys.executable, ROOT / "tools" / "sbom.py", f"--output_dir={tmp_path}", cwd=tmp_path)
+    for variant in ("cpu", "gpu"):
+        bom = json.loads((tmp_path / f"sbom-{variant}.json").read_text())
+        assert (bom["bomFormat"], bom["specVersion"]) == ("CycloneDX", "1.6")
+        assert re.fullmatch(
+            r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", bom["serialNumber"]
+        )
+        assert bom["metadata"]["component"]["name"] == "estimator-trainer"
+        lock = (ROOT / "docker" / f"{variant}.lock").read_text()
+        pins = re.findall(r"^([\w.-]+)==([\w.+!]+)", lock, re.MULTILINE)
+        assert [(one["name"], one["version"]) for one in bom["components"]] == pins
+        purls = [one["purl"] for one in bom["components"]]
+        assert "pkg:pypi/tensorflow@2.21.0" in purls and len({*purls}) == len(purls)
 
 
 def test_the_wheel_has_every_file_of_the_packages_every_preset_and_nothing_else(wheel):

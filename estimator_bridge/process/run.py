@@ -112,7 +112,7 @@ def _run_file(path: str) -> None:
         module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
         with io.open_code(path) as source:
             code = compile(source.read(), path, "exec", dont_inherit=True)
-    exec(code, module.__dict__)
+    exec(code, module.__dict__)  # noqa: S102 - running the user's program is the command
 
 
 def _is_container(path: str) -> bool:

@@ -307,9 +307,7 @@ def _package_version() -> str:
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
-        raise UserError(
-            f"the package {PACKAGE} is not installed: pip install 'estimator-trainer[demo]'"
-        ) from None
+        raise UserError(f"the package {PACKAGE} is not installed: pip install {PACKAGE}") from None
 
 
 def _package_root() -> Path:

@@ -33,7 +33,7 @@ def run_emulator(job: Job, put: list[str]) -> Iterator[dict[str, str]]:
     except ImportError as error:
         raise UserError(
             "--emulator needs the package gcp-storage-emulator; run "
-            "pip install 'estimator-trainer[test]'"
+            "pip install gcp-storage-emulator"
         ) from error
     files = [file for pair in put for file in _list_files(pair)]
     with socket.socket() as free:

@@ -183,6 +183,6 @@ def _import_aiplatform() -> Any:
     except ImportError as error:
         raise UserError(
             "submit needs the package google-cloud-aiplatform; run "
-            "pip install 'estimator-trainer[vertex]', or give the rendered file to gcloud"
+            "pip install google-cloud-aiplatform, or give the rendered file to gcloud"
         ) from error
     return aiplatform_v1

@@ -37,7 +37,7 @@ def run_module(code: str, name: str = "converted_model") -> types.ModuleType:
       name: name of the module.
     """
     module = types.ModuleType(name)
-    exec(compile(code, f"<{name}>", "exec"), module.__dict__)
+    exec(compile(code, f"<{name}>", "exec"), module.__dict__)  # noqa: S102 - our own text
     return module
 
 

