@@ -4,17 +4,18 @@
 #   docker build -t trainer:gpu --build-arg VARIANT=gpu .
 #
 # VARIANT  cpu, or gpu: with NVIDIA's CUDA libraries as packages; the machine provides the driver
-# PYTHON   the minor version for which docker/*.lock were made
-ARG PYTHON=3.12
+# BASE     an image with the minor version of Python for which docker/*.lock were made. The tag moves:
+#          for a build that can be repeated, name its digest, BASE=python@sha256:...
+ARG BASE=python:3.12-slim
 
-FROM python:${PYTHON}-slim AS build
+FROM ${BASE} AS build
 ARG VARIANT=cpu
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 RUN python -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH
 # What changes rarely comes first: a change of the trainer alone keeps this layer.
 COPY docker/${VARIANT}.lock /tmp/requirements.lock
-RUN pip install --no-deps -r /tmp/requirements.lock
+RUN pip install --no-deps --require-hashes -r /tmp/requirements.lock
 
 FROM build AS trainer
 WORKDIR /src
@@ -24,7 +25,7 @@ COPY estimator_bridge ./estimator_bridge
 COPY trainer ./trainer
 RUN pip wheel --no-deps --no-build-isolation --wheel-dir /wheels .
 
-FROM python:${PYTHON}-slim
+FROM ${BASE}
 RUN useradd --create-home --uid 1000 trainer
 COPY --from=build /opt/venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR=/tmp

@@ -21,10 +21,12 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-i
 
 
 def _pins(variant):
-    lines = (ROOT / "docker" / f"{variant}.lock").read_text().splitlines()
-    lines = [line for line in lines if line and not line.startswith("#")]
-    assert all(re.fullmatch(r"[\w.-]+==[\w.+!]+", line) for line in lines), lines
-    return dict(line.split("==") for line in lines)
+    text = (ROOT / "docker" / f"{variant}.lock").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    pin = re.compile(r"([\w.-]+)==([\w.+!]+)( +--hash=sha256:[0-9a-f]{64})+")
+    matches = [pin.fullmatch(line) for line in lines]
+    assert all(matches), "make lock: a line without a version or a hash"
+    return dict(match.group(1, 2) for match in matches)
 
 
 def _instructions():
@@ -106,16 +108,19 @@ def test_cloud_build_takes_the_build():
     assert [step.id for step in build.steps] == ["test", "package", "image"]
     assert list(build.steps[2].wait_for) == ["test"]
     assert build.options.logging == cloudbuild_v1.BuildOptions.LoggingMode.CLOUD_LOGGING_ONLY
-    assert build.artifacts.objects.location == "gs://${_BUCKET}/packages"
+    assert build.artifacts.objects.location == "gs://${_BUCKET}/packages/${BUILD_ID}"
     # Substitutions: each that is used has a default, and each default is used.
     assert all(re.fullmatch(r"_[A-Z0-9_]+", name) for name in build.substitutions)
-    used = set(re.findall(r"\$\{?(\w+)\}?", text.replace("$SHORT_SHA is", "")))
-    assert used - {"PROJECT_ID"} == set(build.substitutions)
+    used = set(re.findall(r"\$\{?(\w+)\}?", text))
+    assert used - {"PROJECT_ID", "BUILD_ID"} == set(build.substitutions)
     (image,) = build.images
     assert f"--tag={image}" in build.steps[2].args
     built = [part for part in build.steps[2].args if part.startswith("--build-arg=")]
-    assert built == ["--build-arg=VARIANT=${_VARIANT}"]
-    assert f"ARG VARIANT={build.substitutions['_VARIANT']}" in (ROOT / "Dockerfile").read_text()
+    assert built == [f"--build-arg={name}=${{_{name}}}" for name in ("VARIANT", "BASE")]
+    for name in ("VARIANT", "BASE"):
+        default = f"ARG {name}={build.substitutions[f'_{name}']}\n"
+        assert default in (ROOT / "Dockerfile").read_text()
+    assert build.substitutions["_TAG"] == "${BUILD_ID}"
 
 
 def _list_below(name, found):
@@ -203,7 +208,7 @@ def test_the_images_install_steps_run(tmp_path):
     shutil.copytree(ROOT, source, ignore=LEFT_OUT)
     _run(python, "-m", "venv", tmp_path / "venv")
     pip = [tmp_path / "venv" / "bin" / "python", "-m", "pip", "-q", "--no-input"]
-    _run(*pip, "install", "--no-deps", "-r", ROOT / "docker" / "cpu.lock")
+    _run(*pip, "install", "--no-deps", "--require-hashes", "-r", ROOT / "docker" / "cpu.lock")
     wheels = tmp_path / "wheels"
     _run(*pip, "wheel", "--no-deps", "--no-build-isolation", f"--wheel-dir={wheels}", source)
     _run(*pip, "install", "--no-deps", "--no-index", *wheels.glob("*.whl"))

@@ -1,5 +1,6 @@
 """Builds the source distribution of a checkout and uploads it to a bucket."""
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -54,26 +55,23 @@ def build_sdist(output_dir: Path) -> Path:
 def upload(path: Path, folder: str, settings: Optional[Settings] = None) -> str:
     """Uploads a source distribution and returns its gs:// address.
 
+    The address contains the start of the file's SHA-256: FOLDER/HASH/NAME-VERSION.tar.gz. Thus no
+    package that jobs may use is overwritten, and a file that is there already is this one.
+
     Args:
         path: the distribution.
         folder: gs:// folder.
         settings: access to storage; None: the defaults.
 
     Raises:
-        UserError: the address is invalid, the bucket does not exist or cannot be written, or the
-            folder already contains a file of this name.
+        UserError: the address is invalid, or the bucket does not exist or cannot be written.
     """
-    address = storage.parse_address(folder.rstrip("/"), "--upload").join(path.name)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    address = storage.parse_address(folder.rstrip("/"), "--upload").join(f"{digest}/{path.name}")
     bucket = (settings or Settings()).open_bucket(address.bucket)
-    existing = bucket.find(address.name)
-    with path.open("rb") as stream:
-        size = path.stat().st_size
-        if existing is not None:
-            raise UserError(
-                f"--upload: {address} already exists, and jobs may use it; name another "
-                "folder, or remove it first"
-            )
-        bucket.upload(stream, size, address.name, 0)
+    if bucket.find(address.name) is None:
+        with path.open("rb") as stream:
+            bucket.upload(stream, path.stat().st_size, address.name, 0)
     return str(address)
 
 

@@ -1,10 +1,12 @@
 """submit, with a local server that implements the methods of the service."""
 
+import hashlib
 from concurrent import futures
 
 import pytest
 
 from trainer.vertex import __main__ as vertex
+from trainer.vertex import package
 
 pytestmark = pytest.mark.newest
 
@@ -196,5 +198,12 @@ def test_a_package_is_built_and_uploaded(cloud, tmp_path, capsys):
     (made,) = tmp_path.glob("*.tar.gz")
     assert cloud.read(stored) == made.read_bytes()
     assert f"gs://a-bucket/{stored}" in capsys.readouterr().out
-    assert vertex.main(["package", output, "--upload=gs://a-bucket/packages"]) == 2
-    assert "already exists" in capsys.readouterr().err
+    digest = hashlib.sha256(made.read_bytes()).hexdigest()[:12]
+    assert stored == f"packages/{digest}/{made.name}"
+    # The same file again, and another one of the same version: nothing is overwritten.
+    before = cloud.read(stored)
+    address = package.upload(made, "gs://a-bucket/packages")
+    assert address == f"gs://a-bucket/{stored}"
+    made.write_bytes(made.read_bytes() + b"\0")
+    assert package.upload(made, "gs://a-bucket/packages") != address
+    assert len(cloud.names("packages/")) == 2 and cloud.read(stored) == before
