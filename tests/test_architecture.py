@@ -43,7 +43,7 @@ TRAINER = {
     "metrics": "inputs config schema errors",
     "data_validation": "inputs config schema storage console errors job_layout",
     # What a model is made of.
-    "models": "features config schema storage errors job_layout",
+    "models": "features config schema storage environment errors job_layout",
     "inputs": "features config schema storage errors",
     "features": "schema storage errors",
     "job_dir": "config schema storage errors job_layout",

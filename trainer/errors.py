@@ -14,11 +14,39 @@ TEMPORARY_STATUS = 75
 FOLLOWED_STATUS = TEMPORARY_STATUS
 
 
+# Secret values, and what messages show instead. Ordinary text may contain a short value, so short
+# values are not replaced.
+_SECRETS: dict[str, str] = {}
+MIN_SECRET = 6
+
+
+def conceal(value: str, shown: str) -> None:
+    """Makes messages show a name instead of a secret value from now on.
+
+    Args:
+        value: the secret.
+        shown: the text that is shown.
+    """
+    if len(value) >= MIN_SECRET:
+        _SECRETS[value] = shown
+
+
+def hide_secrets(text: str) -> str:
+    """Returns a text with each secret value that `conceal` knows replaced.
+
+    Args:
+        text: a message.
+    """
+    for value, shown in _SECRETS.items():
+        text = text.replace(value, shown)
+    return text
+
+
 class UserError(ValueError):
     """An error in the user's input: a flag, a file, a column, a value or a checkpoint.
 
     Commands print the message without a traceback and end with `status`. The message is one line;
-    unprintable characters are escaped.
+    unprintable characters are escaped, and secret values are replaced.
 
     Args:
         message: what is wrong, the value received, and the remedy.
@@ -30,7 +58,7 @@ class UserError(ValueError):
     status = USER_ERROR_STATUS
 
     def __init__(self, message: str):
-        super().__init__(escape(message))
+        super().__init__(escape(hide_secrets(message)))
 
 
 class TemporaryError(UserError):

@@ -13,8 +13,8 @@ from trainer.config import flags
 from trainer.console import Console, show
 from trainer.environment.cluster_spec import Cluster, read_cluster
 from trainer.environment.services import read_service
-from trainer.environment.variables import take_parent_pipe
-from trainer.errors import USER_ERROR_STATUS, JobEnded, UserError
+from trainer.environment.variables import read_secret, take_parent_pipe
+from trainer.errors import USER_ERROR_STATUS, JobEnded, UserError, hide_secrets
 from trainer.signals import Interrupted, SignalWatch
 from trainer.storage import disk, workspace
 from trainer.training.resources import translate_resource_errors
@@ -42,7 +42,8 @@ def main(argv: list[str]) -> int:
     except UserError as error:
         cause = error.__cause__
         if config is not None and config.verbosity == "debug" and cause is not None:
-            traceback.print_exception(type(cause), cause, cause.__traceback__)
+            lines = traceback.format_exception(type(cause), cause, cause.__traceback__)
+            print(hide_secrets("".join(lines)), file=sys.stderr)
         print(f"error: {error}", file=sys.stderr)
         return error.status
     except estimator_bridge.BridgeError as error:
@@ -69,6 +70,8 @@ def _run_in_workspace(
     processes.end_with_parent(take_parent_pipe(), saves=cluster.role == "chief")
     service = read_service()
     config = job_environment.place(config, cluster, service)
+    for name, variable in config.secret.items():
+        read_secret(name, variable)
     settings = storage.Settings(**config.storage.model_dump())
     storage.configure(settings)
     quiet = config.verbosity in ("warning", "error")
@@ -84,6 +87,10 @@ def _run_in_workspace(
         if command.fresh is not None and command.fresh.rstrip("/") == space.job_dir:
             command = command._replace(fresh=space.folder)
         console = Console(quiet=quiet, display_path=space.display_path)
+        for name in config.exposed_secrets:
+            console.warn(
+                f"user.{name}: is stored in config.yaml; give a secret as --secret.{name}=VARIABLE"
+            )
         try:
             with translate_resource_errors(space.folder):
                 if config.experiment or config.tfx.trainer_fn:

@@ -28,7 +28,14 @@ from trainer.cluster.step_timer import BETWEEN_TIMES
 from trainer.cluster.strategies import SYNCHRONOUS
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
-from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS, JobEnded, TemporaryError, UserError
+from trainer.errors import (
+    FOLLOWED_STATUS,
+    USER_ERROR_STATUS,
+    JobEnded,
+    TemporaryError,
+    UserError,
+    hide_secrets,
+)
 from trainer.signals import Interrupted, SignalWatch
 
 # Seconds that a process has to close its session after the job has ended.
@@ -286,7 +293,7 @@ def join_cluster(
     except BaseException as error:
         message = str(error).splitlines()[0] if str(error) else repr(error)
         fields = _restart_fields(error, config, cluster)
-        _end_badly(heartbeat, cluster, FAILED, message=message, **fields)
+        _end_badly(heartbeat, cluster, FAILED, message=hide_secrets(message), **fields)
         raise
     heartbeat.end(FINISHED)
 

@@ -13,6 +13,7 @@ from trainer.config.loading import (
     to_yaml,
 )
 from trainer.config.sections import (
+    SECRET,
     USER,
     ClusterConfig,
     Config,
@@ -67,6 +68,7 @@ __all__ = [
     "OptionalInt",
     "OptionalStr",
     "RunConfig",
+    "SECRET",
     "Section",
     "StopConfig",
     "StorageConfig",

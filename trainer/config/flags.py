@@ -103,9 +103,11 @@ def _define(values: flags.FlagValues) -> None:
 
 
 def _define_user(values: flags.FlagValues, argv: list[str]) -> None:
-    """Adds a flag for each --user.NAME on the command line."""
+    """Adds a flag for each --user.NAME and --secret.NAME on the command line."""
     for word in argv:
-        match = re.match(rf"--?({config_lib.USER}\.[A-Za-z_]\w*)(=|$)", word)
+        match = re.match(
+            rf"--?((?:{config_lib.USER}|{config_lib.SECRET})\.[A-Za-z_]\w*)(=|$)", word
+        )
         if match and match.group(1) not in values:
             flags.DEFINE_string(match.group(1), None, "yours", flag_values=values)
 
@@ -136,6 +138,10 @@ def _describe() -> str:
     """Returns the --help text after its usage: every option, by section."""
     lines = [f"  --{name:<10}{described}" for name, described in COMMANDS.items()]
     lines.append(f"  --{config_lib.USER}.NAME=VALUE  a hyperparameter of your own code")
+    lines.append(
+        f"  --{config_lib.SECRET}.NAME=VARIABLE  a secret of your own code: the environment "
+        "variable that contains it"
+    )
     aliases: dict[str, list[str]] = {}
     for alias, target in list_aliases().items():
         aliases.setdefault(target, []).append(alias)

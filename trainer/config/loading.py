@@ -10,7 +10,7 @@ import pydantic
 import yaml
 
 from estimator_bridge.file_limits import YAML_CHARACTERS, load_yaml
-from trainer.config.sections import USER, Config
+from trainer.config.sections import SECRET, USER, Config
 from trainer.config.values import Section
 from trainer.errors import UserError, nearest
 
@@ -40,7 +40,7 @@ def list_options() -> Iterator[Option]:
             for leaf, sub in field.annotation.model_fields.items():
                 description = sub.description or ""
                 yield Option(f"{name}.{leaf}", name, sub.default, sub.annotation, description)
-        elif name != USER:
+        elif name not in (USER, SECRET):
             yield Option(name, "", field.default, field.annotation, field.description or "")
 
 

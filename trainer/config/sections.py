@@ -31,6 +31,15 @@ from trainer.errors import UserError
 Exporter = Literal["latest", "best", "final"]
 # The section of the user's own hyperparameters; their flags are --user.NAME.
 USER = "user"
+# The section of the secrets of the user's code; their flags are --secret.NAME.
+SECRET = "secret"  # noqa: S105
+# Only capital letters, because a secret that is given by mistake must be recognised.
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+# Names of user options that should be secrets.
+_SECRET_NAME = re.compile(
+    r"(.*_)?(password|passwd|secret|api_?key|secret_key|access_key|access_token|auth_token|api_token)",
+    re.IGNORECASE,
+)
 # Seconds between checkpoints if neither steps nor seconds are given.
 DEFAULT_CHECKPOINT_SECS = 300
 
@@ -315,6 +324,19 @@ def _read_float(value: Any) -> Any:
     return value
 
 
+def _read_secrets(value: Any) -> Any:
+    """Checks the names of variables; a message never contains what was given, maybe a secret."""
+    if not isinstance(value, dict):
+        raise ValueError("write 'name: VARIABLE' lines")
+    for name, variable in value.items():
+        if not isinstance(variable, str) or not _VARIABLE.fullmatch(variable):
+            raise ValueError(
+                f"{name}: give the name, in capital letters, of the environment variable that "
+                "contains the secret, not the secret itself"
+            )
+    return value
+
+
 class Config(Section):
     """All options of a run."""
 
@@ -334,6 +356,10 @@ class Config(Section):
         default_factory=dict,
         description="hyperparameters of your own code, any name",
     )
+    secret: Annotated[dict[str, str], BeforeValidator(_read_secrets)] = Field(
+        default_factory=dict,
+        description="secrets of your own code: name, and the environment variable with the value",
+    )
     data: DataConfig = DataConfig()
     model: ModelConfig = ModelConfig()
     train: TrainConfig = TrainConfig()
@@ -350,6 +376,18 @@ class Config(Section):
         if self.experiment and self.tfx.trainer_fn:
             raise ValueError("experiment and tfx.trainer_fn are both given; remove one of them")
         return self
+
+    @pydantic.model_validator(mode="after")
+    def _separate_names(self) -> "Config":
+        both = sorted(self.user.keys() & self.secret.keys())
+        if both:
+            raise ValueError(f"user.{both[0]} and secret.{both[0]} are both given; remove one")
+        return self
+
+    @property
+    def exposed_secrets(self) -> list[str]:
+        """Names of user options that seem to be secrets, although they are stored in job_dir."""
+        return [name for name in self.user if _SECRET_NAME.fullmatch(name)]
 
     def require_job_dir(self) -> str:
         """Returns job_dir.

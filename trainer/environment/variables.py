@@ -11,6 +11,7 @@ from typing import Optional
 from trainer.environment import cluster_spec
 from trainer.environment.services import AIP_NAMES
 from trainer.environment.texts import parse_number
+from trainer.errors import UserError, conceal
 
 # The variable that contains the file descriptor of the parent-death pipe. The pipe is closed when
 # the parent process ends.
@@ -41,6 +42,26 @@ def find_cache_folder(name: str) -> Path:
     """
     home = find_cache_home()
     return home / (f"{name}-{os.getuid()}" if home == Path(tempfile.gettempdir()) else name)
+
+
+def read_secret(name: str, variable: str) -> str:
+    """Returns the value of a secret; messages will show its name instead.
+
+    Args:
+        name: of the secret, without "secret.".
+        variable: the environment variable that contains it.
+
+    Raises:
+        UserError: the variable is not set, or is empty.
+    """
+    value = os.environ.get(variable, "")
+    if not value:
+        raise UserError(
+            f"secret.{name}: the environment variable {variable} is not set; set it for this "
+            "process"
+        )
+    conceal(value, f"<secret.{name}>")
+    return value
 
 
 def make_environment(

@@ -54,6 +54,7 @@ class Request(NamedTuple):
         service_account: service account of the pods.
         volume: CLAIM:/PATH, a claim to mount in each replica.
         backoff_limit: restarts of failed pods.
+        secret: a Secret, whose keys are the variables that the flags --secret.NAME name.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Request(NamedTuple):
     service_account: Optional[str] = None
     volume: Optional[str] = None
     backoff_limit: int = 6
+    secret: Optional[str] = None
 
 
 def main(argv: list[str]) -> int:
@@ -113,6 +115,7 @@ def _main(argv: list[str]) -> int:
         values.service_account,
         values.volume,
         values.backoff_limit,
+        values.secret,
     )
     check(request)
     documents = build_jobs(request) if values.kind == "jobs" else [build_tfjob(request)]
@@ -130,6 +133,7 @@ def _define(values: flags.FlagValues) -> None:
         ("memory", "memory request of each replica: 8Gi"),
         ("service_account", "service account of the pods"),
         ("volume", "CLAIM:/PATH, a ReadWriteMany claim to mount in each replica"),
+        ("secret", "Secret with the variables that --secret.NAME=VARIABLE names"),
         ("output", "file to write; unset: standard output"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
@@ -160,12 +164,14 @@ def check(request: Request) -> None:
     ):
         if value and not pattern.fullmatch(value):
             raise UserError(f"--{option}={value}: write {example}")
-    command = task_flags_lib.parse_command_line(request.task_flags)
-    if command is None:
-        raise UserError("--help: a job would only print the flags; remove it")
-    config = config_lib.load_config(command.hparams, command.overrides)
+    command, config = _read_config(request)
     if not config.job_dir:
         raise UserError("--job_dir: not given after --; nothing would be saved")
+    if config.secret and not request.secret:
+        raise UserError(
+            f"--secret.{next(iter(config.secret))}: the pods read it from a Secret; name that in "
+            "--secret before --"
+        )
     if command.fresh is not None:
         raise UserError(
             "--fresh: a restarted pod would delete the job's results; empty the folder "
@@ -274,6 +280,25 @@ def _build_job(request: Request, role: str) -> dict[str, Any]:
     }
 
 
+def _list_secrets(request: Request) -> list[dict[str, Any]]:
+    """Returns the variables that the cluster sets from the Secret."""
+    variables = sorted(set(_read_config(request)[1].secret.values()))
+    return [
+        {
+            "name": variable,
+            "valueFrom": {"secretKeyRef": {"name": request.secret, "key": variable}},
+        }
+        for variable in variables
+    ]
+
+
+def _read_config(request: Request) -> tuple[task_flags_lib.CommandLine, config_lib.Config]:
+    command = task_flags_lib.parse_command_line(request.task_flags)
+    if command is None:
+        raise UserError("--help: a job would only print the flags; remove it")
+    return command, config_lib.load_config(command.hparams, command.overrides)
+
+
 def build_tfjob(request: Request) -> dict[str, Any]:
     """Returns the manifest of a TFJob; the operator sets TF_CONFIG.
 
@@ -309,6 +334,7 @@ def _metadata(request: Request, name: str) -> dict[str, Any]:
 def _build_template(
     request: Request, role: str, environment: list[dict[str, Any]]
 ) -> dict[str, Any]:
+    environment = [*environment, *_list_secrets(request)]
     container: dict[str, Any] = {
         # The operator of TFJobs requires this name and the name of the port.
         "name": "tensorflow",

@@ -11,6 +11,7 @@ from typing import Any, Callable
 
 from estimator_bridge import current_folder
 from trainer import config as config_lib
+from trainer.environment.variables import read_secret
 from trainer.errors import UserError
 
 # Frames in these files are not the user's own code.
@@ -28,7 +29,8 @@ class HParams(Mapping[str, Any]):
 
     They are the values under `user:` in the hparams file and those of --user.NAME=VALUE, then the
     options of model and train by the last part of their names (hparams.learning_rate,
-    hparams.hidden_units). max_steps is always the number of steps, even if the user gave epochs.
+    hparams.hidden_units). max_steps is always the number of steps, even if the user gave epochs. A
+    secret (--secret.NAME=VARIABLE) is read from its environment variable each time it is needed.
 
     Args:
         config: the whole configuration.
@@ -50,20 +52,22 @@ class HParams(Mapping[str, Any]):
         self.statistics = statistics
 
     def __getitem__(self, name: str) -> Any:
+        if name in self.config.secret:
+            return read_secret(name, self.config.secret[name])
         if name not in self._values:
             raise KeyError(self._explain(name))
         return self._values[name]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self._values:
+        if name.startswith("_") or name not in self:
             raise AttributeError(self._explain(name))
-        return self._values[name]
+        return self[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+        return iter([*self._values, *self.config.secret])
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._values) + len(self.config.secret)
 
     def _explain(self, name: str) -> str:
         known = vars(self).get("_values", {})

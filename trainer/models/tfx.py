@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from trainer import config as config_lib
+from trainer.environment.variables import read_secret
 from trainer.errors import UserError
 from trainer.schema import load_schema
 
@@ -17,7 +18,8 @@ def build_trainer_fn_args(config: config_lib.Config, eval_model_dir: str) -> Any
     """Returns the trainer_fn_args object, which has the attributes of TFX's FnArgs.
 
     train_files and eval_files are the patterns of data.train and data.eval. serving_model_dir is
-    job_dir. hyperparameters and custom_config are the user section. Steps that are not set are
+    job_dir. hyperparameters and custom_config are the user section; custom_config also contains the
+    secrets. Steps that are not set are
     None.
 
     Args:
@@ -49,8 +51,12 @@ def build_trainer_fn_args(config: config_lib.Config, eval_model_dir: str) -> Any
         model_run_dir=config.job_dir,
         base_model=config.tfx.base_model,
         hyperparameters=dict(config.user),
-        custom_config=dict(config.user),
+        custom_config={**config.user, **_read_secrets(config)},
     )
+
+
+def _read_secrets(config: config_lib.Config) -> dict[str, str]:
+    return {name: read_secret(name, variable) for name, variable in config.secret.items()}
 
 
 def _patterns(given: Sequence[str]) -> list[str]:

@@ -1,7 +1,6 @@
 """Builds the parts of a run: Estimator, input functions, hooks, evaluator and exporters."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator
@@ -16,7 +15,7 @@ from trainer.export.receivers import make_serving_receiver_fn
 from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
 from trainer.inputs.shuffle import BatchSchedule
 from trainer.job_dir import checkpoints
-from trainer.job_layout import MODEL_FILES
+from trainer.job_dir.exported import write_description
 from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.models.build import build_estimator, build_preparation
 from trainer.models.code import HParams
@@ -258,8 +257,7 @@ def _build_job_hooks(job: Job, model: _Model, cluster: Cluster) -> list[Any]:
 
 def _build_exporters(job: Job) -> list[Any]:
     config = job.config
-    # These files describe the inputs of an export. They are copied into it.
-    assets = {name: str(Path(config.require_job_dir()) / name) for name in MODEL_FILES}
+    assets = write_description(config, job.schema, job.statistics)
     return build_exporters(
         config.export, _make_receiver_fn(job), job.best_metric, job.direction, assets
     )

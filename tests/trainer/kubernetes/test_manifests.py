@@ -104,6 +104,14 @@ def test_one_process_needs_no_service(tmp_path, client):
     assert made.spec.template.spec.containers[0].args[0] == "--hparams=census"
 
 
+@pytest.mark.parametrize("kind", ["jobs", "tfjob"])
+def test_secrets_are_read_from_a_secret(tmp_path, client, kind):
+    words = ["--evaluator", "--secret=keys", f"--kind={kind}"]
+    text = json.dumps(_render(tmp_path, *words, task=["--secret.key=API_KEY"]))
+    wanted = {"name": "API_KEY", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "API_KEY"}}}
+    assert text.count(json.dumps(wanted)) == 2 and text.count("--secret.key=API_KEY") == 2
+
+
 def test_a_cluster_as_a_tfjob(tmp_path, client):
     (job,) = _render(tmp_path, *CLUSTER, "--kind=tfjob", task=IN_STEP)
     assert (job["apiVersion"], job["kind"]) == ("kubeflow.org/v1", "TFJob")
@@ -140,6 +148,7 @@ def test_a_cluster_as_a_tfjob(tmp_path, client):
         (["--volume=claim:/mnt/job"], ["--job_dir=/mnt/other"], "is deleted with the container"),
         ([], ["--job_dir=gs://Bad_Bucket/x"], "is no name of a bucket"),
         ([], ["--fresh=gs://a-bucket/x"], "--fresh: a restarted pod would delete"),
+        ([], ["--secret.key=API_KEY"], "--secret.key: the pods read it from a Secret; name that"),
         ([], ["--batchsize=3"], "did you mean --batch_size?"),
         (["--kind=pods"], [], "--kind"),
         (["--worker=2"], [], "did you mean --workers?"),

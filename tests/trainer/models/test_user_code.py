@@ -235,6 +235,48 @@ def test_hparams_prefer_user_values():
     assert seen == (1, {"schema": 2})
 
 
+SECRET = "sk-0a1b2c3d4e5f"
+
+
+def test_a_secret_is_used_and_written_nowhere(theirs, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("API_KEY", SECRET)
+    guard = f"    assert hparams.api_key == {SECRET!r} and dict(hparams)['api_key'] == {SECRET!r}\n"
+    start = "    def experiment(run_config, hparams):\n"
+    theirs(EXPERIMENT.replace(start, f"{start}    {guard}"))
+    job = tmp_path / "job"
+    flags = ["--experiment=theirs:experiment", "--user.value=3.0", "--user.steps=2"]
+    flags += [f"--job_dir={job}", "--secret.api_key=API_KEY"]
+    status, told = run_task(capsys, *flags)
+    assert status == 0, told.err
+    assert SECRET not in told.out + told.err
+    files = [path for path in job.rglob("*") if path.is_file()]
+    assert len(files) > 10 and not [path for path in files if SECRET.encode() in path.read_bytes()]
+    assert "api_key: API_KEY" in (job / "config.yaml").read_text()
+    # An error of the user's code that quotes it.
+    raising = "        raise RuntimeError('401 for ' + hparams.api_key)\n"
+    theirs(EXPERIMENT.replace(start, start + raising))
+    status, told = run_task(capsys, *flags, "--verbosity=debug")
+    assert status == 2 and "401 for <secret.api_key>" in told.err and "Traceback" in told.err
+    assert SECRET not in told.out + told.err
+    monkeypatch.delenv("API_KEY")
+    status, told = run_task(capsys, *flags)
+    assert status == 2
+    assert told.err == (
+        "error: secret.api_key: the environment variable API_KEY is not set; set it for this "
+        "process\n"
+    )
+
+
+def test_a_secret_on_the_command_line_is_refused_and_not_repeated(capsys, tmp_path):
+    status, told = run_task(capsys, f"--job_dir={tmp_path}", f"--secret.api_key={SECRET}")
+    assert status == 2 and SECRET not in told.out + told.err
+    assert "secret: api_key: give the name, in capital letters, of the environment" in told.err
+    status, told = run_task(
+        capsys, "--experiment=json:loads", f"--job_dir={tmp_path}", "--user.api_key=abc"
+    )
+    assert "user.api_key: is stored in config.yaml; give a secret as --secret.api_key=" in told.err
+
+
 def test_user_metrics(bench, theirs):
     def evaluate(metric_fn):
         config = bench.build_config(
