@@ -7,6 +7,7 @@ and equal for all inputs. An export is loaded into a session, as in TensorFlow S
 import csv
 import io
 import json
+import math
 import subprocess
 import sys
 import threading
@@ -218,7 +219,9 @@ def _check(path: str, request: _Request) -> None:
 
 def _check_outputs(session: ServingSession, request: _Request) -> None:
     """Compares the outputs of the three inputs."""
-    rows, schema = request.rows, request.schema
+    schema = request.schema
+    # The same first row with its values, and without each value that has a default.
+    rows = [*request.rows, _leave_out(request.rows[0], schema)]
     lines = [_to_line(row, schema, request.delimiter) for row in rows]
     inputs = {
         "json": {
@@ -237,6 +240,21 @@ def _check_outputs(session: ServingSession, request: _Request) -> None:
     for receiver, predictions in outputs.items():
         for row, (got, reference) in enumerate(zip(predictions, outputs["json"])):
             _compare(got, reference, f"export {session.path}: row {row + 1} as {receiver}")
+
+
+def _leave_out(row: dict[str, Any], schema: Schema) -> dict[str, Any]:
+    """Returns a row with the values that mean a missing one: NaN, or the first missing text."""
+    left = dict(row)
+    for name, value in row.items():
+        column = schema.columns[name]
+        # Multivalent columns may need equal numbers of values.
+        if name == schema.key or column.image is not None or column.separator is not None:
+            continue
+        if isinstance(value, float) and column.default is not None:
+            left[name] = math.nan
+        elif column.type == "string" and schema.missing_values:
+            left[name] = schema.missing_values[0]
+    return left
 
 
 def _compare(got: dict[str, Any], reference: dict[str, Any], where: str) -> None:
@@ -277,7 +295,11 @@ def _to_example(row: dict[str, Any], schema: Schema) -> bytes:
 def _to_line(row: dict[str, Any], schema: Schema, delimiter: str) -> str:
     """Returns a row as a CSV line without its line end."""
     text = io.StringIO()
-    fields = [row.get(name, "") for name in list_csv_inputs(schema)]
+    texts = schema.missing_values
+    fields = [
+        texts[-1] if texts and isinstance(value, float) and math.isnan(value) else value
+        for value in (row.get(name, "") for name in list_csv_inputs(schema))
+    ]
     # The writer quotes a field that contains a line end only if its lineterminator contains the
     # characters of this line end.
     csv.writer(text, delimiter=delimiter, lineterminator="\r\n").writerow(fields)

@@ -3,7 +3,13 @@
 from typing import Any, Callable
 
 from estimator_bridge import estimator, tf
-from trainer.features.raw_inputs import list_inputs, parse_csv_lines, parse_examples, raw_dtype
+from trainer.features.raw_inputs import (
+    fill_missing,
+    list_inputs,
+    parse_csv_lines,
+    parse_examples,
+    raw_dtype,
+)
 from trainer.schema import Schema, Statistics
 
 
@@ -43,7 +49,8 @@ def make_serving_receiver_fn(
             parse_csv_lines(lines, schema, statistics, delimiter),
             raw,
         ]
-        features = {name: tf.concat([part[name] for part in parts], axis=0) for name in raw}
+        joined = {name: tf.concat([part[name] for part in parts], axis=0) for name in raw}
+        features = fill_missing(joined, schema, statistics)
         inputs = {"example": {"examples": examples}, "csv": {"csv": lines}, "json": raw}
         return estimator.export.ServingInputReceiver(
             features,

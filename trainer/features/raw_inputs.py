@@ -84,7 +84,8 @@ def parse_csv_lines(
         delimiter: text between fields.
 
     Returns:
-        name → tensor [batch] of the column's raw type.
+        name → tensor [batch] of the column's raw type; missing numbers are replaced, missing texts
+        are not.
     """
     defaults = resolve_defaults(schema, statistics)
     names = list_csv_inputs(schema)
@@ -94,16 +95,59 @@ def parse_csv_lines(
     for name, text in zip(names, fields):
         if name not in wanted:
             continue
-        missing = tf.reduce_any(
-            tf.equal(text[:, None], tf.constant(list(schema.missing_values))[None, :]), axis=1
-        )
         dtype = raw_dtype(schema.columns[name])
-        default = defaults[name]
         if dtype == tf.string:
-            features[name] = tf.where(missing, tf.fill(tf.shape(text), default), text)
+            features[name] = text
             continue
         # Without a default, the empty text of a missing number fails to parse. This is intended.
-        if default is not None:
+        missing, default = _find_missing(text, schema), defaults[name]
+        if default is not None and missing is not None:
             text = tf.where(missing, tf.fill(tf.shape(text), str(default)), text)
         features[name] = tf.strings.to_number(text, dtype)
     return features
+
+
+def fill_missing(
+    features: dict[str, Any], schema: Schema, statistics: Statistics
+) -> dict[str, Any]:
+    """Replaces NaN and the schema's missing_values by the columns' defaults.
+
+    A number without a default, and the key, stay as they are.
+
+    Args:
+        features: name → tensor [batch] of the column's raw type.
+        schema: the columns, missing_values and key.
+        statistics: statistics of the training data, for defaults.
+
+    Returns:
+        name → tensor [batch].
+    """
+    defaults = resolve_defaults(schema, statistics)
+    filled = dict(features)
+    for name, values in features.items():
+        if name == schema.key or defaults[name] is None:
+            continue
+        missing = _find_missing(values, schema)
+        if missing is not None:
+            default = tf.fill(tf.shape(values), tf.constant(defaults[name], values.dtype))
+            filled[name] = tf.where(missing, default, values)
+    return filled
+
+
+def _find_missing(values: Any, schema: Schema) -> Any:
+    """Returns a bool mask [batch]; None if no value of this type can be a missing one."""
+    known: list[Any] = list(schema.missing_values)
+    if values.dtype == tf.int64:
+        known = [
+            int(number)
+            for number in schema.missing_numbers
+            if number.is_integer() and abs(number) < 2**63
+        ]
+    elif values.dtype != tf.string:
+        known = list(schema.missing_numbers)
+    missing = tf.math.is_nan(values) if values.dtype == tf.float32 else None
+    if known:
+        each = tf.constant(known, values.dtype)
+        named = tf.reduce_any(tf.equal(values[:, None], each[None, :]), axis=1)
+        missing = named if missing is None else tf.logical_or(missing, named)
+    return missing

@@ -14,6 +14,7 @@ from trainer.errors import UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows, Fault, find_faults, quote_value
 from trainer.inputs.csv_files import read_csv
 from trainer.inputs.files import DataFile
+from trainer.inputs.missing import mark_missing
 from trainer.inputs.parquet_files import count_rows, read_parquet
 from trainer.inputs.raw_batches import ARROW_TYPES, RawBatch, ReadRequest, unparsed_fault
 from trainer.inputs.tfrecord_files import read_tfrecord
@@ -71,7 +72,8 @@ def read_batches(
     request = ReadRequest(file, schema, list(names), data, bad_rows, layouts)
     num_rows = 0
     dropped = bad_rows.count if bad_rows is not None else 0
-    for batch in READERS[file.format](request):
+    for raw in READERS[file.format](request):
+        batch = raw._replace(columns=mark_missing(raw.columns, schema))
         columns = batch.columns if bad_rows is None else _drop_faulty(request, batch, bad_rows)
         num_rows += columns.num_rows
         if columns.num_rows:

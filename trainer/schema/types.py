@@ -2,7 +2,7 @@
 
 A schema is a YAML file; its fields are the classes below:
 
-    missing_values: ["", "?"]          # CSV text that means "no value"
+    missing_values: ["", "?", "-999"]  # mean "no value"; NaN always does
     columns:                           # in the order of a CSV file without a header
       age: {type: float, default: mean, buckets: [18, 25, 35, 50, 65]}
       education: {type: string, vocabulary: [HS-grad, Bachelors, Masters]}
@@ -19,6 +19,7 @@ A label has other forms: {column: claims, loss: poisson} predicts counts. {colum
 predicts several labels of 0 or 1. more_labels: [{column: hours}] adds labels, with one head each.
 """
 
+import math
 import re
 from typing import Optional
 
@@ -34,6 +35,13 @@ from trainer.schema.vocabulary import Count, Width, check_vocabulary
 _HEAD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
 # The fields that determine the id of a value.
 ID_FIELDS = ("type", "vocabulary", "vocabulary_file", "oov_buckets", "hash_buckets", "identities")
+
+
+def _to_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 class Cross(Node):
@@ -67,7 +75,15 @@ class Schema(Node):
     shared_embeddings: tuple[SharedEmbedding, ...] = Field(
         (), description="columns that share an embedding table in the deep part"
     )
-    missing_values: tuple[str, ...] = Field(("",), description="CSV text that means no value")
+    missing_values: tuple[str, ...] = Field(
+        ("",), description="text, and numbers as text, that mean no value, in every file format"
+    )
+
+    @property
+    def missing_numbers(self) -> tuple[float, ...]:
+        """The missing_values that are finite numbers; in files of numbers these mean no value."""
+        numbers = (_to_number(text) for text in self.missing_values)
+        return tuple(number for number in numbers if math.isfinite(number))
 
     @pydantic.model_validator(mode="after")
     def _check(self) -> "Schema":

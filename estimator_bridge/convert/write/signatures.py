@@ -6,6 +6,8 @@ regression is called "inputs"; a receiver of raw tensors does not have these two
 """
 
 import keyword
+import math
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Callable, NamedTuple, Optional
 
@@ -62,6 +64,7 @@ def export_saved_model(plan: Plan, model: Any, folder: str, default: str) -> lis
     archive = keras.export.ExportArchive()
     archive.track(model)
     predict = _make_predict(plan, model, tf)
+    fill = partial(_fill_missing, plan, tf=tf)
     for receiver in _receivers(plan, tf):
         if invalid and receiver.name == "json":
             continue
@@ -74,7 +77,7 @@ def export_saved_model(plan: Plan, model: Any, folder: str, default: str) -> lis
             if receiver.key and not is_predict:
                 specs = {"inputs": tf.TensorSpec([None], tf.string, name="inputs")}
 
-            endpoint = _make_endpoint(predict, receiver, pick)
+            endpoint = _make_endpoint(predict, fill, receiver, pick)
             archive.add_endpoint(prefix + name, tf.function(endpoint, input_signature=[specs]))
     archive.write_out(folder, verbose=False)
     return notes
@@ -84,11 +87,13 @@ def _is_argument(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name)
 
 
-def _make_endpoint(predict: _Function, receiver: _Receiver, pick: _Function) -> _Function:
+def _make_endpoint(
+    predict: _Function, fill: _Function, receiver: _Receiver, pick: _Function
+) -> _Function:
     def endpoint(inputs: dict[str, Any]) -> dict[str, Any]:
         if receiver.key:
             inputs = {receiver.key: next(iter(inputs.values()))}
-        return pick(predict(receiver.parse(inputs)))
+        return pick(predict(fill(receiver.parse(inputs))))
 
     return endpoint
 
@@ -255,6 +260,40 @@ def _default(feature: Input, defaults: dict[str, Any]) -> Any:
     if feature.name in defaults:
         return defaults[feature.name]
     return "" if feature.dtype == "string" else None
+
+
+def _fill_missing(plan: Plan, features: dict[str, Any], tf: Any) -> dict[str, Any]:
+    """Replaces NaN and missing values by defaults, as the trainer's receiver does."""
+    filled = dict(features)
+    data = plan.data
+    if data is None:
+        return filled
+    for feature in model_inputs(plan):
+        default = _default(feature, data.defaults)
+        if feature.name == plan.key or default is None:
+            continue
+        values = filled[feature.name]
+        missing = (
+            tf.math.is_nan(values) if values.dtype.is_floating else tf.zeros_like(values, bool)
+        )
+        for each in _missing_of(data, feature.dtype):
+            missing = tf.logical_or(missing, tf.equal(values, tf.constant(each, values.dtype)))
+        filled[feature.name] = tf.where(missing, tf.constant(default, values.dtype), values)
+    return filled
+
+
+def _missing_of(data: Data, dtype: str) -> Iterator[Any]:
+    """Yields the values of a dtype that mean a missing one."""
+    for text in data.missing:
+        if dtype == "string":
+            yield text
+            continue
+        try:
+            number = float(text)
+        except ValueError:
+            continue
+        if math.isfinite(number) and (dtype.startswith("float") or number.is_integer()):
+            yield number if dtype.startswith("float") else int(number)
 
 
 def _parse_csv(plan: Plan, data: Data, lines: Any, tf: Any) -> dict[str, Any]:

@@ -436,8 +436,20 @@ def signatures_of(path):
 
 @needs_keras_3
 def test_saved_model_has_the_signatures_of_the_export(small):
+    from estimator_bridge import tf
+
     (export,) = (small / "job" / "export" / "final").iterdir()
     assert signatures_of(export) == signatures_of(small / "model")
+    row = {"age": float("nan"), "color": "?", "city": "", "weight": 1.0, "key": "?"}
+    answers = []
+    for folder in (export, small / "model"):
+        predict = tf.saved_model.load(str(folder)).signatures["json:predict"]
+        given = {name: tf.constant([row[name]]) for name in predict.structured_input_signature[1]}
+        answers.append(predict(**given))
+    assert answers[0]["key"] == answers[1]["key"] == [b"?"]
+    logits = [answer["logits"].numpy() for answer in answers]
+    assert np.isfinite(logits[0]).all()
+    np.testing.assert_allclose(*logits, rtol=1e-5)
 
 
 @needs_keras_3

