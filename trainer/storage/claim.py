@@ -107,6 +107,7 @@ class FolderClaim:
             OSError: the folder cannot be written.
         """
         self._text = _describe_process()
+        found = self._list_names()
         write_text(self._path, self._text)
         ended = threading.Event()
         thread = threading.Thread(target=self._watch, args=(ended,), name="claim", daemon=True)
@@ -119,11 +120,21 @@ class FolderClaim:
                 thread.join()
         except BaseException as error:
             if self.error is None:
+                self._withdraw(found)
                 raise
             raise self.error from error
         self._check()
         if self.error is not None:
             raise self.error
+
+    def _list_names(self) -> set[str]:
+        return {path.name for path in self._folder.iterdir()}
+
+    def _withdraw(self, found: set[str]) -> None:
+        """Removes the first claim to a folder if the job has added nothing to what it found."""
+        with contextlib.suppress(OSError):
+            if self._list_names() == found | {job_layout.WRITER} != found:
+                self._path.unlink()
 
     def _watch(self, ended: threading.Event) -> None:
         while not ended.wait(CHECK_SECS):
