@@ -228,6 +228,16 @@ def find_whole_steps(names: Collection[str]) -> set[int]:
     return whole
 
 
+def find_partial_checkpoints(names: Collection[str]) -> set[str]:
+    """Returns the files of checkpoints of which other files are missing.
+
+    Args:
+        names: of the existing files.
+    """
+    whole = find_whole_steps(names)
+    return {name for name in names if find_step(name) not in (None, *whole)}
+
+
 def keep_steps(state: str, steps: Collection[int]) -> str:
     """Returns a checkpoint state file that names no other checkpoints than those of some steps.
 

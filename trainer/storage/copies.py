@@ -316,19 +316,49 @@ def fetch_checkpoint(path: str, option: str) -> str:
     settings = current_settings()
     root = Path(tempfile.mkdtemp(prefix="copies-", dir=settings.make_folder()))
     atexit.register(shutil.rmtree, root, ignore_errors=True)
-    copies = Copies(settings, root)
     folder, _, prefix = path.rstrip("/").rpartition("/")
-    if f"{prefix}.index" not in copies.list_names(folder, option):
+    if f"{prefix}.index" not in Copies(settings, root).list_names(folder, option):
         folder, prefix = path.rstrip("/"), ""
-    # Also fetch the schema, which contains the vocabularies of the model.
-    here = copies.fetch(
-        folder, option, lambda name: name in (job_layout.CHECKPOINT_STATE, job_layout.SCHEMA)
+    for attempt in range(ATTEMPTS):
+        copies = Copies(settings, root / str(attempt))
+        # Also fetch the schema, which contains the vocabularies of the model.
+        here = Path(copies.fetch(folder, option, _is_pointer))
+        newest = prefix or _read_newest(here)
+        if not newest:
+            return path
+        copies.fetch(folder, option, functools.partial(_belongs_to, newest))
+        if _is_whole(here, newest):
+            return str(here / newest)
+        # A running job has removed the checkpoint since its state file was fetched.
+    raise TemporaryError(
+        f"{option}: {path}: its newest checkpoint is replaced again and again while it is read; "
+        "wait for the job that writes it"
     )
-    pointer = Path(here, job_layout.CHECKPOINT_STATE)
-    if not prefix and pointer.exists():
-        steps = job_layout.read_state_steps(pointer.read_text(encoding="utf-8"))
-        prefix = f"{job_layout.CHECKPOINT_STEM}-{steps[0]}" if steps else ""
-    if not prefix:
-        return path
-    copies.fetch(folder, option, lambda name: name.startswith(f"{prefix}."))
-    return str(Path(here, prefix))
+
+
+def _is_whole(folder: Path, stem: str) -> bool:
+    """Returns whether no file of a checkpoint is missing in a local folder."""
+    data = list(folder.glob(f"{stem}.data-*"))
+    return (
+        (folder / f"{stem}.index").exists()
+        and bool(data)
+        and len(data) == int(data[0].name.rpartition("-")[2])
+    )
+
+
+def _belongs_to(stem: str, name: str) -> bool:
+    return name.startswith(f"{stem}.")
+
+
+def _is_pointer(name: str) -> bool:
+    return name in (job_layout.CHECKPOINT_STATE, job_layout.SCHEMA)
+
+
+def _read_newest(folder: Path) -> str:
+    """Returns the name of the checkpoint that a job's state file names; "" without one."""
+    try:
+        state = (folder / job_layout.CHECKPOINT_STATE).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    steps = job_layout.read_state_steps(state)
+    return f"{job_layout.CHECKPOINT_STEM}-{steps[0]}" if steps else ""

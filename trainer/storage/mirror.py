@@ -194,9 +194,12 @@ class Mirror:
         }
         known = self._objects.known
         unfinished = job_layout.find_unfinished_exports(listed)
+        # Of the first checkpoint of a job that was killed while it stored this checkpoint. No state
+        # file names it.
+        partial = job_layout.find_partial_checkpoints(listed)
         changed = {}
         for name, found in listed.items():
-            is_whole = job_layout.find_export(name) not in unfinished
+            is_whole = job_layout.find_export(name) not in unfinished and name not in partial
             if is_whole and (name not in known or known[name].found != found):
                 changed[name] = found
         self._download(changed)
@@ -217,8 +220,8 @@ class Mirror:
             for _ in range(ATTEMPTS):
                 try:
                     count = self._outgoing.store(self._is_starting_over)
-                except FileNotFoundError:
-                    # Training has removed a file in the meantime: try again.
+                except (FileNotFoundError, Changed):
+                    # Training has removed a file, or another job has changed the bucket: try again.
                     continue
                 self._is_starting_over = False
                 if count:

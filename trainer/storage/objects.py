@@ -182,10 +182,10 @@ class Objects:
         try:
             found = self.bucket.upload(stream, size, target, generation)
         except Conflict:
-            there = self.bucket.find(target) if self._may_overwrite(name) else None
-            if there is None:
+            if not self._may_overwrite(name):
                 raise
-            found = self.bucket.upload(stream, size, target, there.generation)
+            there = self.bucket.find(target)
+            found = self.bucket.upload(stream, size, target, there.generation if there else 0)
         self.known[name] = Known(found, status.st_size, status.st_mtime_ns)
 
     def upload_file(self, name: str) -> None:
@@ -253,8 +253,9 @@ class Objects:
         steps = job_layout.read_state_steps(self.read_state())
         missing = []
         unfinished = job_layout.find_unfinished_exports(listed)
+        partial = job_layout.find_partial_checkpoints(listed)
         for name in {*known, *listed}:
-            if job_layout.find_export(name) in unfinished:
+            if job_layout.find_export(name) in unfinished or name in partial:
                 continue
             stored, local = listed.get(name), self.folder / name
             if stored is None:
@@ -263,7 +264,10 @@ class Objects:
                     return None
                 known.pop(name, None)
             elif name in known and known[name].found == stored:
-                if not local.exists() and not job_layout.is_superseded(name, steps, local_names):
+                if not local.exists():
+                    if not job_layout.is_superseded(name, steps, local_names):
+                        missing.append(name)
+                elif self._is_torn(name, known[name]):
                     missing.append(name)
             else:
                 # This machine may have stored the object just before it stopped, too late to record
@@ -275,8 +279,20 @@ class Objects:
         self.known = known
         return missing if known else None
 
+    def _is_torn(self, name: str, known: Known) -> bool:
+        """Returns whether a file of a stored checkpoint differs from what is stored.
+
+        After a loss of power, files that were written shortly before may be incomplete.
+        """
+        if job_layout.find_step(name) is None:
+            return False
+        status = (self.folder / name).stat()
+        if known[1:] == (status.st_size, status.st_mtime_ns):
+            return False
+        return self.read_checksum(name) != (known.found.size, known.found.crc32c)
+
     def note_leftovers(self, listed: Mapping[str, Found]) -> None:
-        """Records incomplete exports in the bucket in `known`, so that they are removed.
+        """Records incomplete exports and checkpoints in `known`, so that they are removed.
 
         Does nothing in a process without a claim. If other machines store files of the same job,
         one of them may be storing a recent export at this moment; it is not recorded.
@@ -285,9 +301,27 @@ class Objects:
             listed: the objects in the bucket.
         """
         unfinished = self.find_leftovers(listed)
+        partial = job_layout.find_partial_checkpoints(listed) if self.claim is not None else set()
         for name, found in listed.items():
-            if job_layout.find_export(name) in unfinished and not (self.folder / name).exists():
+            is_leftover = job_layout.find_export(name) in unfinished
+            if name in partial or is_leftover and not (self.folder / name).exists():
                 self.known[name] = Known(found, -1, -1)
+
+    def forget_changed(self) -> bool:
+        """Forgets objects that another job has changed; returns whether there were any.
+
+        If that job has stored a state file, it is removed: its checkpoints will be overwritten, and
+        it would name a mixture of two checkpoints for a while.
+        """
+        listed = self.list_stored()
+        same = {n: one for n, one in self.known.items() if listed.get(n) == one.found}
+        state = job_layout.CHECKPOINT_STATE
+        if state in listed and state not in same:
+            self.bucket.remove(listed[state])
+        elif len(same) == len(self.known):
+            return False
+        self.known = same
+        return True
 
     def find_leftovers(self, names: Collection[str]) -> set[str]:
         """Returns the folders of incomplete exports that no process completes any more.

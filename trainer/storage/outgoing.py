@@ -16,6 +16,7 @@ from typing import BinaryIO, Optional
 
 from trainer import job_layout
 from trainer.job_layout import CHECKPOINT_STATE, STATE_RANK
+from trainer.storage.bucket import Changed
 from trainer.storage.objects import Objects
 from trainer.storage.transfers import run_all
 
@@ -50,6 +51,7 @@ class Outgoing:
             starts_over: whether to remove all objects whose files are missing in the local folder.
 
         Raises:
+            Changed: another job has changed objects before this job claimed the folder.
             Conflict: another job has claimed the folder in the bucket, or changed the same object.
             FileNotFoundError: a file has been removed while it was to be stored.
             UserError: the bucket cannot be written.
@@ -126,10 +128,9 @@ class Outgoing:
     def _store_older(self) -> None:
         """Stores the other checkpoints, newest first, and names them in the stored state file."""
         named = job_layout.read_state_steps(self._objects.read_state()) or [-1]
-        files = [name for name in self._list_mine() if job_layout.find_step(name) is not None]
-        found = {job_layout.find_step(name) or 0 for name in self._find_changed(files)}
         # A checkpoint that is newer than all named ones may be unfinished.
-        older = [step for step in found - {named[0]} if step <= max(named)]
+        changed = self._find_changed_steps()
+        older = [step for step in changed - {named[0]} if step <= max(named)]
         for step in sorted(older, reverse=True):
             # Training may have removed it meanwhile.
             with contextlib.suppress(FileNotFoundError):
@@ -139,6 +140,16 @@ class Outgoing:
         status, text = self._stat_state(), self._objects.read_state()
         if status is not None and self._mine(CHECKPOINT_STATE) and self._stored_state:
             self._store_state(text, status)
+
+    def _find_changed_steps(self, graphs: bool = True) -> set[int]:
+        """Returns the steps of the checkpoints that differ from what is stored.
+
+        Args:
+            graphs: whether the graph counts, which is not needed to resume.
+        """
+        files = [name for name in self._list_mine() if job_layout.find_step(name) is not None]
+        files = [name for name in files if graphs or not name.endswith(".meta")]
+        return {job_layout.find_step(name) or 0 for name in self._find_changed(files)}
 
     def _store_model(self, step: Optional[int], pointed: Optional[os.stat_result]) -> None:
         """Stores the changes of one checkpoint and of the model's description."""
@@ -176,6 +187,8 @@ class Outgoing:
         """
         steps = job_layout.read_state_steps(text)
         whole = job_layout.find_whole_steps(self._objects.known)
+        # Another job may have stored a checkpoint of a step that this job has saved differently.
+        whole -= self._find_changed_steps(graphs=False)
         if steps and steps[0] not in whole:
             return False
         content = self._objects.make_portable(CHECKPOINT_STATE, job_layout.keep_steps(text, whole))
@@ -210,8 +223,10 @@ class Outgoing:
             self._objects.upload(name, stream, os.fstat(stream.fileno()))
 
     def _check_claim(self) -> None:
-        if self._objects.claim is not None:
-            self._objects.claim.enforce()
+        claim = self._objects.claim
+        # A job that had the claim before may have stored and removed objects meanwhile.
+        if claim is not None and claim.enforce() and self._objects.forget_changed():
+            raise Changed(str(self._objects.address))
 
     def _find_superseded(self, starts_over: bool) -> list[str]:
         """Returns the objects that the job no longer has."""

@@ -1,0 +1,1 @@
+"""A deterministic simulation of storage and cluster; see CONTRIBUTING.md."""

@@ -1,0 +1,253 @@
+"""A job that trains, as far as storage notices: it writes the files that an Estimator writes."""
+
+import errno
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from trainer import job_layout, storage
+from trainer.environment.cluster_spec import ALONE
+from trainer.errors import UserError
+from trainer.job_dir.metrics_log import MetricsLog
+from trainer.signals import Interrupted
+from trainer.storage.bucket import Bucket
+from trainer.storage.workspace import open_workspace
+
+BUCKET, JOB = "a-bucket", "jobs/x"
+ADDRESS = f"gs://{BUCKET}/{JOB}"
+STATE = "checkpoint"
+CHECKPOINT = re.compile(r"model\.ckpt-(\d+)\.(index|data-\d+-of-\d+)")
+EXPORT = re.compile(r"(export/best/\d+/)(.*)")
+
+
+class Settings(storage.Settings):
+    """How a simulated machine accesses the bucket."""
+
+    client = None
+
+    def open_bucket(self, name):
+        client = Settings.client
+        from simulation.seams import _sleep
+
+        return Bucket(name, self.timeout_secs, self.patience_secs, client=client, sleep=_sleep)
+
+
+def make_content(mark, size):
+    """Returns the content of a file that tells whether it is whole, and what wrote it."""
+    return f"{mark} {size}\n".encode() + b"x" * size
+
+
+def read_mark(content):
+    """Returns the mark of a whole content; None if the content is not whole."""
+    head, end, rest = content.partition(b"\n")
+    mark, _, size = head.decode(errors="replace").rpartition(" ")
+    return mark if end and size.isdigit() and len(rest) == int(size) else None
+
+
+def find_whole(files):
+    """Returns the checkpoints of which all files are whole and written by one save.
+
+    Args:
+        files: name → content.
+
+    Returns:
+        step → the mark of its save.
+    """
+    marks, endings = {}, {}
+    for name, content in files.items():
+        match = CHECKPOINT.fullmatch(name)
+        if match:
+            step = int(match[1])
+            endings.setdefault(step, set()).add(match[2])
+            marks.setdefault(step, set()).add(read_mark(content))
+    whole = {}
+    for step, found in endings.items():
+        shards = [ending for ending in found if ending != "index"]
+        num = int(shards[0].rpartition("-")[2]) if shards else 0
+        if "index" in found and num == len(shards) > 0 and len(marks[step]) == 1:
+            mark = marks[step].pop()
+            if mark is not None:
+                whole[step] = mark
+    return whole
+
+
+def read_steps(state):
+    """Returns the steps that a state file names, the newest first, each once."""
+    found = re.findall(r'model_checkpoint_paths?: *"[^"]*model\.ckpt-(\d+)"', state)
+    return list(dict.fromkeys(map(int, found)))
+
+
+def read_folder(folder):
+    names = [*folder.glob("model.ckpt-*"), *folder.glob(STATE)]
+    return {path.name: path.read_bytes() for path in names}
+
+
+class Plan(NamedTuple):
+    """What a job writes."""
+
+    target: int = 60
+    every: int = 10
+    num_shards: int = 1
+    num_kept: int = 2
+    size: int = 100
+    step_secs: float = 1.0
+    exports: bool = True
+    grace: bool = True
+
+
+class Trainer:
+    """The main thread of a process.
+
+    Args:
+        process: the Process.
+        plan: what it writes.
+        on_start: called with the step from which it resumes.
+    """
+
+    def __init__(self, process, plan, on_start):
+        self.process, self.plan, self._on_start = process, plan, on_start
+        self.world, self.machine = process.world, process.machine
+        self.folder: Optional[Path] = None
+        self.kept = []
+        self.saved = -1
+
+    def main(self):
+        process = self.process
+        settings = Settings(cache_dir=str(self.machine.root / "cache"))
+        try:
+            with open_workspace(ADDRESS, settings, ALONE, self.log) as workspace:
+                self.folder = Path(workspace.folder)
+                self._train()
+            status = 0
+        except Interrupted:
+            status = 143
+        except UserError as error:
+            process.error, status = error, 2
+        except OSError as error:
+            process.error = error
+            status = 2 if error.errno == errno.ENOSPC else 1
+        process.exit(status)
+
+    def log(self, line):
+        self.world.note(f"{self.process.name}: {line}")
+
+    def _train(self):
+        step = self._resume()
+        self._on_start(step)
+        log = MetricsLog(str(self.folder))
+        log.resume_from(step)
+        self._write("config.yaml", make_content(self.process.name, 40))
+        self._save(step)
+        while step < self.plan.target:
+            self._work()
+            step += self.plan.every
+            self._save(step)
+            self._append(log, step)
+            self._write(
+                "eval/events.out.tfevents.1", make_content(self.process.name, 20 + self.saved)
+            )
+            if self.plan.exports:
+                self._export(step)
+        self._write("metrics.json", make_content(self.process.name, 30))
+
+    def _work(self):
+        for _ in range(self.plan.every):
+            self.world.wait(self.plan.step_secs)
+            if self.process.signalled:
+                # Saves the step, like the trainer's InterruptHook.
+                self._save(self.saved + 1)
+                raise Interrupted(15)
+
+    def _resume(self):
+        """Returns the step of the newest whole checkpoint; renames those that are not whole."""
+        files = read_folder(self.folder)
+        whole = find_whole(files)
+        steps = read_steps(files.get(STATE, b"").decode(errors="replace"))
+        stems = {int(match[1]) for match in map(CHECKPOINT.fullmatch, files) if match}
+        kept = sorted(stems if not steps else {step for step in stems if step <= steps[0]})
+        if steps and steps[0] in whole:
+            kept = [step for step in kept if step in steps]
+        else:
+            intact = [step for step in kept if step in whole]
+            if kept and not intact:
+                raise UserError("none of the checkpoints can be read")
+            for step in [step for step in kept if intact and step > intact[-1]]:
+                self.log(f"checkpoint {step} is corrupt")
+                for path in list(self.folder.glob(f"model.ckpt-{step}.*")):
+                    path.rename(path.with_name("torn-" + path.name))
+            if intact:
+                storage.write_text(self.folder / STATE, self._state_text(intact[-2:]))
+            kept = intact[-2:]
+        self.kept = kept
+        if not kept:
+            return 0
+        self.mark = whole[kept[-1]]
+        return kept[-1]
+
+    def _state_text(self, steps):
+        paths = [f"{self.folder}/model.ckpt-{step}" for step in steps]
+        lines = [f'model_checkpoint_path: "{paths[-1]}"']
+        return "\n".join([*lines, *(f'all_model_checkpoint_paths: "{p}"' for p in paths), ""])
+
+    def _write(self, name, content):
+        self.world.wait(self.world.random.random() * 0.1)
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half = content[: len(content) // 2]
+        is_checkpoint = CHECKPOINT.fullmatch(name) is not None
+        # TensorFlow writes the data of a checkpoint beside it, and the index in place.
+        target = path.with_name(f"{name}.tempstate1") if ".data-" in name else path
+        target.write_bytes(half if is_checkpoint else content)
+        self.machine.stamp(target)
+        if self.machine.is_full:
+            target.write_bytes(half)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        if is_checkpoint:
+            self.world.wait(self.world.random.random() * 0.2)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            self.machine.stamp(target)
+            target.replace(path)
+
+    def _save(self, step):
+        is_again = step in self.kept
+        mark = self.mark if is_again else f"{self.process.name}-{step}"
+        num = self.plan.num_shards
+        for shard in range(num):
+            content = make_content(mark, self.plan.size + shard)
+            self._write(f"model.ckpt-{step}.data-{shard:05d}-of-{num:05d}", content)
+        self._write(f"model.ckpt-{step}.index", make_content(mark, 20))
+        self.kept = [one for one in self.kept if one != step] + [step]
+        removed, self.kept = self.kept[: -self.plan.num_kept], self.kept[-self.plan.num_kept :]
+        self._write(".checkpoint.tmp", self._state_text(self.kept).encode())
+        (self.folder / ".checkpoint.tmp").replace(self.folder / STATE)
+        self.saved, self.mark = step, mark
+        self.log(f"saved step {step}")
+        for old in removed:
+            for path in sorted(self.folder.glob(f"model.ckpt-{old}.*")):
+                self.world.wait(self.world.random.random() * 0.01)
+                path.unlink(missing_ok=True)
+        self._write(f"model.ckpt-{step}.meta", make_content(self.process.name, 10))
+
+    def _append(self, log, step):
+        if self.machine.is_full:
+            with (self.folder / job_layout.METRICS_LOG).open("ab") as stream:
+                stream.write(b'{"kind": "tr')
+            raise OSError(errno.ENOSPC, "No space left on device")
+        log.append("train", step, {"loss": 1.0})
+        self.machine.stamp(self.folder / job_layout.METRICS_LOG)
+        if not any(line["step"] == step for line in log.read("train")):
+            self.world.fail(f"the record of step {step} in metrics.jsonl cannot be read")
+
+    def _export(self, step):
+        stamp = int(self.world.now)
+        folder = f"export/best/temp-{stamp}"
+        for name in ("variables/variables.index", "variables/variables.data", "saved_model.pb"):
+            self._write(f"{folder}/{name}", make_content(f"{self.process.name}-{step}", 10))
+        final = self.folder / f"export/best/{stamp}"
+        (self.folder / folder).rename(final)
+        self._write("export/best/best.json", json.dumps({"step": step}).encode())
+        for old in sorted(final.parent.glob("1*"))[:-1]:
+            shutil.rmtree(old)

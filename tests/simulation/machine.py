@@ -1,0 +1,97 @@
+"""A machine: a folder of its own as its disk, which may be full, emptied, or lose power."""
+
+import fcntl
+import os
+import shutil
+
+from simulation.kernel import FOREVER, current
+
+# What was written earlier survives a loss of power.
+WRITEBACK_SECS = 30.0
+
+
+class Machine:
+    """A machine.
+
+    Args:
+        world: the World.
+        name: for traces.
+        root: an empty folder.
+    """
+
+    def __init__(self, world, name, root):
+        self.world, self.name, self.root = world, name, root
+        self.root.mkdir(parents=True)
+        self.is_full = False
+        # Whether a checkpoint's file has been stored: one that has not is not torn.
+        self.is_stored = lambda name: False
+        self.synced = set()
+        self.processes = []
+        self._locks = []  # (inode, process, file, whether it is shared)
+
+    def stamp(self, path):
+        """Gives a file the simulated time."""
+        if os.path.exists(path):
+            time = int(self.world.now * 1e6) * 1000
+            os.utime(path, ns=(time, time))
+
+    def flock(self, process, file, how):
+        inode = os.fstat(file.fileno()).st_ino
+        shares = bool(how & fcntl.LOCK_SH)
+
+        def is_free():
+            self._locks = [lock for lock in self._locks if not lock[2].closed]
+            return not any(
+                lock[0] == inode and lock[2] is not file and not (shares and lock[3])
+                for lock in self._locks
+            )
+
+        if how & fcntl.LOCK_NB and not is_free():
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        while not is_free():
+            current().world.wait(FOREVER, is_free)
+        self._locks.append((inode, process, file, shares))
+
+    def release_locks(self, process):
+        self._locks = [lock for lock in self._locks if lock[1] is not process]
+
+    def lose_power(self):
+        """Ends all processes; what was written shortly before may be incomplete."""
+        self.world.note(f"{self.name} loses power")
+        for process in self.processes:
+            process.kill()
+        random = self.world.random
+        for path in sorted(self.root.rglob("*")):
+            # A torn export is not yet noticed.
+            if "export" in path.parts or not path.is_file() or not path.stat().st_size:
+                continue
+            status = path.stat()
+            if path.name.startswith("model.ckpt-") and not self.is_stored(path.name):
+                continue
+            is_new = self.world.now - status.st_mtime_ns / 1e9 < WRITEBACK_SECS
+            if not is_new or status.st_ino in self.synced or random.random() < 0.5:
+                continue
+            size = random.randrange(status.st_size)
+            if path.name == "metrics.jsonl":
+                last = path.read_bytes().rstrip(b"\n").rpartition(b"\n")[0]
+                size = random.randrange(len(last), status.st_size)
+            os.truncate(path, size)
+            os.utime(path, ns=(status.st_mtime_ns, status.st_mtime_ns))
+            self.world.note(f"{path.relative_to(self.root)} is torn at {size} bytes")
+
+    def empty(self, folder, share):
+        """Removes files of a folder, as a program that cleans up does.
+
+        Args:
+            folder: the folder.
+            share: the share of the files to remove.
+        """
+        names = []
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and self.world.random.random() < share:
+                path.unlink()
+                names.append(path.name)
+        if share >= 1 and folder.is_dir():
+            for path in list(folder.iterdir()):
+                shutil.rmtree(path)
+        self.world.note(f"{self.name}: {len(names)} file(s) of {folder.name} are removed: {names}")
