@@ -87,6 +87,21 @@ def test_a_whole_job(whole):
 
 
 @pytest.mark.smoke
+def test_a_job_stores_no_values_of_hashed_columns_and_no_row(whole):
+    folder, done = whole
+    for path in folder.rglob("statistics.json"):
+        stored = json.loads(path.read_text(encoding="utf-8"))["categories"]
+        assert stored["job"]["counts"] == {} and stored["job"]["count"] > 500
+        assert set(stored["city"]["counts"]) == {"Ulm", "Bonn", "Köln"}
+        assert set(stored["bought"]["counts"]) == {"no", "yes"}
+    assert len(list(folder.rglob("statistics.json"))) > 1
+    for path in (folder / "summary.txt", folder / "metrics.json"):
+        text = path.read_text(encoding="utf-8")
+        assert "baker" not in text and "nurse" not in text and "r00" not in text
+    assert '"job": "example"' in done.stdout
+
+
+@pytest.mark.smoke
 def test_metrics_json(whole):
     folder, _ = whole
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))

@@ -87,13 +87,14 @@ def compare_numbers(values: np.ndarray, trained: Range) -> Optional[Distance]:
 
 
 def compare_categories(counts: dict[str, int], trained: Categories) -> Optional[Distance]:
-    """Returns the distance of categories from the training data; None without rows.
+    """Returns the distance of categories from the training data; None without rows or counts.
 
     Args:
         counts: value → rows.
         trained: statistics of the training data.
     """
-    if not trained.count or not counts:
+    # The counts of columns without a vocabulary are not stored.
+    if not trained.counts or not counts:
         return None
     names = list(trained.counts)[:COMPARED]
     now = [counts.get(name, 0) for name in names]

@@ -13,7 +13,7 @@ from trainer import storage
 from trainer.errors import UserError
 from trainer.job_dir.checkpoints import latest_checkpoint
 from trainer.job_layout import CLUSTER_FOLDER, CONFIG, LOCK, SCHEMA, STATISTICS, WRITER
-from trainer.schema import Schema, Statistics, dump_statistics, parse_statistics
+from trainer.schema import Schema, Statistics, dump_public_statistics, parse_statistics
 
 # Settings of model and schema that do not affect the variables. A resumed run may change them.
 CHANGEABLE = re.compile(
@@ -58,7 +58,7 @@ def save_inputs(config: config_lib.Config, schema: Schema, statistics: Statistic
     folder = Path(config.require_job_dir())
     storage.write_text(folder / CONFIG, config_lib.to_yaml(config))
     storage.write_json(folder / SCHEMA, schema.model_dump(mode="json"))
-    storage.write_json(folder / STATISTICS, dump_statistics(statistics))
+    storage.write_json(folder / STATISTICS, dump_public_statistics(statistics, schema))
 
 
 def check_same_model(config: config_lib.Config, schema: Schema) -> None:

@@ -8,7 +8,7 @@ import yaml
 from trainer import config as config_lib
 from trainer import storage
 from trainer.job_layout import CONFIG, EXPORTED_FOLDER, SCHEMA, STATISTICS
-from trainer.schema import Schema, Statistics, dump_statistics
+from trainer.schema import Schema, Statistics, dump_public_statistics
 
 # An export leaves the place where it was trained. It needs neither paths of that place nor the
 # values of user code; `python -m trainer.predict` reads how data files are written.
@@ -38,5 +38,5 @@ def write_description(
     stored = config.model_dump(mode="json", include=CONFIG_PARTS, exclude=CONFIG_PATHS)
     storage.write_text(folder / CONFIG, yaml.safe_dump(stored, sort_keys=False))
     storage.write_json(folder / SCHEMA, schema.model_dump(mode="json"))
-    storage.write_json(folder / STATISTICS, dump_statistics(statistics))
+    storage.write_json(folder / STATISTICS, dump_public_statistics(statistics, schema))
     return {name: str(folder / name) for name in (CONFIG, SCHEMA, STATISTICS)}

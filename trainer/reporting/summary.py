@@ -59,7 +59,7 @@ class DataSummary(NamedTuple):
         num_rows: number of rows.
         num_bad_rows: number of rows that were left out.
         baselines: name → metrics of the predictors with which the model is compared.
-        query: an example row for an export, input name → value.
+        query: a made-up row for an export, input name → value.
     """
 
     task: str

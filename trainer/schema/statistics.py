@@ -92,6 +92,29 @@ def dump_statistics(statistics: Statistics) -> dict[str, Any]:
     }
 
 
+def dump_public_statistics(statistics: Statistics, schema: Schema) -> dict[str, Any]:
+    """Returns statistics as values for JSON, with only those categories that the model contains.
+
+    Of a column with a vocabulary these are its entries, and of a label its classes. The values of
+    other text columns may be private, such as names. Their counts are left out.
+
+    Args:
+        statistics: the statistics.
+        schema: the columns.
+    """
+    classes = {label.column: label.classes for label in schema.labels}
+    categories = {}
+    for name, seen in statistics.categories.items():
+        column = schema.columns[name]
+        known = {str(value) for value in (*(column.vocabulary or ()), *(classes.get(name) or ()))}
+        if column.identities is None:
+            kept = {value: rows for value, rows in seen.counts.items() if value in known}
+            complete = seen.complete and len(kept) == len(seen.counts)
+            seen = seen.model_copy(update={"counts": kept, "complete": complete})
+        categories[name] = seen
+    return dump_statistics(statistics._replace(categories=categories))
+
+
 def parse_statistics(stored: dict[str, Any]) -> Statistics:
     """Converts the result of dump_statistics back to statistics.
 

@@ -12,6 +12,7 @@ from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.phase_timer import VERIFY
 from trainer.reporting import plots
 from trainer.reporting.summary import DataSummary, RunResult, RunSummary, write_report
+from trainer.schema.made_up import make_up_value
 from trainer.training.baseline_rows import measure_baselines
 from trainer.training.job import Job, build_source
 from trainer.vertex.job_environment import publish
@@ -36,7 +37,9 @@ def report_job(job: Job, result: RunResult, console: Console) -> str:
     if exports:
         job.checker.submit(exports, queries, job.schema, config.data.delimiter)
     # The check runs in another process. Compute here what does not depend on its result.
-    data = _summarize_data(job, rows[0])
+    # The rows of the check are real; the report contains none of them.
+    query = {name: make_up_value(name, job.schema, job.statistics) for name in rows[0]}
+    data = _summarize_data(job, query)
     plots.draw_curves(job_dir, SHOWN_METRICS[job.schema.task][0])
     if exports and job.checker.enabled:
         with job.times.within(VERIFY):
