@@ -4,7 +4,9 @@ File names, column names and cell values come from others. A control character a
 clear the screen, overwrite a line or change the title of the window.
 """
 
-__all__ = ["escape", "escape_lines"]
+import shlex
+
+__all__ = ["escape", "escape_lines", "quote_command"]
 
 
 def escape(text: str) -> str:
@@ -25,3 +27,14 @@ def escape_lines(text: str) -> str:
       text: any text.
     """
     return "\n".join(map(escape, text.split("\n")))
+
+
+def quote_command(*words: str) -> str:
+    """Returns a command that a user can copy into a shell, on one line.
+
+    Names of files come from others: unquoted, a shell would run what they contain.
+
+    Args:
+      *words: the program and its arguments, each as the program receives it.
+    """
+    return escape(shlex.join(words))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Optional
 
+from ..terminal import quote_command
 from .files import Reading
 from .findings import Finding, import_graph
 from .symbol import Symbol
@@ -173,11 +174,17 @@ def _entry(
 def _command(path: str, verdict: str, reading: Reading) -> str:
     """Returns the command that runs a program in the folder that its imports require."""
     folder, module = _start(path, reading)
-    python = "python" if verdict == "today" else "python -m estimator_bridge run"
-    option = " --tf1" if verdict == "--tf1" else ""
+    words = ["python"] if verdict == "today" else ["python", "-m", "estimator_bridge", "run"]
+    words += ["--tf1"] if verdict == "--tf1" else []
     if module is None:
-        return f"{python}{option} {path}"
-    return (f"cd {folder} && " if folder else "") + f"{python}{option} -m {module}"
+        # Without the folder, a name such as -c.py would be an option.
+        return quote_command(*words, f"./{path}" if path.startswith("-") else path)
+    start = (
+        f"{quote_command('cd', './' + folder if folder[0] == '-' else folder)} && "
+        if folder
+        else ""
+    )
+    return start + quote_command(*words, "-m", module)
 
 
 def _start(path: str, reading: Reading) -> tuple[str, Optional[str]]:

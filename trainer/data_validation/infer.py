@@ -1,7 +1,6 @@
 """python -m trainer.schema infer: infers a commented schema from data."""
 
 import math
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ import numpy as np
 import yaml
 from absl import flags
 
-from estimator_bridge.terminal import escape, escape_lines
+from estimator_bridge.terminal import escape, escape_lines, quote_command
 from trainer import config as config_lib
 from trainer import storage
 from trainer.config.arguments import parse_flags, require
@@ -81,7 +80,7 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     more = ""
     if style.delimiter != ",":
         delimiter = "tab" if style.delimiter == "\t" else style.delimiter
-        more += f" --data.delimiter={shlex.quote(delimiter)}"
+        more += f" {quote_command(f'--data.delimiter={delimiter}')}"
     if style.encoding != "utf-8":
         more += f" --data.encoding={style.encoding}"
     if any(file.format == "csv" for file in files):
@@ -93,8 +92,10 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     show(f"label {values.label}: {' '.join(inferred.label_notes)}")
     message = (
         f"{output}: {len(table.columns)} columns of {table.num_rows:,} rows. Now train with it:\n"
-        f"  python -m trainer.task --data.schema_file={output} --job_dir=jobs/first{more} \\\n"
-        f"      --train_data={','.join(values.data)} --eval_data=EVALUATION_FILES"
+        f"  python -m trainer.task {quote_command(f'--data.schema_file={output}')} "
+        f"--job_dir=jobs/first{more} \\\n"
+        f"      {quote_command('--train_data=' + ','.join(values.data))} "
+        f"--eval_data=EVALUATION_FILES"
     )
     show(copies.display_path(message))
 

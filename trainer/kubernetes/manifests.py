@@ -11,28 +11,24 @@ host names of the pods. For a TFJob, Kubeflow's operator starts the pods and set
 """
 
 import json
-import re
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 import yaml
 from absl import flags
 
+from estimator_bridge.terminal import quote_command
 from trainer import config as config_lib
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.config import flags as task_flags_lib
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import USER_ERROR_STATUS, UserError
+from trainer.kubernetes import names, security
 
 PORT = 2222
 ROLES = ("chief", "worker", "ps", "evaluator")
 TFJOB_ROLES = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "Evaluator"}
-# A role and a number are appended to the name. The result is a host name, which may have at most 63
-# characters.
-NAME = re.compile(r"[a-z]([a-z0-9-]{0,43}[a-z0-9])?")
-QUANTITY = re.compile(r"\d+(\.\d+)?(m|[KMGT]i?)?")
-CLAIM = re.compile(r"(?P<claim>[a-z0-9]([a-z0-9.-]*[a-z0-9])?):(?P<path>/\S*)")
 # Seconds for saving and uploading a checkpoint before a pod is killed.
 GRACE_SECS = 120
 INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
@@ -50,11 +46,14 @@ class Request(NamedTuple):
         namespace: namespace of the manifests; None: that of kubectl.
         gpus: GPUs of the chief and of each worker.
         cpu: CPU request of each replica.
-        memory: memory request of each replica.
+        memory: memory of each replica, requested and at most.
         service_account: service account of the pods.
         volume: CLAIM:/PATH, a claim to mount in each replica.
         backoff_limit: restarts of failed pods.
         secret: a Secret, whose keys are the variables that the flags --secret.NAME name.
+        disk: local disk of each replica for copies of gs:// files, requested and at most.
+        deadline_secs: longest time of the job.
+        ttl_secs: seconds after which a finished job is deleted.
     """
 
     name: str
@@ -69,6 +68,9 @@ class Request(NamedTuple):
     volume: Optional[str] = None
     backoff_limit: int = 6
     secret: Optional[str] = None
+    disk: Optional[str] = None
+    deadline_secs: Optional[int] = None
+    ttl_secs: Optional[int] = None
 
 
 def main(argv: list[str]) -> int:
@@ -116,11 +118,20 @@ def _main(argv: list[str]) -> int:
         values.volume,
         values.backoff_limit,
         values.secret,
+        values.disk,
+        values.deadline_secs,
+        values.ttl_secs,
     )
     check(request)
     documents = build_jobs(request) if values.kind == "jobs" else [build_tfjob(request)]
+    if _list_addresses(request):
+        # Before the pods start.
+        labels = {"estimator-trainer/job": request.name}
+        documents.insert(0, security.build_policy(_metadata(request, request.name), labels))
     text = yaml.safe_dump_all(documents, sort_keys=False, width=100)
-    commands.write_result(text, values.output, f"kubectl apply -f {values.output}")
+    commands.write_result(
+        text, values.output, quote_command("kubectl", "apply", "-f", str(values.output))
+    )
     return 0
 
 
@@ -130,7 +141,8 @@ def _define(values: flags.FlagValues) -> None:
         ("image", "container image"),
         ("namespace", "namespace; unset: that of kubectl"),
         ("cpu", "CPU request of each replica: 4, 500m"),
-        ("memory", "memory request of each replica: 8Gi"),
+        ("memory", "memory of each replica, requested and at most: 8Gi"),
+        ("disk", "local disk of each replica, requested and at most: 50Gi"),
         ("service_account", "service account of the pods"),
         ("volume", "CLAIM:/PATH, a ReadWriteMany claim to mount in each replica"),
         ("secret", "Secret with the variables that --secret.NAME=VARIABLE names"),
@@ -143,6 +155,11 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_boolean("evaluator", False, "whether to add an evaluator", flag_values=values)
     flags.DEFINE_integer("gpus", 0, "GPUs of the chief and of each worker", 0, flag_values=values)
     flags.DEFINE_integer("backoff_limit", 6, "restarts of failed pods", 0, flag_values=values)
+    for name, meaning in (
+        ("deadline_secs", "longest time of the job"),
+        ("ttl_secs", "delete the finished job after this time"),
+    ):
+        flags.DEFINE_integer(name, None, meaning, 1, flag_values=values)
 
 
 def check(request: Request) -> None:
@@ -156,14 +173,7 @@ def check(request: Request) -> None:
     """
     from trainer.cluster.strategies import check_strategy
 
-    for option, value, pattern, example in (
-        ("name", request.name, NAME, "lower-case letters, digits and -, at most 45"),
-        ("cpu", request.cpu, QUANTITY, "a quantity such as 4 or 500m"),
-        ("memory", request.memory, QUANTITY, "a quantity such as 8Gi"),
-        ("volume", request.volume, CLAIM, "CLAIM:/PATH"),
-    ):
-        if value and not pattern.fullmatch(value):
-            raise UserError(f"--{option}={value}: write {example}")
+    names.check_names(request._asdict())
     command, config = _read_config(request)
     if not config.job_dir:
         raise UserError("--job_dir: not given after --; nothing would be saved")
@@ -188,7 +198,7 @@ def check(request: Request) -> None:
                 "name it in --job_dir"
             )
     else:
-        match = CLAIM.fullmatch(request.volume or "")
+        match = names.CLAIM.fullmatch(request.volume or "")
         if match is None or not Path(config.job_dir).is_relative_to(match["path"]):
             raise UserError(
                 f"--job_dir={config.job_dir}: is deleted with the container; name a gs:// "
@@ -257,6 +267,7 @@ def _build_job(request: Request, role: str) -> dict[str, Any]:
             "completions": count,
             "parallelism": count,
             "backoffLimit": request.backoff_limit,
+            **_limit_time(request),
             "podFailurePolicy": {
                 "rules": [
                     # A restart cannot correct a user error. Every other status is retried.
@@ -310,7 +321,11 @@ def build_tfjob(request: Request) -> dict[str, Any]:
         "kind": "TFJob",
         "metadata": _metadata(request, request.name),
         "spec": {
-            "runPolicy": {"cleanPodPolicy": "None", "backoffLimit": request.backoff_limit},
+            "runPolicy": {
+                "cleanPodPolicy": "None",
+                "backoffLimit": request.backoff_limit,
+                **_limit_time(request),
+            },
             "tfReplicaSpecs": {
                 TFJOB_ROLES[role]: {
                     "replicas": request.counts[role],
@@ -322,6 +337,14 @@ def build_tfjob(request: Request) -> dict[str, Any]:
             },
         },
     }
+
+
+def _limit_time(request: Request) -> dict[str, int]:
+    limits = {
+        "activeDeadlineSeconds": request.deadline_secs,
+        "ttlSecondsAfterFinished": request.ttl_secs,
+    }
+    return {name: value for name, value in limits.items() if value is not None}
 
 
 def _metadata(request: Request, name: str) -> dict[str, Any]:
@@ -345,10 +368,11 @@ def _build_template(
     }
     if environment:
         container["env"] = environment
-    requests = {
-        name: value for name, value in (("cpu", request.cpu), ("memory", request.memory)) if value
-    }
-    limits = {"nvidia.com/gpu": str(request.gpus)} if request.gpus and role in ROLES[:2] else {}
+    sizes = {"memory": request.memory, "ephemeral-storage": request.disk}
+    limits = {name: value for name, value in sizes.items() if value}
+    requests = {**({"cpu": request.cpu} if request.cpu else {}), **limits}
+    if request.gpus and role in ROLES[:2]:
+        limits["nvidia.com/gpu"] = str(request.gpus)
     resources = {
         name: value for name, value in (("requests", requests), ("limits", limits)) if value
     }
@@ -358,12 +382,13 @@ def _build_template(
         "terminationGracePeriodSeconds": GRACE_SECS,
         "containers": [container],
     }
+    security.restrict(spec)
     if request.service_account:
         spec["serviceAccountName"] = request.service_account
-    match = CLAIM.fullmatch(request.volume or "")
+    match = names.CLAIM.fullmatch(request.volume or "")
     if match is not None:
-        container["volumeMounts"] = [{"name": "job", "mountPath": match["path"]}]
+        container["volumeMounts"].append({"name": "job", "mountPath": match["path"]})
         claim = {"claimName": match["claim"]}
-        spec["volumes"] = [{"name": "job", "persistentVolumeClaim": claim}]
+        spec["volumes"].append({"name": "job", "persistentVolumeClaim": claim})
     labels = {"estimator-trainer/job": request.name, "estimator-trainer/role": role}
     return {"metadata": {"labels": labels}, "spec": spec}

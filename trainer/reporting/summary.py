@@ -2,11 +2,11 @@
 
 import json
 import math
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from estimator_bridge.terminal import quote_command
 from trainer import job_layout, storage
 from trainer.export.choose import choose_export
 from trainer.job_dir.metrics_log import MetricsLog
@@ -191,11 +191,14 @@ def describe(
         lines.append(_format_row(f"export {name}", paths[-1] if paths else "none"))
     files = " ".join((job_layout.CONFIG, job_layout.METRICS, job_layout.CURVES, job_layout.SUMMARY))
     lines.append(_format_row("files", f"{files} in job_dir"))
-    lines.append(_format_row("TensorBoard", f"tensorboard --logdir {summary.job_dir}"))
+    lines.append(
+        _format_row("TensorBoard", quote_command("tensorboard", "--logdir", summary.job_dir))
+    )
     served = choose_export(result.exports)
     if served and data is not None:
-        options = f"--export={shlex.quote(served)} --row={shlex.quote(json.dumps(data.query))}"
-        lines.append(_format_row("query", f"python -m trainer.predict {options}"))
+        words = ("python", "-m", "trainer.predict", f"--export={served}")
+        query = quote_command(*words, f"--row={json.dumps(data.query)}")
+        lines.append(_format_row("query", query))
     return "\n".join(lines)
 
 

@@ -18,6 +18,7 @@ from typing import Optional
 
 from absl import flags
 
+from estimator_bridge.terminal import quote_command
 from trainer.cluster.processes import find_addresses
 from trainer.config import arguments, commands
 from trainer.errors import UserError, nearest
@@ -161,7 +162,8 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
     text = jobs.to_yaml(jobs.build_job(request, study), values.output or "JOB.yaml")
     for line in paths.list_inside(task_flags, values.nfs):
         print(f"note: {line}", file=sys.stderr)
-    following = f"python -m trainer.vertex rehearse --job={values.output}, then submit"
+    command = ("python", "-m", "trainer.vertex", "rehearse", f"--job={values.output}")
+    following = f"{quote_command(*command)}, then submit"
     commands.write_result(text, values.output, following)
     return 0
 

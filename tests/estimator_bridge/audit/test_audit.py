@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -118,6 +119,13 @@ def test_command_starts_in_the_folder_of_the_imports(tmp_path, path, source, com
     entry = entry_of(audit(write(tmp_path, files)), path)
     start = "cd app && " if command.startswith("-m") else ""
     assert entry.command == f"{start}python -m estimator_bridge run {command}"
+
+
+@pytest.mark.parametrize("name", ["a b;id.py", "$(id).py", "-c.py", "it's.py"])
+def test_the_command_is_quoted_for_the_shell(tmp_path, name):
+    entry = entry_of(audit(write(tmp_path, {name: f"{PLAIN}{MAIN}"})), name)
+    *_, last = shlex.split(entry.command)
+    assert last == (f"./{name}" if name.startswith("-") else name)
 
 
 def test_each_edit_is_listed_once(tmp_path):

@@ -1,6 +1,7 @@
 """The style of CSV files: detected by infer, and read by every command."""
 
 import gzip
+import shlex
 
 import pytest
 
@@ -44,8 +45,9 @@ def test_infer_detects_the_style_and_the_readers_follow(
     assert set(schema.columns["stadt"].vocabulary) == {"Köln", "Ulm", "Bonn, Beuel"}
 
     flags = dict(
-        word[2:].replace("'", "").split("=")
-        for word in printed.split()
+        word[2:].split("=")
+        # As a shell splits the printed command.
+        for word in shlex.split(printed.partition("Now train with it:")[2])
         if word.startswith("--data.")
     )
     flags.pop("data.schema_file")

@@ -1,5 +1,6 @@
 import inspect
 import json
+import shlex
 from types import SimpleNamespace
 
 import pytest
@@ -53,7 +54,7 @@ def _render(tmp_path, *words, task=()):
 
 
 def test_a_cluster_as_plain_jobs(tmp_path, client):
-    service, *jobs = _render(
+    policy, service, *jobs = _render(
         tmp_path, *CLUSTER, "--gpus=2", "--cpu=4", "--memory=8Gi", "--namespace=ml",
         "--service_account=trainer", "--volume=claim:/mnt/job", task=IN_STEP,
     )  # fmt: skip
@@ -71,16 +72,23 @@ def test_a_cluster_as_plain_jobs(tmp_path, client):
     assert pod.spec.subdomain == service["metadata"]["name"]
     assert service["spec"]["selector"].items() <= pod.metadata.labels.items()
     container = pod.spec.containers[0]
-    assert container.resources.limits == {"nvidia.com/gpu": "2"}
-    assert evaluator.spec.template.spec.containers[0].resources.limits is None
-    assert container.volume_mounts[0].mount_path == "/mnt/job"
+    assert container.resources.limits == {"memory": "8Gi", "nvidia.com/gpu": "2"}
+    assert container.resources.requests == {"memory": "8Gi", "cpu": "4"}
+    assert evaluator.spec.template.spec.containers[0].resources.limits == {"memory": "8Gi"}
+    assert container.volume_mounts[-1].mount_path == "/mnt/job"
+    admitted = client(policy, "V1NetworkPolicy").spec
+    assert admitted.policy_types == ["Ingress"]
+    (source,) = admitted.ingress[0]._from
+    for selector in (source.pod_selector, admitted.pod_selector):
+        assert selector.match_labels.items() <= pod.metadata.labels.items()
+        assert selector.match_labels == {"estimator-trainer/job": "census"}
     rules = worker.spec.pod_failure_policy.rules
     # Status 75, a temporary error, is retried like a crash.
     assert rules[0].on_exit_codes.values == [2] and len(rules) == 2 and rules[1].action == "Ignore"
 
 
 def test_each_pod_finds_its_place(tmp_path):
-    _, *jobs = _render(tmp_path, *CLUSTER, task=IN_STEP)
+    _, _, *jobs = _render(tmp_path, *CLUSTER, task=IN_STEP)
     places = []
     for job in jobs:
         index, config = job["spec"]["template"]["spec"]["containers"][0]["env"]
@@ -112,8 +120,36 @@ def test_secrets_are_read_from_a_secret(tmp_path, client, kind):
     assert text.count(json.dumps(wanted)) == 2 and text.count("--secret.key=API_KEY") == 2
 
 
+def test_a_pod_has_no_right_that_training_does_not_need(tmp_path, client):
+    (job,) = _render(tmp_path, "--disk=50Gi", "--deadline_secs=3600", "--ttl_secs=60")
+    made = client(job, "V1Job").spec
+    assert (made.active_deadline_seconds, made.ttl_seconds_after_finished) == (3600, 60)
+    pod = made.template.spec
+    assert pod.automount_service_account_token is False
+    assert pod.security_context.run_as_non_root and pod.security_context.fs_group == 1000
+    assert pod.security_context.seccomp_profile.type == "RuntimeDefault"
+    (container,) = pod.containers
+    context = container.security_context
+    assert context.allow_privilege_escalation is False and context.read_only_root_filesystem
+    assert context.capabilities.drop == ["ALL"]
+    assert container.resources.limits == {"ephemeral-storage": "50Gi"}
+    mounts = {mount.name: mount.mount_path for mount in container.volume_mounts}
+    assert mounts == {"tmp": "/tmp", "cache": "/home/trainer/.cache"}
+    assert {volume.name for volume in pod.volumes if volume.empty_dir is not None} == {*mounts}
+
+
+def test_the_printed_command_is_quoted_for_the_shell(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert manifests.main([*BASE, "--output=a b;id.yaml", *TASK]) == 0
+    command = capsys.readouterr().out.strip().partition(": ")[2]
+    assert shlex.split(command) == ["kubectl", "apply", "-f", "a b;id.yaml"]
+
+
 def test_a_cluster_as_a_tfjob(tmp_path, client):
-    (job,) = _render(tmp_path, *CLUSTER, "--kind=tfjob", task=IN_STEP)
+    words = ("--kind=tfjob", "--deadline_secs=3600", "--ttl_secs=60")
+    policy, job = _render(tmp_path, *CLUSTER, *words, task=IN_STEP)
+    assert policy["kind"] == "NetworkPolicy"
+    assert job["spec"]["runPolicy"]["activeDeadlineSeconds"] == 3600
     assert (job["apiVersion"], job["kind"]) == ("kubeflow.org/v1", "TFJob")
     assert set(job["spec"]) <= {"runPolicy", "successPolicy", "enableDynamicWorker",
                                 "tfReplicaSpecs"}  # fmt: skip
@@ -140,6 +176,13 @@ def test_a_cluster_as_a_tfjob(tmp_path, client):
     "words, task, message",
     [
         (["--name=Census"], [], "lower-case letters, digits and -"),
+        (["--name=census\n"], [], "--name=census\\n"),
+        (["--image=a b"], [], "write REGISTRY/NAME:TAG"),
+        (["--image=x:1\nkind: Pod"], [], "write REGISTRY/NAME:TAG"),
+        (["--namespace=ml\n"], [], "--namespace=ml\\n"),
+        (["--service_account=A"], [], "the name of a ServiceAccount"),
+        (["--disk=-5Gi"], [], "--disk=-5Gi"),
+        (["--volume=claim:/a:/b"], [], "write CLAIM:/PATH"),
         (["--memory=8 GB"], [], "a quantity such as 8Gi"),
         (["--volume=claim"], [], "write CLAIM:/PATH"),
         (["--workers=2"], [], "2 worker(s) and no parameter server"),
