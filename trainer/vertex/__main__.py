@@ -97,6 +97,7 @@ def _define_render(values: flags.FlagValues) -> None:
         "ps_machine": "machine of the parameter servers; unset: the chief's",
         "evaluator_machine": "machine of the evaluator; unset: the chief's",
         "service_account": "account that the job runs as",
+        "kms_key": "projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY, which encrypts",
         "network": "projects/NUMBER/global/networks/NAME",
         "tensorboard": "resource name of a TensorBoard instance in the same region",
         "nfs": "SERVER:/PATH:/mnt/nfs/POINT, a folder that all replicas mount",
@@ -158,6 +159,7 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
         timeout_secs=values.timeout_secs,
         restart_job=values.restart_job,
         disable_retries=values.disable_retries,
+        kms_key=values.kms_key,
     )
     text = jobs.to_yaml(jobs.build_job(request, study), values.output or "JOB.yaml")
     for line in paths.list_inside(task_flags, values.nfs):
@@ -165,6 +167,12 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
     command = ("python", "-m", "trainer.vertex", "rehearse", f"--job={values.output}")
     following = f"{quote_command(*command)}, then submit"
     commands.write_result(text, values.output, following)
+    if not request.service_account:
+        print(
+            "note: --service_account: not given; the job runs as the service's own agent, which "
+            "may read and write more than this job needs",
+            file=sys.stderr,
+        )
     return 0
 
 

@@ -30,6 +30,8 @@ class Job(NamedTuple):
         spec: JSON of a CustomJobSpec; {studySpec, trialJobSpec} for a tuning job.
         max_trials: number of trials of a tuning job, else 0.
         parallel_trials: number of trials that run at a time, else 0.
+        kms_key: resource name of the key that encrypts what the service stores; empty: the
+            service's own.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Job(NamedTuple):
     spec: dict[str, Any]
     max_trials: int = 0
     parallel_trials: int = 0
+    kms_key: str = ""
 
     @property
     def is_tuning(self) -> bool:
@@ -52,7 +55,9 @@ class Job(NamedTuple):
 
     def to_resource(self) -> dict[str, Any]:
         """Returns the JSON of the CustomJob or HyperparameterTuningJob."""
-        named = {"displayName": self.name, "labels": self.labels}
+        named: dict[str, Any] = {"displayName": self.name, "labels": self.labels}
+        if self.kms_key:
+            named["encryptionSpec"] = {"kmsKeyName": self.kms_key}
         if not self.is_tuning:
             return {**named, "jobSpec": self.spec}
         counts = {"maxTrialCount": self.max_trials, "parallelTrialCount": self.parallel_trials}
@@ -94,11 +99,13 @@ def build_job(request: Request, study: Optional[Study] = None) -> Job:
         if value:
             spec[key] = value
     if study is None:
-        return Job(request.name, request.region, request.labels, spec)
+        return Job(
+            request.name, request.region, request.labels, spec, kms_key=request.kms_key or ""
+        )
     tuning = {"studySpec": study.spec, "trialJobSpec": spec}
     return Job(
         request.name, request.region, request.labels, tuning,
-        study.max_trials, study.parallel_trials,
+        study.max_trials, study.parallel_trials, request.kms_key or "",
     )  # fmt: skip
 
 
@@ -235,6 +242,8 @@ def to_yaml(job: Job, path: str) -> str:
     if job.labels:
         labels = ",".join(f"{key}={value}" for key, value in job.labels.items())
         words.append(f"--labels={labels}")
+    if job.kms_key:
+        words.append(f"--kms-key={job.kms_key}")
     if job.is_tuning:
         words.append(f"--max-trial-count={job.max_trials}")
         words.append(f"--parallel-trial-count={job.parallel_trials}")
@@ -273,5 +282,7 @@ def read_job(path: str) -> Job:
         options.get("region", ""),
         labels,
         json.loads(json.dumps(spec, default=str)),
-        *counts,
+        max_trials=counts[0],
+        parallel_trials=counts[1],
+        kms_key=options.get("kms-key", ""),
     )

@@ -15,6 +15,10 @@ LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 SERVICE_ACCOUNT = re.compile(r"[a-z0-9.-]+@[a-z0-9.-]+\.(iam\.gserviceaccount\.com|[a-z.]+)")
 NETWORK = re.compile(r"projects/[a-z0-9-]+/global/networks/[a-z0-9-]+")
 TENSORBOARD = re.compile(r"projects/[a-z0-9-]+/locations/(?P<region>[a-z0-9-]+)/tensorboards/\w+")
+KMS_KEY = re.compile(
+    r"projects/[a-z0-9:.-]+/locations/(?P<region>[a-z0-9-]+)/keyRings/[A-Za-z0-9_-]{1,63}"
+    r"/cryptoKeys/[A-Za-z0-9_-]{1,63}"
+)
 REGION = re.compile(r"[a-z]+-[a-z]+\d+")
 IMAGE = re.compile(r"[a-z0-9.-]+(:\d+)?(/[\w.-]+)+(:[\w.-]+)?(@sha256:[0-9a-f]{64})?")
 MAX_TIMEOUT_SECS = 7 * 24 * 3600
@@ -41,6 +45,7 @@ class Request(NamedTuple):
         timeout_secs: maximum duration of the job.
         restart_job: whether a restarted replica restarts the whole job.
         disable_retries: whether a failed replica is not restarted.
+        kms_key: resource name of the key that encrypts what the service stores.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Request(NamedTuple):
     timeout_secs: Optional[int] = None
     restart_job: bool = False
     disable_retries: bool = False
+    kms_key: Optional[str] = None
 
 
 def parse_machines(values: dict[str, Optional[str]]) -> dict[str, Machine]:
@@ -91,6 +97,7 @@ def check_request(request: Request) -> None:
     if request.base_output_dir:
         storage.parse_address(request.base_output_dir.rstrip("/"), "--base_output_dir")
     _check_resources(request)
+    _check_key(request)
     _check_tensorboard(request)
     if request.nfs and not request.network:
         raise UserError("--nfs: needs your own network to reach the server; set --network too")
@@ -141,9 +148,20 @@ def _check_resources(request: Request) -> None:
         ("nfs", request.nfs, paths.NFS, "SERVER:/PATH:/mnt/nfs/POINT"),
         ("tensorboard", request.tensorboard, TENSORBOARD,
          "projects/NUMBER/locations/REGION/tensorboards/ID"),
+        ("kms_key", request.kms_key, KMS_KEY,
+         "projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY"),
     ):  # fmt: skip
         if value and not pattern.fullmatch(value):
             raise UserError(f"--{option}={value}: write {example}")
+
+
+def _check_key(request: Request) -> None:
+    match = KMS_KEY.fullmatch(request.kms_key or "")
+    if match and match["region"] != request.region:
+        raise UserError(
+            f"--kms_key={request.kms_key}: it is in {match['region']}, and the job in "
+            f"{request.region}; both must be in one region"
+        )
 
 
 def _check_tensorboard(request: Request) -> None:

@@ -53,6 +53,19 @@ def test_a_minimal_job(tmp_path, aiplatform):
     assert made.job_spec.worker_pool_specs[0].container_spec.image_uri == IMAGE
 
 
+@pytest.mark.parametrize("words", [[], ["--tuning=census"]])
+def test_a_job_is_encrypted_with_a_key_of_the_project(tmp_path, aiplatform, capsys, words):
+    key = "projects/p/locations/us-central1/keyRings/ring/cryptoKeys/key"
+    path = _render(tmp_path, f"--kms_key={key}", *words)
+    # Without a service account, the job may do what the service may.
+    assert capsys.readouterr().err.count("note: --service_account: not given") == 1
+    assert f"--kms-key={key}" in shlex.split(path.read_text().splitlines()[0])
+    assert parse_resource(jobs.read_job(str(path))).encryption_spec.kms_key_name == key
+    for wrong, message in ((key.replace("us-", "eu-"), "one region"), ("key", "write projects/")):
+        assert vertex.main([*BASE, f"--kms_key={wrong}", *TASK]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_all_options_of_a_job(tmp_path, aiplatform):
     path = _render(
         tmp_path,
@@ -195,7 +208,8 @@ def test_a_mount_of_the_bucket_serves_one_machine(tmp_path):
 
 def test_files_needed_in_the_container_are_reported(tmp_path, capsys, make):
     schema = make.yaml(tmp_path / "own.yaml", make.schema_values())
-    _render(tmp_path, task=[f"--data.schema_file={schema}"])
+    account = "--service_account=trainer@project.iam.gserviceaccount.com"
+    _render(tmp_path, account, task=[f"--data.schema_file={schema}"])
     assert capsys.readouterr().err == (
         f"note: --data.schema_file={schema} is read in the container: it must exist there, under "
         "this path\n"
