@@ -21,6 +21,12 @@ RESTART_SECS = 1.0
 OWN_SECS = 30.0
 CHIEF = "chief-0"
 
+# TensorFlow's servers have no option for the address on which they listen.
+OPEN_PORTS = (
+    "while the cluster runs, TensorFlow's servers accept connections from the network without a "
+    "password; docs/cluster.md says who can reach the processes"
+)
+
 
 class Plan(NamedTuple):
     """The processes to run.
@@ -90,6 +96,8 @@ class Launcher:
 
     def run(self) -> int:
         """Runs the cluster; returns the exit status of the first failure not restarted, or 0."""
+        if self._plan.workers or self._plan.ps:
+            self._log(OPEN_PORTS)
         for role, index in self._plan.roles:
             self._start(f"{role}-{index}")
         status, chief_ended = 0, None

@@ -104,6 +104,13 @@ def test_a_follower_of_the_chief_is_restarted_with_it(run_script):
     status, starts, said = run_script(script, max_restarts=1)
     assert (status, starts) == (0, ["chief-0", "chief-1", "ps-0", "ps-1"])
     assert "ps-0 ended" not in said
+    assert "accept connections from the network without a password" in said.splitlines()[0]
+
+
+def test_processes_without_servers_open_no_ports(run_script):
+    script = {"chief": [["evaluator-0", 0]], "evaluator": [["chief-0", 0]]}
+    status, _, said = run_script(script, max_restarts=0)
+    assert status == 0 and "password" not in said
 
 
 def test_a_late_follower_is_restarted_at_once(run_script):
