@@ -78,9 +78,10 @@ class BestExporter(estimator.Exporter):
         if not math.isfinite(value):
             return None
         state = Path(export_path) / "best.json"
-        best = storage.read_json(state)
+        best = storage.read_json(state) or {}
         # The stored best value is ignored if it belongs to another metric.
-        if best and best["metric"] == self._metric and not self._is_better(value, best["value"]):
+        is_known = best.get("metric") == self._metric and isinstance(best.get("value"), float)
+        if is_known and not self._is_better(value, best["value"]):
             return None
         exported = estimator.export_saved_model(
             export_path,

@@ -194,8 +194,10 @@ def group(
         labels, codes, ordered = single[names[0]]
         for name in names[1:]:
             other = single[name]
-            labels = [f"{label}, {more}" for label in labels for more in other.names]
-            codes = codes * len(other.names) + other.codes
+            # Only the pairs that occur: the others may be many times more.
+            pairs, codes = np.unique(codes * len(other.names) + other.codes, return_inverse=True)
+            places = zip(*(each.tolist() for each in np.divmod(pairs, len(other.names))))
+            labels = [f"{labels[first]}, {other.names[second]}" for first, second in places]
         groupings["*".join(names)] = Grouping(labels, codes, ordered and len(names) == 1)
     return groupings
 
@@ -216,7 +218,8 @@ def _group_column(
     distinct = np.unique(values[present])
     if column.is_categorical or (len(distinct) <= FEW_NUMBERS and not column.buckets):
         names = [f"{value:g}" if values.dtype.kind == "f" else str(value) for value in distinct]
-        codes = np.searchsorted(distinct, np.where(present, values, distinct[0]))
+        filler = distinct[0] if len(distinct) else 0
+        codes = np.searchsorted(distinct, np.where(present, values, filler))
     else:
         edges = _choose_edges(column, trained, distinct)
         names = _name_bins(name, edges)

@@ -169,7 +169,7 @@ def _load_data_config(export: str, given: dict[str, Optional[str]]) -> config_li
 def _parse_row(text: str) -> dict[str, Any]:
     try:
         row = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"--row={text[:60]}: not JSON: {error}") from error
     if not isinstance(row, dict):
         raise UserError(f"--row={text[:60]}: not a JSON object")

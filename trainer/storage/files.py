@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Optional
 
+from trainer.errors import UserError
+
 READ_BYTES = 2**20
 
 
@@ -93,16 +95,26 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
 
 
-def read_json(path: Path) -> Optional[Any]:
-    """Returns the value of a JSON file; None if there is no such file.
+def read_json(path: Path) -> Optional[dict[str, Any]]:
+    """Returns the object in a JSON file; None if there is no such file.
 
     Args:
         path: the file.
+
+    Raises:
+        UserError: the file is not UTF-8, not JSON, or contains no object.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:100]
+    else:
+        if isinstance(value, dict):
+            return value
+        reason = "no JSON object"
+    raise UserError(f"{path}: damaged ({reason}); restore the file from a copy, or remove it")
 
 
 def list_export(folder: Path) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Optional
 
 from trainer import job_layout
+from trainer.errors import UserError
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Conflict, Found
 from trainer.storage.claim import Claim
@@ -77,8 +78,11 @@ class Objects:
         return {name: found for name, found in names.items() if not job_layout.is_temporary(name)}
 
     def load_memory(self) -> Optional[dict[str, Known]]:
-        """Returns the objects that `save_memory` recorded; None if there is no such record."""
-        memory = read_json(self._memory)
+        """Returns the objects that `save_memory` recorded; None without an intact record."""
+        try:
+            memory = read_json(self._memory)
+        except UserError:
+            return None
         if memory is None or memory.get("address") != str(self.address):
             return None
         return {

@@ -245,6 +245,23 @@ def test_slices_are_sorted_by_size_and_numbers_by_value():
     assert [part.value for part in parts] == ["a", "b", "c"]
 
 
+def test_slices_of_missing_values_and_of_pairs_that_occur():
+    columns = {name: {"type": "float"} for name in ("none", "a", "b", "y")}
+    schema = Schema.model_validate({"columns": columns, "label": {"column": "y"}})
+    chunk = {
+        "none": np.full(300, np.nan),
+        "a": np.arange(300.0) // 100,
+        "b": np.arange(300.0) // 50 % 4,
+    }
+    got = slices.group([chunk], [["none"], ["a", "b"]], schema, {})
+    assert {got["none"].names[code] for code in got["none"].codes} == {"(missing)"}
+    found = got["a*b"]
+    assert len(found.names) == 6
+    for row in (0, 120, 299):
+        expected = f"{chunk['a'][row]:g}, {chunk['b'][row]:g}"
+        assert found.names[found.codes[row]] == expected
+
+
 def test_numbers_are_sliced_by_buckets_then_by_training_bins_then_by_tenths():
     columns = {
         "bucketed": {"type": "float", "buckets": [10, 20]},

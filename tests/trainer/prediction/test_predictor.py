@@ -72,6 +72,7 @@ def test_a_row_without_an_input(export):
         (["--export=/nowhere", "--row={}"], ["/nowhere", "saved_model.pb"]),
         (["--export={export}", "--row=nothing"], ["nothing", "JSON"]),
         (["--export={export}", "--row=[1]"], ["[1]", "JSON object"]),
+        (["--export={export}", "--row=" + "[" * 100_000], ["[[[", "JSON"]),
         (["--exprot={export}", "--row={}"], ["exprot"]),
     ],
 )

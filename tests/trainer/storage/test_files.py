@@ -4,10 +4,26 @@ import threading
 
 import pytest
 
+from trainer.errors import UserError
 from trainer.storage import disk
-from trainer.storage.files import replaced, write_text
+from trainer.storage.files import read_json, replaced, write_text
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b'{"a": 1', b"[1]", b"3", b"null", b"\xff\xfe\x00", b"\0" * 100, b"[" * 200_000],
+    ids=["empty", "cut off", "list", "number", "null", "no text", "zeros", "deep"],
+)
+def test_a_damaged_json_file_is_an_error_of_one_line(tmp_path, content):
+    path = tmp_path / "best.json"
+    assert read_json(path) is None
+    path.write_bytes(content)
+    with pytest.raises(UserError) as raised:
+        read_json(path)
+    text = str(raised.value)
+    assert text.startswith(f"{path}: damaged (") and "\n" not in text and len(text) < 400
 
 
 def _at_once(act, threads=4, times=200):
