@@ -147,13 +147,12 @@ def _load_statistics(name: str, copies: storage.Copies) -> Statistics:
     path = path / job_layout.STATISTICS if path.is_dir() else path
     try:
         stored = storage.read_json(path)
-        if stored is None:
-            raise UserError(f"--statistics={name}: no {path}; name the job_dir of a trained model")
-        return parse_statistics(stored)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"--statistics={name}: {path} cannot be read: {error!r:.100}") from error
+        statistics = None if stored is None else parse_statistics(stored)
+    except (OSError, ValueError, KeyError, TypeError, UserError) as error:
+        raise UserError(f"--statistics={name}: {path} cannot be read: {error!s:.200}") from error
+    if statistics is None:
+        raise UserError(f"--statistics={name}: no {path}; name the job_dir of a trained model")
+    return statistics
 
 
 def _fetch_statistics(name: str, copies: storage.Copies) -> str:
