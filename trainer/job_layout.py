@@ -15,7 +15,7 @@ CONFIG = "config.yaml"
 SCHEMA = "schema.json"
 STATISTICS = "statistics.json"
 MODEL_FILES = (CONFIG, SCHEMA, STATISTICS)
-# The same files as they are copied into exports: without what an export does not need.
+# Folder of the config.yaml that is copied into exports: without what an export does not need.
 EXPORTED_FOLDER = ".exported"
 
 # TensorFlow's state file, which names the newest checkpoint. It is written after the checkpoint.
