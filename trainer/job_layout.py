@@ -197,6 +197,18 @@ def is_log(name: str) -> bool:
     return is_event_file(name) or name == METRICS_LOG
 
 
+def read_state(folder: Path) -> str:
+    """Returns the text of the checkpoint state file; "" if there is none.
+
+    Args:
+        folder: the job's folder on this machine.
+    """
+    try:
+        return (folder / CHECKPOINT_STATE).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+
+
 def read_state_steps(state: str) -> list[int]:
     """Returns the steps of the checkpoints that a checkpoint state file names, newest first.
 
@@ -216,16 +228,25 @@ def find_whole_steps(names: Collection[str]) -> set[int]:
     """
     matches = [match for match in map(CHECKPOINT_FILE.fullmatch, names) if match]
     found = {match.group() for match in matches}
-    whole = set()
-    for match in matches:
-        _, _, num_shards = match.group().partition("-of-")
-        shards = (
-            f"{match['prefix']}.data-{shard:05d}-of-{num_shards}"
-            for shard in range(int(num_shards or 0))
-        )
-        if num_shards and f"{match['prefix']}.index" in found and found.issuperset(shards):
-            whole.add(int(match["step"]))
-    return whole
+    steps = {match["prefix"]: int(match["step"]) for match in matches}
+    return {step for prefix, step in steps.items() if is_whole(prefix, found)}
+
+
+def is_whole(prefix: str, names: Collection[str]) -> bool:
+    """Returns whether no file of a checkpoint is missing.
+
+    Args:
+        prefix: name of the checkpoint, without a file's ending.
+        names: of the existing files.
+    """
+    found = set(names)
+    start = f"{prefix}.data-"
+    counts = {name.rpartition("-of-")[2] for name in found if name.startswith(start)}
+    return f"{prefix}.index" in found and any(
+        found.issuperset(f"{start}{shard:05d}-of-{count}" for shard in range(int(count)))
+        for count in counts
+        if count.isdecimal()
+    )
 
 
 def find_partial_checkpoints(names: Collection[str]) -> set[str]:

@@ -1,7 +1,6 @@
 """Compares a job_dir's model with the one to be trained, and stores and deletes its description."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
@@ -14,6 +13,7 @@ from trainer.errors import UserError
 from trainer.job_dir.checkpoints import latest_checkpoint
 from trainer.job_layout import CLUSTER_FOLDER, CONFIG, LOCK, SCHEMA, STATISTICS, WRITER
 from trainer.schema import Schema, Statistics, dump_public_statistics, parse_statistics
+from trainer.storage.files import remove
 
 # Settings of model and schema that do not affect the variables. A resumed run may change them.
 CHANGEABLE = re.compile(
@@ -177,10 +177,7 @@ def delete_job(job_dir: str, named: str) -> None:
         UserError: `named` is another folder, or job_dir is not the folder of a job.
     """
     for child in list_doomed(job_dir, named):
-        if child.is_dir() and not child.is_symlink():
-            shutil.rmtree(child)
-        else:
-            child.unlink()
+        remove(child)
 
 
 def list_doomed(job_dir: str, named: str) -> list[Path]:

@@ -1,13 +1,13 @@
 """Removes what a killed run has left in a job_dir: incomplete exports and unused checkpoints."""
 
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from trainer import config as config_lib
 from trainer import job_layout
+from trainer.storage.files import remove
 
 # What TensorFlow has not yet renamed to a checkpoint or to its state file.
 UNFINISHED = re.compile(r"model\.ckpt-\d+(_temp|\..*tempstate).*|checkpoint\.tmp.*")
@@ -36,7 +36,7 @@ def remove_leftovers(config: config_lib.Config, is_shared: bool, log: Callable[[
     ]
     steps = _find_unused_steps(folder, config.run)
     for path in doomed:
-        _remove(path)
+        remove(path, ignore_errors=True)
     for step in steps:
         # The index first: without it, the rest is no checkpoint.
         for path in sorted(folder.glob(f"model.ckpt-{step}.*"), reverse=True):
@@ -78,14 +78,13 @@ def _last_change(path: Path) -> float:
 
 def _find_unused_steps(folder: Path, run: config_lib.RunConfig) -> list[int]:
     """Returns the steps of checkpoints that the state file does not name, and that may go."""
-    state = folder / job_layout.CHECKPOINT_STATE
-    named = job_layout.read_state_steps(state.read_text("utf-8")) if state.is_file() else []
+    named = job_layout.read_state_steps(job_layout.read_state(folder))
     names = [path.name for path in folder.iterdir()]
-    matches = [match for match in map(job_layout.CHECKPOINT_FILE.fullmatch, names) if match]
+    steps = {step for step in map(job_layout.find_step, names) if step is not None}
     whole = job_layout.find_whole_steps(names)
     if not named or named[0] not in whole:
         return []
-    unnamed = {int(match["step"]) for match in matches} - {*named}
+    unnamed = steps - {*named}
     # Older ones may be kept by choice; TensorFlow does not name these. A kill leaves few.
     older = {step for step in unnamed & whole if step < named[0]}
     if not _keeps_few(folder, run) or len(older) > run.keep_checkpoint_max:
@@ -105,10 +104,3 @@ def _keeps_few(folder: Path, run: config_lib.RunConfig) -> bool:
         and not values.get("keep_checkpoint_every_n_hours")
         for values in (fields, stored)
     )
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

@@ -327,22 +327,12 @@ def fetch_checkpoint(path: str, option: str) -> str:
         if not newest:
             return path
         copies.fetch(folder, option, functools.partial(_belongs_to, newest))
-        if _is_whole(here, newest):
+        if job_layout.is_whole(newest, [path.name for path in here.iterdir()]):
             return str(here / newest)
         # A running job has removed the checkpoint since its state file was fetched.
     raise TemporaryError(
         f"{option}: {path}: its newest checkpoint is replaced again and again while it is read; "
         "wait for the job that writes it"
-    )
-
-
-def _is_whole(folder: Path, stem: str) -> bool:
-    """Returns whether no file of a checkpoint is missing in a local folder."""
-    data = list(folder.glob(f"{stem}.data-*"))
-    return (
-        (folder / f"{stem}.index").exists()
-        and bool(data)
-        and len(data) == int(data[0].name.rpartition("-")[2])
     )
 
 
@@ -356,9 +346,5 @@ def _is_pointer(name: str) -> bool:
 
 def _read_newest(folder: Path) -> str:
     """Returns the name of the checkpoint that a job's state file names; "" without one."""
-    try:
-        state = (folder / job_layout.CHECKPOINT_STATE).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
-    steps = job_layout.read_state_steps(state)
+    steps = job_layout.read_state_steps(job_layout.read_state(folder))
     return f"{job_layout.CHECKPOINT_STEM}-{steps[0]}" if steps else ""

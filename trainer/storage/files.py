@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import stat
 import uuid
 from collections.abc import Iterable, Iterator
@@ -64,6 +65,22 @@ def make_private_folder(path: Path) -> None:
         raise PermissionError(errno.EPERM, "it belongs to another user")
     if stat.S_IMODE(status.st_mode) & 0o077:
         path.chmod(0o700)
+
+
+def remove(path: Path, *, ignore_errors: bool = False) -> None:
+    """Removes a file, or a folder with everything in it; of a link, only the link.
+
+    Args:
+        path: what to remove.
+        ignore_errors: whether what is missing or cannot be removed is left out.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=ignore_errors)
+    else:
+        path.unlink(missing_ok=ignore_errors)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -12,7 +12,6 @@ in the bucket, and is fetched again when the job is restarted.
 
 import contextlib
 import functools
-import shutil
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,6 +22,7 @@ from trainer.errors import TemporaryError
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Changed, Found, Unavailable
 from trainer.storage.claim import Claim
+from trainer.storage.files import remove
 from trainer.storage.objects import Objects
 from trainer.storage.outgoing import Outgoing
 from trainer.storage.transfers import run_all
@@ -147,7 +147,7 @@ class Mirror:
             for child in self.folder.iterdir():
                 # Other processes of a cluster on this machine already use the cluster folder.
                 if child.name != job_layout.CLUSTER_FOLDER:
-                    _remove(child)
+                    remove(child)
             self._objects.known = {}
             count = self._settle(lambda name: True)
             if count is None:
@@ -228,10 +228,3 @@ class Mirror:
                     self._objects.save_memory()
                 return count
             return 0
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()

@@ -344,7 +344,4 @@ class Objects:
 
     def read_state(self) -> str:
         """Returns the local checkpoint state file; "" if there is none."""
-        try:
-            return (self.folder / job_layout.CHECKPOINT_STATE).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return ""
+        return job_layout.read_state(self.folder)
