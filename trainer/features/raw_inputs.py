@@ -1,5 +1,6 @@
 """The raw features that are the inputs of an export; parses tf.Example and CSV lines to them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from estimator_bridge import tf
@@ -100,8 +101,9 @@ def parse_csv_lines(
             features[name] = text
             continue
         # Without a default, the empty text of a missing number fails to parse. This is intended.
-        missing, default = _find_missing(text, schema), defaults[name]
-        if default is not None and missing is not None:
+        default = defaults[name]
+        if default is not None:
+            missing = _find_missing(text, schema.missing_values)
             text = tf.where(missing, tf.fill(tf.shape(text), str(default)), text)
         features[name] = tf.strings.to_number(text, dtype)
     return features
@@ -127,27 +129,14 @@ def fill_missing(
     for name, values in features.items():
         if name == schema.key or defaults[name] is None:
             continue
-        missing = _find_missing(values, schema)
-        if missing is not None:
-            default = tf.fill(tf.shape(values), tf.constant(defaults[name], values.dtype))
-            filled[name] = tf.where(missing, default, values)
+        missing = _find_missing(values, schema.list_missing(schema.columns[name].raw_type))
+        default = tf.fill(tf.shape(values), tf.constant(defaults[name], values.dtype))
+        filled[name] = tf.where(missing, default, values)
     return filled
 
 
-def _find_missing(values: Any, schema: Schema) -> Any:
-    """Returns a bool mask [batch]; None if no value of this type can be a missing one."""
-    known: list[Any] = list(schema.missing_values)
-    if values.dtype == tf.int64:
-        known = [
-            int(number)
-            for number in schema.missing_numbers
-            if number.is_integer() and abs(number) < 2**63
-        ]
-    elif values.dtype != tf.string:
-        known = list(schema.missing_numbers)
-    missing = tf.math.is_nan(values) if values.dtype == tf.float32 else None
-    if known:
-        each = tf.constant(known, values.dtype)
-        named = tf.reduce_any(tf.equal(values[:, None], each[None, :]), axis=1)
-        missing = named if missing is None else tf.logical_or(missing, named)
-    return missing
+def _find_missing(values: Any, known: Sequence[Any]) -> Any:
+    """Returns a bool mask [batch] of NaN and of the known values."""
+    each = tf.constant(known, values.dtype, [len(known)])
+    missing = tf.reduce_any(tf.equal(values[:, None], each[None, :]), axis=1)
+    return tf.logical_or(missing, tf.math.is_nan(values)) if values.dtype.is_floating else missing

@@ -20,7 +20,8 @@ def mark_missing(columns: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
     arrays = []
     for name, array in zip(columns.schema.names, columns.columns):
         if name != schema.key:
-            array = _mark_words(array, schema) if _is_text(array) else _mark_numbers(array, schema)
+            known = pa.array(schema.list_missing(schema.columns[name].raw_type), _value_type(array))
+            array = _mark_words(array, known) if _is_text(array) else _mark_numbers(array, known)
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=columns.schema)
 
@@ -29,10 +30,14 @@ def _is_text(array: pa.Array) -> bool:
     return bool(pa.types.is_dictionary(array.type))
 
 
-def _mark_words(array: pa.DictionaryArray, schema: Schema) -> pa.Array:
+def _value_type(array: pa.Array) -> pa.DataType:
+    return array.type.value_type if _is_text(array) else array.type
+
+
+def _mark_words(array: pa.DictionaryArray, known: pa.Array) -> pa.Array:
     """Returns a column without missing words, which the dictionary does not contain either."""
     words = array.dictionary
-    is_missing = np.asarray(pc.is_in(words, pa.array(schema.missing_values, words.type)))
+    is_missing = np.asarray(pc.is_in(words, known))
     if not is_missing.any():
         return array
     kept = np.cumsum(~is_missing, dtype=np.int32) - 1
@@ -43,18 +48,10 @@ def _mark_words(array: pa.DictionaryArray, schema: Schema) -> pa.Array:
     )
 
 
-def _mark_numbers(array: pa.Array, schema: Schema) -> pa.Array:
-    is_float = pa.types.is_floating(array.type)
-    numbers = [
-        number
-        for number in schema.missing_numbers
-        if is_float or (number.is_integer() and abs(number) < 2**63)
-    ]
-    mask = pc.is_nan(array) if is_float else None
-    if numbers:
-        known = pa.array([number if is_float else int(number) for number in numbers], array.type)
-        named = pc.is_in(array, known)
-        mask = named if mask is None else pc.or_(mask, named)
-    if mask is None or not pc.any(mask).as_py():
+def _mark_numbers(array: pa.Array, known: pa.Array) -> pa.Array:
+    mask = pc.is_in(array, known)
+    if pa.types.is_floating(array.type):
+        mask = pc.or_(mask, pc.is_nan(array))
+    if not pc.any(mask).as_py():
         return array
     return pc.if_else(mask, None, array)

@@ -21,7 +21,7 @@ predicts several labels of 0 or 1. more_labels: [{column: hours}] adds labels, w
 
 import math
 import re
-from typing import Optional
+from typing import Any, Optional
 
 import pydantic
 from pydantic import Field
@@ -37,7 +37,7 @@ _HEAD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
 ID_FIELDS = ("type", "vocabulary", "vocabulary_file", "oov_buckets", "hash_buckets", "identities")
 
 
-def _to_number(text: str) -> float:
+def _read(text: str) -> float:
     try:
         return float(text)
     except ValueError:
@@ -79,11 +79,18 @@ class Schema(Node):
         ("",), description="text, and numbers as text, that mean no value, in every file format"
     )
 
-    @property
-    def missing_numbers(self) -> tuple[float, ...]:
-        """The missing_values that are finite numbers; in files of numbers these mean no value."""
-        numbers = (_to_number(text) for text in self.missing_values)
-        return tuple(number for number in numbers if math.isfinite(number))
+    def list_missing(self, kind: str) -> tuple[Any, ...]:
+        """Returns the values of a type that mean a missing one; NaN, which always does, is not one.
+
+        Args:
+            kind: raw type of the column: string, float or int (64 bits).
+        """
+        if kind == "string":
+            return self.missing_values
+        numbers = [number for text in self.missing_values if math.isfinite(number := _read(text))]
+        if kind == "float":
+            return tuple(numbers)
+        return tuple(int(each) for each in numbers if each.is_integer() and abs(each) < 2**63)
 
     @pydantic.model_validator(mode="after")
     def _check(self) -> "Schema":
