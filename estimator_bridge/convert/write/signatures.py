@@ -292,8 +292,11 @@ def _missing_of(data: Data, dtype: str) -> Iterator[Any]:
             number = float(text)
         except ValueError:
             continue
-        if math.isfinite(number) and (dtype.startswith("float") or number.is_integer()):
-            yield number if dtype.startswith("float") else int(number)
+        if dtype.startswith("float"):
+            if math.isfinite(number):
+                yield number
+        elif number.is_integer() and abs(number) < 2**63:
+            yield int(number)
 
 
 def _parse_csv(plan: Plan, data: Data, lines: Any, tf: Any) -> dict[str, Any]:
@@ -305,12 +308,14 @@ def _parse_csv(plan: Plan, data: Data, lines: Any, tf: Any) -> dict[str, Any]:
     missing_texts = tf.constant(list(data.missing))[None, :]
     for feature in model_inputs(plan):
         text = columns[feature.name]
+        if feature.dtype == "string":
+            # _fill_missing replaces missing texts.
+            features[feature.name] = text
+            continue
         missing = tf.reduce_any(tf.equal(text[:, None], missing_texts), axis=1)
         default = _default(feature, data.defaults)
         # Without a default, a missing number raises in to_number.
         if default is not None:
             text = tf.where(missing, tf.fill(tf.shape(text), str(default)), text)
-        if feature.dtype != "string":
-            text = tf.strings.to_number(text, feature.dtype)
-        features[feature.name] = text
+        features[feature.name] = tf.strings.to_number(text, feature.dtype)
     return features

@@ -447,6 +447,13 @@ def test_saved_model_has_the_signatures_of_the_export(small):
         given = {name: tf.constant([row[name]]) for name in predict.structured_input_signature[1]}
         answers.append(predict(**given))
     assert answers[0]["key"] == answers[1]["key"] == [b"?"]
+    # As a line of CSV: the key is forwarded, and the text that means a missing value is none.
+    for folder in (export, small / "model"):
+        names = [name for name in yaml.safe_load(FEW)["columns"] if name not in ("weight", "sold")]
+        line = ",".join({"age": "?", "color": "?", "city": "", "key": "?"}[name] for name in names)
+        answer = tf.saved_model.load(str(folder)).signatures["csv:predict"](csv=tf.constant([line]))
+        assert answer["key"] == [b"?"]
+        np.testing.assert_allclose(answer["logits"], answers[0]["logits"], rtol=1e-5)
     logits = [answer["logits"].numpy() for answer in answers]
     assert np.isfinite(logits[0]).all()
     np.testing.assert_allclose(*logits, rtol=1e-5)
