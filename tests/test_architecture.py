@@ -74,7 +74,7 @@ BRIDGE_ROOMS = {
         "convert.write convert.read convert.plan scaled_regression errors logs terminal"
     ),
     "convert.write": "convert.read convert.plan errors",
-    "convert.read": "convert.plan private_tf errors current_folder file_limits",
+    "convert.read": "convert.plan private_tf errors current_folder file_limits text_encoding",
     "convert.plan": "errors",
     "convert": "",
     "process": "tf1 shims errors current_folder",
@@ -90,6 +90,7 @@ BRIDGE_ROOMS = {
     "errors": "terminal",
     "terminal": "",
     "file_limits": "errors",
+    "text_encoding": "",
 }
 # Entry points: nothing imports them.
 ENTRY_POINTS = {

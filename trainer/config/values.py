@@ -3,12 +3,13 @@
 A flag and a tuning service give text: "64,32" for a list, "none" for no value.
 """
 
-import codecs
 import re
 from typing import Annotated, Any, Optional
 
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+
+from estimator_bridge.text_encoding import find_encoding
 
 
 def split(value: Any) -> Any:
@@ -78,7 +79,7 @@ def check_delimiter(value: Any) -> Any:
 
 
 def check_encoding(value: Any) -> Any:
-    """Returns Python's name of a text encoding.
+    """Converts a text encoding to Python's name of it; returns other values as given.
 
     Args:
         value: what a flag or a file gave.
@@ -86,16 +87,7 @@ def check_encoding(value: Any) -> Any:
     Raises:
         ValueError: there is no such encoding of text.
     """
-    if not isinstance(value, str):
-        return value
-    try:
-        found = codecs.lookup(value)
-    except (LookupError, ValueError):
-        found = None
-    # Codecs such as base64 convert bytes to bytes.
-    if found is None or not getattr(found, "_is_text_encoding", True):
-        raise ValueError(f"got {value!r}: no such text encoding; use utf-8, cp1252 or utf-16")
-    return found.name
+    return find_encoding(value) if isinstance(value, str) else value
 
 
 def _check_code(value: str) -> str:

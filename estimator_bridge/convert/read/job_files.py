@@ -5,7 +5,6 @@ the conversion reads is therefore checked for its type and, where it is a name, 
 Fields may be missing: older versions of the trainer did not write all of them.
 """
 
-import codecs
 import json
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.file_limits import load_yaml
+from estimator_bridge.text_encoding import find_encoding
 
 if sys.version_info >= (3, 12):
     from typing import TypedDict
@@ -36,18 +36,11 @@ _Value = Union[str, int, _Number]
 _Optimizer = Literal["adagrad", "adam", "sgd", "momentum", "rmsprop", "ftrl"]
 
 
-def _check_encoding(value: str) -> str:
-    try:
-        return codecs.lookup(value).name
-    except (LookupError, ValueError):
-        raise ValueError("no such text encoding") from None
-
-
 class _Data(TypedDict, total=False):
     __pydantic_config__ = _CHECKS  # type: ignore[misc]
     eval: list[str]
     delimiter: Annotated[str, Field(min_length=1, max_length=1)]
-    encoding: Annotated[str, AfterValidator(_check_encoding)]
+    encoding: Annotated[str, AfterValidator(find_encoding)]
 
 
 class _Model(TypedDict, total=False):

@@ -152,6 +152,14 @@ def test_numbers_without_a_literal_are_refused(tmp_path, value):
         read_job_dir(write_job(tmp_path / "b", change(path, value)))
 
 
+@pytest.mark.parametrize("name", ["nonsense", "base64"])
+def test_an_encoding_that_no_text_has_is_refused(tmp_path, name):
+    files = copy.deepcopy(FILES)
+    files["config.yaml"]["data"]["encoding"] = name
+    with pytest.raises(BridgeError, match="no such text encoding"):
+        read_job_dir(write_job(tmp_path / "job", files))
+
+
 @pytest.mark.parametrize("content", ["[" * 100_000, "[1]", "null", "{"])
 def test_damaged_files_are_one_line(tmp_path, content):
     folder = write_job(tmp_path / "job")
