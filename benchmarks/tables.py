@@ -134,7 +134,7 @@ def measure_ours(table: Table, train: Path, held_out: Path, folder: Path):
     )  # fmt: skip
     secs = time.monotonic() - started
     found = json.loads((folder / "job" / "metrics.json").read_text())
-    metrics = found["best"]["metrics"] if "metrics" in found["best"] else found["best"]
+    metrics = found["best"]
     for task, name in (("regression", "rmse"), ("binary", "auc"), ("multiclass", "accuracy")):
         if name in metrics:
             return task, metrics[name], secs

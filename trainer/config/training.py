@@ -103,7 +103,8 @@ class TrainConfig(Section):
     )
     epochs: OptionalFloat = Field(
         None,
-        description="passes over the training data, instead of max_steps",
+        description="passes over the training data, instead of max_steps; if neither is given: 1, "
+        "but at least 2,000 steps",
     )
     batch_size: int = Field(
         512,
