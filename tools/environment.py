@@ -21,7 +21,10 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXTRAS = "demo,test"
 # The environments of the oldest and the newest TensorFlow have everything that the tests can use.
-MORE_EXTRAS = {"2.15": ",vertex,cloud-test", "2.21": ",vertex,cloud-test,lint"}
+MORE_EXTRAS = {
+    "2.15": ",vertex,cloud-test,serving",
+    "2.21": ",vertex,cloud-test,serving,notebook,lint",
+}
 
 # Minor versions of Python that each TensorFlow has wheels for, newest TensorFlow first.
 PYTHONS = {
