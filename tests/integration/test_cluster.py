@@ -368,6 +368,45 @@ def test_a_killed_process_is_restarted_and_the_job_finishes(start_module, shop, 
     assert "Summary of" in summary
 
 
+@pytest.mark.newest
+def test_a_worker_at_the_last_step_goes_on_with_a_restarted_chief(start_module, shop, tmp_path):
+    job, gate = tmp_path / "job", Gate(tmp_path, 100, tmp_path / "job")
+    chief, worker, server = find_addresses(3)
+    cluster = {"chief": [chief], "worker": [worker], "ps": [server]}
+
+    def start(role):
+        flags = ("--train_steps=800", "--run.save_checkpoints_steps=100", *gate.flags)
+        names = {"run": "a", "path": gate.folder}
+        return _start_role(start_module, shop, job, role, cluster, *flags, **names)
+
+    others = [start("ps"), start("worker")]
+    first = start("chief")
+    _await(first, lambda: gate.holds() and _saved(job) >= 100 and _status(job, "worker-0"))
+    first.kill()
+    first.wait()
+    gate.open()
+
+    def stands_still():
+        before = _status(job, "worker-0")
+        if not before["num_steps"]:
+            return False
+        _await(others[1], lambda: _status(job, "worker-0")["beat"] > before["beat"] + 2)
+        return _status(job, "worker-0")["num_steps"] == before["num_steps"]
+
+    # All steps that the first chief left are trained, and only its checkpoint is kept of them.
+    _await(others[1], stands_still)
+    done = _status(job, "worker-0")["num_steps"]
+    last = start("chief")
+    summary, said = last.communicate(timeout=LIMIT_SECS)
+    assert last.returncode == 0, said
+    said = others[1].communicate(timeout=LIMIT_SECS)[1]
+    assert [each.wait(LIMIT_SECS) for each in others] == [0, 0], said
+    metrics = json.loads((job / "metrics.json").read_text())
+    assert metrics["steps_each"]["worker-0"] > done
+    assert f"worker-0 {metrics['steps_each']['worker-0']:,}" in summary
+    assert 800 <= metrics["end_step"] <= 802
+
+
 @pytest.mark.matrix
 @pytest.mark.parametrize("victim", ["chief-0", "worker-0"])
 def test_processes_in_step_restart_together(start_module, shop, tmp_path, victim):

@@ -146,6 +146,7 @@ class HeartbeatFile:
         self._beat += 1
         content = {
             **self.status,
+            "num_steps": self.steps.num_steps,
             "in_step": self.steps.step_began is not None,
             "run": self._run_id,
             "incarnation": self.incarnation,

@@ -25,6 +25,7 @@ class StepTimer:
         step_began: when the current step began; None between two steps.
         last_progress: when the current pause began or last made progress; None while timing is
             stopped.
+        num_steps: number of successful steps of this process.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
@@ -32,6 +33,7 @@ class StepTimer:
         self._longest: Optional[float] = None
         self.step_began: Optional[float] = None
         self.last_progress: Optional[float] = None
+        self.num_steps = 0
 
     def start_session(self) -> None:
         """Starts timing the creation of a session together with its first step."""
@@ -45,6 +47,7 @@ class StepTimer:
     def end_step(self) -> None:
         """Ends the timing of a successful step and starts timing a pause."""
         self.note_progress()
+        self.num_steps += 1
         if self._longest is None or self.step_began is None:
             # The duration of the first step does not predict the duration of later ones.
             self._longest = self._longest or 0.0

@@ -37,6 +37,8 @@ class RunResult(NamedTuple):
         checkpoints: paths of the kept checkpoints, oldest first.
         exports: exporter → paths of its exports, oldest first.
         origins: the sources of the training rows and of the evaluation rows; None if unknown.
+        steps_each: process of a cluster → steps that it has trained since its last start; None
+            unless the processes train independently of each other.
     """
 
     start_step: int
@@ -48,6 +50,7 @@ class RunResult(NamedTuple):
     checkpoints: Sequence[str]
     exports: dict[str, list[str]]
     origins: Optional[tuple[str, str]] = None
+    steps_each: Optional[dict[str, int]] = None
 
 
 class DataSummary(NamedTuple):
@@ -124,8 +127,9 @@ def write_report(summary: RunSummary) -> str:
     if summary.data is not None:
         document.update(summary.data._asdict())
     document.update(summary.result._asdict())
-    if summary.result.origins is None:
-        del document["origins"]
+    for name in ("origins", "steps_each"):
+        if document[name] is None:
+            del document[name]
     document.update(
         best_metric=summary.best_metric,
         direction=summary.direction,
@@ -174,6 +178,9 @@ def describe(
     speed = f", {result.examples_per_sec:,.0f} examples/s" if result.examples_per_sec else ""
     steps = f"{result.start_step:,} to {result.end_step:,} ({trained:,} trained{speed})"
     lines.append(_format_row("steps", steps))
+    if result.steps_each:
+        shares = ", ".join(f"{name} {count:,}" for name, count in result.steps_each.items())
+        lines.append(_format_row("trained by", f"{shares} (since each was last started)"))
     if result.stopped_early:
         lines.append(_format_row("stopped early", result.stopped_early))
     elif best is last:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Optional
 
 from estimator_bridge import estimator
 from trainer.cluster.heartbeat import FINISHED, RUNNING, TRAINED, HeartbeatFile
@@ -85,7 +85,7 @@ def run_chief(job: Job, process: ClusterProcess) -> RunResult:
     if not plan.run.is_finished:
         train(plan, heartbeat)
     _finish(plan, process)
-    return run.collect_job_result(plan)
+    return run.collect_job_result(plan)._replace(steps_each=_count_steps(job, process))
 
 
 def _build_plan(job: Job, process: ClusterProcess) -> JobPlan:
@@ -115,6 +115,19 @@ def _finish(plan: JobPlan, process: ClusterProcess) -> None:
         with heartbeat.steps.time_pause(), run.translate_errors(plan), tf_config(ALONE):
             run.finish(plan.run.evaluator, process.console)
     heartbeat.publish(TRAINED, final_step=end)
+
+
+def _count_steps(job: Job, process: ClusterProcess) -> Optional[dict[str, int]]:
+    """Returns how many steps each process has trained; None if training is synchronous."""
+    heartbeat, cluster = process.heartbeat, process.cluster
+    if is_synchronous(job) or not cluster.is_distributed:
+        return None
+    heartbeat.refresh()
+    workers = [name for name in cluster.names if name.startswith("worker-")]
+    return {
+        cluster.name: heartbeat.steps.num_steps,
+        **{name: heartbeat.read(name).get("num_steps", 0) for name in workers},
+    }
 
 
 def _await_workers(cluster: Cluster, heartbeat: HeartbeatFile) -> None:

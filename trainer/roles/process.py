@@ -2,14 +2,15 @@
 
 import functools
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from estimator_bridge import estimator, tf
-from trainer.cluster.heartbeat import ENDED, LOST, RUNNING, TRAINED, HeartbeatFile
+from trainer.cluster.heartbeat import LOST, RUNNING, HeartbeatFile
 from trainer.cluster.strategies import SYNCHRONOUS
-from trainer.cluster.watchdog import CHIEF, EVALUATOR
+from trainer.cluster.watchdog import EVALUATOR, POLL_SECS, is_over
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster, tf_config
 from trainer.errors import JobEnded, UserError
@@ -48,25 +49,48 @@ class HeartbeatHook(estimator.SessionRunHook):
     A worker's training ends when the chief's training has ended. The chief's training ends when the
     evaluator has a reason for an early stop.
 
+    A worker that does not train in step with the chief may reach the last step while the chief is
+    restarted. The chief then restores an older checkpoint, and with it the global step. Therefore
+    the worker waits at the last step for the chief, and goes on if the global step decreases.
+
     Args:
         heartbeat: heartbeat file of this process.
         cluster: the cluster, and which process of it this is.
-        is_synchronous: whether the strategy is synchronous.
         early_stop: stops the training of this process; receives the evaluator's reason to stop.
+        is_synchronous: whether the strategy is synchronous.
+        max_steps: global step at which training ends.
     """
 
     def __init__(
         self,
         heartbeat: HeartbeatFile,
         cluster: Cluster,
+        early_stop: EarlyStop,
         *,
         is_synchronous: bool,
-        early_stop: EarlyStop,
+        max_steps: int,
     ):
         self._heartbeat = heartbeat
+        self._max_steps = max_steps
+        self._waits_at_end = cluster.role == "worker" and not is_synchronous
         self._is_chief = cluster.role == "chief"
         self._is_synchronous = is_synchronous and cluster.is_distributed
         self._early_stop = early_stop
+
+    def begin(self) -> None:
+        """Finds the global step in the graph."""
+        self._step = tf.compat.v1.train.get_global_step()
+
+    def before_run(self, run_context: Any) -> Any:
+        """Requests the global step in a worker that waits at the last step.
+
+        Args:
+            run_context: context of the coming session run.
+
+        Returns:
+            The fetches, or None.
+        """
+        return tf.compat.v1.train.SessionRunArgs(self._step) if self._waits_at_end else None
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Wraps the session's `run` method to time it, and publishes that the session exists.
@@ -107,12 +131,21 @@ class HeartbeatHook(estimator.SessionRunHook):
 
         Args:
             run_context: context of the session run.
-            run_values: unused.
+            run_values: the global step before or after the step, if it was requested.
         """
         if self._is_chief:
             self._early_stop.stop_for(self._heartbeat.read(EVALUATOR).get("stop_reason"))
-        elif self._heartbeat.read(CHIEF).get("state") in (TRAINED, *ENDED):
+            return
+        # The requested value may be that before this step, so it is read again at the end.
+        if self._waits_at_end and int(run_values.results) + 1 >= self._max_steps:
+            self._await_chief(run_context.session)
+        if is_over(self._heartbeat):
             run_context.request_stop()
+
+    def _await_chief(self, session: Any) -> None:
+        """Waits at the last step until the chief has ended or has restored an earlier step."""
+        while not is_over(self._heartbeat) and int(session.run(self._step)) >= self._max_steps:
+            time.sleep(POLL_SECS)
 
 
 def start_server(cluster: Cluster, session_config: Any) -> Any:
@@ -169,12 +202,13 @@ def build_process_plan(
         hook = HeartbeatHook(
             process.heartbeat,
             process.cluster,
+            monitor.early_stop,
             is_synchronous=is_synchronous(job),
-            early_stop=monitor.early_stop,
+            max_steps=job.max_steps,
         )
         return (hook, *make_more_hooks(monitor, evaluator))
 
-    return build_plan(
+    plan = build_plan(
         job,
         process.console,
         process.watch,
@@ -182,6 +216,11 @@ def build_process_plan(
         make_hooks=make_hooks,
         eval_hooks=(MoveHook(process.heartbeat.steps),),
     )
+    if process.cluster.role == "chief" or is_synchronous(job):
+        return plan
+    # The HeartbeatHook decides when this worker's training ends.
+    spec = plan.run.train_spec._replace(max_steps=None)
+    return plan._replace(run=plan.run._replace(train_spec=spec))
 
 
 def train(plan: JobPlan, heartbeat: HeartbeatFile) -> None:

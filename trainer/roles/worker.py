@@ -30,6 +30,9 @@ def run_worker(job: Job, process: ClusterProcess) -> None:
         heartbeat.publish(RUNNING, joined=True)
     if not is_over(heartbeat):
         _train(job, process)
+    # Not earlier: a chief that is restarted needs this worker. The watchdog limits the wait.
+    while not is_over(heartbeat):
+        time.sleep(POLL_SECS)
     status = heartbeat.read(CHIEF)
     if status.get("state") in (FAILED, INTERRUPTED):
         raise build_end(status)

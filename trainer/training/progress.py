@@ -147,9 +147,9 @@ class TrainingHook(estimator.SessionRunHook):
                 self._console.progress(self._describe())
             return
         loss = float(run_values.results) / self._replication.replicas
-        if self._schedule.last and self._step >= self._schedule.last:
-            run_context.request_stop()
-        if not self._records and not is_due and not math.isnan(loss):
+        last = self._schedule.last or math.inf
+        is_last = self._step >= last
+        if not (self._records or is_due or is_last or math.isnan(loss)):
             return
         # Read the global step in a separate session run. Within the training step, the value could
         # be read before or after the update.
@@ -157,6 +157,9 @@ class TrainingHook(estimator.SessionRunHook):
         # These steps were run by other processes since the last read.
         for step in range(before, self._step):
             self._pace.add_rows(self._rows_at(step))
+        # A restarted chief may have set the global step back.
+        if self._step >= last:
+            run_context.request_stop()
         self.last_loss = loss
         if self._records and self._metrics_log is not None:
             self._metrics_log.append("train", self._step, {"loss": loss})
