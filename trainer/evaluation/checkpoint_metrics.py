@@ -157,7 +157,8 @@ def _build_source(
         # In a column that the model does not read, a missing value is a slice, not an error.
         if defaults[name] is None and schema.columns[name].raw_type == "float":
             defaults[name] = float("nan")
-    return RowSource(files, schema, config.data, defaults, 0, ReadOptions(names))
+    options = ReadOptions(names, checked=inputs)
+    return RowSource(files, schema, config.data, defaults, 0, options)
 
 
 class _ShapeCheck(estimator.SessionRunHook):

@@ -282,7 +282,13 @@ def require_value(path: str, first_row: int, batch: pa.RecordBatch, name: str) -
         raise UserError(f"{describe_fault(path, first_row + row, fault, '')}; {fault.remedy}")
 
 
-def require_good_rows(path: str, first_row: int, batch: pa.RecordBatch, schema: Schema) -> None:
+def require_good_rows(
+    path: str,
+    first_row: int,
+    batch: pa.RecordBatch,
+    schema: Schema,
+    names: Optional[Sequence[str]] = None,
+) -> None:
     """Raises if a row does not fit the schema.
 
     Args:
@@ -290,12 +296,13 @@ def require_good_rows(path: str, first_row: int, batch: pa.RecordBatch, schema: 
         first_row: number of the first row in the file.
         batch: the rows, in the Arrow types of the schema.
         schema: defaults and labels.
+        names: the columns to check; None: all columns of the batch.
 
     Raises:
         UserError: a row does not fit; the message names row, column, value and remedy of the first
             fault.
     """
-    for fault, mask in find_faults(batch, schema, batch.schema.names):
+    for fault, mask in find_faults(batch, schema, batch.schema.names if names is None else names):
         row = mask.index(True).as_py()
         value = quote_value(batch.column(fault.column)[row].as_py())
         raise UserError(f"{describe_fault(path, first_row + row, fault, value)}; {fault.remedy}")

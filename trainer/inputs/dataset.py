@@ -9,7 +9,7 @@ import pyarrow as pa
 from estimator_bridge import tf
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.inputs.bad_rows import BadRows, require_value
+from trainer.inputs.bad_rows import BadRows, require_good_rows, require_value
 from trainer.inputs.files import DataFile
 from trainer.inputs.scan import list_input_columns
 from trainer.inputs.shuffle import (
@@ -38,11 +38,14 @@ class ReadOptions(NamedTuple):
         names: the columns to read; None: those that the schema uses.
         layouts: column orders other than the schema's that a CSV file without a header may have.
         shard: (index, count): every count-th row of each file, starting at index.
+        checked: the columns whose values must fit the schema, for files that were not scanned
+            before.
     """
 
     names: Optional[Sequence[str]] = None
     layouts: Sequence[Sequence[str]] = ()
     shard: tuple[int, int] = (0, 1)
+    checked: Sequence[str] = ()
 
 
 READ_ALL = ReadOptions()
@@ -79,6 +82,7 @@ class RowSource:
         names = options.names
         self._names = list_input_columns(schema) if names is None else list(names)
         self._layouts = options.layouts
+        self._checked = options.checked
         self._words = {
             name: WordIndex() for name in self._names if schema.columns[name].raw_type == "string"
         }
@@ -139,6 +143,9 @@ class RowSource:
             for batch in read_batches(
                 self.files[index], self._schema, self._names, self.data, bad_rows, self._layouts
             ):
+                if self._checked and bad_rows is None:
+                    place = batch.file.path, batch.first_row
+                    require_good_rows(*place, batch.columns, self._schema, self._checked)
                 words: dict[str, np.ndarray] = {}
                 chunk = {
                     name: self._decode(batch, name, words)

@@ -62,9 +62,21 @@ def _main(argv: list[str]) -> int:
         if not rows:
             _predict_files(export, values, copies)
             return 0
-        for prediction in Predictor(export).predict(rows):
+        for prediction in _predict_rows(export, rows):
             print(json.dumps(prediction))
     return 0
+
+
+def _predict_rows(export: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    from trainer.prediction.file_predictor import find_description
+    from trainer.prediction.rows import check_rows
+
+    predictor = Predictor(export)
+    description = find_description(predictor.path)
+    if description is not None:
+        signature = predictor.find_signature("predict", "json")
+        check_rows(rows, description.schema, list(predictor.signatures[signature].inputs))
+    return predictor.predict(rows)
 
 
 def _fetch_export(export: Optional[str], job_dir: Optional[str], copies: storage.Copies) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,7 @@ class ExportDescription(NamedTuple):
     statistics: Statistics
 
 
-def describe_export(export: str) -> ExportDescription:
+def find_description(export: str) -> Optional[ExportDescription]:
     """Returns the schema and the statistics with which an export was made.
 
     They are in its assets.extra, or in the job_dir that contains it.
@@ -47,8 +47,8 @@ def describe_export(export: str) -> ExportDescription:
     Args:
         export: folder of the export.
 
-    Raises:
-        UserError: they are in neither of these places.
+    Returns:
+        The description; None if it is in neither of these places.
     """
     folder = Path(export).resolve()
     for candidate in (folder / "assets.extra", *folder.parents[:3]):
@@ -56,6 +56,21 @@ def describe_export(export: str) -> ExportDescription:
         statistics = storage.read_json(candidate / job_layout.STATISTICS)
         if schema is not None and statistics is not None:
             return ExportDescription(Schema.model_validate(schema), parse_statistics(statistics))
+    return None
+
+
+def describe_export(export: str) -> ExportDescription:
+    """Returns the schema and the statistics with which an export was made.
+
+    Args:
+        export: folder of the export.
+
+    Raises:
+        UserError: they are not there.
+    """
+    found = find_description(export)
+    if found is not None:
+        return found
     raise UserError(
         f"export {export}: no schema.json and statistics.json in its assets.extra, nor in a folder "
         "around it; name an export inside its job_dir, or copy the two files into assets.extra"
@@ -145,7 +160,9 @@ class FilePredictor:
             self._data,
             resolve_defaults(schema, self._statistics),
             0,
-            ReadOptions(names, [list_csv_inputs(schema), list_inputs(schema)]),
+            ReadOptions(
+                names, [list_csv_inputs(schema), list_inputs(schema)], checked=self._inputs
+            ),
         )
         for chunk in source.read():
             for start in range(0, len(chunk[names[0]]), BATCH_ROWS):

@@ -121,6 +121,9 @@ def test_bad_input(several, make, tmp_path, capsys):
     lacking = make.csv(tmp_path / "a.csv", [{"age": 1}])
     bad = make.rows(20, missing=False)
     bad[7]["bought"] = "maybe"
+    bad = make.csv(tmp_path / "b.csv", bad)
+    endless = [{**row, "age": "inf"} for row in make.rows(3)]
+    endless = make.csv(tmp_path / "c.csv", endless)
     other = tmp_path / "other"
     shutil.copytree(several.folder, other)
     schema = json.loads((other / "schema.json").read_text())
@@ -135,6 +138,8 @@ def test_bad_input(several, make, tmp_path, capsys):
         ([job, "--by=city", "--all_checkpoints"], "remove"),
         ([job, "--data=none.csv"], "no file matches"),
         ([job, f"--data={lacking}"], "no column"),
+        ([job, f"--data={bad}"], "row 9, column bought: 'maybe' is none of the label's classes"),
+        ([job, f"--data={endless}"], "row 2, column age: inf is not a finite number; fix it"),
         ([job, "--threshold=0"], "between 0 and 1"),
         ([job, "--min_rows=0"], "min_rows"),
         ([job, "--delimiter=é"], "use one ASCII character"),

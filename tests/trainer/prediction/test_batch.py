@@ -3,6 +3,7 @@
 import csv
 import functools
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -11,9 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from trainer.config import DataConfig
 from trainer.errors import UserError
+from trainer.inputs.dataset import ReadOptions, RowSource
+from trainer.inputs.files import find_files
 from trainer.prediction import command as predict
 from trainer.prediction import file_predictor, writers
+from trainer.prediction.rows import check_rows
+from trainer.schema import Schema
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -229,12 +235,14 @@ def test_existing_files_are_replaced_only_with_overwrite(make, finished, tmp_pat
 
 def test_invalid_arguments_and_input(make, finished, tmp_path, capsys):
     path = make.csv(tmp_path / "in.csv", make.rows(20))
+    endless = make.csv(tmp_path / "inf.csv", [{**row, "age": "inf"} for row in make.rows(3)])
     export, output = f"--export={finished.export}", f"--output={tmp_path / 'o.csv'}"
     for argv, words in [
         ([export], "either --row=JSON or --data"),
         ([f"--data={path}"], "either --export=FOLDER or --job_dir"),
         ([export, f"--data={path}"], "--output: not given"),
         ([export, "--data=none.csv", output], "no file matches"),
+        ([export, f"--data={endless}", output], "row 2, column age: inf is not a finite number"),
         ([f"--job_dir={tmp_path}", f"--data={path}", output], "no export"),
         ([export, f"--data={path}", output, "--columns=cty"], "did you mean city?"),
         ([export, f"--data={path}", output, "--outputs=logit"], "did you mean logits?"),
@@ -256,6 +264,32 @@ def test_a_row_on_the_command_line(finished, capsys):
     assert answer["id"] == "k1" and 0 < answer["logistic"][0] < 1
     assert _run(f"--job_dir={finished.folder}", f"--row={json.dumps(row)}") == 0
     assert json.loads(capsys.readouterr().out) == answer
+
+
+def test_a_value_that_training_refuses_is_refused_in_a_row(make, finished, capsys):
+    row = {"age": math.inf, "hours": 3, "city": "Ulm", "job": "cook", "level": 1, "id": "k1"}
+    assert _run(f"--export={finished.export}", f"--row={json.dumps(row)}") == 2
+    assert "row 1, age: inf is not a finite number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("value", "error"), [("2020-12-31", None), (None, None), ("bogus", "'bogus' is not a date")]
+)
+def test_dates_are_checked_in_rows_and_files(tmp_path, make, value, error):
+    columns = {"day": {"type": "string", "date": ["month"]}, "y": {"type": "float"}}
+    schema = Schema.model_validate({"columns": columns, "label": {"column": "y"}})
+    path = make.csv(tmp_path / "in.csv", [{"day": value, "y": None}])
+    options = ReadOptions(["day", "y"], checked=["day"])
+    source = RowSource(
+        find_files([path], "auto", "data"), schema, DataConfig(), {"day": "", "y": 0.0}, 0, options
+    )
+    checks = [lambda: check_rows([{"day": value}], schema, ["day"]), lambda: [*source.read()]]
+    for check in checks:
+        if error is None:
+            check()
+        else:
+            with pytest.raises(UserError, match=error):
+                check()
 
 
 def test_escaped_formulas_are_text_and_numbers_stay(tmp_path):
