@@ -28,6 +28,7 @@ TRAINER = {
     "launch": "cluster",
     "predict": "prediction",
     "evaluate": "evaluation",
+    "push": "release",
     "schema.__main__": "data_validation config errors",
     "kubernetes": "cluster config storage environment errors",
     # What trains.
@@ -38,8 +39,9 @@ TRAINER = {
     "evaluation": "export reporting metrics models inputs job_dir cluster config schema storage "
     "phase_timer console errors job_layout",
     "prediction": "export inputs features config schema storage console errors job_layout",
+    "release": "export config storage console errors",
     "reporting": "export metrics job_dir storage job_layout",
-    "export": "inputs features config schema storage errors",
+    "export": "inputs features config schema storage errors job_layout",
     "metrics": "inputs config schema errors",
     "data_validation": "inputs config schema storage console errors job_layout",
     # What a model is made of.
@@ -99,6 +101,7 @@ ENTRY_POINTS = {
     "launch",
     "predict",
     "evaluate",
+    "push",
     "schema.__main__",
     "kubernetes",
 }

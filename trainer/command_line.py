@@ -13,6 +13,7 @@ COMMANDS = {
     "launch": "run a whole cluster on this machine",
     "predict": "predict rows or files with an exported model",
     "evaluate": "evaluate checkpoints on any data, by slice",
+    "push": "push an export as the next version of a served model, or roll back",
     "schema": "infer a schema from data, or check data against one",
     "kubernetes": "render the manifests of a cluster",
     "vertex": "package, render, rehearse and submit jobs on Vertex AI",

@@ -81,6 +81,8 @@ class Service:
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if "upload_id" in query:
             return self._receive(query["upload_id"], writer, data, headers)
+        if "/copyTo/" in parts.path:
+            return self._copy(writer, parts.path, query)
         name = unquote(parts.path.partition("/o/")[2])
         if parts.path.startswith("/upload/"):
             return self._begin(writer, query, data)
@@ -101,6 +103,19 @@ class Service:
             return 204, {}, b""
         assert method == "GET" and query.get("alt") == "media", (method, url)
         return 200, {"X-Goog-Hash": f"crc32c={one.crc32c}"}, one.content
+
+    def _copy(self, writer, path, query):
+        source, _, target = path.partition("/copyTo/")
+        one = self.objects.get(unquote(source.partition("/o/")[2]))
+        name = unquote(target.partition("/o/")[2])
+        taken = self.objects.get(name)
+        if one is None:
+            return _error(404)
+        if int(query["ifSourceGenerationMatch"]) != one.generation:
+            return _error(412)
+        if int(query["ifGenerationMatch"]) != (taken.generation if taken else 0):
+            return _error(412)
+        return _json(self.put(name, one.content, writer))
 
     def _list(self, query):
         names = sorted(name for name in self.objects if name.startswith(query.get("prefix", "")))

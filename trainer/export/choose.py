@@ -7,11 +7,14 @@ best step would serve a worse model than the summary reports. `final` comes next
 trained to the end. `latest` is a snapshot of a run in progress.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Optional
 
+from trainer import storage
 from trainer.errors import UserError
+from trainer.job_layout import MODEL_FILES
 
 # Exporters from the first choice to the last.
 ORDER = ("best", "final", "latest")
@@ -79,3 +82,34 @@ def find_export(job_dir: str) -> str:
         path.relative_to(folder).as_posix() for path in folder.glob("export/*/*/saved_model.pb")
     ]
     return str(folder / choose_from_files(names, job_dir))
+
+
+def fetch_export(export: Optional[str], job_dir: Optional[str], copies: storage.Copies) -> str:
+    """Returns a local folder of the given export, or of the export that is chosen from a job.
+
+    The files of the job are at their usual places around it.
+
+    Args:
+        export: folder of an export, on this machine or gs://; None: unset.
+        job_dir: folder of a job; None: unset. Exactly one of the two is given.
+        copies: fetches files from Cloud Storage.
+
+    Raises:
+        UserError: the job has no export, or the files cannot be fetched.
+    """
+    folder, inside = export or job_dir or "", ""
+    if not storage.is_remote(folder):
+        return export or find_export(folder)
+    if export:
+        # The files that describe the inputs of the export may be in the job_dir around it.
+        match = re.fullmatch(r"(gs://[^/]+/.+)/(export/[^/]+/\d+)/?", folder)
+        folder, inside = match.groups() if match else (folder, "")
+    else:
+        inside = choose_from_files(copies.list_names(folder, "--job_dir"), folder)
+    prefix = f"{inside}/" if inside else ""
+    local = copies.fetch(
+        folder,
+        "--export" if export else "--job_dir",
+        lambda name: name.startswith(prefix) or name in MODEL_FILES,
+    )
+    return str(Path(local, inside))

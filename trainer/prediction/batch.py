@@ -9,6 +9,7 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.console import Console
 from trainer.errors import UserError
+from trainer.export.fingerprint import fingerprint_export
 from trainer.inputs.files import DataFile, find_files
 from trainer.prediction.file_predictor import FilePredictor
 from trainer.prediction.predictor import Predictor
@@ -16,7 +17,6 @@ from trainer.prediction.shards import (
     MANIFEST,
     Manifest,
     Settings,
-    fingerprint_export,
     fingerprint_shard,
     name_shards,
 )

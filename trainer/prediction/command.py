@@ -11,7 +11,6 @@ if you open predictions of data from others with one, add --escape_formulas.
 """
 
 import json
-import re
 from pathlib import Path
 from typing import Any, Optional
 
@@ -22,8 +21,8 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.errors import UserError
-from trainer.export.choose import choose_from_files, find_export
-from trainer.job_layout import CONFIG, MODEL_FILES
+from trainer.export.choose import fetch_export
+from trainer.job_layout import CONFIG
 from trainer.prediction.predictor import Predictor
 
 # Flag → the option of the job's data configuration that it overrides.
@@ -58,7 +57,7 @@ def _main(argv: list[str]) -> int:
     bridge.set_verbosity("error")
     bridge.prefer_onednn()
     with commands.open_storage(values) as copies:
-        export = _fetch_export(values.export, values.job_dir, copies)
+        export = fetch_export(values.export, values.job_dir, copies)
         if not rows:
             _predict_files(export, values, copies)
             return 0
@@ -77,30 +76,6 @@ def _predict_rows(export: str, rows: list[dict[str, Any]]) -> list[dict[str, Any
         signature = predictor.find_signature("predict", "json")
         check_rows(rows, description.schema, list(predictor.signatures[signature].inputs))
     return predictor.predict(rows)
-
-
-def _fetch_export(export: Optional[str], job_dir: Optional[str], copies: storage.Copies) -> str:
-    """Returns a local folder of the given export, or of the export that is chosen from a job.
-
-    The files of the job are at their usual places around it. Exactly one of export and job_dir is
-    given.
-    """
-    folder, inside = export or job_dir or "", ""
-    if not storage.is_remote(folder):
-        return export or find_export(folder)
-    if export:
-        # The files that describe the inputs of the export may be in the job_dir around it.
-        match = re.fullmatch(r"(gs://[^/]+/.+)/(export/[^/]+/\d+)/?", folder)
-        folder, inside = match.groups() if match else (folder, "")
-    else:
-        inside = choose_from_files(copies.list_names(folder, "--job_dir"), folder)
-    prefix = f"{inside}/" if inside else ""
-    local = copies.fetch(
-        folder,
-        "--export" if export else "--job_dir",
-        lambda name: name.startswith(prefix) or name in MODEL_FILES,
-    )
-    return str(Path(local, inside))
 
 
 def _predict_files(export: str, values: flags.FlagValues, copies: storage.Copies) -> None:

@@ -14,7 +14,6 @@ from trainer.inputs.files import DataFile
 MANIFEST = "_predictions.json"
 # Number of bytes at each end of an input that are compared, in addition to its size and its time.
 COMPARED_BYTES = 1 << 16
-BLOCK_BYTES = 1 << 20
 
 
 class Settings(NamedTuple):
@@ -95,22 +94,6 @@ def name_shards(files: Sequence[DataFile], file_format: str) -> list[str]:
         else f"{stem}-{hashlib.sha256(file.path.encode()).hexdigest()[:8]}.{file_format}"
         for stem, file in zip(stems, files)
     ]
-
-
-def fingerprint_export(export: str) -> str:
-    """Returns a hash of the graph, the variables and the assets of a SavedModel.
-
-    Args:
-        export: folder of the SavedModel.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(Path(export).rglob("*")):
-        if path.is_file() and path.name != "fingerprint.pb":
-            digest.update(str(path.relative_to(export)).encode())
-            with path.open("rb") as stream:
-                while block := stream.read(BLOCK_BYTES):
-                    digest.update(block)
-    return digest.hexdigest()
 
 
 def fingerprint_shard(file: DataFile, settings: Settings) -> str:

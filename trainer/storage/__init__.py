@@ -3,7 +3,8 @@
 `files` writes small local files atomically. `addresses` parses gs:// addresses. `bucket` sends
 requests to Cloud Storage. `data` fetches data files. `copies` fetches the files of a job that a
 command reads, and stores the files that it writes. `mirror` keeps a copy of a job's folder in a
-bucket. google-cloud-storage is imported when a gs:// path is first used.
+bucket. `versions` and `bucket_versions` publish numbered versions of a model. google-cloud-storage
+is imported when a gs:// path is first used.
 """
 
 from trainer.storage.addresses import Address, is_remote, parse_address
@@ -17,11 +18,15 @@ from trainer.storage.data import (
     read_head,
 )
 from trainer.storage.files import read_json, replaced, write_json, write_text
+from trainer.storage.open_versions import open_versions
+from trainer.storage.versions import Superseded, VersionFolder
 
 __all__ = [
     "Address",
     "Copies",
     "Settings",
+    "Superseded",
+    "VersionFolder",
     "configure",
     "fetch_checkpoint",
     "fetch_data",
@@ -29,6 +34,7 @@ __all__ = [
     "identify_data",
     "is_remote",
     "open_copies",
+    "open_versions",
     "parse_address",
     "read_head",
     "read_json",

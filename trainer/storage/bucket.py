@@ -6,7 +6,6 @@ lost. The content of a fetched object is verified with the CRC-32C from the serv
 """
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, Optional, TypeVar
 
 from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import SCHEME, Address, check_local_names
+from trainer.storage.client import describe_missing, make_client, one_line
 from trainer.storage.files import checksum, replaced
 from trainer.storage.transient import is_transient
 
@@ -79,7 +79,7 @@ class Bucket:
         self._timeout = timeout_secs
         self._patience = patience_secs
         self._sleep = sleep
-        self._client = client or _make_client()
+        self._client = client or make_client()
         self._bucket = self._client.bucket(name)
 
     def list_all(self, prefix: str) -> list[Found]:
@@ -257,6 +257,42 @@ class Bucket:
             ) from error
         return Found(name, size, int(blob.generation), crc32c)
 
+    def copy(self, found: Found, name: str) -> None:
+        """Copies an object within the bucket, unless it has changed or the copy's name is taken.
+
+        Args:
+            found: the object.
+            name: name of the copy.
+
+        Raises:
+            Changed: the object has been replaced or removed.
+            Conflict: there is already another object with this name.
+            UserError: there is no permission, or the service does not respond.
+        """
+        with self._translate_errors("write", name):
+            self._retry(lambda: self._copy(found, name))
+
+    def _copy(self, found: Found, name: str) -> None:
+        from google.api_core import exceptions
+
+        try:
+            self._bucket.copy_blob(
+                self._bucket.blob(found.name),
+                self._bucket,
+                name,
+                timeout=self._timeout,
+                retry=None,
+                if_generation_match=0,
+                if_source_generation_match=found.generation,
+            )
+        except (exceptions.NotFound, exceptions.PreconditionFailed) as error:
+            # An earlier request may have succeeded although its response was lost.
+            stored = self.find(name)
+            if stored is None:
+                raise Changed(found.name) from error
+            if (stored.size, stored.crc32c) != (found.size, found.crc32c):
+                raise Conflict(f"{Address(self.name, name)}: is there already") from error
+
     def remove(self, found: Found) -> None:
         """Removes an object, if it has not been removed already.
 
@@ -300,7 +336,7 @@ class Bucket:
                 if time.monotonic() + wait > deadline:
                     raise Unavailable(
                         f"{SCHEME}{self.name}: no answer from Cloud Storage for "
-                        f"{self._patience:g} s ({_one_line(error)}); try again later, or raise "
+                        f"{self._patience:g} s ({one_line(error)}); try again later, or raise "
                         "--storage.patience_secs"
                     ) from error
             self._sleep(wait)
@@ -325,18 +361,18 @@ class Bucket:
         except (exceptions.Forbidden, exceptions.Unauthorized) as error:
             roles = {"list": "objectViewer", "read": "objectViewer"}
             raise UserError(
-                f"{place}: no permission to {action} ({_one_line(error)}); grant the job's account "
+                f"{place}: no permission to {action} ({one_line(error)}); grant the job's account "
                 f"roles/storage.{roles.get(action, 'objectUser')} on the bucket"
             ) from error
         except (auth.DefaultCredentialsError, auth.RefreshError) as error:
-            raise UserError(_no_credentials(error)) from error
+            raise UserError(describe_missing(error)) from error
         except exceptions.PreconditionFailed:
             raise
         except exceptions.GoogleAPICallError as error:
-            raise UserError(f"{place}: cannot {action} it: {_one_line(error)}") from error
+            raise UserError(f"{place}: cannot {action} it: {one_line(error)}") from error
         except OSError as error:
             raise UserError(
-                f"{place}: cannot {action} it: {error.strerror or _one_line(error)}"
+                f"{place}: cannot {action} it: {error.strerror or one_line(error)}"
                 f"{' on ' + str(error.filename) if error.filename else ''}; free some disk, or "
                 "name another folder in --storage.cache_dir"
             ) from error
@@ -346,36 +382,5 @@ class _Repeatable(Exception):
     """The fetched content does not match the checksum, or the session of an upload is lost."""
 
 
-def _make_client() -> Any:
-    try:
-        with warnings.catch_warnings():
-            # With an older Python, the import warns that a future version will not support it.
-            warnings.simplefilter("ignore", FutureWarning)
-            from google.auth import exceptions as auth
-            from google.cloud import storage
-    except ImportError as error:
-        raise UserError(
-            f"gs:// paths need the package google-cloud-storage ({error}); "
-            "run pip install google-cloud-storage"
-        ) from error
-    try:
-        # The client needs a project only to create buckets.
-        return storage.Client(project=None)
-    except (auth.DefaultCredentialsError, OSError) as error:
-        raise UserError(_no_credentials(error)) from error
-
-
-def _no_credentials(error: Exception) -> str:
-    return (
-        f"gs://: no credentials ({_one_line(error)}); run gcloud auth application-default login, "
-        "or name a service account's key file in GOOGLE_APPLICATION_CREDENTIALS"
-    )
-
-
 def _to_found(blob: Any) -> Found:
     return Found(blob.name, int(blob.size), int(blob.generation), blob.crc32c)
-
-
-def _one_line(error: Exception) -> str:
-    message = getattr(error, "message", None) or error or repr(error)
-    return " ".join(str(message).split())[:160]

@@ -165,6 +165,12 @@ def _make_handler(cloud):
             if method == "POST" and not name and body:
                 name = _name_in(body)
             wanted = query.get("ifGenerationMatch")
+            if "/copyTo/" in name:
+                name, _, target = name.partition("/copyTo/")
+                source = query.get("ifSourceGenerationMatch")
+                if source is not None and int(source) != cloud.generation(bucket, name):
+                    wanted = -1
+                name = target.partition("/o/")[2]
             upload = query.get("upload_id")
             if upload in cloud.uploads:
                 bucket, name, wanted = cloud.uploads[upload]

@@ -1,0 +1,249 @@
+"""Versions appear whole, whoever is killed or stopped while pushing."""
+
+import importlib.util
+import threading
+from pathlib import Path
+
+import pytest
+
+from trainer import storage
+from trainer.errors import UserError
+from trainer.export.fingerprint import fingerprint_export
+from trainer.release import push_command
+from trainer.release.pushing import Deployment, Request
+from trainer.release.state import Entry
+
+_spec = importlib.util.spec_from_file_location("places", Path(__file__).with_name("places.py"))
+places = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(places)
+FILES, read_state = places.FILES, places.read_state
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
+]
+
+
+def make_export(folder, name):
+    """An export whose files all say its name."""
+    for inner in FILES:
+        path = folder / name / inner
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{inner} of {name}")
+    return folder / name
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def place(request, tmp_path):
+    """The two kinds of places."""
+    if request.param == "folder":
+        return places.Folder(tmp_path / "served")
+    return places.ServedBucket(request.getfixturevalue("cloud"))
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def stepped(request, tmp_path, monkeypatch):
+    """The two kinds of places, at which a process can be killed or stopped at any step."""
+    if request.param == "folder":
+        return places.Folder(tmp_path / "served")
+    from google.auth.credentials import AnonymousCredentials
+    from google.cloud.storage import Client
+
+    bucket = places.MemoryBucket()
+    client = Client("p", AnonymousCredentials(), bucket)
+    monkeypatch.setattr("trainer.storage.bucket.make_client", lambda: client)
+    # One after the other, so that the steps have an order.
+    monkeypatch.setattr("trainer.storage.transfers.THREADS", 1)
+    return bucket
+
+
+def push(place, export, **options):
+    """Pushes an export; returns its version."""
+    entry = Entry(export=str(export), fingerprint="x", verdict="blessed", pushed="now")
+    return Deployment(place.place).push(Request(export, entry, **options))
+
+
+def check_readers(place):
+    """A reader sees whole versions only; returns their names by number."""
+    numbers, files, seen = place.list_numbers(), place.read(), {}
+    for number in numbers:
+        mine = {name: text for name, text in files.items() if name.startswith(f"{number}/")}
+        assert set(mine) == {f"{number}/{inner}" for inner in FILES}, (number, sorted(files))
+        (name,) = {text.rpartition(" of ")[2] for text in mine.values()}
+        seen[number] = name
+    return seen
+
+
+def check_settled(place):
+    """Nothing is left behind, and the state, the versions and models.config agree."""
+    seen, files = check_readers(place), place.read()
+    state = read_state(place)
+    assert {int(number) for number in state["versions"]} == set(seen)
+    assert state["pending"] is None and state["unfinished"] == "" and state["removing"] == []
+    assert set(state["labels"].values()) <= set(seen)
+    for number, entry in state["versions"].items():
+        assert entry["export"].endswith(seen[int(number)])
+    allowed = {"push.json", "models.config", ".push.lock"}
+    assert {name for name in files if name.split("/")[0] not in state["versions"]} <= allowed
+    assert files["models.config"] == Deployment(place.place).read().render()
+    return seen, state
+
+
+def start_anew(place, exports):
+    """Versions 1 to 3, of which a push with keep=1 removes two; returns the content."""
+    for number in (1, 2, 3):
+        assert push(place, make_export(exports, f"base{number}")) == number
+    return place.read()
+
+
+def test_a_push_that_is_killed_at_any_step_is_repaired_by_the_next(stepped, tmp_path):
+    content = start_anew(stepped, tmp_path)
+    killed, following = make_export(tmp_path, "killed"), make_export(tmp_path, "following")
+    fates = set()
+    for step in range(500):
+        stepped.write(content)
+        was_killed = stepped.kill_at(step, lambda: push(stepped, killed, keep=1))
+        is_complete = "killed" in check_readers(stepped).values()
+        fates.add(is_complete)
+        if not was_killed:
+            break
+        version = push(stepped, following)
+        seen, state = check_settled(stepped)
+        assert version == max(seen) and seen[version] == "following"
+        assert state["labels"] == {"stable": version}
+        # Where the killed push was complete, it was recorded, and is what a rollback restores.
+        assert state["stable_before"][-1] == (4 if is_complete else 3)
+    assert step > 10 and fates == {False, True}
+    assert check_settled(stepped)[0] == {3: "base3", 4: "killed"}
+
+
+def test_a_push_that_is_overtaken_at_any_step_wins_or_says_so(stepped, tmp_path):
+    content = start_anew(stepped, tmp_path)
+    slow, fast = make_export(tmp_path, "slow"), make_export(tmp_path, "fast")
+    outcomes = set()
+    for step in range(500):
+        stepped.write(content)
+        versions = []
+
+        def meanwhile(versions=versions):
+            versions.append(push(stepped, fast))
+
+        was_reached, status = stepped.stop_at(step, lambda: push(stepped, slow), meanwhile)
+        seen = check_readers(stepped)
+        assert status == (0 if "slow" in seen.values() else 75)
+        if not was_reached:
+            break
+        for version in versions:
+            assert seen[version] == "fast" and str(version) in read_state(stepped)["versions"]
+            outcomes.add(status)
+    assert step > 10 and outcomes == {0, 75}
+    push(stepped, fast)
+    check_settled(stepped)
+
+
+def test_a_rollback_that_is_killed_is_completed_by_the_next_one(stepped, tmp_path):
+    content = start_anew(stepped, tmp_path)
+    roll_back = Deployment(stepped.place).roll_back
+    for step in range(100):
+        stepped.write(content)
+        if not stepped.kill_at(step, roll_back):
+            break
+        state = read_state(stepped)
+        if state["labels"] == {"stable": 3} or state["unfinished"]:
+            roll_back()
+        # Only the next push removes what an interrupted write has left.
+        push(stepped, make_export(tmp_path, "next"), label="")
+        assert check_settled(stepped)[1]["labels"] == {"stable": 2}
+    assert step > 3
+    assert roll_back() == "rollback from version 2 to 1"
+    with pytest.raises(UserError, match="no version was stable before 1"):
+        roll_back()
+
+
+def test_many_pushes_at_once_while_a_client_lists(place, tmp_path):
+    push(place, make_export(tmp_path, "first"))
+    exports = [make_export(tmp_path, f"export{number}") for number in range(4)]
+    statuses, seen, begin, ended = [], [], threading.Barrier(4), threading.Event()
+
+    def run(export):
+        begin.wait()
+        try:
+            push(place, export)
+            statuses.append(0)
+        except UserError as error:
+            statuses.append(error.status)
+
+    def follow():
+        while not ended.is_set():
+            numbers, names = place.list_numbers(), set(place.list_names())
+            wanted = {f"{number}/{inner}" for number in numbers for inner in FILES}
+            seen.append((numbers, wanted - names))
+
+    pushes = [threading.Thread(target=run, args=(export,)) for export in exports]
+    follower = threading.Thread(target=follow)
+    for thread in (follower, *pushes):
+        thread.start()
+    for thread in pushes:
+        thread.join()
+    ended.set()
+    follower.join()
+    assert set(statuses) <= {0, 75} and 0 in statuses and len(statuses) == 4
+    assert seen and all(1 in numbers and not missing for numbers, missing in seen)
+    version = push(place, make_export(tmp_path, "last"))
+    pushed, state = check_settled(place)
+    assert state["labels"] == {"stable": version} and len(pushed) >= 2 + statuses.count(0)
+
+
+def test_versions_of_others_are_kept_and_counted(stepped, tmp_path):
+    stepped.write({f"1700000000/{inner}": f"{inner} of theirs" for inner in FILES})
+    assert push(stepped, make_export(tmp_path, "ours"), keep=1) == 1700000001
+    assert check_readers(stepped) == {1700000000: "theirs", 1700000001: "ours"}
+
+
+def test_keep_spares_labels_and_the_version_before(stepped, tmp_path):
+    push(stepped, make_export(tmp_path, "one"))
+    push(stepped, make_export(tmp_path, "two"), label="")
+    push(stepped, make_export(tmp_path, "three"), label="canary")
+    push(stepped, make_export(tmp_path, "four"))
+    push(stepped, make_export(tmp_path, "five"), label="", keep=1)
+    seen, state = check_settled(stepped)
+    assert seen == {1: "one", 3: "three", 4: "four", 5: "five"}
+    assert state["labels"] == {"stable": 4, "canary": 3}
+    # A server loads the labelled versions and the one before, each by its number.
+    config = stepped.read()["models.config"]
+    assert [line.split()[1] for line in config.splitlines() if "versions:" in line] == list("134")
+
+
+def test_the_command(place, tmp_path, capsys):
+    export = make_export(tmp_path, "export")
+
+    def run(*argv, status=0):
+        assert push_command.main([f"--to={place.place}", *argv]) == status
+        out, err = capsys.readouterr()
+        return out + err
+
+    assert "no versions" in run("--list")
+    assert "is none" in run(f"--export={export}", status=3)
+    assert place.list_numbers() == set()
+    assert "give the reason" in run(f"--export={export}", "--force", status=2)
+    run(f"--export={export}", "--force", "--reason=the first model")
+    extra = export / "assets.extra"
+    extra.mkdir()
+    verdict = {"verdict": "blessed", "fingerprint": fingerprint_export(str(export))}
+    storage.write_json(extra / "gate.json", {**verdict, "verdict": "inconclusive"})
+    assert "inconclusive" in run(f"--export={export}", status=4)
+    storage.write_json(extra / "gate.json", verdict)
+    assert "version 2 is complete (blessed)" in run(f"--export={export}", "--label=canary")
+    listed = run("--list").splitlines()
+    assert '"the first model"' in listed[0] and "stable" in listed[0]
+    assert "blessed" in listed[1] and "canary" in listed[1]
+    assert "stable is 2" in run("--promote")
+    assert "from version 2 to 1" in run("--rollback")
+    assert "give one of" in run("--rollback", "--list", status=2)
+    # A verdict counts for exactly the export that was judged.
+    (export / "variables/variables.index").write_text("others")
+    assert "is none" in run(f"--export={export}", status=3)
+    place.write({"push.json": "{}", "1/saved_model.pb": "of theirs"})
+    assert "not pushed by this command" in run("--list")
+    place.write({"push.json": '{"labels": 3}'})
+    assert "damaged" in run("--list", status=2)

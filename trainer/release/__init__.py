@@ -1,0 +1,1 @@
+"""From an export to a served model: numbered versions, labels, and the verdict of an export."""

@@ -1,0 +1,162 @@
+"""python -m trainer.push: pushes an export as the next version of a served model.
+
+python -m trainer.push --job_dir=jobs/flights --to=gs://models/flights
+python -m trainer.push --export=jobs/f/export/best/1700000000 --to=served/flights --label=canary
+python -m trainer.push --to=served/flights --promote
+python -m trainer.push --to=served/flights --rollback
+python -m trainer.push --to=served/flights --list
+
+--to is the folder, on this machine or gs://, whose numbered subfolders TensorFlow Serving reads. It
+also contains push.json, the state, and models.config, the file for --model_config_file. A version
+appears completely or not at all, and none is overwritten. Only an export that the gate has blessed
+is pushed; --force --reason=TEXT pushes another one and records the reason. If several processes
+push at once, the last one to begin wins, and the others end with status 75.
+"""
+
+import datetime
+from pathlib import Path
+
+from absl import flags
+
+from trainer import storage
+from trainer.config import arguments, commands
+from trainer.console import show
+from trainer.errors import UserError
+from trainer.export.choose import fetch_export
+from trainer.export.fingerprint import fingerprint_export
+from trainer.release.pushing import Deployment, Request
+from trainer.release.state import LABELS, STABLE, Entry, State
+from trainer.release.verdict import BLESSED, NOT_BLESSED, STATUS, read_verdict
+
+CHANGES = ("list", "rollback", "promote")
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command and returns the exit status.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
+    return commands.run(_main, argv)
+
+
+def _main(argv: list[str]) -> int:
+    values = arguments.parse_flags("trainer.push", _define, argv, __doc__ or "")
+    if values is None:
+        return 0
+    arguments.require(values, "to")
+    _check_flags(values)
+    with commands.open_storage(values) as copies:
+        deployment = Deployment(values.to)
+        if values.list:
+            show(_describe(deployment))
+            return 0
+        if values.rollback or values.promote:
+            done = deployment.roll_back() if values.rollback else deployment.promote()
+            show(f"{values.to}: {done}; {_describe_labels(deployment.read())}")
+            return 0
+        return _push(deployment, values, copies)
+
+
+def _check_flags(values: flags.FlagValues) -> None:
+    chosen = [f"--{name}" for name in CHANGES if values[name].value]
+    chosen += [f"--{name}" for name in ("export", "job_dir") if values[name].value]
+    if len(chosen) != 1:
+        raise UserError(
+            f"{' and '.join(chosen) or 'nothing'} given; give one of --export, --job_dir, "
+            "--promote, --rollback and --list (--help shows examples)"
+        )
+    if values.force and not (values.reason or "").strip():
+        raise UserError("--force: give the reason with --reason=TEXT; it is recorded")
+
+
+def _push(deployment: Deployment, values: flags.FlagValues, copies: storage.Copies) -> int:
+    export = Path(fetch_export(values.export, values.job_dir, copies))
+    if not (export / "saved_model.pb").is_file():
+        raise UserError(f"export {export}: no saved_model.pb there; name an export's own folder")
+    shown = copies.display_path(str(export))
+    fingerprint = fingerprint_export(str(export))
+    verdict = read_verdict(export, fingerprint)
+    if verdict != BLESSED and not values.force:
+        show(
+            f"not pushed: the gate's verdict on {shown} is {verdict}; run python -m trainer.gate, "
+            "or push it with --force --reason=TEXT"
+        )
+        return STATUS.get(verdict, STATUS[NOT_BLESSED])
+    entry = Entry(
+        export=shown if storage.is_remote(shown) else str(export.resolve()),
+        fingerprint=fingerprint,
+        verdict=verdict,
+        reason=values.reason or "",
+        pushed=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+    )
+    label = "" if values.label == "none" else values.label
+    request = Request(export, entry, label, values.name, values.base_path, values.keep)
+    version = deployment.push(request)
+    show(
+        f"{values.to}: version {version} is complete ({verdict}); "
+        + _describe_labels(deployment.read())
+    )
+    return 0
+
+
+def _describe_labels(state: State) -> str:
+    return ", ".join(f"{name} is {number}" for name, number in sorted(state.labels.items())) or (
+        "no version has a label"
+    )
+
+
+def _describe(deployment: Deployment) -> str:
+    """Returns one line per version."""
+    state, present = deployment.read(), deployment.list_versions()
+    labels = {number: name for name, number in state.labels.items()}
+    lines = []
+    for number in sorted({*present, *state.versions}):
+        entry, complete = state.versions.get(number), present.get(number, False)
+        label = labels.get(number, "")
+        if entry is not None:
+            reason = f' · "{entry.reason}"' if entry.reason else ""
+            missing = "" if complete else " · NOT COMPLETE: push an export again"
+            text = f"{entry.pushed}  {entry.verdict}{reason}  {entry.export}{missing}"
+        elif complete:
+            text = "not pushed by this command"
+        else:
+            text = "not complete: a push is running or was interrupted"
+        lines.append(f"{number:>4}  {label:<7} {text}")
+    if state.pending is not None and state.pending.version not in present:
+        lines.append(f"{state.pending.version:>4}          a push is running or was interrupted")
+    return "\n".join(lines) or "no versions"
+
+
+def _define(values: flags.FlagValues) -> None:
+    for name, meaning in (
+        ("to", "folder of the versions, on this machine or gs://"),
+        ("export", "folder of the export to push"),
+        ("job_dir", "folder of a job: its newest export of best, else of final, else of latest"),
+        ("reason", "why this export is pushed; recorded"),
+        ("name", "model's name in TensorFlow Serving; unset: the recorded one, else the folder's"),
+        (
+            "base_path",
+            "the folder as TensorFlow Serving sees it; unset: the recorded one, else --to",
+        ),
+    ):
+        flags.DEFINE_string(name, None, meaning, flag_values=values)
+    flags.DEFINE_enum(
+        "label", STABLE, [*LABELS, "none"], "label that the version gets", flag_values=values
+    )
+    flags.DEFINE_integer(
+        "keep",
+        None,
+        "remove all but this many newest versions; never one with a label, nor the one that "
+        "--rollback restores",
+        1,
+        flag_values=values,
+    )
+    for name, meaning in (
+        ("force", "push an export that is not blessed; needs --reason"),
+        ("list", "list the versions"),
+        ("rollback", "make the version stable that was stable before"),
+        ("promote", "make the canary the stable version"),
+    ):
+        flags.DEFINE_boolean(name, False, meaning, flag_values=values)
+    commands.define_storage(values)

@@ -1,0 +1,241 @@
+"""Pushes an export as the next version, moves labels, and removes old versions.
+
+The state file names at most one pending push. A push that finds the one of another process, killed
+or not, takes its place: it discards that version, unless it was completed before. So the last push
+to begin is the one that ends, and no lock, clock or heartbeat is needed.
+"""
+
+from pathlib import Path
+from typing import Callable, NamedTuple, Optional
+
+from trainer import storage
+from trainer.errors import UserError
+from trainer.release.state import (
+    CANARY,
+    MODELS_CONFIG,
+    STABLE,
+    Entry,
+    Pending,
+    State,
+    read_state,
+)
+
+# Words with which `State.unfinished` begins.
+_ROLLBACK, _PROMOTION = "rollback", "promotion"
+
+
+class Request(NamedTuple):
+    """What to push.
+
+    Attributes:
+        export: folder of the SavedModel on this machine.
+        entry: what is recorded of it.
+        label: label that it gets; "" for none.
+        name: name of the model in TensorFlow Serving; None: the recorded one, else the folder's.
+        base_path: path of the folder as TensorFlow Serving sees it; None: likewise.
+        keep: number of newest versions to keep; None: all.
+    """
+
+    export: Path
+    entry: Entry
+    label: str = STABLE
+    name: Optional[str] = None
+    base_path: Optional[str] = None
+    keep: Optional[int] = None
+
+
+class Deployment:
+    """A folder of versions that TensorFlow Serving serves.
+
+    Args:
+        place: path or gs:// address of the folder.
+    """
+
+    def __init__(self, place: str):
+        self._place = place.rstrip("/")
+        self._folder = storage.open_versions(place, "--to")
+
+    def read(self) -> State:
+        """Returns the state.
+
+        Raises:
+            UserError: the state file is damaged or cannot be read.
+        """
+        return self._read()[0]
+
+    def _read(self) -> tuple[State, int]:
+        return read_state(self._folder, self._place)
+
+    def list_versions(self) -> dict[int, bool]:
+        """Returns the number of each version in the folder → whether it is complete."""
+        return self._folder.list_versions()
+
+    def _write(self, state: State, generation: int) -> None:
+        self._folder.write_state(state.model_dump(mode="json"), generation)
+
+    def push(self, request: Request) -> int:
+        """Pushes an export; returns the number of its version.
+
+        Args:
+            request: the export.
+
+        Raises:
+            storage.Superseded: another process has pushed, or moved a label, at the same time.
+            UserError: the folder cannot be written.
+        """
+        token = self._folder.stage(request.export)
+        try:
+            version = self._begin(token, request)
+            self._folder.fill(token, version, request.export)
+            self._folder.publish(token, version)
+        except BaseException:
+            self._folder.discard(token)
+            raise
+        self._complete(token, version, request.keep)
+        self._tidy()
+        return version
+
+    def _begin(self, token: str, request: Request) -> int:
+        """Makes this push the pending one; returns the number of its version."""
+        state, generation = self._read()
+        self._end_pending(state)
+        state.name = request.name or state.name or self._place.rpartition("/")[2]
+        state.base_path = request.base_path or state.base_path or self._absolute()
+        known = [*self.list_versions(), *state.versions, *state.abandoned]
+        version = max(known, default=0) + 1
+        state.pending = Pending(
+            version=version, token=token, label=request.label, entry=request.entry
+        )
+        self._write(state, generation)
+        return version
+
+    def _absolute(self) -> str:
+        return self._place if storage.is_remote(self._place) else str(Path(self._place).resolve())
+
+    def _end_pending(self, state: State) -> None:
+        """Records the pending push of another process if it was completed, else discards it."""
+        pending, state.pending = state.pending, None
+        if pending is None:
+            return
+        self._folder.discard(pending.token)
+        if self.list_versions().get(pending.version):
+            _record(state, pending)
+        else:
+            state.abandoned.append(pending.version)
+
+    def _complete(self, token: str, version: int, keep: Optional[int]) -> None:
+        """Records the version of this push, which is complete in the folder."""
+        while True:
+            state, generation = self._read()
+            pending = state.pending
+            if pending is None or pending.token != token:
+                # Another push has found the complete version and recorded it.
+                if version in state.versions:
+                    return
+                raise storage.Superseded(f"{self._place}: version {version} was removed meanwhile")
+            state.pending = None
+            _record(state, pending)
+            if keep is not None:
+                _choose_removed(state, keep)
+            try:
+                self._write(state, generation)
+                return
+            except storage.Superseded:
+                continue
+
+    def _tidy(self) -> None:
+        """Writes models.config; removes what is no longer needed and what was left behind."""
+        self._update_models_config()
+        state = self.read()
+        for version, complete in self.list_versions().items():
+            if version in state.removing or (version in state.abandoned and not complete):
+                self._folder.remove(version)
+        done = set(state.removing)
+        if done or state.unfinished:
+            self._change(lambda state: _forget(state, done))
+        pending = self.read().pending
+        self._folder.sweep(pending.token if pending is not None else None)
+
+    def _update_models_config(self) -> None:
+        self._folder.update_text(MODELS_CONFIG, lambda: self.read().render())
+
+    def _change(self, change: Callable[[State], None]) -> None:
+        """Changes the state, again if another process changes it at the same time."""
+        while True:
+            state, generation = self._read()
+            change(state)
+            try:
+                self._write(state, generation)
+                return
+            except storage.Superseded:
+                continue
+
+    def roll_back(self) -> str:
+        """Makes the version stable that was stable before; returns what was done.
+
+        If an earlier rollback was interrupted, it is completed instead of going back further.
+
+        Raises:
+            storage.Superseded: another process has changed the folder at the same time.
+            UserError: no earlier stable version is left.
+        """
+        state, generation = self._read()
+        if not state.unfinished.startswith(_ROLLBACK):
+            current, previous = state.labels.get(STABLE), state.find_previous()
+            if current is None or previous is None or not self.list_versions().get(previous):
+                raise UserError(
+                    f"{self._place}: no version was stable before {current or 'any'} and is still "
+                    "there; push the export that you want to serve"
+                )
+            place = len(state.stable_before) - 1 - state.stable_before[::-1].index(previous)
+            del state.stable_before[place:]
+            state.labels[STABLE] = previous
+            state.unfinished = f"{_ROLLBACK} from version {current} to {previous}"
+            self._write(state, generation)
+        return self._finish(state.unfinished)
+
+    def promote(self) -> str:
+        """Makes the canary the stable version; returns what was done.
+
+        Raises:
+            storage.Superseded: another process has changed the folder at the same time.
+            UserError: there is no canary.
+        """
+        state, generation = self._read()
+        if not state.unfinished.startswith(_PROMOTION):
+            canary = state.labels.pop(CANARY, None)
+            if canary is None:
+                raise UserError(f"{self._place}: there is no canary; push one with --label=canary")
+            state.set_label(STABLE, canary)
+            state.unfinished = f"{_PROMOTION} of version {canary}"
+            self._write(state, generation)
+        return self._finish(state.unfinished)
+
+    def _finish(self, change: str) -> str:
+        self._update_models_config()
+
+        def finish(state: State) -> None:
+            state.unfinished = "" if state.unfinished == change else state.unfinished
+
+        self._change(finish)
+        return change
+
+
+def _record(state: State, pending: Pending) -> None:
+    state.versions[pending.version] = pending.entry
+    state.set_label(pending.label, pending.version)
+
+
+def _forget(state: State, removed: set[int]) -> None:
+    """Records that versions are removed and that models.config is current."""
+    state.removing = [version for version in state.removing if version not in removed]
+    state.unfinished = ""
+
+
+def _choose_removed(state: State, keep: int) -> None:
+    """Moves all but the newest versions and those that a server loads to the removed ones."""
+    kept = {*sorted(state.versions)[-keep:], *state.list_served()}
+    removed = [version for version in state.versions if version not in kept]
+    for version in removed:
+        del state.versions[version]
+    state.removing += removed
