@@ -26,13 +26,17 @@ _COMMANDS = {
         "convert.verify.command",
         "compare an Estimator with its Keras model: verify --job_dir=JOB --keras_model=X.keras",
     ),
+    "downgrade": (
+        "downgrade.command",
+        "rewrite a SavedModel or graph for an older TensorFlow: downgrade EXPORT --to=1.15",
+    ),
     "doctor": ("doctor", "show what is installed, what works with it, and what to install instead"),
 }
 
 
 def _usage() -> str:
     lines = ["usage: python -m estimator_bridge COMMAND [args]", ""]
-    lines += [f"  {name:8} {what}" for name, (_, what) in _COMMANDS.items()]
+    lines += [f"  {name:9} {what}" for name, (_, what) in _COMMANDS.items()]
     return "\n".join(lines)
 
 

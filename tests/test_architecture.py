@@ -79,6 +79,7 @@ BRIDGE_ROOMS = {
     "convert.read": "convert.plan private_tf errors current_folder file_limits text_encoding",
     "convert.plan": "errors",
     "convert": "",
+    "downgrade": "errors logs terminal versions",
     "process": "tf1 shims errors current_folder",
     "tf1": "process tf1.contrib private_tf errors",
     "tf1.contrib": "tf1 private_tf errors",

@@ -20,8 +20,9 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-i
 # A key that somebody left in a checkout; the distributions must not contain it.
 KEY = "service-account.json"
 PLANTED = (
-    "", "trainer", "trainer/vertex", "estimator_bridge/audit/symbols", "hparams/schemas", "tests",
-    "tests/estimator_bridge/golden", "tools", "docs", "docker", "constraints", "benchmarks",
+    "", "trainer", "trainer/vertex", "estimator_bridge/audit/symbols", "estimator_bridge/downgrade",
+    "hparams/schemas", "tests", "tests/estimator_bridge/golden", "tools", "docs",
+    "docker", "constraints", "benchmarks",
 )  # fmt: skip
 BUILD = "import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
 

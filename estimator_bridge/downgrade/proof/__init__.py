@@ -1,0 +1,11 @@
+"""Loads a rewritten export in the older TensorFlow and compares the answers of its signatures.
+
+answers.py       the program that both TensorFlows run: loads an export and answers made-up requests
+made_up_rows.py  makes up requests
+check.py         runs the program twice and compares
+"""
+
+from .check import find_interpreter, prove
+from .made_up_rows import make_requests
+
+__all__ = ["find_interpreter", "make_requests", "prove"]

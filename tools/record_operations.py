@@ -1,0 +1,166 @@
+"""Writes the table of the operations of each TensorFlow version.
+
+    python tools/record_operations.py [--work=FOLDER]
+
+Writes estimator_bridge/downgrade/operations.json.gz. It fetches a wheel of each version with pip,
+and loads only its libraries, in a Python of that wheel's version (pythonX.Y on PATH, or installed
+by pyenv), so nothing is installed. A version whose wheel or Python is missing is named, and the
+table is then not written. The wheels have 4 GB together; FOLDER keeps what has been read, for
+another run. Needs the environment of `make environment`.
+"""
+
+import argparse
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+TARGET = Path(__file__).resolve().parents[1] / "estimator_bridge/downgrade/operations.json.gz"
+# Version, Python of the wheel, distribution. tensorflow-cpu has the same operations.
+WHEELS = (
+    ("1.13.2", "3.7", "tensorflow"),
+    ("1.14.0", "3.7", "tensorflow"),
+    ("1.15.5", "3.7", "tensorflow"),
+    ("2.0.4", "3.7", "tensorflow"),
+    ("2.1.4", "3.7", "tensorflow-cpu"),
+    ("2.2.3", "3.8", "tensorflow-cpu"),
+    ("2.3.4", "3.8", "tensorflow-cpu"),
+    ("2.4.4", "3.8", "tensorflow-cpu"),
+    ("2.5.3", "3.9", "tensorflow-cpu"),
+    ("2.6.5", "3.9", "tensorflow-cpu"),
+    ("2.7.4", "3.9", "tensorflow-cpu"),
+    ("2.8.4", "3.10", "tensorflow-cpu"),
+    ("2.9.3", "3.10", "tensorflow-cpu"),
+    ("2.10.1", "3.10", "tensorflow-cpu"),
+    ("2.11.1", "3.10", "tensorflow-cpu"),
+    ("2.12.1", "3.11", "tensorflow-cpu"),
+    ("2.13.1", "3.11", "tensorflow-cpu"),
+    ("2.14.1", "3.11", "tensorflow-cpu"),
+    ("2.15.1", "3.11", "tensorflow-cpu"),
+    ("2.16.2", "3.11", "tensorflow-cpu"),
+    ("2.17.1", "3.11", "tensorflow-cpu"),
+    ("2.18.1", "3.11", "tensorflow-cpu"),
+    ("2.19.1", "3.11", "tensorflow-cpu"),
+    ("2.20.0", "3.11", "tensorflow-cpu"),
+    ("2.21.0", "3.11", "tensorflow-cpu"),
+)
+PLATFORMS = ("manylinux1", "manylinux2010", "manylinux2014", "manylinux_2_17", "manylinux_2_27")
+# Loaded in this order, as far as a version has them.
+LIBRARIES = (
+    "libtensorflow_framework.so*",
+    "libtensorflow_cc.so*",
+    "_pywrap_tensorflow_internal.so",
+)
+# Prints a line of JSON (version, numbers of the types that have a size), then a serialised OpList.
+READ = """
+import ctypes, json, os, sys
+class Buffer(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+for name in sys.argv[1:]:
+    library = ctypes.CDLL(name, mode=os.RTLD_LAZY | os.RTLD_GLOBAL)
+library.TF_GetAllOpList.restype = ctypes.POINTER(Buffer)
+library.TF_Version.restype = ctypes.c_char_p
+library.TF_DataTypeSize.restype = ctypes.c_size_t
+types = [number for number in range(1, 100) if library.TF_DataTypeSize(number)]
+buffer = library.TF_GetAllOpList().contents
+header = json.dumps([library.TF_Version().decode(), types]).encode()
+os.write(1, header + b"\\n" + ctypes.string_at(buffer.data, buffer.length))
+"""
+# Strings, resources and variants have no size; every version knows them.
+UNSIZED_TYPES = [7, 20, 21]
+
+
+def find_python(minor):
+    """Returns the path of a Python, '3.7'."""
+    found = [shutil.which(f"python{minor}")]
+    found += sorted(map(str, Path.home().glob(f".pyenv/versions/{minor}.*/bin/python")))
+    for path in filter(None, found):
+        # pyenv puts programs on PATH that only say that this version is not the chosen one.
+        if subprocess.run([path, "-c", ""], stderr=subprocess.DEVNULL).returncode == 0:
+            return path
+    raise SystemExit(f"there is no Python {minor} here, on PATH or installed by pyenv")
+
+
+def fetch(version, python, distribution, work):
+    """Returns the folder with the libraries of a version."""
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", work / "wheel"]
+    command += ["--only-binary=:all:", f"--python-version={python}", f"{distribution}=={version}"]
+    command += [f"--platform={platform}_x86_64" for platform in PLATFORMS]
+    subprocess.run(command, check=True)
+    (wheel,) = (work / "wheel").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        wanted = [name for name in archive.namelist() if ".so" in Path(name).suffixes]
+        archive.extractall(work / "libraries", wanted)
+    shutil.rmtree(work / "wheel")
+    return work / "libraries"
+
+
+def read(version, python, distribution, work):
+    """Returns what READ prints for a version."""
+    kept = work / f"{version}.ops"
+    if not kept.exists():
+        program = find_python(python)
+        with tempfile.TemporaryDirectory(dir=work) as folder:
+            libraries = fetch(version, python, distribution, Path(folder))
+            found = [str(path) for name in LIBRARIES for path in sorted(libraries.rglob(name))]
+            done = subprocess.run([program, "-c", READ, *found], stdout=subprocess.PIPE, check=True)
+            kept.write_bytes(done.stdout)
+    return kept.read_bytes()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work", help="folder that keeps what has been read")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        work = Path(options.work or temporary)
+        work.mkdir(parents=True, exist_ok=True)
+        write([read(*wheel, work) for wheel in WHEELS])
+
+
+def write(outputs):
+    """Writes the table: for each operation, its definition from each version that changes it on."""
+    from tensorflow.core.framework import op_def_pb2
+
+    versions, types, operations = [], [], {}
+    for number, output in enumerate(outputs):
+        header, _, serialised = output.partition(b"\n")
+        version, sized = json.loads(header)
+        versions.append(version)
+        types.append(sorted([*sized, *UNSIZED_TYPES]))
+        seen = set()
+        for op in op_def_pb2.OpList.FromString(serialised).op:
+            seen.add(op.name)
+            plain(op)
+            text = op.SerializeToString(deterministic=True).hex()
+            changes = operations.setdefault(op.name, [])
+            if not changes or changes[-1][1] != text:
+                changes.append([number, text])
+        for name, changes in operations.items():
+            if name not in seen and changes[-1][1]:
+                changes.append([number, ""])
+        print(f"{version}: {len(seen)} operations")
+    table = {"versions": versions, "types": types, "operations": dict(sorted(operations.items()))}
+    data = json.dumps(table, separators=(",", ":")).encode()
+    with open(TARGET, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as packed:
+        packed.write(data)
+    print(f"{TARGET.name}: {len(operations)} operations, {TARGET.stat().st_size:,} bytes")
+
+
+def plain(op):
+    """Removes what does not decide whether a graph loads: texts, and types for inference."""
+    for field in ("summary", "description", "deprecation", "control_output"):
+        op.ClearField(field)
+    for arg in (*op.input_arg, *op.output_arg):
+        for field in ("description", "experimental_full_type", "handle_data"):
+            arg.ClearField(field)
+    for attr in op.attr:
+        attr.ClearField("description")
+
+
+if __name__ == "__main__":
+    main()
