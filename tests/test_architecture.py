@@ -31,6 +31,7 @@ TRAINER = {
     "push": "release",
     "schema.__main__": "data_validation config errors",
     "kubernetes": "cluster config storage environment errors",
+    "tune": "tuning config",
     # What trains.
     "roles": "training job_dir cluster config environment console signals errors evaluation "
     "export reporting schema storage phase_timer",
@@ -38,6 +39,8 @@ TRAINER = {
     "cluster config schema storage environment phase_timer console signals errors job_layout",
     "evaluation": "export reporting metrics models inputs job_dir cluster config schema storage "
     "phase_timer console errors job_layout",
+    "tuning": "metrics inputs job_dir cluster config schema storage environment console errors "
+    "job_layout",
     "prediction": "export inputs features config schema storage console errors job_layout",
     "release": "export config storage console errors",
     "reporting": "export metrics job_dir storage job_layout",
@@ -46,7 +49,7 @@ TRAINER = {
     "data_validation": "inputs config schema storage console errors job_layout",
     # What a model is made of.
     "models": "features config schema storage environment errors job_layout",
-    "inputs": "features config schema storage errors",
+    "inputs": "features config schema storage environment errors",
     "features": "schema storage errors",
     "job_dir": "config schema storage errors job_layout",
     "vertex": "cluster config storage environment errors",
@@ -105,6 +108,7 @@ ENTRY_POINTS = {
     "push",
     "schema.__main__",
     "kubernetes",
+    "tune",
 }
 # Only estimator_bridge/private_tf.py imports modules below these packages.
 PRIVATE = ("tensorflow.python", "tensorflow._api", "tensorflow_estimator.python")

@@ -15,6 +15,7 @@ COMMANDS = {
     "evaluate": "evaluate checkpoints on any data, by slice",
     "push": "push an export as the next version of a served model, or roll back",
     "schema": "infer a schema from data, or check data against one",
+    "tune": "search hyperparameters on this machine",
     "kubernetes": "render the manifests of a cluster",
     "vertex": "package, render, rehearse and submit jobs on Vertex AI",
 }

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Optional, TextIO
 
 from trainer.environment.variables import PARENT_PIPE
@@ -65,6 +65,8 @@ class Processes:
         stream: where lines are written.
         on_line: called with name, line, and whether the line came from standard output; None:
             `log` writes every line.
+        inherited: further file descriptors that each process inherits, for example of a lock that
+            all of them hold.
 
     Attributes:
         running: name → process; a process is removed after it has ended.
@@ -74,7 +76,9 @@ class Processes:
         self,
         stream: TextIO = sys.stderr,
         on_line: Optional[Callable[[str, str, bool], None]] = None,
+        inherited: Sequence[int] = (),
     ):
+        self._inherited = tuple(inherited)
         self._stream = stream
         self._on_line = on_line or (lambda name, line, is_output: self.log(name, line))
         self._is_coloured = stream.isatty()
@@ -100,7 +104,7 @@ class Processes:
                 "PYTHONUNBUFFERED": "1",
                 PARENT_PIPE: str(self._parent_pipe),
             },
-            pass_fds=(self._parent_pipe,),
+            pass_fds=(self._parent_pipe, *self._inherited),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",

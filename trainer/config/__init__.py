@@ -25,6 +25,7 @@ from trainer.config.sections import (
     TfxConfig,
 )
 from trainer.config.training import (
+    MIN_STEPS,
     MODEL_TYPES,
     EvalConfig,
     ModelConfig,
@@ -59,6 +60,7 @@ __all__ = [
     "Floats",
     "Ints",
     "Layers",
+    "MIN_STEPS",
     "MODEL_TYPES",
     "ModelConfig",
     "Optimizer",

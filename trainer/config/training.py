@@ -34,6 +34,9 @@ def _check_model_type(value: str) -> str:
     )
 
 
+# Without --epochs and --max_steps, a job has one epoch, but at least this many steps.
+MIN_STEPS = 2_000
+
 Optimizer = Literal["adagrad", "adam", "sgd", "momentum", "rmsprop", "ftrl"]
 
 
@@ -216,6 +219,18 @@ class TrainConfig(Section):
             if step >= start:
                 size = grown
         return size
+
+    def plan_steps(self, num_rows: int, batches: int = 1) -> int:
+        """Returns the number of steps of a whole job.
+
+        Args:
+            num_rows: number of training rows.
+            batches: number of batches that one step reads.
+        """
+        if self.max_steps is not None:
+            return self.max_steps
+        steps = self.count_steps(num_rows * (self.epochs or 1) / batches)
+        return steps if self.epochs is not None else max(steps, MIN_STEPS)
 
     def count_rows(self, steps: int) -> int:
         """Returns the number of rows that the first steps of a job read.

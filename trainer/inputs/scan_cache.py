@@ -6,11 +6,27 @@ from collections.abc import Sequence
 from typing import Any, Callable, Optional
 
 from trainer import config as config_lib
+from trainer.environment.variables import find_cache_folder
 from trainer.inputs.cache import CacheFolder
 from trainer.inputs.cache_key import READING, checksum_code, identify_file
 from trainer.inputs.files import DataFile
 from trainer.inputs.scan import Scan, scan_files
 from trainer.schema import Schema, dump_statistics, parse_statistics
+
+
+def open_cache(data: config_lib.DataConfig, report: Callable[[str], None]) -> Optional[CacheFolder]:
+    """Returns the cache that a configuration names; None if it is off.
+
+    Args:
+        data: the folder and its size.
+        report: called with a line if the folder cannot be used.
+    """
+    if data.cache == "off":
+        return None
+    if data.cache == "auto":
+        folder = find_cache_folder("estimator_trainer")
+        return CacheFolder(str(folder), data.cache_max_gb * 1e9, report, is_private=True)
+    return CacheFolder(data.cache, data.cache_max_gb * 1e9, report)
 
 
 def scan_or_load(

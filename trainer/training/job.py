@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Sequence
-from typing import Callable, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 from trainer import config as config_lib
 from trainer.cluster.strategies import check_strategy, count_batches
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, Cluster
-from trainer.environment.variables import find_cache_folder
 from trainer.errors import UserError
 from trainer.export.checker import Checker
 from trainer.features.encoding import build_encoding
@@ -18,15 +17,13 @@ from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.encoded import EncodedRows
 from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.scan import Scan, list_input_columns
-from trainer.inputs.scan_cache import scan_or_load
+from trainer.inputs.scan_cache import open_cache, scan_or_load
 from trainer.job_dir import compatibility
 from trainer.metrics.catalogue import choose_direction
 from trainer.models.metrics import list_metrics
 from trainer.phase_timer import Times
 from trainer.schema import Schema, Statistics, resolve_defaults
 
-# Without --epochs and --max_steps, a job has one epoch, but at least this many steps.
-MIN_STEPS = 2_000
 # Evaluations of such a short job.
 EVALUATIONS = 20
 
@@ -99,7 +96,7 @@ def prepare(
     _check_metric("stop.metric", config.stop.metric or metric, config, schema)
     direction = choose_direction(metric, config.export.best_mode)
     started = time.monotonic()
-    cache = _build_cache(config.data, console.log)
+    cache = open_cache(config.data, console.log)
     train_scan, train_known = scan_or_load(train_files, schema, config.data, console.log, cache)
     if train_scan.absent:
         raise UserError(
@@ -155,22 +152,23 @@ def _count_steps(
     train: config_lib.TrainConfig, num_rows: int, batches: int, console: Console
 ) -> int:
     together = f" x {batches} replicas" if batches > 1 else ""
+    steps = train.plan_steps(num_rows, batches)
     if train.max_steps is not None:
         epochs = train.count_rows(train.max_steps) * batches / num_rows
         console.log(
             f"length: {train.max_steps:,} steps of {_name_sizes(train, train.max_steps)} rows"
             f"{together} = {epochs:.2f} epochs"
         )
-        return train.max_steps
-    steps = train.count_steps(num_rows * (train.epochs or 1) / batches)
-    if train.epochs is None and steps < MIN_STEPS:
-        epochs = train.count_rows(MIN_STEPS) * batches / num_rows
+        return steps
+    one_epoch = train.count_steps(num_rows / batches)
+    if train.epochs is None and one_epoch < steps:
+        epochs = train.count_rows(steps) * batches / num_rows
         console.log(
-            f"length: {MIN_STEPS:,} steps of {_name_sizes(train, MIN_STEPS)} rows{together} = "
-            f"{epochs:.1f} epochs, since one epoch would be {steps:,} steps; --epochs or "
+            f"length: {steps:,} steps of {_name_sizes(train, steps)} rows{together} = "
+            f"{epochs:.1f} epochs, since one epoch would be {one_epoch:,} steps; --epochs or "
             "--max_steps sets another length"
         )
-        return MIN_STEPS
+        return steps
     console.log(
         f"length: {train.epochs or 1:g} epoch(s) x {num_rows:,} rows / "
         f"{_name_sizes(train, steps)} rows{together} a step = {steps:,} steps"
@@ -189,7 +187,7 @@ def _complete_schedule(config: config_lib.Config, max_steps: int) -> config_lib.
         max_steps: number of steps of the job.
     """
     train, run = config.train, config.run
-    if (train.max_steps, train.epochs) != (None, None) or max_steps > MIN_STEPS:
+    if (train.max_steps, train.epochs) != (None, None) or max_steps > config_lib.MIN_STEPS:
         return config
     train = train.model_copy(update={"max_steps": max_steps})
     if (run.save_checkpoints_steps, run.save_checkpoints_secs) == (None, None):
@@ -248,15 +246,6 @@ def encode_sources(job: Job, sources: Sequence[RowSource]) -> list[EncodedRows]:
     """
     encoder = Encoder(build_encoding(job.schema, job.statistics))
     return [EncodedRows(source, job.schema, encoder, job.cache) for source in sources]
-
-
-def _build_cache(data: config_lib.DataConfig, log: Callable[[str], None]) -> Optional[CacheFolder]:
-    if data.cache == "off":
-        return None
-    if data.cache == "auto":
-        folder = find_cache_folder("estimator_trainer")
-        return CacheFolder(str(folder), data.cache_max_gb * 1e9, log, is_private=True)
-    return CacheFolder(data.cache, data.cache_max_gb * 1e9, log)
 
 
 def _check_baseline_column(name: Optional[str], schema: Schema) -> None:

@@ -1,0 +1,47 @@
+"""What is wrong with a command is said in one line, before anything starts."""
+
+import pytest
+
+from trainer.config.commands import run
+from trainer.tuning.command import main
+
+pytestmark = pytest.mark.quick
+TASK = ["--", "--hparams=census", "--train_data=x.csv", "--eval_data=x.csv"]
+
+
+@pytest.mark.parametrize(
+    "own, task, message",
+    [
+        ([], TASK, "--tuning, --search: neither is given"),
+        (["--tuning=censsus"], TASK, "did you mean census?"),
+        (["--search=learning_rte=0..1"], TASK, "did you mean learning_rate?"),
+        (["--tuning=census"], [], "nothing after --"),
+        (["--tuning=census"], [*TASK, "--dropout=0.1"], "given as a flag; remove one of them"),
+        (["--tuning=census", "--search=train.dropout=0..1"], TASK, "not an option"),
+        (["--tuning=census", "--search=model.dropout=0..0.5"], TASK, "are the same option"),
+        (["--search=run.seed=int:1..3"], TASK, "not a hyperparameter"),
+        (["--tuning=census", "--sampler=tpee"], TASK, "did you mean tpe?"),
+        (["--tuning=census", "--pruner=hyperband"], TASK, "use one of median, halving, none"),
+        (["--tuning=census", "--sampler=grid"], TASK, "is a range of real numbers"),
+        (["--tuning=census", "--max_trials=0"], TASK, "--max_trials=0: give a number from 1"),
+        (["--tuning=census", "--share=20"], TASK, "--share=20: give a share"),
+        (["--tuning=census", "--max_hours=-1"], TASK, "--max_hours=-1"),
+        (["--tuning=census", "--objectives=auc,auc"], TASK, "or two different ones"),
+        (["--tuning=census", "--objectives=mine"], TASK, "--export.best_mode=min or max"),
+        (["--tuning=census", "--warm_start"], TASK, "only with --then_train"),
+        (["--tuning=census"], [*TASK, "--dry_run"], "not for a search"),
+        (["--tuning=census"], [*TASK, "--experiment=a.b:c"], "which here the code sets"),
+        (["--search=piecewise_steps=1|2"], TASK, "would fail"),
+    ],
+)
+def test_one_line(tmp_path, capsys, own, task, message):
+    folder = tmp_path / "study"
+    assert run(main, [f"--study_dir={folder}", *own, *task]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 1 and message in errors[0]
+    assert not folder.exists()
+
+
+def test_a_study_is_a_folder_of_this_machine(capsys):
+    assert run(main, ["--study_dir=gs://a/b", "--tuning=census", *TASK]) == 2
+    assert "needs a folder on this machine" in capsys.readouterr().err

@@ -1,0 +1,135 @@
+"""A study that is stopped at any point continues as if it had not been stopped."""
+
+import subprocess
+import sys
+
+import pytest
+
+from trainer.config.search_space import parse_search
+from trainer.errors import UserError
+from trainer.tuning.search import Objective, Search
+from trainer.tuning.study import JOURNAL, Study
+
+pytestmark = pytest.mark.quick
+SPACE = ["learning_rate=log:1e-3..1", "batch_size=int:32..128", "optimizer=adam|adagrad"]
+
+
+AUC = Objective("auc", "max")
+
+
+def _search(space=SPACE, objectives=(AUC,), **overrides):
+    return Search(None, overrides, parse_search(space), objectives, 0.2, 4, 1000)
+
+
+def _open(folder, sampler="random", search=None, pruner="none"):
+    return Study(folder, search or _search(), sampler, pruner, seed=1)
+
+
+def _ask_all(study, count):
+    found = []
+    for _ in range(count):
+        trial = study.ask()
+        found.append(study.to_texts(trial))
+        study.tell(trial, "COMPLETE", [trial.number / 10])
+    return found
+
+
+def test_the_first_trial_has_the_values_of_the_preset_if_the_space_has_them(tmp_path):
+    study = _open(tmp_path, search=_search(**{"train.batch_size": "64"}))
+    first = {"learning_rate": "0.05", "batch_size": "64", "optimizer": "adagrad"}
+    assert study.to_texts(study.ask()) == first
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_a_restarted_search_draws_the_same_values(tmp_path, sampler):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    whole = _ask_all(_open(tmp_path / "a", sampler), 8)
+    parts = [_ask_all(_open(tmp_path / "b", sampler), 1)[0] for _ in range(8)]
+    assert parts == whole
+    assert len({tuple(each.values()) for each in whole}) == 8
+
+
+def test_a_trial_without_an_end_is_continued_with_its_values(tmp_path):
+    begun = _open(tmp_path)
+    values = begun.to_texts(begun.ask())
+    again = _open(tmp_path)
+    (running,) = again.trials
+    resumed = again.resume(running)
+    assert again.to_texts(resumed) == values
+    again.tell(resumed, "COMPLETE", [0.5])
+    assert [each.state.name for each in _open(tmp_path).trials] == ["COMPLETE"]
+
+
+def test_every_prefix_of_the_journal_can_be_continued(tmp_path):
+    """A kill may cut the journal after any byte, and leave its lock."""
+    _ask_all(_open(tmp_path), 2)
+    whole = (tmp_path / JOURNAL).read_bytes()
+    for size in range(0, len(whole), 41):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        (folder / JOURNAL).write_bytes(whole[:size])
+        (folder / f"{JOURNAL}.lock").symlink_to(folder / JOURNAL)
+        study = _open(folder)
+        for frozen in study.trials:
+            if frozen.state.name == "RUNNING":
+                study.tell(study.resume(frozen), "COMPLETE", [0.0])
+        while len([each for each in study.trials if each.state.name == "COMPLETE"]) < 2:
+            study.tell(study.ask(), "COMPLETE", [0.0])
+        kept = _open(folder).trials
+        assert [trial.state.name for trial in kept] == ["COMPLETE", "COMPLETE"]
+        assert all(len(trial.params) == 3 for trial in kept)
+
+
+def test_a_grid_has_every_combination_once(tmp_path):
+    search = _search(["batch_size=int:2..3", "optimizer=adam|adagrad"])
+    study = _open(tmp_path, "grid", search)
+    assert study.limit(20) == 4
+    found = _ask_all(study, 2) + _ask_all(_open(tmp_path, "grid", search), 2)
+    assert len({tuple(each.values()) for each in found}) == 4
+    with pytest.raises(UserError, match="learning_rate is a range of real numbers"):
+        _open(tmp_path, "grid")
+
+
+@pytest.mark.parametrize("pruner, pruned", [("median", True), ("halving", True), ("none", False)])
+def test_a_trial_that_falls_behind_is_pruned(tmp_path, pruner, pruned):
+    study = _open(tmp_path, pruner=pruner)
+    for number in range(6):
+        trial = study.ask()
+        values = [0.8 + number / 100, 0.82 + number / 100, 0.9, 0.91]
+        study.report(trial, values)
+        study.tell(trial, "COMPLETE", [0.91])
+    bad = study.ask()
+    assert any(study.report(bad, [0.5] * count) for count in range(1, 4)) == pruned
+    # The last evaluation ends the trial in any case.
+    assert not study.report(bad, [0.5] * 4)
+
+
+def test_two_objectives(tmp_path):
+    objectives = (Objective("auc", "max"), Objective("loss", "min"))
+    study = _open(tmp_path, "tpe", _search(objectives=objectives))
+    for values in ([0.7, 0.2], [0.9, 0.4], [0.8, 0.5], [0.8, 0.3]):
+        study.tell(study.ask(), "COMPLETE", values)
+    assert [trial.number for trial in study.find_best()] == [1, 3, 0]
+
+
+def test_a_trial_trains_a_share_of_the_steps():
+    search = _search(["epochs=2|10"], **{"train.batch_size": "100", "run.seed": "3"})
+    flags, steps = search.plan_trial({"epochs": "10"}, "here")
+    assert steps == 20
+    assert {"--train.max_steps=20", "--run.seed=3", "--export.best_metric=auc"} < set(flags)
+    assert not [flag for flag in flags if "epochs" in flag]
+
+
+def test_without_optuna_one_line_says_what_to_install(tmp_path):
+    program = (
+        "import sys; sys.modules['optuna'] = None; from trainer.tune import main;"
+        "from trainer.config.commands import run; sys.exit(run(main, ['--study_dir=x']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "error: trainer.tune needs Optuna; pip install 'estimator-trainer[tune]'"
+    ]

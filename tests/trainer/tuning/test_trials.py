@@ -1,0 +1,79 @@
+"""A search with real trials: stopped, killed, continued, and its results."""
+
+import re
+import signal
+import time
+
+import pytest
+
+from trainer.config import load_config
+from trainer.tuning.trials import TRIALS_FOLDER
+
+SECS = 120
+pytestmark = [pytest.mark.newest, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def words(shop, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tune") / "study"
+    task = [
+        f"--data.schema_file={shop / 'bought.yaml'}",
+        f"--train_data={shop / 'train.csv'}",
+        f"--eval_data={shop / 'eval.csv'}",
+        "--hidden_units=4",
+        "--max_steps=10000",
+        "--batch_size=32",
+    ]
+    own = ["--max_trials=2", "--parallel=1", "--objectives=auc", "--share=0.2"]
+    return folder, [
+        f"--study_dir={folder}",
+        "--search=learning_rate=log:0.01..1",
+        *own,
+        "--",
+        *task,
+    ]
+
+
+def _wait(process, path):
+    deadline = time.monotonic() + SECS
+    while not path.exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_search_survives_a_signal_and_kills(words, start_module, run_module):
+    folder, flags = words
+    trials = folder / TRIALS_FOLDER
+    # SIGTERM: the trial saves a checkpoint, and the search ends with 143.
+    process = start_module("trainer.tune", *flags, fresh=True)
+    _wait(process, trials / "0" / "checkpoint")
+    process.send_signal(signal.SIGTERM)
+    output, errors = process.communicate(timeout=SECS)
+    assert process.returncode == 128 + signal.SIGTERM, errors
+    assert "the same command continues the search" in errors
+    saved = re.search(r"model\.ckpt-(\d+)", (trials / "0" / "checkpoint").read_text())
+    assert int(saved[1]) < 2000
+    # SIGKILL: the orphaned trial ends by itself, and the next command waits for it.
+    process = start_module("trainer.tune", *flags, fresh=True)
+    _wait(process, trials / "1" / "checkpoint")
+    process.kill()
+    process.communicate(timeout=SECS)
+    done = run_module("trainer.tune", *flags)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in trials.iterdir()) == ["0", "1"]
+    rows = (folder / "trials.txt").read_text().splitlines()
+    assert len([row for row in rows if "complete" in row or "pruned" in row]) == 2
+    # best.yaml is a preset of a full job.
+    config = load_config(str(folder / "best.yaml"), {})
+    assert config.train.max_steps == 10000
+    assert {path.name for path in (folder / "plots").iterdir()} == {
+        "history.png",
+        "parallel.png",
+        "slices.png",
+    }
+    # Nothing is left to do, and other flags are another study.
+    again = run_module("trainer.tune", *flags)
+    assert again.returncode == 0 and "best: trial" in again.stdout
+    other = run_module("trainer.tune", *flags, "--l1=0.5")
+    assert other.returncode == 2
+    assert "its trials differ in config.train.l1" in other.errors[-1]

@@ -1,0 +1,1 @@
+"""Hyperparameter search on this machine: each trial is an ordinary job in a process of its own."""

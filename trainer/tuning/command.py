@@ -1,0 +1,323 @@
+"""The command line of python -m trainer.tune."""
+
+import json
+import os
+import signal
+import sys
+import warnings
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+from absl import flags
+
+import estimator_bridge
+from trainer import config as config_lib
+from trainer import schema as schema_lib
+from trainer import storage
+from trainer.config.arguments import TASK_FLAGS_HINT, parse_flags, split_task_flags
+from trainer.config.flags import parse_command_line
+from trainer.config.search_space import (
+    SearchSpace,
+    load_space,
+    parse_search,
+    resolve_name,
+)
+from trainer.console import Console, show
+from trainer.errors import UserError
+from trainer.inputs.files import find_files
+from trainer.tuning import locks, report
+from trainer.tuning.search import Search, choose_objectives, to_flags
+from trainer.tuning.study import PRUNERS, SAMPLERS, Study, check_name, import_optuna
+from trainer.tuning.trials import TRIALS_FOLDER, Budget, Signals, Trials, rehearse
+
+USAGE = """python -m trainer.tune: searches hyperparameters on this machine.
+
+  python -m trainer.tune --study_dir=studies/census --tuning=census -- \\
+      --hparams=census --train_data=train.csv --eval_data=eval.csv
+  python -m trainer.tune --study_dir=studies/rate --search='learning_rate=log:1e-3..1' -- ...
+
+Each trial is a short job of python -m trainer.task with the flags after --. The same command
+continues a search that was stopped."""
+STUDY = "study.json"
+FULL_FOLDER = "full"
+DEFAULT_TRIALS = 20
+
+
+class Options(NamedTuple):
+    """The parsed command line.
+
+    Attributes:
+        folder: of the study.
+        search: what is searched.
+        budget: how much may run.
+        sampler: name of the sampler.
+        pruner: name of the pruner.
+        seed: of the sampler.
+        full_job_dir: where --then_train trains; None: it was not given.
+        is_warm: whether that job starts from the best trial's checkpoint.
+    """
+
+    folder: Path
+    search: Search
+    budget: Budget
+    sampler: str
+    pruner: str
+    seed: int
+    full_job_dir: Optional[str]
+    is_warm: bool
+
+
+def main(argv: list[str]) -> int:
+    """Runs a search; returns the exit status.
+
+    Args:
+        argv: the arguments after the program's name.
+
+    Raises:
+        UserError: a name, a value or the data are wrong, or no trial succeeded.
+    """
+    own, task_flags = split_task_flags(argv)
+    values = parse_flags("trainer.tune", _define, own, USAGE, stray_hint=TASK_FLAGS_HINT)
+    if values is None:
+        return 0
+    options = _read_options(values, task_flags)
+    signals = Signals()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signals.note)
+    _search(options, signals)
+    if signals.received:
+        print("stopped; the same command continues the search", file=sys.stderr)
+        return 128 + signals.received[0]
+    if options.full_job_dir is not None:
+        _train_fully(options)
+    return 0
+
+
+def _define(values: flags.FlagValues) -> None:
+    texts = {
+        "study_dir": (None, "folder of the search: its trials, best.yaml, plots"),
+        "tuning": (None, "search space: a name in hparams/tuning/ or a file"),
+        "objectives": (None, "one metric of the evaluation, or two; unset: that of the space"),
+        "sampler": ("", f"{', '.join(SAMPLERS)}; unset: that of the space, else tpe"),
+        "pruner": ("median", f"what ends a trial that falls behind: {', '.join(PRUNERS)}"),
+    }
+    for name, (default, described) in texts.items():
+        flags.DEFINE_string(name, default, described, flag_values=values)
+    flags.DEFINE_multi_string(
+        "search", [], "a parameter: NAME=log:1e-4..1, NAME=int:1..8, NAME=A|B", flag_values=values
+    )
+    numbers = {
+        "max_trials": (None, f"trials; unset: as in the space, else {DEFAULT_TRIALS}"),
+        "parallel": (None, "trials at a time; unset: as in the space, at most half the cores"),
+        "evaluations": (5, "evaluations of a trial"),
+        "seed": (1, "seed of the sampler"),
+    }
+    for name, (count, described) in numbers.items():
+        flags.DEFINE_integer(name, count, described, 0, flag_values=values)
+    flags.DEFINE_float("max_hours", None, "hours of the whole search", flag_values=values)
+    flags.DEFINE_float("share", 0.2, "share of the full steps of a trial", flag_values=values)
+    switches = {
+        "keep_checkpoints": "whether pruned and failed trials keep their checkpoints",
+        "then_train": "train fully with the best values, in --job_dir or STUDY_DIR/full",
+        "warm_start": "whether that job starts from the best trial's checkpoint",
+    }
+    for name, described in switches.items():
+        flags.DEFINE_boolean(name, False, described, flag_values=values)
+
+
+def _read_options(values: flags.FlagValues, task_flags: list[str]) -> Options:
+    import_optuna()
+    if not values.study_dir:
+        raise UserError("--study_dir: not given; name a folder for the search")
+    if storage.is_remote(values.study_dir):
+        raise UserError(
+            f"--study_dir={values.study_dir}: a search needs a folder on this machine; copy it "
+            "to the bucket afterwards"
+        )
+    if not task_flags:
+        raise UserError("nothing after --; write -- and the flags of trainer.task")
+    _check_numbers(values)
+    command = parse_command_line(task_flags)
+    if command is None:
+        raise UserError("--help after --: python -m trainer.task --help lists these flags")
+    if command.dry_run or command.fresh is not None:
+        raise UserError("--dry_run and --fresh: not for a search; remove them after --")
+    space = _read_space(values)
+    config = config_lib.load_config(command.hparams, command.overrides)
+    if config.experiment or config.tfx.trainer_fn:
+        raise UserError(
+            "experiment, tfx.trainer_fn: a search sets the number of steps, which here the code "
+            "sets; search with model.type or on Vertex AI"
+        )
+    sampler = values.sampler or space.algorithm or "tpe"
+    check_name("sampler", sampler, SAMPLERS)
+    check_name("pruner", values.pruner, PRUNERS)
+    names = [name for name in (values.objectives or "").split(",") if name]
+    overrides = {k: v for k, v in command.overrides.items() if k != "job_dir"}
+    search = Search(
+        command.hparams,
+        overrides,
+        space.parameters,
+        choose_objectives(space, names, config),
+        values.share,
+        values.evaluations,
+    )
+    _check_values(search)
+    if sampler == "grid":
+        search.list_grid()
+    folder = Path(values.study_dir).absolute()
+    full = (config.job_dir or str(folder / FULL_FOLDER)) if values.then_train else None
+    cores = max(1, (os.cpu_count() or 1) // 2)
+    budget = Budget(
+        values.max_trials or space.max_trials or DEFAULT_TRIALS,
+        values.max_hours,
+        values.parallel or min(space.parallel_trials or cores, cores),
+        values.keep_checkpoints,
+    )
+    return Options(
+        folder, search, budget, sampler, values.pruner, values.seed, full, values.warm_start
+    )
+
+
+def _check_numbers(values: flags.FlagValues) -> None:
+    for name in ("max_trials", "parallel", "evaluations"):
+        if values[name].value == 0:
+            raise UserError(f"--{name}=0: give a number from 1")
+    if not 0 < values.share <= 1:
+        raise UserError(f"--share={values.share:g}: give a share above 0 and up to 1")
+    if values.max_hours is not None and not values.max_hours > 0:
+        raise UserError(f"--max_hours={values.max_hours:g}: give a number above 0")
+    if values.warm_start and not values.then_train:
+        raise UserError("--warm_start: only with --then_train; add it")
+
+
+def _read_space(values: flags.FlagValues) -> SearchSpace:
+    space = load_space(values.tuning) if values.tuning else SearchSpace("", "", {})
+    parameters = {**space.parameters, **parse_search(values.search)}
+    if not parameters:
+        raise UserError("--tuning, --search: neither is given; name a search space or parameters")
+    seen: dict[str, str] = {}
+    for name in parameters:
+        option = resolve_name(name)
+        if option in seen:
+            raise UserError(f"{seen[option]} and {name} are the same option; remove one of them")
+        if option == "job_dir" or option.partition(".")[0] in ("data", "storage", "run"):
+            raise UserError(f"{name}: not a hyperparameter; remove it from the search space")
+        seen[option] = name
+    return space._replace(parameters=parameters)
+
+
+def _check_values(search: Search) -> None:
+    """Checks that the trainer accepts each value beside the preset and the flags."""
+    for name, parameter in search.parameters.items():
+        if resolve_name(name) in search.overrides:
+            raise UserError(
+                f"{name} is in the search space and given as a flag; remove one of them"
+            )
+        for text in parameter.samples:
+            try:
+                search.load_config({name: text})
+            except UserError as error:
+                raise UserError(f"{name}: a trial with {text!r} would fail: {error}") from error
+
+
+def _search(options: Options, signals: Signals) -> None:
+    folder, console = options.folder, Console()
+    try:
+        (folder / TRIALS_FOLDER).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--study_dir={folder}: {error.strerror}; name another folder") from error
+    with ExitStack() as stack:
+        is_stopped = lambda: bool(signals.received)  # noqa: E731
+        lock = stack.enter_context(locks.hold(folder, console.log, is_stopped))
+        search = options.search._replace(num_rows=_count_rows(options.search, console))
+        described = search.describe()
+        _compare(folder, described)
+        if not (folder / STUDY).exists():
+            rehearse(search, folder, signals, console.log)
+            if signals.received:
+                return
+            storage.write_json(folder / STUDY, described)
+        study = Study(folder, search, options.sampler, options.pruner, options.seed)
+        if len(search.objectives) > 1 and options.pruner != "none":
+            console.log("two objectives: no trial is pruned")
+        try:
+            Trials(folder, search, study, options.budget, console, signals, lock).run()
+        finally:
+            show(report.write_table(folder, search, study))
+        best = report.write_best(folder, search, study)
+        if best is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                report.draw_plots(folder, search, study)
+            show(best)
+        elif not signals.received:
+            raise UserError(
+                f"no trial has succeeded; {folder / 'logs'} has their output; correct the flags"
+            )
+
+
+def _count_rows(search: Search, console: Console) -> int:
+    """Checks the data once for all trials; returns the number of training rows."""
+    # Imported here: it loads TensorFlow, which takes seconds. The flags have been checked before.
+    estimator_bridge.set_verbosity("error")
+    from trainer.inputs.scan_cache import open_cache, scan_or_load
+
+    config = search.load_config({})
+    if not config.data.schema_file:
+        raise UserError(
+            "data.schema_file: not given; set --data.schema_file=FILE or --hparams=PRESET"
+        )
+    schema = schema_lib.load_schema(config.data.schema_file, storage.fetch_data)
+    storage.configure(storage.Settings(**config.storage.model_dump()))
+    files = find_files(config.data.train, config.data.format, "data.train")
+    find_files(config.data.eval, config.data.format, "data.eval")
+    cache = open_cache(config.data, console.log)
+    scan, _ = scan_or_load(files, schema, config.data, console.log, cache)
+    return scan.statistics.num_rows
+
+
+def _compare(folder: Path, described: dict[str, Any]) -> None:
+    """Raises if the folder has a study of other trials."""
+    stored = storage.read_json(folder / STUDY)
+    if stored is None:
+        return
+    now = json.loads(json.dumps(described))
+    differing = [
+        name for name in _flatten(now) if _flatten(stored).get(name) != _flatten(now)[name]
+    ]
+    differing += [name for name in _flatten(stored) if name not in _flatten(now)]
+    if differing:
+        raise UserError(
+            f"--study_dir={folder}: its trials differ in {', '.join(differing[:3])}; name another "
+            "folder, or give the same space and flags"
+        )
+
+
+def _flatten(values: Any, start: str = "") -> dict[str, Any]:
+    if not isinstance(values, dict):
+        return {start: values}
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        found.update(_flatten(value, f"{start}.{name}" if start else name))
+    return found
+
+
+def _train_fully(options: Options) -> None:
+    """Replaces this process by the full job with the best values."""
+    folder = options.folder
+    search = options.search
+    parameters = {resolve_name(name) for name in search.parameters}
+    kept = {k: v for k, v in search.overrides.items() if k not in parameters}
+    kept["job_dir"] = options.full_job_dir
+    if options.is_warm:
+        kept["train.warm_start"] = _find_best_folder(options)
+    arguments = to_flags(str(folder / report.BEST), kept)
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "trainer.task", *arguments])  # noqa: S606
+
+
+def _find_best_folder(options: Options) -> str:
+    study = Study(options.folder, options.search, options.sampler, options.pruner, options.seed)
+    return str(options.folder / TRIALS_FOLDER / str(study.find_best()[0].number))
