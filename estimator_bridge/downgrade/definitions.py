@@ -6,9 +6,15 @@ from typing import Any, NamedTuple, Optional
 __all__ = ["Comparison", "compare"]
 
 # Attributes that do not change the result of the operation, whatever their value: names for
-# messages and profiles, and what Python's gradient functions read when they build a graph.
+# messages and profiles, what Python's gradient functions read when they build a graph, which
+# operand of a product is a gradient (it matters for 8-bit floating-point numbers only), and whether
+# an assignment of another shape is an error.
 _WITHOUT_EFFECT = {
     ("VarHandleOp", "debug_name"),
+    ("AssignVariableOp", "validate_shape"),
+    ("MatMul", "grad_a"),
+    ("MatMul", "grad_b"),
+    *((f"BatchMatMul{end}", name) for end in ("", "V2", "V3") for name in ("grad_x", "grad_y")),
     *((f"SparseSegment{kind}{end}", "sparse_gradient")
       for kind in ("Sum", "Mean", "SqrtN") for end in ("", "WithNumSegments")),
 }  # fmt: skip

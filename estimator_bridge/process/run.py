@@ -21,10 +21,11 @@ from .importing import prefer_folders
 
 __all__ = ["Target", "main", "parse"]
 
-_USAGE = """usage: python -m estimator_bridge run [--tf1] SCRIPT [args]
-       python -m estimator_bridge run [--tf1] -m MODULE [args]
+_USAGE = """usage: python -m estimator_bridge run [options] SCRIPT [args]
+       python -m estimator_bridge run [options] -m MODULE [args]
 
   --tf1   `import tensorflow as tf` gives the view of TensorFlow 1.x, with graph mode and tf.contrib
+  --exports_for=VERSION   writes SavedModels and graphs that this older TensorFlow loads, e.g. 1.15
 """
 
 
@@ -36,12 +37,14 @@ class Target(NamedTuple):
       is_module: whether it is a module's name.
       args: the program's own arguments, unchanged.
       tf1: whether the program gets TensorFlow 1.x.
+      exports_for: the older TensorFlow that must load what the program exports; "" for none.
     """
 
     name: str
     is_module: bool
     args: list[str]
     tf1: bool
+    exports_for: str = ""
 
 
 def _refuse(problem: str) -> NoReturn:
@@ -58,7 +61,7 @@ def parse(argv: list[str]) -> Target:
     Returns:
       The program; exits with status 2 for a wrong option.
     """
-    rest, tf1 = list(argv), False
+    rest, tf1, exports_for = list(argv), False, ""
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
         if option in ("-h", "--help"):
@@ -66,19 +69,21 @@ def parse(argv: list[str]) -> Target:
             sys.exit(0)
         elif option == "--tf1":
             tf1 = True
+        elif option.startswith("--exports_for="):
+            exports_for = option.partition("=")[2]
         elif option == "-m":
             if not rest:
                 _refuse("-m needs the name of a module")
-            return Target(rest[0], True, rest[1:], tf1)
+            return Target(rest[0], True, rest[1:], tf1, exports_for)
         elif option.startswith("-m"):
-            return Target(option[2:], True, rest, tf1)
+            return Target(option[2:], True, rest, tf1, exports_for)
         elif option == "--":
             break
         else:
             _refuse(f"no such option: {option} (the program's own arguments come after its name)")
     if not rest:
         _refuse("no program given")
-    return Target(rest[0], False, rest[1:], tf1)
+    return Target(rest[0], False, rest[1:], tf1, exports_for)
 
 
 def _new_main() -> types.ModuleType:
@@ -164,12 +169,16 @@ def main(argv: list[str]) -> int:
         )
         return 2
     install()
+    if target.exports_for:
+        from ..downgrade import exports
+
+        exports.install(target.exports_for)
     if target.tf1:
         from .. import tf1
 
         tf1.install()
     prefer_folders(children.OWN_PACKAGES)
-    children.inherit(tf1=target.tf1)
+    children.inherit(tf1=target.tf1, exports_for=target.exports_for)
     try:
         _run(target)
     except SystemExit:

@@ -14,17 +14,21 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 PREFIX_VARIABLE = "ESTIMATOR_BRIDGE_PREFIX"
 # "tf2" or "tf1": the version of TensorFlow that the program gets.
 MODE_VARIABLE = "ESTIMATOR_BRIDGE_MODE"
+# The older TensorFlow for which exports are written; empty for none.
+EXPORTS_VARIABLE = "ESTIMATOR_BRIDGE_EXPORTS_FOR"
 
 # Packages published with the bridge; a program's own package of that name takes precedence.
 OWN_PACKAGES = ("trainer",)
 
 
-def inherit(tf1: bool) -> None:
+def inherit(tf1: bool, exports_for: str = "") -> None:
     """Makes the Python processes started from now on install the bridge.
 
     Args:
       tf1: whether they get TensorFlow 1.x.
+      exports_for: the older TensorFlow that must load what they export; "" for none.
     """
+    os.environ[EXPORTS_VARIABLE] = exports_for
     os.environ[PREFIX_VARIABLE] = sys.prefix
     os.environ[MODE_VARIABLE] = "tf1" if tf1 else "tf2"
     entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
@@ -39,6 +43,10 @@ def enter() -> None:
     from ..importing import prefer_folders
 
     install()
+    if os.environ.get(EXPORTS_VARIABLE):
+        from estimator_bridge.downgrade import exports
+
+        exports.install(os.environ[EXPORTS_VARIABLE])
     prefer_folders(OWN_PACKAGES)
     if os.environ.get(MODE_VARIABLE) == "tf1":
         from estimator_bridge import tf1
