@@ -13,7 +13,7 @@ from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.csv_files import CsvLayout, open_reader, read_first_fields
 from trainer.inputs.files import DataFile
-from trainer.inputs.parquet_files import check_sizes
+from trainer.inputs.parquet_files import check_sizes, check_values
 from trainer.inputs.streaming_statistics import (
     DistinctCount,
     RowSample,
@@ -269,13 +269,26 @@ def profile_files(files: Sequence[DataFile], style: CsvStyle) -> tuple[Table, Ro
                 if profile.unsupported:
                     profile.add_lists(batch.column(name))
                     numbers[name] = np.full(batch.num_rows, np.nan)
-                else:
-                    numbers[name] = profile.add(batch.column(name))
+                    continue
+                _require_float32(file, name, batch.column(name))
+                numbers[name] = profile.add(batch.column(name))
             sample.add(pa.RecordBatch.from_pydict(numbers))
             rows += batch.num_rows
     if sample is None:
         raise UserError(f"{files[0].path}: has no rows; give files with data")
     return Table(rows, profiles, with_header), sample
+
+
+def _require_float32(file: DataFile, name: str, column: pa.Array) -> None:
+    """Raises if a number is infinite, or too large for the type in which models compute."""
+    if not pa.types.is_floating(column.type):
+        return
+    largest = float(np.nanmax(np.abs(_to_floats(column)), initial=0.0))
+    if largest > float(np.finfo(np.float32).max):
+        raise UserError(
+            f"{file.path}: column {name}: {largest:.6g} is no finite 32-bit number; correct it, or "
+            "leave the column out of the file"
+        )
 
 
 def _unsupported(batch: pa.RecordBatch, name: str) -> Optional[str]:
@@ -359,8 +372,10 @@ def _read_parquet(file: DataFile) -> Iterator[pa.RecordBatch]:
         with pa.parquet.ParquetFile(file.local_path) as parquet:
             names = parquet.schema_arrow.names
             check_sizes(file, parquet.metadata, names, config_lib.DataConfig())
-            yield from parquet.iter_batches(PARQUET_ROWS)
-    except (pa.ArrowException, OSError) as error:
+            for batch in parquet.iter_batches(PARQUET_ROWS):
+                check_values(file, batch)
+                yield batch
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         words = " ".join(str(error).split())
         raise UserError(f"{file.path}: damaged: {words}; write the file again") from error
 

@@ -285,8 +285,11 @@ def _choose_buckets(numbers: np.ndarray, distinct: int) -> list[float]:
             # Most rows have the same value, often 0. Divide the other values into bins as well.
             edges += _find_edges(numbers[numbers != distinct_values[most]])[1::2]
     short = dict.fromkeys(float(f"{edge:.4g}") for edge in edges)
-    # Rounding can move a boundary below all values, where it has no effect.
-    return [int(edge) if edge == int(edge) else edge for edge in sorted(short) if edge > values[0]]
+    # Rounding can move a boundary below all values, where it has no effect. Training refuses values
+    # beyond float32, and so does the schema.
+    limit = np.finfo(np.float32).max
+    kept = [edge for edge in sorted(short) if edge > values[0] and abs(edge) <= limit]
+    return [int(edge) if edge == int(edge) else edge for edge in kept]
 
 
 def _find_edges(numbers: np.ndarray) -> list[float]:

@@ -45,12 +45,34 @@ def read_parquet(request: ReadRequest) -> Iterator[RawBatch]:
         with pq.ParquetFile(path, metadata=metadata, read_dictionary=strings) as parquet:
             first_row = 1
             for batch in parquet.iter_batches(BATCH_ROWS, columns=list(request.names)):
+                check_values(file, batch)
                 yield cast_batch(request, first_row, batch)
                 first_row += batch.num_rows
-    except (pa.ArrowException, OSError) as error:
+    # A damaged footer may contain names that are not text.
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UserError(
             f"{file.path}: damaged: {' '.join(str(error).split())}; write the file again"
         ) from error
+
+
+def check_values(file: DataFile, batch: pa.RecordBatch) -> None:
+    """Refuses text that is not UTF-8 and indices outside a dictionary: Arrow reads both unchecked.
+
+    Args:
+        file: the file.
+        batch: some of its rows.
+
+    Raises:
+        UserError: a column has such a value.
+    """
+    for name, column in zip(batch.schema.names, batch.columns):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException as error:
+            raise UserError(
+                f"{file.path}: column {name}: {' '.join(str(error).split())}; the file is damaged, "
+                "or its text is not UTF-8: write it again"
+            ) from error
 
 
 def check_sizes(
@@ -88,5 +110,5 @@ def count_rows(file: DataFile) -> int:
 
     try:
         return int(pq.read_metadata(file.local_path).num_rows)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UserError(f"{file.path}: damaged: {error}; write the file again") from error

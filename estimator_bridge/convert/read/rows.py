@@ -189,8 +189,13 @@ def _read_table(data: Data, path: str, limit: int) -> dict[str, Any]:
         file.seek(0)
         if file.read(4) == b"PAR1":
             return _read_parquet(data, path, limit)
-    with (gzip.open if is_gzip else open)(path, "rb") as file:
-        head = file.read(12)
+    try:
+        with (gzip.open if is_gzip else open)(path, "rb") as file:
+            head = file.read(12)
+    except (OSError, EOFError, zlib.error) as error:
+        raise BridgeError(
+            f"data {path}: damaged: {error}; give another file with --data"
+        ) from error
     # A TFRecord begins with its length in 8 bytes and their checksum.
     if len(head) == 12 and not head[2:8].strip(b"\0"):
         return _read_records(data, path, "GZIP" if is_gzip else "", limit)
@@ -247,7 +252,7 @@ def _read_parquet(data: Data, path: str, limit: int) -> dict[str, list[Any]]:
                 rows += batch.num_rows
                 if rows >= limit:
                     break
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise BridgeError(f"data {path}: damaged: {' '.join(str(error).split())}") from error
     for name in set(table) & set(data.multivalent):
         separator = data.multivalent[name][1]
@@ -281,7 +286,7 @@ def _read_csv(data: Data, path: str, limit: int, is_gzip: bool) -> dict[str, Any
     if wrong is not None:
         raise BridgeError(
             f"data {path}: a line has {len(wrong)} fields, but the schema has {len(header)} "
-            f"columns: {','.join(wrong)[:60]}"
+            f"columns: {','.join(wrong)[:60]!r}"
         )
     return dict(zip(header, zip(*lines)))
 

@@ -1,5 +1,6 @@
 """trainer.schema infer: the data fit the inferred schema, and a model trains with it."""
 
+import math
 import subprocess
 import sys
 
@@ -268,6 +269,16 @@ def test_bad_input(make, tmp_path, capsys):
     rows = [{"x": n, "y": "one"} for n in range(9)]
     same = make.csv(tmp_path / "same.csv", rows)
     assert "nothing to learn" in _refused(capsys, "infer", f"--data={same}", "--label=y")
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, 1e300])
+def test_numbers_beyond_32_bits_are_refused(tmp_path, value, capsys):
+    path = tmp_path / "bad.parquet"
+    half = pa.array([1.0, 2.0, None] * 9, pa.float16())
+    table = pa.table({"h": half, "a": [math.nan, None, value] * 9, "y": [0, 1, 1] * 9})
+    pa.parquet.write_table(table, path)
+    error = _refused(capsys, "infer", f"--data={path}", "--label=y", f"--output={tmp_path / 's'}")
+    assert "column a: " in error and "is no finite 32-bit number" in error
 
 
 def test_infer_of_csv_needs_no_tensorflow(make, tmp_path):
