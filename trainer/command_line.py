@@ -13,6 +13,7 @@ COMMANDS = {
     "launch": "run a whole cluster on this machine",
     "predict": "predict rows or files with an exported model",
     "evaluate": "evaluate checkpoints on any data, by slice",
+    "gate": "decide whether an export may replace the one in service",
     "push": "push an export as the next version of a served model, or roll back",
     "schema": "infer a schema from data, or check data against one",
     "tune": "search hyperparameters on this machine",

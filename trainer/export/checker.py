@@ -230,7 +230,7 @@ def _check_outputs(session: ServingSession, request: _Request) -> None:
             )
             for name in list_inputs(schema)
         },
-        "example": {"examples": np.array([_to_example(row, schema) for row in rows], object)},
+        "example": {"examples": np.array([to_example(row, schema) for row in rows], object)},
         "csv": {"csv": np.array(lines, object)},
     }
     outputs = {
@@ -273,8 +273,13 @@ def _is_numeric(value: Any) -> bool:
     return np.issubdtype(np.asarray(value).dtype, np.number)
 
 
-def _to_example(row: dict[str, Any], schema: Schema) -> bytes:
-    """Returns a row as a serialized tf.Example."""
+def to_example(row: dict[str, Any], schema: Schema) -> bytes:
+    """Returns a row as a serialized tf.Example.
+
+    Args:
+        row: column → int, float or str.
+        schema: the columns.
+    """
     features = {}
     for name, value in row.items():
         column = schema.columns[name]

@@ -5,7 +5,7 @@
 
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
@@ -26,12 +26,14 @@ class Signature(NamedTuple):
         outputs: names of the outputs.
         feeds: name of an input → name of its tensor in the graph.
         fetches: name of an output → name of its tensor in the graph.
+        ranks: name of an input → its number of dimensions; None if unknown.
     """
 
     inputs: dict[str, Any]
     outputs: list[str]
     feeds: dict[str, str]
     fetches: dict[str, str]
+    ranks: dict[str, Optional[int]]
 
 
 class ServingSession:
@@ -78,6 +80,12 @@ class ServingSession:
                 sorted(found.outputs),
                 {each: info.name for each, info in found.inputs.items()},
                 {each: info.name for each, info in found.outputs.items()},
+                {
+                    each: None if shape.unknown_rank else len(shape.dim)
+                    for each, shape in (
+                        (each, info.tensor_shape) for each, info in found.inputs.items()
+                    )
+                },
             )
             for name, found in loaded.signature_def.items()
             # Omit TensorFlow's internal signatures, for example __saved_model_init_op.

@@ -11,18 +11,16 @@ if you open predictions of data from others with one, add --escape_formulas.
 """
 
 import json
-from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from absl import flags
 
 import estimator_bridge as bridge
-from trainer import config as config_lib
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.errors import UserError
 from trainer.export.choose import fetch_export
-from trainer.job_layout import CONFIG
+from trainer.prediction.file_predictor import load_data_config
 from trainer.prediction.predictor import Predictor
 
 # Flag → the option of the job's data configuration that it overrides.
@@ -89,7 +87,7 @@ def _predict_files(export: str, values: flags.FlagValues, copies: storage.Copies
         format=batch.choose_format(output, values.format),
         copied=values.columns,
         outputs=values.outputs,
-        data_config=_load_data_config(
+        data_config=load_data_config(
             export, {option: values[flag].value for flag, option in DATA_FLAGS.items()}
         ),
         overwrite=values.overwrite,
@@ -133,24 +131,6 @@ def _define(values: flags.FlagValues) -> None:
         flag_values=values,
     )
     commands.define_storage(values)
-
-
-def _load_data_config(export: str, given: dict[str, Optional[str]]) -> config_lib.DataConfig:
-    """Returns the data configuration of the input files: given options, else those of the job.
-
-    Args:
-        export: folder of the export, in its job_dir or with the job's config in assets.extra.
-        given: option of the section data → value, None if unset.
-    """
-    stored: dict[str, Any] = {}
-    folder = Path(export).resolve()
-    for candidate in (folder, folder / "assets.extra", *folder.parents[:3]):
-        if (candidate / CONFIG).is_file():
-            stored = config_lib.read_yaml(candidate / CONFIG, "job_dir").get("data") or {}
-            break
-    chosen = {option: value or stored.get(option) for option, value in given.items()}
-    overrides = {f"data.{name}": value for name, value in chosen.items() if value is not None}
-    return config_lib.load_config(None, overrides).data
 
 
 def _parse_row(text: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +75,29 @@ def describe_export(export: str) -> ExportDescription:
         f"export {export}: no schema.json and statistics.json in its assets.extra, nor in a folder "
         "around it; name an export inside its job_dir, or copy the two files into assets.extra"
     )
+
+
+def load_data_config(export: str, given: dict[str, Optional[str]]) -> config_lib.DataConfig:
+    """Returns the data configuration of the input files: given options, else those of the job.
+
+    Args:
+        export: folder of the export, in its job_dir or with the job's config in assets.extra.
+        given: option of the section data → value, None if unset.
+
+    Raises:
+        UserError: the job's configuration is damaged, or an option is invalid.
+    """
+    stored: dict[str, Any] = {}
+    folder = Path(export).resolve()
+    for candidate in (folder, folder / "assets.extra", *folder.parents[:3]):
+        if (candidate / job_layout.CONFIG).is_file():
+            stored = (
+                config_lib.read_yaml(candidate / job_layout.CONFIG, "job_dir").get("data") or {}
+            )
+            break
+    chosen = {option: value or stored.get(option) for option, value in given.items()}
+    overrides = {f"data.{name}": value for name, value in chosen.items() if value is not None}
+    return config_lib.load_config(None, overrides).data
 
 
 class FilePredictor:

@@ -49,11 +49,12 @@ class Deployment:
 
     Args:
         place: path or gs:// address of the folder.
+        option: the option that contains it, for messages.
     """
 
-    def __init__(self, place: str):
+    def __init__(self, place: str, option: str = "--to"):
         self._place = place.rstrip("/")
-        self._folder = storage.open_versions(place, "--to")
+        self._folder = storage.open_versions(place, option)
 
     def read(self) -> State:
         """Returns the state.

@@ -7,9 +7,10 @@ from trainer import storage
 from trainer.export.fingerprint import EXTRA, GATE_REPORT
 
 BLESSED, NOT_BLESSED, INCONCLUSIVE = "blessed", "not blessed", "inconclusive"
+BASELINE_FAILED = "baseline does not answer"
 NO_VERDICT = "none"
 # Exit status of the gate, and of a push that is refused for this verdict.
-STATUS = {BLESSED: 0, NOT_BLESSED: 3, INCONCLUSIVE: 4}
+STATUS = {BLESSED: 0, NOT_BLESSED: 3, INCONCLUSIVE: 4, BASELINE_FAILED: 4}
 
 
 def read_verdict(export: Path, fingerprint: str) -> str:

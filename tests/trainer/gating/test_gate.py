@@ -1,0 +1,197 @@
+"""The gate rejects models that are worse, for the right reason, and never crashes on a baseline."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trainer.gating import command
+from trainer.gating.judging import conclude, judge
+from trainer.gating.rules import Rules
+
+pytestmark = pytest.mark.newest
+
+
+@pytest.fixture(scope="module")
+def jobs(trained):
+    """name → export: a good model, and one that has learnt too little."""
+    return {
+        "good": trained("linear", "bought").export,
+        "bad": trained("linear", "bought", train={"max_steps": 2, "learning_rate": 0.001}).export,
+    }
+
+
+@pytest.fixture(scope="module")
+def data(make, tmp_path_factory):
+    """A file of so many rows that the models differ by more than the noise."""
+    return make.csv(tmp_path_factory.mktemp("data") / "late.csv", make.rows(1000, seed=3))
+
+
+@pytest.fixture
+def gate(jobs, data, tmp_path, capsys):
+    """gate(status, candidate, *flags, rules=None) → gate.json."""
+    folder = Path(shutil.copytree(jobs["good"], tmp_path / "candidate"))
+
+    def run(status, *flags, rules=None, candidate="good"):
+        shutil.rmtree(folder)
+        shutil.copytree(jobs[candidate], folder)
+        if rules is not None:
+            (tmp_path / "rules.yaml").write_text(json.dumps(rules))
+            flags = (*flags, f"--rules={tmp_path / 'rules.yaml'}")
+        argv = [f"--candidate={folder}", f"--data={data}", *flags]
+        assert command.main(argv) == status, capsys.readouterr()
+        out, err = capsys.readouterr()
+        if status == 2:
+            return err
+        document = json.loads((folder / "assets.extra/gate.json").read_text())
+        assert (folder / "assets.extra/gate.txt").read_text() == out
+        assert out.startswith(document["verdict"])
+        return document
+
+    return run
+
+
+def verdicts(document):
+    return {(check["where"], check["what"]): check["verdict"] for check in document["checks"]}
+
+
+def test_a_worse_model_is_rejected_and_a_better_one_blessed(gate, jobs):
+    worse = gate(3, f"--baseline={jobs['good']}", candidate="bad")
+    assert worse["verdict"] == "not blessed" and not worse["first_model"]
+    assert verdicts(worse) == {("all rows", "relative change of auc"): "fail"}
+    assert gate(0, f"--baseline={jobs['bad']}")["verdict"] == "blessed"
+    forced = gate(0, f"--baseline={jobs['good']}", "--force", "--reason=a test", candidate="bad")
+    assert forced["forced"] and forced["judged"] == "not blessed" and forced["reason"] == "a test"
+
+
+def test_within_noise_is_inconclusive_and_says_how_many_rows_are_missing(gate, jobs):
+    overall = gate(0)["metrics"][0]["metrics"]["auc"]
+    assert (
+        overall["candidate_interval"][0] < overall["candidate"] < overall["candidate_interval"][1]
+    )
+    bound = (overall["candidate"] + overall["candidate_interval"][0]) / 2
+    rules = {"rules": [{"metric": "auc", "lower_bound": bound}]}
+    unsure = gate(4, rules=rules)
+    (check,) = unsure["checks"]
+    # Half the distance needs four times the rows.
+    assert check["verdict"] == "inconclusive" and check["more_rows"] == 3000
+    rules["rules"][0]["within_noise"] = "pass"
+    assert gate(0, rules=rules)["verdict"] == "blessed"
+    # Equal models: the change is exactly 0, whatever the noise of each.
+    same = gate(
+        0, f"--baseline={jobs['good']}", rules=[{"metric": "auc", "change": {"absolute": 0}}]
+    )
+    assert same["metrics"][0]["metrics"]["auc"]["change_interval"] == [0, 0]
+
+
+def test_slices_gaps_and_costs(gate, jobs):
+    document = gate(
+        3,
+        f"--baseline={jobs['good']}",
+        "--group=level",
+        rules={
+            "min_rows": 60,
+            "rules": [
+                {"metric": "auc", "change": {"absolute": -0.001}, "by": ["city", "city * level"]},
+                {"metric": "accuracy", "max_gap": 0.9, "by": ["city"]},
+                {"metric": "precision", "lower_bound": 0.1},
+                {"metric": "size_mb", "upper_bound": 0.0001},
+                {"metric": "latency_p99_ms", "upper_bound": 60000},
+                {"metric": "log_loss", "change": {"relative": 0.01}},
+            ],
+        },
+    )
+    found = verdicts(document)
+    assert found["all rows", "size_mb"] == "fail"
+    assert {one for key, one in found.items() if key[1] != "size_mb"} == {"pass", "too few rows"}
+    assert found["city = Ulm", "change of auc"] == "pass"
+    assert any(what == "gap of accuracy" for _, what in found)
+    places = {one["by"] for one in document["metrics"]}
+    assert places == {"", "city", "city*level"}
+
+
+def test_a_baseline_that_no_longer_answers_has_a_verdict_of_its_own(gate, jobs, tmp_path):
+    damaged = Path(shutil.copytree(jobs["good"], tmp_path / "damaged"))
+    for path in (damaged / "variables").iterdir():
+        path.write_bytes(path.read_bytes()[:50])
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    other_columns = Path(shutil.copytree(jobs["good"], tmp_path / "other"))
+    schema = other_columns / "assets.extra/schema.json"
+    schema.write_text(schema.read_text().replace('"city"', '"town"'))
+    other_label = Path(shutil.copytree(jobs["good"], tmp_path / "label"))
+    schema = other_label / "assets.extra/schema.json"
+    values = json.loads(schema.read_text())
+    values["label"]["vocabulary"].reverse()
+    schema.write_text(json.dumps(values))
+    for baseline in (damaged, empty, other_columns, other_label):
+        document = gate(4, f"--baseline={baseline}")
+        assert document["verdict"] == "baseline does not answer" and document["baseline_error"]
+    # What does not depend on the baseline is still judged.
+    rules = [{"metric": "auc", "lower_bound": 0.999}, {"metric": "auc", "change": {"absolute": 0}}]
+    assert gate(3, f"--baseline={damaged}", rules=rules)["verdict"] == "not blessed"
+    assert "no such folder" in gate(2, f"--baseline={tmp_path / 'none'}")
+
+
+def test_the_baseline_is_found(jobs, data, tmp_path, capsys):
+    from trainer import storage
+    from trainer.release import push_command
+
+    job, served = tmp_path / "job", tmp_path / "served"
+    for stamp, name in ((1700000000, "good"), (1700000001, "bad")):
+        shutil.copytree(jobs[name], job / "export" / "final" / str(stamp))
+    first = job / "export" / "final" / "1700000000"
+    data = f"--data={data}"
+    assert command.main([f"--candidate={first}", data]) == 0
+    assert "first model" in capsys.readouterr().out
+    assert push_command.main([f"--export={first}", f"--to={served}"]) == 0
+    # The newest export of the job, against the blessed one and against the one that is served.
+    for baseline in ("latest-blessed", served):
+        assert command.main([f"--candidate={job}", data, f"--baseline={baseline}"]) == 3
+        path = job / "export/final/1700000001/assets.extra/gate.json"
+        found = storage.read_json(path)["baseline"]
+        assert found == str(first if baseline == "latest-blessed" else served / "1")
+    assert push_command.main([f"--job_dir={job}", f"--to={served}"]) == 3
+
+
+def test_an_export_without_a_schema_of_its_own(jobs, data, tmp_path, make, capsys):
+    legacy = Path(shutil.copytree(jobs["good"], tmp_path / "legacy"))
+    shutil.rmtree(legacy / "assets.extra")
+    argv = [f"--candidate={legacy}", f"--data={data}", f"--baseline={jobs['good']}"]
+    assert command.main(argv) == 2 and "--schema" in capsys.readouterr().err
+    values = make.schema_values("bought")
+    values["columns"]["age"]["default"] = 49.0
+    path = make.yaml(tmp_path / "schema.yaml", values)
+    assert command.main([*argv, f"--schema={path}"]) in (0, 4)
+    document = json.loads((legacy / "assets.extra/gate.json").read_text())
+    assert document["baseline_error"] is None
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ([{"metric": "auk", "lower_bound": 1}], "did you mean auc"),
+        ([{"metric": "auc"}], "give lower_bound"),
+        ([{"metric": "auc", "lower": 1}], "lower"),
+        ([{"metric": "auc", "lower_bound": 1, "by": ["town"]}], "no column 'town'"),
+        ([{"metric": "auc", "max_gap": 0.1}], "max_gap needs by"),
+        ([{"metric": "size_mb", "upper_bound": 1, "by": ["city"]}], "no slices"),
+        ([{"metric": "auc", "change": {"absolute": 1, "relative": 1}}], "not both"),
+        ({"confidence": 2, "rules": [{"metric": "auc", "lower_bound": 1}]}, "confidence"),
+        ([], "rules"),
+    ],
+)
+def test_rules_are_validated_before_anything_runs(gate, rules, message):
+    assert message in gate(2, "--data=not/there.csv", rules=rules)
+
+
+def test_a_check_without_a_value_does_not_bless():
+    from trainer.gating.comparison import Measured, Subject
+
+    nan = Measured({"auc": float("nan")}, {"auc": np.full(10, np.nan)})
+    rules = Rules.model_validate({"rules": [{"metric": "auc", "lower_bound": 0.5}]})
+    checks = judge(rules, [Subject("", "", 10, nan, None)], False)
+    assert [check.verdict for check in checks] == ["undefined"]
+    assert conclude(checks) == "inconclusive"

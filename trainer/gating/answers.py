@@ -1,0 +1,224 @@
+"""What an export answers for the rows of some files, how fast, and how large it is."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+
+from trainer import config as config_lib
+from trainer.errors import UserError
+from trainer.export.checker import to_example
+from trainer.export.fingerprint import EXTRA
+from trainer.export.serving_session import ServingSession, Signature, describe_error
+from trainer.inputs.dataset import ReadOptions, RowSource
+from trainer.inputs.files import DataFile
+from trainer.inputs.scan import list_input_columns
+from trainer.inputs.shuffle import Chunk
+from trainer.metrics import slices
+from trainer.prediction.file_predictor import ExportDescription, find_description
+from trainer.schema import Schema, Statistics, resolve_defaults
+
+BATCH_ROWS = 8_192
+NUM_TIMED = 100
+# Outputs with the scores of a task, the first choice first. Of two classes, the last is taken.
+SCORES = {
+    "binary": ("logistic", "probabilities", "scores", "predictions"),
+    "multiclass": ("probabilities", "scores"),
+    "regression": ("predictions", "outputs"),
+}
+_MB = 1e6
+
+
+class Answers(NamedTuple):
+    """The answers of an export.
+
+    Attributes:
+        predictions: of all rows.
+        columns: the columns that were asked for, chunk by chunk.
+        latencies: milliseconds of requests with one row, [NUM_TIMED].
+        size_mb: of its files, in units of 1,000,000 bytes.
+    """
+
+    predictions: slices.Predictions
+    columns: list[Chunk]
+    latencies: np.ndarray
+    size_mb: float
+
+
+def describe(export: str, schema: Optional[Schema]) -> ExportDescription:
+    """Returns the schema and statistics of an export: its own, else the given schema.
+
+    Args:
+        export: its folder.
+        schema: of --schema; None: not given.
+
+    Raises:
+        UserError: there is neither.
+    """
+    own = find_description(export)
+    if own is not None:
+        return own
+    if schema is None:
+        raise UserError(
+            f"export {export}: no schema in its assets.extra; name one with --schema=schema.yaml"
+        )
+    return ExportDescription(schema, Statistics(0, {}))
+
+
+def answer(
+    export: str,
+    description: ExportDescription,
+    files: Sequence[DataFile],
+    data: config_lib.DataConfig,
+    columns: Sequence[str] = (),
+) -> Answers:
+    """Asks an export about all rows of some files.
+
+    Args:
+        export: its folder.
+        description: its schema and statistics.
+        files: the data.
+        data: format, delimiter and header of the files.
+        columns: columns of the schema to return beside the answers.
+
+    Raises:
+        UserError: the export cannot be loaded or fails, or the data do not fit it.
+    """
+    schema = description.schema
+    names = {*list_input_columns(schema), *columns}
+    defaults = resolve_defaults(schema, description.statistics)
+    for name in names - set(list_input_columns(schema)):
+        # A missing value of a column that the model does not read is a slice, not an error.
+        if defaults[name] is None and schema.columns[name].raw_type == "float":
+            defaults[name] = float("nan")
+    source = RowSource(
+        files,
+        schema,
+        data,
+        defaults,
+        0,
+        ReadOptions([name for name in schema.columns if name in names]),
+    )
+    scores, labels, weights, kept = [], [], [], []
+    with ServingSession(export) as session:
+        asker = _Asker(session, schema)
+        latencies = np.zeros(0)
+        for chunk in _split(source.read()):
+            if not len(latencies):
+                latencies = asker.measure_latencies(chunk)
+            scores.append(asker.ask(chunk))
+            labels.append(slices.read_labels(chunk, schema))
+            if schema.weight:
+                weights.append(chunk[schema.weight])
+            kept.append({name: chunk[name] for name in columns})
+    if not scores:
+        raise UserError("--data: no rows; name other files")
+    predictions = slices.Predictions(
+        np.concatenate(labels), np.concatenate(scores), np.concatenate(weights) if weights else None
+    )
+    return Answers(predictions, kept, latencies, _measure_size(Path(export)))
+
+
+def _split(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    for chunk in chunks:
+        for start in range(0, len(next(iter(chunk.values()))), BATCH_ROWS):
+            yield {name: array[start : start + BATCH_ROWS] for name, array in chunk.items()}
+
+
+def _measure_size(export: Path) -> float:
+    files = [path for path in export.rglob("*") if path.is_file()]
+    own = [path for path in files if path.relative_to(export).parts[0] != EXTRA]
+    return sum(path.stat().st_size for path in own) / _MB
+
+
+class _Asker:
+    """Feeds rows to the signature of an export that gives the scores of a task."""
+
+    def __init__(self, session: ServingSession, schema: Schema):
+        self._session = session
+        self._schema = schema
+        self._name, self._output = _choose_signature(session, schema)
+        self._signature = session.signatures[self._name]
+
+    def ask(self, chunk: Chunk) -> np.ndarray:
+        """Returns the scores: [rows], or [rows, classes] for more than two classes."""
+        import estimator_bridge as bridge
+
+        num_rows = len(next(iter(chunk.values())))
+        try:
+            outputs = self._session.run(self._name, self._make_inputs(chunk))
+        except (bridge.tf.errors.OpError, ValueError) as error:
+            message = describe_error(error) if hasattr(error, "message") else str(error)
+            raise UserError(
+                f"export {self._session.path}: fails on these rows: {message[:200]}"
+            ) from error
+        scores = np.asarray(outputs[self._output])
+        if scores.ndim == 0 or len(scores) != num_rows or scores.dtype.kind != "f":
+            raise UserError(
+                f"export {self._session.path}: output {self._output!r} has the shape "
+                f"{list(scores.shape)} for {num_rows} rows"
+            )
+        scores = scores.reshape(num_rows, -1)
+        if self._schema.task != "multiclass":
+            scores = scores[:, -1]
+        if not np.isfinite(scores).all():
+            raise UserError(f"export {self._session.path}: a score is not a finite number")
+        return scores
+
+    def _make_inputs(self, chunk: Chunk) -> dict[str, np.ndarray]:
+        inputs = self._signature.inputs
+        if not set(inputs) <= set(chunk):
+            names = [name for name in self._schema.used_features if name in chunk]
+            rows = zip(*(chunk[name].tolist() for name in names))
+            texts = [to_example(_decode(dict(zip(names, row))), self._schema) for row in rows]
+            return {next(iter(inputs)): np.array(texts, object)}
+        return {
+            name: chunk[name]
+            .astype(dtype.as_numpy_dtype, copy=False)
+            .reshape([-1] + [1] * (max(1, self._signature.ranks[name] or 1) - 1))
+            for name, dtype in inputs.items()
+        }
+
+    def measure_latencies(self, chunk: Chunk) -> np.ndarray:
+        """Returns the milliseconds of NUM_TIMED requests with the first row."""
+        row = {name: array[:1] for name, array in chunk.items()}
+        self.ask(row)
+        inputs = self._make_inputs(row)
+        millis = []
+        for _ in range(NUM_TIMED):
+            started = time.perf_counter()
+            self._session.run(self._name, inputs)
+            millis.append(1e3 * (time.perf_counter() - started))
+        return np.array(millis)
+
+
+def _decode(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.decode(errors="surrogateescape") if isinstance(value, bytes) else value
+        for name, value in row.items()
+    }
+
+
+def _choose_signature(session: ServingSession, schema: Schema) -> tuple[str, str]:
+    """Returns the signature and its output: raw tensors rather than tf.Example."""
+    for is_raw in (True, False):
+        for output in SCORES[schema.task]:
+            for name, signature in session.signatures.items():
+                if output in signature.outputs and _takes(signature, schema, is_raw):
+                    return name, output
+    raise UserError(
+        f"export {session.path}: no signature with columns of the schema or tf.Example as inputs "
+        f"and with an output {' or '.join(SCORES[schema.task])} "
+        f"(there are {', '.join(sorted(session.signatures)) or 'none'})"
+    )
+
+
+def _takes(signature: Signature, schema: Schema, is_raw: bool) -> bool:
+    inputs = signature.inputs
+    if is_raw:
+        return bool(inputs) and set(inputs) <= set(schema.columns)
+    return len(inputs) == 1 and all(
+        name != "csv" and dtype.name == "string" for name, dtype in inputs.items()
+    )

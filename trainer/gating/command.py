@@ -1,0 +1,252 @@
+"""python -m trainer.gate: decides whether an export may replace the one in service.
+
+python -m trainer.gate --candidate=jobs/new --baseline=served/flights --data=late.csv
+python -m trainer.gate --candidate=jobs/new/export/best/1700000000 --baseline=latest-blessed \\
+    --data='late/*.csv' --rules=rules.yaml --by=origin,carrier*month
+
+Both exports answer the same rows. --candidate and --baseline are exports or jobs. --baseline may
+also be a folder of trainer.push, which stands for its stable version, or latest-blessed, the newest
+other export of the candidate's job that is blessed. Without a baseline, the candidate is a first
+model: only bounds of its own values are checked. docs/release.md describes the rules. The verdict
+is stored in assets.extra of the candidate: gate.json and gate.txt.
+
+Exit status: 0 blessed, 3 not blessed, 4 inconclusive or the baseline does not answer.
+"""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Optional
+
+import numpy as np
+from absl import flags
+
+import estimator_bridge as bridge
+from trainer import storage
+from trainer.config import arguments, commands
+from trainer.console import Console, show
+from trainer.errors import UserError, nearest
+from trainer.export.choose import fetch_export
+from trainer.export.fingerprint import EXTRA, GATE_REPORT, fingerprint_export
+from trainer.gating import report
+from trainer.gating.judging import NO_BASELINE, conclude, judge
+from trainer.gating.rules import METRICS, Rules, load_rules
+from trainer.inputs.files import find_files
+from trainer.metrics import slices
+from trainer.prediction.command import DATA_FLAGS
+from trainer.prediction.file_predictor import ExportDescription, load_data_config
+from trainer.release.pushing import Deployment
+from trainer.release.state import STABLE
+from trainer.release.verdict import (
+    BASELINE_FAILED,
+    BLESSED,
+    STATUS,
+    read_verdict,
+)
+from trainer.schema import Schema, load_schema
+
+if TYPE_CHECKING:
+    from trainer.gating.answers import Answers
+    from trainer.gating.comparison import Subject
+
+GRAPH = "saved_model.pb"
+LATEST_BLESSED = "latest-blessed"
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command and returns the exit status.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
+    return commands.run(_main, argv)
+
+
+def _main(argv: list[str]) -> int:
+    values = arguments.parse_flags("trainer.gate", _define, argv, __doc__ or "")
+    if values is None:
+        return 0
+    arguments.require(values, "candidate", "data")
+    if values.force and not (values.reason or "").strip():
+        raise UserError("--force: give the reason with --reason=TEXT; it is recorded")
+    bridge.set_verbosity("error")
+    bridge.prefer_onednn()
+    with commands.open_storage(values) as copies:
+        return _run(values, copies)
+
+
+def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
+    from trainer.gating import answers
+
+    schema = load_schema(values.schema) if values.schema else None
+    candidate = _fetch(values.candidate, "--candidate", copies)
+    description = answers.describe(candidate, schema)
+    schema = description.schema
+    if schema.task not in METRICS:
+        raise UserError(f"--candidate: a {schema.task} model; only {', '.join(METRICS)} are judged")
+    rules = load_rules(values.rules, schema, values.threshold)
+    by = _parse_by(values, rules, schema)
+    baseline, error = _find_baseline(values, candidate, copies)
+    given = {option: values[flag].value for flag, option in DATA_FLAGS.items()}
+    data = load_data_config(candidate, given)
+    files = find_files(values.data, data.format, "data")
+    console = Console(display_path=copies.display_path)
+    names = list(dict.fromkeys(name for parts in by for name in parts))
+    names += [values.group] if values.group and values.group not in names else []
+    console.log(f"candidate {candidate}: {len(files)} file(s)")
+    mine = answers.answer(candidate, description, files, data, names)
+    theirs = None
+    if baseline is not None and error is None:
+        console.log(f"baseline {baseline}")
+        try:
+            theirs = answers.answer(baseline, answers.describe(baseline, schema), files, data)
+            if not np.array_equal(theirs.predictions.labels, mine.predictions.labels):
+                raise UserError("it reads other rows or other labels from the data")
+        except UserError as failure:
+            theirs, error = None, str(failure)
+    subjects = _measure(values, description, rules, by, (mine, theirs))
+    checks = judge(rules, subjects, theirs is not None)
+    judged = conclude(checks)
+    if judged == BLESSED and error and any(check.verdict == NO_BASELINE for check in checks):
+        judged = BASELINE_FAILED
+    found = report.Outcome(
+        BLESSED if values.force else judged,
+        judged,
+        values.reason or "",
+        copies.display_path(candidate),
+        copies.display_path(baseline) if baseline is not None else None,
+        copies.display_path(error) if error is not None else None,
+        fingerprint_export(candidate),
+        [file.path for file in files],
+        rules,
+        checks,
+        subjects,
+    )
+    _store(found, candidate, copies)
+    show(report.summarise(found))
+    return STATUS[found.verdict]
+
+
+def _measure(
+    values: flags.FlagValues,
+    description: ExportDescription,
+    rules: Rules,
+    by: list[list[str]],
+    both: tuple["Answers", Optional["Answers"]],
+) -> list["Subject"]:
+    from trainer.gating.comparison import Settings, measure_subjects
+
+    mine, theirs = both
+    schema, trained = description.schema, description.statistics.columns
+    groupings = slices.group(mine.columns, by, schema, trained)
+    groups = None
+    if values.group:
+        column = np.concatenate([chunk[values.group] for chunk in mine.columns])
+        groups = np.unique(column.astype(str), return_inverse=True)[1]
+    sliced = [METRICS[schema.task][0], *(rule.metric for rule in rules.rules)]
+    settings = Settings(schema.task, values.threshold, sliced, groups)
+    return measure_subjects(mine, theirs, groupings, settings)
+
+
+def _parse_by(values: flags.FlagValues, rules: Rules, schema: Schema) -> list[list[str]]:
+    """Returns the columns of each slicing, of --by and of the rules."""
+    if values.group and values.group not in schema.columns:
+        raise UserError(
+            f"--group: no column {values.group!r}{nearest(values.group, schema.columns)} in the "
+            "schema"
+        )
+    parsed = slices.parse_by([*values.by, *(by for rule in rules.rules for by in rule.by)], schema)
+    return [list(names) for names in dict.fromkeys(map(tuple, parsed))]
+
+
+def _is_export(place: str, option: str, copies: storage.Copies) -> bool:
+    if storage.is_remote(place):
+        return GRAPH in copies.list_names(place, option)
+    return Path(place, GRAPH).is_file()
+
+
+def _fetch(place: str, option: str, copies: storage.Copies) -> str:
+    """Returns the local folder of an export, or of the export of a job that is served."""
+    if not storage.is_remote(place) and not Path(place).is_dir():
+        raise UserError(f"{option}={place}: no such folder; name an export or a job")
+    is_export = _is_export(place, option, copies)
+    return fetch_export(place if is_export else None, None if is_export else place, copies)
+
+
+def _find_baseline(
+    values: flags.FlagValues, candidate: str, copies: storage.Copies
+) -> tuple[Optional[str], Optional[str]]:
+    """Returns the local folder of the baseline, None for a first model, and why it is unusable."""
+    place = values.baseline
+    if place == LATEST_BLESSED:
+        return _find_latest_blessed(candidate, values.candidate, copies), None
+    if not storage.is_remote(place) and not Path(place).is_dir():
+        raise UserError(f"--baseline={place}: no such folder; name an export, a job or a folder")
+    deployment = Deployment(place, "--baseline")
+    state = deployment.read()
+    if not state.versions:
+        try:
+            return _fetch(place, "--baseline", copies), None
+        except UserError as error:
+            return place, str(error)
+    version = state.labels.get(STABLE)
+    if version is None:
+        return None, None
+    local = copies.fetch(place, "--baseline", lambda name: name.startswith(f"{version}/"))
+    return str(Path(local, str(version))), None
+
+
+def _find_latest_blessed(candidate: str, given: str, copies: storage.Copies) -> Optional[str]:
+    """Returns the newest other export of the candidate's job that is blessed."""
+    match = re.fullmatch(r"(.*?)/?(export/[^/]+/\d+)?/?", given)
+    job = (match.group(1) if match else "") or "."
+    if storage.is_remote(given):
+        job = copies.fetch(job, "--candidate", lambda name: name.startswith("export/"))
+    blessed = []
+    for path in Path(job).glob(f"export/*/*/{EXTRA}/{GATE_REPORT}"):
+        export = path.parents[1]
+        same = export.resolve() == Path(candidate).resolve()
+        if not same and read_verdict(export, fingerprint_export(str(export))) == BLESSED:
+            blessed.append(((storage.read_json(path) or {}).get("time", ""), str(export)))
+    return max(blessed)[1] if blessed else None
+
+
+def _store(found: report.Outcome, candidate: str, copies: storage.Copies) -> None:
+    """Writes the reports into the export, and into that in the bucket."""
+    shown = found.candidate
+    if storage.is_remote(shown):
+        folder = copies.open_output(f"{shown}/{EXTRA}", "--candidate", is_file=False).parent
+        for path in report.write_report(found, folder):
+            copies.store_output(path)
+    else:
+        report.write_report(found, Path(candidate))
+
+
+def _define(values: flags.FlagValues) -> None:
+    for name, default, meaning in (
+        ("candidate", None, "an export, or a job: its newest of best, else of final, of latest"),
+        ("baseline", LATEST_BLESSED, "an export, a job, a folder of trainer.push, latest-blessed"),
+        ("rules", None, "YAML file of rules; unset: the main metric is at most 1% worse"),
+        ("schema", None, "schema of exports that contain none"),
+        ("group", None, "column; its rows of one value are resampled together"),
+        ("reason", None, "why the candidate is blessed with --force; recorded"),
+        ("delimiter", None, "CSV field delimiter; unset: the candidate's"),
+        ("encoding", None, "encoding of CSV files; unset: the candidate's"),
+    ):
+        flags.DEFINE_string(name, default, meaning, flag_values=values)
+    flags.DEFINE_list("data", [], "files: paths, globs, directories", flag_values=values)
+    flags.DEFINE_list("by", [], "columns to slice by; a*b: by both at once", flag_values=values)
+    flags.DEFINE_float(
+        "threshold", 0.5, "score from which a row is called positive", 0, 1, flag_values=values
+    )
+    flags.DEFINE_enum("header", None, ["auto", "yes", "no"], "CSV header line", flag_values=values)
+    flags.DEFINE_enum(
+        "data_format",
+        None,
+        ["auto", "csv", "tfrecord", "parquet"],
+        "of --data; unset: the candidate's",
+        flag_values=values,
+    )
+    flags.DEFINE_boolean(
+        "force", False, "bless the candidate whatever the rules say", flag_values=values
+    )
+    commands.define_storage(values)

@@ -1,0 +1,146 @@
+"""Measures two models on the same rows: over all rows and by slice, with samples of each metric."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from trainer.gating import resampling
+from trainer.gating.answers import Answers
+from trainer.gating.rules import LATENCIES, SIZE
+from trainer.metrics.slices import MAX_SLICES, Grouping, Predictions
+
+ALL_ROWS = "all rows"
+# Quantile of each latency.
+_QUANTILES = dict(zip(LATENCIES, (0.5, 0.99)))
+
+
+class Measured(NamedTuple):
+    """The metrics of one model for some rows.
+
+    Attributes:
+        values: metric → value.
+        samples: metric → values of the samples, [samples].
+    """
+
+    values: dict[str, float]
+    samples: dict[str, np.ndarray]
+
+
+class Subject(NamedTuple):
+    """Some rows, and both models' metrics for them.
+
+    Attributes:
+        by: column of the slice, or columns joined by *; "" for all rows.
+        value: of the slice.
+        rows: number of rows.
+        candidate: metrics of the candidate.
+        baseline: metrics of the baseline; None if there is none.
+    """
+
+    by: str
+    value: str
+    rows: int
+    candidate: Measured
+    baseline: Optional[Measured]
+
+    @property
+    def name(self) -> str:
+        """The rows, for messages."""
+        return f"{self.by} = {self.value}" if self.by else ALL_ROWS
+
+
+class Settings(NamedTuple):
+    """How models are measured.
+
+    Attributes:
+        task: binary, multiclass or regression.
+        threshold: decision threshold of the scores.
+        sliced: metrics that slices are measured by.
+        groups: group of each row, int64 [rows]; None: each row is a group.
+        seed: of the samples.
+    """
+
+    task: str
+    threshold: float
+    sliced: Sequence[str]
+    groups: Optional[np.ndarray] = None
+    seed: int = 0
+
+
+def measure_subjects(
+    candidate: Answers,
+    baseline: Optional[Answers],
+    groupings: dict[str, Grouping],
+    settings: Settings,
+) -> list[Subject]:
+    """Returns all rows, followed by the slices.
+
+    Args:
+        candidate: its answers.
+        baseline: answers for the same rows; None if there is no baseline.
+        groupings: column, or columns joined by * → slice of each row.
+        settings: how they are measured.
+    """
+    num_rows = len(candidate.predictions.labels)
+    places: list[tuple[str, str, Optional[np.ndarray]]] = [("", "", None)]
+    for by, grouping in groupings.items():
+        counts = np.bincount(grouping.codes, minlength=len(grouping.names))
+        for code in [c for c in np.argsort(-counts, kind="stable") if counts[c]][:MAX_SLICES]:
+            places.append((by, grouping.names[code], np.flatnonzero(grouping.codes == code)))
+    models = [candidate] if baseline is None else [candidate, baseline]
+    measured = [_measure_places(model, places, num_rows, settings) for model in models]
+    subjects = []
+    for number, (by, value, index) in enumerate(places):
+        both = [one[number] for one in measured]
+        rows = num_rows if index is None else len(index)
+        subjects.append(Subject(by, value, rows, both[0], both[1] if len(both) > 1 else None))
+    for model, one in zip(models, measured):
+        _add_costs(one[0], model, settings.seed)
+    return subjects
+
+
+def _measure_places(
+    model: Answers,
+    places: Sequence[tuple[str, str, Optional[np.ndarray]]],
+    num_rows: int,
+    settings: Settings,
+) -> list[Measured]:
+    """Measures a model in each place; the samples are the same for every model."""
+    meters = []
+    for _, _, index in places:
+        part = model.predictions if index is None else _select(model.predictions, index)
+        names = None if index is None else settings.sliced
+        meters.append(resampling.make_meter(settings.task, part, settings.threshold, names))
+    sampled: list[list[dict[str, np.ndarray]]] = [[] for _ in places]
+    for counts in resampling.draw(num_rows, settings.groups, settings.seed):
+        for (_, _, index), meter, parts in zip(places, meters, sampled):
+            parts.append(meter(counts if index is None else counts[:, index]))
+    found = []
+    for (_, _, index), meter, parts in zip(places, meters, sampled):
+        ones = np.ones((1, num_rows if index is None else len(index)))
+        values = {name: float(array[0]) for name, array in meter(ones).items()}
+        samples = {name: np.concatenate([part[name] for part in parts]) for name in values}
+        found.append(Measured(values, samples))
+    return found
+
+
+def _select(predictions: Predictions, index: np.ndarray) -> Predictions:
+    weights = predictions.weights
+    return Predictions(
+        predictions.labels[index],
+        predictions.scores[index],
+        None if weights is None else weights[index],
+    )
+
+
+def _add_costs(measured: Measured, model: Answers, seed: int) -> None:
+    """Adds latencies and size; the samples of a latency are resampled requests."""
+    times, rng = model.latencies, np.random.default_rng(seed)
+    num_samples = len(next(iter(measured.samples.values())))
+    drawn = times[rng.integers(0, len(times), (num_samples, len(times)))]
+    for name, quantile in _QUANTILES.items():
+        measured.values[name] = float(np.quantile(times, quantile))
+        measured.samples[name] = np.quantile(drawn, quantile, axis=1)
+    measured.values[SIZE] = model.size_mb
+    measured.samples[SIZE] = np.full(num_samples, model.size_mb)

@@ -1,0 +1,177 @@
+"""gate.json and the summary of the gate."""
+
+import datetime
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+from trainer import storage
+from trainer.errors import UserError
+from trainer.export.fingerprint import EXTRA, GATE_REPORT, GATE_SUMMARY
+from trainer.gating.comparison import Subject
+from trainer.gating.judging import PASS, WITHIN_NOISE, Check
+from trainer.gating.resampling import find_interval
+from trainer.gating.rules import Rules
+from trainer.release.verdict import BLESSED
+
+# Checks that pass are listed up to this number.
+SHOWN_CHECKS = 20
+
+
+class Outcome(NamedTuple):
+    """What the gate found.
+
+    Attributes:
+        verdict: that is stored, after --force.
+        judged: the verdict of the rules.
+        reason: of --reason.
+        candidate: path of the export, as the user gave it.
+        baseline: likewise; None for a first model.
+        baseline_error: why the baseline does not answer; None if it does.
+        fingerprint: of the candidate.
+        files: the data.
+        rules: the rules.
+        checks: the rules applied.
+        subjects: all rows, and the slices.
+    """
+
+    verdict: str
+    judged: str
+    reason: str
+    candidate: str
+    baseline: Optional[str]
+    baseline_error: Optional[str]
+    fingerprint: str
+    files: Sequence[str]
+    rules: Rules
+    checks: Sequence[Check]
+    subjects: Sequence[Subject]
+
+
+def write_report(outcome: Outcome, folder: Path) -> list[Path]:
+    """Writes gate.json and gate.txt into assets.extra of an export; returns their paths.
+
+    Args:
+        outcome: what the gate found.
+        folder: the export.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
+    extra = folder / EXTRA
+    paths = [extra / GATE_REPORT, extra / GATE_SUMMARY]
+    try:
+        extra.mkdir(exist_ok=True)
+        storage.write_json(paths[0], to_json(outcome))
+        storage.write_text(paths[1], summarise(outcome) + "\n")
+    except OSError as error:
+        raise UserError(f"{extra}: cannot be written: {error.strerror}") from error
+    return paths
+
+
+def to_json(outcome: Outcome) -> dict[str, Any]:
+    """Returns the content of gate.json.
+
+    Args:
+        outcome: what the gate found.
+    """
+    now = datetime.datetime.now(datetime.timezone.utc)
+    document = {
+        "verdict": outcome.verdict,
+        "judged": outcome.judged,
+        "forced": outcome.verdict != outcome.judged,
+        "reason": outcome.reason,
+        "first_model": outcome.baseline is None,
+        "time": now.isoformat(timespec="seconds"),
+        "candidate": outcome.candidate,
+        "fingerprint": outcome.fingerprint,
+        "baseline": outcome.baseline,
+        "baseline_error": outcome.baseline_error,
+        "files": list(outcome.files),
+        "rules": outcome.rules.model_dump(mode="json", exclude_defaults=True),
+        "confidence": outcome.rules.confidence,
+        "checks": [check._asdict() for check in outcome.checks],
+        "rows": outcome.subjects[0].rows,
+        "metrics": [_describe_subject(one, outcome.rules.confidence) for one in outcome.subjects],
+    }
+    cleaned: dict[str, Any] = _without_nan(document)
+    return cleaned
+
+
+def _describe_subject(subject: Subject, confidence: float) -> dict[str, Any]:
+    metrics = {}
+    for name, value in subject.candidate.values.items():
+        samples = subject.candidate.samples[name]
+        found: dict[str, Any] = {
+            "candidate": value,
+            "candidate_interval": find_interval(value, samples, confidence),
+        }
+        if subject.baseline is not None:
+            theirs = subject.baseline.values[name]
+            change = value - theirs
+            difference = samples - subject.baseline.samples[name]
+            found.update(
+                baseline=theirs,
+                baseline_interval=find_interval(theirs, subject.baseline.samples[name], confidence),
+                change=change,
+                change_interval=find_interval(change, difference, confidence),
+            )
+        metrics[name] = found
+    return {"by": subject.by, "value": subject.value, "rows": subject.rows, "metrics": metrics}
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nan(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def summarise(outcome: Outcome) -> str:
+    """Returns the summary: the verdict, the metrics of all rows, and the checks.
+
+    Args:
+        outcome: what the gate found.
+    """
+    lines = [f"{outcome.verdict}: {outcome.candidate}"]
+    if outcome.verdict != outcome.judged:
+        lines.append(f"forced: {outcome.reason} (the rules say: {outcome.judged})")
+    if outcome.baseline is None:
+        lines.append("first model: there is no baseline, so no change is checked")
+    elif outcome.baseline_error is not None:
+        lines.append(f"baseline {outcome.baseline} does not answer: {outcome.baseline_error}")
+    else:
+        lines.append(f"baseline: {outcome.baseline}")
+    lines += ["", *_describe_metrics(outcome), ""]
+    passed = [check for check in outcome.checks if check.verdict == PASS]
+    others = [check for check in outcome.checks if check.verdict != PASS]
+    shown = [*others, *passed[:SHOWN_CHECKS]]
+    lines += [check.describe() for check in sorted(shown, key=lambda check: check.rule)]
+    if len(passed) > SHOWN_CHECKS:
+        lines.append(f"and {len(passed) - SHOWN_CHECKS} more that pass")
+    more = [check.more_rows for check in outcome.checks if check.verdict == WITHIN_NOISE]
+    known = [rows for rows in more if rows is not None]
+    if known and outcome.judged != BLESSED:
+        lines.append(f"about {max(known):,} more rows in --data would decide the open checks")
+    return "\n".join(lines)
+
+
+def _describe_metrics(outcome: Outcome) -> list[str]:
+    overall, confidence = outcome.subjects[0], outcome.rules.confidence
+    table = [["", "candidate", "baseline", f"change ({confidence:.0%} interval)"]]
+    for name, found in _describe_subject(overall, confidence)["metrics"].items():
+        row = [name, f"{found['candidate']:.5g}", "-", "-"]
+        if "baseline" in found:
+            low, high = found["change_interval"]
+            row[2] = f"{found['baseline']:.5g}"
+            row[3] = f"{found['change']:+.3g} [{low:+.3g}, {high:+.3g}]"
+        table.append(row)
+    widths = [max(len(row[index]) for row in table) for index in range(4)]
+    return [
+        "  "
+        + f"{row[0]:<{widths[0]}}"
+        + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:]))
+        for row in table
+    ]

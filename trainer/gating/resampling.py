@@ -1,0 +1,187 @@
+"""Metrics of resampled rows: a bootstrap in which two models are measured on the same samples.
+
+A sample is a count of each row, drawn from the Poisson distribution with mean 1. All metrics of
+many samples are computed at once. All rows of a group get the same count.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Optional
+
+import numpy as np
+
+from trainer.metrics.baselines import CALIBRATION_BINS, EPSILON
+from trainer.metrics.slices import Predictions
+
+MAX_SAMPLES, MIN_SAMPLES = 1_000, 200
+# About the number of draws of all samples together, and of those that are in memory at once.
+MAX_DRAWS, CHUNK_DRAWS = 20_000_000, 1_000_000
+RANKING = ("auc", "auc_precision_recall")
+
+Values = dict[str, np.ndarray]
+
+
+def count_samples(num_rows: int) -> int:
+    """Returns how many samples are drawn.
+
+    Args:
+        num_rows: number of rows.
+    """
+    return int(np.clip(MAX_DRAWS // max(1, num_rows), MIN_SAMPLES, MAX_SAMPLES))
+
+
+def draw(num_rows: int, groups: Optional[np.ndarray], seed: int) -> Iterator[np.ndarray]:
+    """Yields the counts of each row, float32 [some samples, rows].
+
+    Args:
+        num_rows: number of rows.
+        groups: int64 [rows]: group of each row, from 0; None: each row is a group.
+        seed: of the random numbers.
+    """
+    rng = np.random.default_rng(seed)
+    # Quantiles of the distribution, so that a draw is one access to a table.
+    steps = (np.arange(1 << 16) + 0.5) / (1 << 16)
+    masses = np.exp(-1.0) / np.cumprod([1.0, *range(1, 12)])
+    table = np.searchsorted(np.cumsum(masses), steps).astype(np.float32)
+    num_groups = num_rows if groups is None else int(groups.max()) + 1
+    left, chunk = count_samples(num_rows), max(1, CHUNK_DRAWS // max(1, num_rows))
+    while left:
+        size = min(chunk, left)
+        left -= size
+        counts = table[rng.integers(0, 1 << 16, (size, num_groups), np.uint16)]
+        yield counts if groups is None else counts[:, groups]
+
+
+def make_meter(
+    task: str, predictions: Predictions, threshold: float, names: Optional[Sequence[str]] = None
+) -> Callable[[np.ndarray], Values]:
+    """Returns a function from counts [samples, rows] to metric → values [samples].
+
+    With counts of 1, the metrics are those of `slices.measure`. NaN: not defined for a sample.
+
+    Args:
+        task: binary, multiclass or regression.
+        predictions: at least one row.
+        threshold: decision threshold of the scores.
+        names: metrics to compute, in any order; None: all.
+    """
+    labels = predictions.labels.astype(np.float64)
+    scores = predictions.scores.astype(np.float64)
+    weights = predictions.weights
+    weights = np.ones(len(labels)) if weights is None else weights.astype(np.float64)
+    if task == "multiclass":
+        return _make_multiclass(labels.astype(np.int64), scores, weights)
+    if task == "regression":
+        return _make_regression(labels, scores, weights)
+    return _make_binary(labels, scores, weights, threshold, names)
+
+
+def _make_regression(
+    labels: np.ndarray, scores: np.ndarray, weights: np.ndarray
+) -> Callable[[np.ndarray], Values]:
+    # Sums about the mean, so that large labels lose no digits.
+    centred, errors = labels - labels.mean(), scores - labels
+    table = np.stack([np.ones_like(labels), errors**2, np.abs(errors), centred, centred**2], 1)
+    table *= weights[:, None]
+
+    def measure(counts: np.ndarray) -> Values:
+        total, squared, absolute, first, second = (counts @ table).T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            residual = squared / total
+            spread = second / total - (first / total) ** 2
+            r2 = np.where(spread > 0, 1 - residual / spread, 0.0)
+            return {"rmse": np.sqrt(residual), "mae": absolute / total, "r2": r2}
+
+    return measure
+
+
+def _make_multiclass(
+    ids: np.ndarray, scores: np.ndarray, weights: np.ndarray
+) -> Callable[[np.ndarray], Values]:
+    losses = -np.log(np.clip(scores[np.arange(len(ids)), ids], EPSILON, 1 - EPSILON))
+    table = np.stack([np.ones(len(ids)), scores.argmax(axis=1) == ids, losses], 1)
+    table *= weights[:, None]
+
+    def measure(counts: np.ndarray) -> Values:
+        total, hits, loss = (counts @ table).T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return {"accuracy": hits / total, "log_loss": loss / total}
+
+    return measure
+
+
+def _make_binary(
+    labels: np.ndarray,
+    scores: np.ndarray,
+    weights: np.ndarray,
+    threshold: float,
+    names: Optional[Sequence[str]],
+) -> Callable[[np.ndarray], Values]:
+    order = np.argsort(-scores, kind="stable")
+    labels, scores, weights = labels[order], scores[order], weights[order]
+    positive = scores > threshold
+    chosen = np.clip(np.where(labels > 0.5, scores, 1 - scores), EPSILON, 1 - EPSILON)
+    bins = np.clip((scores * CALIBRATION_BINS).astype(np.int64), 0, CALIBRATION_BINS - 1)
+    right = (scores >= 0.5) == (labels > 0.5)
+    columns = [np.ones_like(labels), right, -np.log(chosen), labels, positive, positive * labels]
+    gaps = (bins[:, None] == np.arange(CALIBRATION_BINS)) * (scores - labels)[:, None]
+    table = np.concatenate([np.stack(columns, 1), gaps], 1) * weights[:, None]
+    last_of_score = np.append(np.flatnonzero(np.diff(scores)), len(scores) - 1)
+    is_ranked = names is None or any(name in names for name in RANKING)
+
+    def measure(counts: np.ndarray) -> Values:
+        counts = counts[:, order]
+        sums = (counts @ table).T
+        total, hits, loss, positives, called, true_positives = sums[:6]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = {
+                "accuracy": hits / total,
+                "log_loss": loss / total,
+                "calibration_error": np.abs(sums[6:]).sum(axis=0) / total,
+                f"precision_at_{threshold:g}": true_positives / called,
+                f"recall_at_{threshold:g}": true_positives / positives,
+                "positives": positives / total,
+            }
+        if is_ranked:
+            values.update(_measure_ranking(counts * weights, labels, last_of_score))
+        return values
+
+    return measure
+
+
+def _measure_ranking(weights: np.ndarray, labels: np.ndarray, last: np.ndarray) -> Values:
+    """Returns the areas under both curves; rows are sorted by score, ties are one threshold."""
+    hits = np.cumsum(weights * labels, axis=1)[:, last]
+    false_alarms = np.cumsum(weights * (1 - labels), axis=1)[:, last]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        recall = hits / hits[:, -1:]
+        fall_out = false_alarms / false_alarms[:, -1:]
+        heights = recall.copy()
+        heights[:, 1:] += recall[:, :-1]
+        auc = np.sum(np.diff(fall_out, prepend=0.0, axis=1) * heights, axis=1) / 2
+        tiny = np.finfo(np.float64).tiny
+        precision = hits / np.maximum(hits + false_alarms, tiny)
+        average = np.sum(np.diff(recall, prepend=0.0, axis=1) * precision, axis=1)
+    # Both are undefined where only one class was drawn.
+    undefined = ~np.isfinite(auc)
+    return {
+        "auc": np.where(undefined, np.nan, auc),
+        "auc_precision_recall": np.where(undefined, np.nan, average),
+    }
+
+
+def find_interval(estimate: float, samples: np.ndarray, confidence: float) -> tuple[float, float]:
+    """Returns the interval of an estimate: percentiles of the samples, centred at the estimate.
+
+    Centring removes the bias of metrics such as the calibration error, which resampling raises.
+
+    Args:
+        estimate: value for all rows.
+        samples: [samples]; NaN where undefined.
+        confidence: share of samples inside, from 0 to 1.
+    """
+    known = samples[np.isfinite(samples)]
+    if not len(known) or not np.isfinite(estimate):
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    shift = estimate - float(known.mean())
+    return float(low + shift), float(high + shift)

@@ -1,0 +1,162 @@
+"""The rules of the gate: a YAML file, validated before anything runs."""
+
+from pathlib import Path
+from typing import Any, Literal, Optional
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from trainer.errors import UserError, nearest
+from trainer.metrics.catalogue import SHOWN_METRICS, choose_direction
+from trainer.schema import Schema
+
+# Metrics of the export itself: of a request with one row, and of its files.
+LATENCIES = ("latency_p50_ms", "latency_p99_ms")
+SIZE = "size_mb"
+METRICS = {
+    "binary": (*SHOWN_METRICS["binary"], "precision", "recall"),
+    "multiclass": SHOWN_METRICS["multiclass"],
+    "regression": SHOWN_METRICS["regression"],
+}
+# Without a file of rules: the first metric of the task may be worse by this share.
+DEFAULT_CHANGE = 0.01
+
+HIGHER, LOWER = "higher_is_better", "lower_is_better"
+
+
+class Change(BaseModel):
+    """How far the candidate may be from the baseline, in the direction of the metric.
+
+    Attributes:
+        absolute: bound of candidate - baseline.
+        relative: bound of (candidate - baseline) / |baseline|.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    absolute: Optional[float] = None
+    relative: Optional[float] = None
+
+    @model_validator(mode="after")
+    def _check(self) -> "Change":
+        if (self.absolute is None) == (self.relative is None):
+            raise ValueError("give absolute or relative, and not both")
+        return self
+
+
+class Rule(BaseModel):
+    """One rule.
+
+    Attributes:
+        metric: its name.
+        lower_bound: the candidate's value must be at least this.
+        upper_bound: the candidate's value must be at most this.
+        change: bound of the change against the baseline.
+        direction: of the metric; needed only if its name does not tell.
+        by: the rule also holds for each slice of these columns; a*b: for each pair of values.
+        max_gap: the largest difference between the slices of `by`; then only this is checked.
+        within_noise: what a check is whose interval contains its bound.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    metric: str
+    lower_bound: Optional[float] = None
+    upper_bound: Optional[float] = None
+    change: Optional[Change] = None
+    direction: Optional[Literal["higher_is_better", "lower_is_better"]] = None
+    by: list[str] = []
+    max_gap: Optional[float] = Field(None, ge=0)
+    within_noise: Literal["inconclusive", "pass"] = "inconclusive"
+
+    @model_validator(mode="after")
+    def _check(self) -> "Rule":
+        bounds = (self.lower_bound, self.upper_bound, self.change, self.max_gap)
+        if all(bound is None for bound in bounds):
+            raise ValueError("give lower_bound, upper_bound, change or max_gap")
+        if self.max_gap is not None and (not self.by or any(b is not None for b in bounds[:3])):
+            raise ValueError("max_gap needs by, and stands in a rule of its own")
+        if self.by and self.metric in (*LATENCIES, SIZE):
+            raise ValueError(f"{self.metric} has no slices; remove by")
+        return self
+
+    def is_higher_better(self) -> bool:
+        """Whether a higher value is better."""
+        if self.direction is not None:
+            return self.direction == HIGHER
+        if self.metric in (*LATENCIES, SIZE):
+            return False
+        return choose_direction(self.metric, "auto") == "max"
+
+
+class Rules(BaseModel):
+    """A file of rules.
+
+    Attributes:
+        confidence: of the intervals.
+        min_rows: slices with fewer rows are not judged.
+        rules: the rules.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    confidence: float = Field(0.95, gt=0.5, lt=1)
+    min_rows: int = Field(100, ge=1)
+    rules: list[Rule] = Field(min_length=1)
+
+
+def load_rules(path: Optional[str], schema: Schema, threshold: float) -> Rules:
+    """Reads and validates rules.
+
+    Args:
+        path: YAML file; None: the default rule.
+        schema: of the candidate; its task says which metrics there are.
+        threshold: decision threshold; precision and recall get the names of it.
+
+    Raises:
+        UserError: the file cannot be read, or a rule is invalid.
+    """
+    known = METRICS[schema.task]
+    if path is None:
+        sign = -1 if choose_direction(known[0], "auto") == "max" else 1
+        change = Change(relative=sign * DEFAULT_CHANGE)
+        return Rules(rules=[Rule(metric=known[0], change=change)])
+    rules = _parse(path, _read(path))
+    for number, rule in enumerate(rules.rules, start=1):
+        where = f"--rules={path}: rule {number}"
+        if rule.metric not in (*known, *LATENCIES, SIZE):
+            every = (*known, *LATENCIES, SIZE)
+            raise UserError(
+                f"{where}: no metric {rule.metric!r}{nearest(rule.metric, every)} for a "
+                f"{schema.task} model (there are {', '.join(every)})"
+            )
+        for name in (name.strip() for one in rule.by for name in one.split("*")):
+            if name not in schema.columns:
+                raise UserError(
+                    f"{where}: by: no column {name!r}{nearest(name, schema.columns)} in the schema"
+                )
+        if rule.metric in ("precision", "recall"):
+            rule.metric = f"{rule.metric}_at_{threshold:g}"
+    return rules
+
+
+def _read(path: str) -> Any:
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        message = getattr(error, "strerror", None) or " ".join(str(error).split())[:150]
+        raise UserError(f"--rules={path}: cannot be read: {message}; fix the file") from error
+
+
+def _parse(path: str, values: Any) -> Rules:
+    if isinstance(values, list):
+        values = {"rules": values}
+    try:
+        return Rules.model_validate(values)
+    except ValidationError as error:
+        first: Any = error.errors()[0]
+        where = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
+        message = str(first["msg"]).removeprefix("Value error, ")
+        raise UserError(
+            f"--rules={path}: {where or 'the file'}: {message}; fix the rule"
+        ) from error
