@@ -1,7 +1,12 @@
 """Errors that the user can fix, errors that pass by themselves, and exit statuses."""
 
 import difflib
+import sys
+import threading
+import traceback
 from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Optional
 
 from estimator_bridge.terminal import escape
 
@@ -21,7 +26,7 @@ MIN_SECRET = 6
 
 
 def conceal(value: str, shown: str) -> None:
-    """Makes messages show a name instead of a secret value from now on.
+    """Makes messages and tracebacks show a name instead of a secret value from now on.
 
     Args:
         value: the secret.
@@ -29,6 +34,19 @@ def conceal(value: str, shown: str) -> None:
     """
     if len(value) >= MIN_SECRET:
         _SECRETS[value] = shown
+        sys.excepthook = _show_uncaught
+        threading.excepthook = _show_uncaught_of_thread
+
+
+def _show_uncaught(kind: Any, error: BaseException, trace: Optional[TracebackType]) -> None:
+    """`sys.excepthook` that shows names instead of secret values."""
+    print(hide_secrets("".join(traceback.format_exception(kind, error, trace))), file=sys.stderr)
+
+
+def _show_uncaught_of_thread(uncaught: threading.ExceptHookArgs) -> None:
+    """`threading.excepthook` that shows names instead of secret values."""
+    if uncaught.exc_type is not SystemExit and uncaught.exc_value is not None:
+        _show_uncaught(uncaught.exc_type, uncaught.exc_value, uncaught.exc_traceback)
 
 
 def hide_secrets(text: str) -> str:
@@ -40,6 +58,24 @@ def hide_secrets(text: str) -> str:
     for value, shown in _SECRETS.items():
         text = text.replace(value, shown)
     return text
+
+
+# Whether messages show types of values of the data in place of the values.
+_redacts = [False]
+
+
+def redact_data(enabled: bool) -> None:
+    """Decides whether messages show types of values of the data in place of the values.
+
+    Args:
+        enabled: True for types only.
+    """
+    _redacts[0] = enabled
+
+
+def redacts_data() -> bool:
+    """Returns what `redact_data` has decided; False by default."""
+    return _redacts[0]
 
 
 class UserError(ValueError):

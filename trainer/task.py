@@ -14,7 +14,7 @@ from trainer.console import Console, show
 from trainer.environment.cluster_spec import Cluster, read_cluster
 from trainer.environment.services import read_service
 from trainer.environment.variables import read_secret, take_parent_pipe
-from trainer.errors import USER_ERROR_STATUS, JobEnded, UserError, hide_secrets
+from trainer.errors import USER_ERROR_STATUS, JobEnded, UserError, hide_secrets, redact_data
 from trainer.signals import Interrupted, SignalWatch
 from trainer.storage import disk, workspace
 from trainer.training.resources import translate_resource_errors
@@ -66,6 +66,7 @@ def _run_in_workspace(
     config: config_lib.Config, command: flags.CommandLine, watch: SignalWatch
 ) -> None:
     """Resolves cluster and job_dir, and runs the job in a local folder."""
+    redact_data(config.redact)
     cluster = read_cluster()
     processes.end_with_parent(take_parent_pipe(), saves=cluster.role == "chief")
     service = read_service()

@@ -139,7 +139,7 @@ def _wrap(options: argparse.Namespace, folder: str) -> int:
         )
     from .read.canned import load_estimator
     from .read.checkpoint import open_checkpoint
-    from .read.rows import read_input_fn
+    from .read.input_function import read_input_fn
     from .read.user_code import load_function
     from .write.keras_layer import wrap_model_fn
 

@@ -4,6 +4,7 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -99,6 +100,43 @@ def test_a_job_stores_no_values_of_hashed_columns_and_no_row(whole):
         text = path.read_text(encoding="utf-8")
         assert "baker" not in text and "nurse" not in text and "r00" not in text
     assert '"job": "example"' in done.stdout
+
+
+@pytest.mark.newest
+def test_a_job_with_private_columns_stores_no_value_of_them(shop, make, run_module, tmp_path):
+    values = make.schema_values("bought")
+    for name in ("id", "age", "hours", "job", "level"):
+        values["columns"][name]["private"] = True
+    make.yaml(tmp_path / "private.yaml", values)
+    folder = tmp_path / "job"
+    arguments = [
+        *_small(shop, folder, "--train_steps=20", "--export.statistics=none", "--export.verify"),
+        f"--data.schema_file={tmp_path / 'private.yaml'}",
+    ]
+    done = run_module("trainer.task", *arguments)
+    assert done.returncode == 0, done.stderr
+    texts = [done.stdout, done.stderr]
+    for path in folder.rglob("*"):
+        if path.is_file():
+            texts.append(path.read_bytes().decode("latin-1"))
+    text = "\n".join(texts)
+    assert "nurse" not in text and "baker" not in text and "r0000" not in text
+    stored = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
+    assert stored["columns"]["age"]["max"] is None and stored["categories"]["job"]["counts"] == {}
+    assert [path.parent for path in folder.rglob("statistics.json")] == [folder]
+    # The export alone, without its job_dir, still predicts rows without an age.
+    export = shutil.copytree(next(folder.glob("export/final/*")), tmp_path / "export" / "1")
+    answer = run_module(
+        "trainer.predict",
+        f"--export={export}",
+        f"--data={shop / 'eval.csv'}",
+        f"--output={tmp_path / 'predictions.csv'}",
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert len((tmp_path / "predictions.csv").read_text(encoding="utf-8").splitlines()) == 201
+    # A job can go on after a column has become public.
+    again = run_module("trainer.task", *arguments[:-1], "--train_steps=21", "--noexport.verify")
+    assert again.returncode == 0, again.stderr
 
 
 @pytest.mark.smoke

@@ -10,7 +10,10 @@ from absl import flags
 
 from trainer import config as config_lib
 from trainer import storage
-from trainer.errors import UserError
+from trainer.errors import UserError, redact_data
+
+# Options that limit the sizes in data files.
+LIMITS = ("data.max_row_mib", "data.max_column_mib")
 
 
 def define_storage(values: flags.FlagValues) -> None:
@@ -22,6 +25,33 @@ def define_storage(values: flags.FlagValues) -> None:
     for option in config_lib.list_options():
         if option.section == "storage":
             flags.DEFINE_string(option.name, None, option.description, flag_values=values)
+
+
+def define_reading(values: flags.FlagValues) -> None:
+    """Adds --redact, and a flag for each limit of data files.
+
+    Args:
+        values: where the flags are added.
+    """
+    for option in config_lib.list_options():
+        if option.name in LIMITS:
+            flags.DEFINE_string(option.name, None, option.description, flag_values=values)
+        elif option.name == "redact":
+            flags.DEFINE_boolean(option.name, False, option.description, flag_values=values)
+
+
+def start_reading(values: flags.FlagValues) -> dict[str, str]:
+    """Applies --redact, and returns the given limits as options of the configuration.
+
+    Args:
+        values: the parsed flags, including those of define_reading.
+
+    Returns:
+        option, such as data.max_row_mib → text.
+    """
+    redact_data(values.redact)
+    texts = {name: values[name].value for name in LIMITS}
+    return {name: text for name, text in texts.items() if text is not None}
 
 
 @contextmanager

@@ -97,6 +97,10 @@ class _Loader(yaml.SafeLoader):
             # YAML tries to read 2020-99-99 as a date and 0x_ as a number.
             problem = f"{node.value!r:.40} is invalid ({error}); put text in quotes"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from error
+        # YAML 1.1 reads 1:30 as 90.
+        if isinstance(value, (int, float)) and ":" in node.value:
+            problem = f"{node.value:.40} is the number {value:.15g} in YAML; put text in quotes"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
         if isinstance(value, str) and _NO_TEXT.search(value):
             problem = f"{value!r:.40} contains a character that is not text"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)

@@ -11,7 +11,13 @@ from typing import Annotated, Any, Literal, Optional
 import pydantic
 from pydantic import BeforeValidator, Field
 
-from trainer.config.training import EvalConfig, ModelConfig, StopConfig, TrainConfig
+from trainer.config.training import (
+    EvalConfig,
+    ExportConfig,
+    ModelConfig,
+    StopConfig,
+    TrainConfig,
+)
 from trainer.config.values import (
     OptionalCode,
     OptionalFloat,
@@ -23,12 +29,10 @@ from trainer.config.values import (
     auto_or_off,
     check_delimiter,
     check_encoding,
-    split,
     yes_or_no,
 )
 from trainer.errors import UserError
 
-Exporter = Literal["latest", "best", "final"]
 # The section of the user's own hyperparameters; their flags are --user.NAME.
 USER = "user"
 # The section of the secrets of the user's code; their flags are --secret.NAME.
@@ -222,40 +226,6 @@ class RunConfig(Section):
         return self.save_checkpoints_secs or DEFAULT_CHECKPOINT_SECS
 
 
-class ExportConfig(Section):
-    """What is exported for serving."""
-
-    exporters: Annotated[tuple[Exporter, ...], BeforeValidator(split)] = Field(
-        ("best", "final"),
-        description="any of latest, best, final; empty: no export",
-    )
-    keep: int = Field(
-        3,
-        gt=0,
-        description="newest exports to keep, of latest and of best each",
-    )
-    best_metric: OptionalStr = Field(
-        None,
-        description="metric that selects the best model; unset: loss",
-    )
-    best_mode: Literal["auto", "min", "max"] = Field(
-        "auto",
-        description="whether a lower or a higher best_metric is better",
-    )
-    receiver: Literal["example", "json", "csv"] = Field(
-        "example",
-        description="input of the default signature; the other two have signatures too",
-    )
-    receiver_fn: OptionalCode = Field(
-        None,
-        description="your own serving_input_receiver_fn: package.module:function",
-    )
-    verify: bool = Field(
-        True,
-        description="load each export in a new process and query it",
-    )
-
-
 class StorageConfig(Section):
     """Access to gs:// paths."""
 
@@ -347,6 +317,10 @@ class Config(Section):
     verbosity: Literal["debug", "info", "warning", "error"] = Field(
         "info",
         description="what to log; debug includes TensorFlow's own messages",
+    )
+    redact: bool = Field(
+        False,
+        description="messages name the type of a value in the data instead of the value",
     )
     experiment: OptionalCode = Field(
         None,

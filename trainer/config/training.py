@@ -1,4 +1,4 @@
-"""The options of the model, the training, the evaluation and early stopping."""
+"""The options of the model, the training, the evaluation, early stopping and the exports."""
 
 import math
 from typing import Annotated, Literal, Optional
@@ -38,6 +38,7 @@ def _check_model_type(value: str) -> str:
 MIN_STEPS = 2_000
 
 Optimizer = Literal["adagrad", "adam", "sgd", "momentum", "rmsprop", "ftrl"]
+Exporter = Literal["latest", "best", "final"]
 
 
 class ModelConfig(Section):
@@ -329,4 +330,42 @@ class StopConfig(Section):
     max_secs: OptionalInt = Field(
         None,
         description="stop after this many seconds of one run",
+    )
+
+
+class ExportConfig(Section):
+    """What is exported for serving."""
+
+    exporters: Annotated[tuple[Exporter, ...], BeforeValidator(split)] = Field(
+        ("best", "final"),
+        description="any of latest, best, final; empty: no export",
+    )
+    keep: int = Field(
+        3,
+        gt=0,
+        description="newest exports to keep, of latest and of best each",
+    )
+    best_metric: OptionalStr = Field(
+        None,
+        description="metric that selects the best model; unset: loss",
+    )
+    best_mode: Literal["auto", "min", "max"] = Field(
+        "auto",
+        description="whether a lower or a higher best_metric is better",
+    )
+    receiver: Literal["example", "json", "csv"] = Field(
+        "example",
+        description="input of the default signature; the other two have signatures too",
+    )
+    receiver_fn: OptionalCode = Field(
+        None,
+        description="your own serving_input_receiver_fn: package.module:function",
+    )
+    statistics: Literal["all", "none"] = Field(
+        "all",
+        description="statistics of the training data in each export; none: no statistics.json",
+    )
+    verify: bool = Field(
+        True,
+        description="load each export in a new process and query it",
     )

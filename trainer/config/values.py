@@ -119,9 +119,8 @@ def _check_steps(value: str) -> str:
     return value.strip()
 
 
-def _refuse_yaml_time(value: Any) -> Any:
+def _refuse_number(value: Any) -> Any:
     if isinstance(value, int):
-        # YAML 1.1 reads an unquoted 10:20 as a time, in seconds.
         raise ValueError(f"got {value!r}: write FIRST:LAST, in quotes in YAML")
     return value
 
@@ -137,7 +136,7 @@ OptionalStr = Annotated[Optional[str], BeforeValidator(none)]
 OptionalSteps = Annotated[
     Optional[Annotated[str, AfterValidator(_check_steps)]],
     BeforeValidator(none),
-    BeforeValidator(_refuse_yaml_time),
+    BeforeValidator(_refuse_number),
 ]
 # package.module:name, an object in the user's code.
 CODE_REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")

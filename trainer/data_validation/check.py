@@ -10,11 +10,12 @@ from absl import flags
 from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.config.arguments import parse_flags, require
-from trainer.config.commands import define_storage, open_storage
+from trainer.config.commands import define_reading, define_storage, open_storage, start_reading
 from trainer.console import show
 from trainer.data_validation import drift
 from trainer.errors import TemporaryError, UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
+from trainer.inputs.cell_text import hides
 from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.scan import StreamingStatistics, list_input_columns
 from trainer.inputs.streaming_statistics import RunningMoments
@@ -86,6 +87,7 @@ def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
             "data.delimiter": values.delimiter,
             "data.encoding": values.encoding,
             "data.header": values.header,
+            **start_reading(values),
         },
     ).data
     statistics = _load_statistics(values.statistics, copies) if values.statistics else None
@@ -139,6 +141,7 @@ def _define(values: flags.FlagValues) -> None:
         "file format; auto: by the first bytes of the file",
         flag_values=values,
     )
+    define_reading(values)
     define_storage(values)
 
 
@@ -233,14 +236,16 @@ def _check_column(
     if counts is not None:
         seen = {str(value): number for value, number in counts.list_counts()}
         categories = statistics.categories.get(name) if statistics else None
-        changes += _find_unseen(seen, column, categories, name in schema.label_columns)
+        changes += _find_unseen(
+            seen, column, categories, name in schema.label_columns, hides(schema, name)
+        )
         distance = drift.compare_categories(seen, categories) if categories else None
         trained = categories
     elif moments is not None and statistics and name in statistics.columns:
         numbers = statistics.columns[name]
         if not column.is_multivalent_numeric:
             distance = drift.compare_numbers(streaming.sample.get(name), numbers)
-        changes += _find_outside(moments, numbers)
+        changes += _find_outside(moments, numbers, hides(schema, name))
         trained = numbers
     drifted = any(share >= drift.UNSEEN_SHARE for share, _ in changes)
     sentences = [text for _, text in changes]
@@ -276,7 +281,11 @@ def _check_column(
 
 
 def _find_unseen(
-    seen: dict[str, int], column: Column, trained: Optional[Categories], is_label: bool
+    seen: dict[str, int],
+    column: Column,
+    trained: Optional[Categories],
+    is_label: bool,
+    hidden: bool,
 ) -> list[tuple[float, str]]:
     """Returns (share, sentence) for values that are not in the schema or the training data."""
     total = sum(seen.values())
@@ -294,16 +303,21 @@ def _find_unseen(
     if not unseen:
         return []
     share = sum(unseen.values()) / total
-    examples = ", ".join(repr(value)[:40] for value in list(unseen)[:MAX_EXAMPLES])
-    return [(share, f"{_percent(share)} of the values are {where}, such as {examples}")]
+    sentence = f"{_percent(share)} of the values are {where}"
+    if not hidden:
+        examples = ", ".join(repr(value)[:40] for value in list(unseen)[:MAX_EXAMPLES])
+        sentence += f", such as {examples}"
+    return [(share, sentence)]
 
 
-def _find_outside(moments: RunningMoments, trained: Range) -> list[tuple[float, str]]:
+def _find_outside(moments: RunningMoments, trained: Range, hidden: bool) -> list[tuple[float, str]]:
     """Returns (0, sentence) if numbers are outside the range of the training data."""
-    if not moments.count or not trained.count:
+    if not moments.count or trained.min is None or trained.max is None or not trained.count:
         return []
     if moments.low >= trained.min and moments.high <= trained.max:
         return []
+    if hidden:
+        return [(0.0, "there are numbers outside of the range in training")]
     return [
         (
             0.0,

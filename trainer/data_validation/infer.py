@@ -13,7 +13,7 @@ from estimator_bridge.terminal import escape, escape_lines, quote_command
 from trainer import config as config_lib
 from trainer import storage
 from trainer.config.arguments import parse_flags, require
-from trainer.config.commands import define_storage, open_storage
+from trainer.config.commands import define_reading, define_storage, open_storage, start_reading
 from trainer.console import show
 from trainer.data_validation.detect import detect_delimiter, detect_encoding
 from trainer.data_validation.profile import (
@@ -64,7 +64,7 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     if exists and not values.overwrite:
         raise UserError(f"--output={output}: already exists; name another, or add --overwrite")
     files = find_files(values.data, values.format, "data")
-    style = _find_style(files, values)
+    style = _find_style(files, values, start_reading(values))
     table, sample = profile_files(files, style)
     numbers = {name: sample.get(name) for name in table.columns}
     inferred = propose(table, numbers, values.label, values.data)
@@ -130,10 +130,13 @@ def _define(values: flags.FlagValues) -> None:
         "file format; auto: by the first bytes of the file",
         flag_values=values,
     )
+    define_reading(values)
     define_storage(values)
 
 
-def _find_style(files: Sequence[DataFile], values: flags.FlagValues) -> CsvStyle:
+def _find_style(
+    files: Sequence[DataFile], values: flags.FlagValues, limits: dict[str, str]
+) -> CsvStyle:
     """Returns the style of the CSV files: what the flags say, else what the first file has."""
     texts = [file for file in files if file.format == "csv"]
     given = {
@@ -141,7 +144,8 @@ def _find_style(files: Sequence[DataFile], values: flags.FlagValues) -> CsvStyle
         for name in ("delimiter", "encoding")
         if values[name].value != "auto"
     }
-    data = config_lib.load_config(None, {f"data.{name}": given[name] for name in given}).data
+    options = {**{f"data.{name}": given[name] for name in given}, **limits}
+    data = config_lib.load_config(None, options).data
     delimiter, encoding = data.delimiter, data.encoding
     if texts and "encoding" not in given:
         found = {detect_encoding(file): file.path for file in texts}
@@ -155,7 +159,7 @@ def _find_style(files: Sequence[DataFile], values: flags.FlagValues) -> CsvStyle
         encoding = next(iter(found), encoding)
     if texts and "delimiter" not in given:
         delimiter = detect_delimiter(texts[0], encoding, [values.label])
-    return CsvStyle(delimiter, encoding, values.header, values.columns, values.label)
+    return CsvStyle(delimiter, encoding, values.header, values.columns, values.label, data)
 
 
 class InferredSchema(NamedTuple):

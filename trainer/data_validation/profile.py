@@ -11,6 +11,7 @@ import pyarrow.parquet
 
 from trainer import config as config_lib
 from trainer.errors import UserError
+from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
 from trainer.inputs.csv_files import CsvLayout, open_reader, read_first_fields
 from trainer.inputs.files import DataFile
 from trainer.inputs.parquet_files import check_sizes, check_values
@@ -56,6 +57,7 @@ class CsvStyle(NamedTuple):
         header: whether there is a header line: auto, yes or no.
         columns: names for files without a header; empty: column_1, column_2, ...
         label: name of the label; a line that contains it is a header.
+        limits: limits of the sizes of rows and columns.
     """
 
     delimiter: str
@@ -63,6 +65,7 @@ class CsvStyle(NamedTuple):
     header: str
     columns: Sequence[str]
     label: str
+    limits: config_lib.DataConfig = config_lib.DataConfig()
 
 
 class Profile:
@@ -249,7 +252,7 @@ def profile_files(files: Sequence[DataFile], style: CsvStyle) -> tuple[Table, Ro
             with_header = layout.skip_lines > 0
             batches = _read_csv(file, layout)
         elif file.format == "parquet":
-            batches = _read_parquet(file)
+            batches = _read_parquet(file, style.limits)
         else:
             batches = _read_tfrecord(file)
         for batch in batches:
@@ -308,7 +311,9 @@ def _unsupported(batch: pa.RecordBatch, name: str) -> Optional[str]:
 
 def _name_csv(file: DataFile, style: CsvStyle) -> CsvLayout:
     """Returns the layout with the names of the columns."""
-    fields, lines = read_first_fields(file, style.delimiter, style.encoding)
+    fields, lines = read_first_fields(
+        file, style.delimiter, style.encoding, style.limits.max_row_mib << 20
+    )
     fields = [field.strip() for field in fields]
     has_header = style.header == "yes" or (
         style.header == "auto"
@@ -332,7 +337,12 @@ def _name_csv(file: DataFile, style: CsvStyle) -> CsvLayout:
             f"{file.path}: column name {twice[0]!r} is empty or appears twice; "
             "name the columns with --columns"
         )
-    return CsvLayout(names, lines if has_header else 0, style.delimiter, style.encoding)
+    return _lay_out(names, lines if has_header else 0, style)
+
+
+def _lay_out(names: list[str], skip_lines: int, style: CsvStyle) -> CsvLayout:
+    block_bytes = style.limits.max_row_mib << 20
+    return CsvLayout(names, skip_lines, style.delimiter, style.encoding, block_bytes)
 
 
 def _looks_like_names(file: DataFile, fields: list[str], style: CsvStyle) -> bool:
@@ -340,7 +350,7 @@ def _looks_like_names(file: DataFile, fields: list[str], style: CsvStyle) -> boo
     if not all(fields) or len(set(fields)) < len(fields) or any(map(_is_number, fields)):
         return False
     names = [str(index) for index in range(len(fields))]
-    layout = CsvLayout(names, 0, style.delimiter, style.encoding)
+    layout = _lay_out(names, 0, style)
     first = next(_read_csv(file, layout), None)
     if first is None or first.num_rows < 2:
         return False
@@ -360,18 +370,18 @@ def _read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:
     try:
         yield from open_reader(file, layout, types)
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
-        words = " ".join(str(error).split())
+        detail = HIDDEN_DETAIL if hides(None) else " ".join(str(error).split())[:200]
         raise UserError(
-            f"{file.path}: cannot be read as CSV: {words[:200]}; correct it, or check --delimiter "
+            f"{file.path}: cannot be read as CSV: {detail}; correct it, or check --delimiter "
             f"(now {layout.delimiter!r}) and --encoding (now {layout.encoding})"
         ) from error
 
 
-def _read_parquet(file: DataFile) -> Iterator[pa.RecordBatch]:
+def _read_parquet(file: DataFile, limits: config_lib.DataConfig) -> Iterator[pa.RecordBatch]:
     try:
         with pa.parquet.ParquetFile(file.local_path) as parquet:
             names = parquet.schema_arrow.names
-            check_sizes(file, parquet.metadata, names, config_lib.DataConfig())
+            check_sizes(file, parquet.metadata, names, limits)
             for batch in parquet.iter_batches(PARQUET_ROWS):
                 check_values(file, batch)
                 yield batch

@@ -256,7 +256,7 @@ def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.n
     seen = profile.numbers.to_range()
     # Other rows may have fractions, or no value, even if none of these rows has.
     fields: dict[str, Any] = {"type": "float", "default": "mean"}
-    skewed = seen.min >= 0 and seen.std > 2 * seen.mean
+    skewed = seen.min is not None and seen.min >= 0 and seen.std > 2 * seen.mean
     # The logarithm of a rare 0 or 1, and of other few values, says no more than the value.
     if skewed and distinct > FEW_NUMBERS:
         fields["normalize"] = "log"

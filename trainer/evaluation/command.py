@@ -59,7 +59,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     job_dir = copies.fetch(values.job_dir, "--job_dir", lambda name: name in job_layout.MODEL_FILES)
     console = Console(display_path=copies.display_path)
     model = load_model(job_dir, values.allow_code, console.warn)
-    model = model._replace(config=_override(model.config, values))
+    model = model._replace(config=_override(model.config, values, commands.start_reading(values)))
     folder = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.EVALUATION_FOLDER}"
     output = copies.open_output(folder, "--output", is_file=False)
     estimator_bridge.set_verbosity("error")
@@ -150,10 +150,13 @@ def _define(values: flags.FlagValues) -> None:
         "of --data; unset: the job's",
         flag_values=values,
     )
+    commands.define_reading(values)
     commands.define_storage(values)
 
 
-def _override(config: config_lib.Config, values: flags.FlagValues) -> config_lib.Config:
+def _override(
+    config: config_lib.Config, values: flags.FlagValues, limits: dict[str, str]
+) -> config_lib.Config:
     """The job's configuration with the options that the flags replace."""
     given = {
         f"data.{option}": value
@@ -167,6 +170,7 @@ def _override(config: config_lib.Config, values: flags.FlagValues) -> config_lib
         if value
     }
     sections = config.model_dump()
+    given.update(limits)
     checked = config_lib.load_config(None, given).data
     sections["data"].update(checked.model_dump(include={name[len("data.") :] for name in given}))
     if values.threshold is not None:

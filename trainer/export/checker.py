@@ -261,7 +261,8 @@ def _compare(got: dict[str, Any], reference: dict[str, Any], where: str) -> None
     for name, value in reference.items():
         if not isinstance(value, (float, list)) or not _is_numeric(value):
             if got[name] != value:
-                raise UserError(f"{where}: {name} is {got[name]!r}, as raw tensors {value!r}")
+                # Not quoted: the key is a value of the data.
+                raise UserError(f"{where}: {name} differs from {name} of the row as raw tensors")
             continue
         if not np.all(np.isfinite(got[name])):
             raise UserError(f"{where}: {name} is {got[name]!r}, not a finite number")

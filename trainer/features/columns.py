@@ -288,6 +288,11 @@ def make_normalizer(
         shift, scale = normalize.mean, normalize.std
     elif normalize == "minmax":
         seen = statistics.columns[name]
+        if seen.min is None or seen.max is None:
+            raise UserError(
+                f"statistics: no smallest and largest value of {name}, which minmax needs; start "
+                "the job again in another --job_dir"
+            )
         shift, scale = seen.min, seen.max - seen.min
     else:
         seen = statistics.columns[name]

@@ -17,7 +17,7 @@ from trainer.inputs.files import DataFile
 from trainer.inputs.scan import list_input_columns
 from trainer.inputs.shuffle import Chunk
 from trainer.metrics import slices
-from trainer.prediction.file_predictor import ExportDescription, find_description
+from trainer.prediction.description import ExportDescription, find_description
 from trainer.schema import Schema, Statistics, resolve_defaults
 
 BATCH_ROWS = 8_192

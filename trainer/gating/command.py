@@ -33,7 +33,7 @@ from trainer.gating.rules import METRICS, Rules, load_rules
 from trainer.inputs.files import find_files
 from trainer.metrics import slices
 from trainer.prediction.command import DATA_FLAGS
-from trainer.prediction.file_predictor import ExportDescription, load_data_config
+from trainer.prediction.description import ExportDescription, load_data_config
 from trainer.release.pushing import Deployment
 from trainer.release.state import STABLE
 from trainer.release.verdict import (

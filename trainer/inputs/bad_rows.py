@@ -3,13 +3,14 @@
 import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trainer.errors import UserError
+from trainer.inputs.cell_text import quote_cell
 from trainer.inputs.multivalent import count_values, find_unpaired, find_unparsable
 from trainer.schema import Label, Schema
 from trainer.schema.columns import DATE_PATTERN
@@ -304,16 +305,5 @@ def require_good_rows(
     """
     for fault, mask in find_faults(batch, schema, batch.schema.names if names is None else names):
         row = mask.index(True).as_py()
-        value = quote_value(batch.column(fault.column)[row].as_py())
+        value = quote_cell(batch.column(fault.column)[row].as_py(), schema, fault.column)
         raise UserError(f"{describe_fault(path, first_row + row, fault, value)}; {fault.remedy}")
-
-
-def quote_value(value: Any) -> str:
-    """Returns a value quoted for messages; text is cut to at most 80 characters.
-
-    Args:
-        value: a number, text, bytes or None.
-    """
-    if isinstance(value, bytes):
-        value = value.decode(errors="backslashreplace")
-    return str(value) if isinstance(value, float) else repr(value)[:80]

@@ -17,6 +17,7 @@ from estimator_bridge.file_limits import limit_lines
 from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, Fault
+from trainer.inputs.cell_text import HIDDEN_DETAIL, hides, quote_cell
 from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import (
     ARROW_TYPES,
@@ -123,9 +124,9 @@ def read_csv(request: ReadRequest) -> Iterator[RawBatch]:
     """
     file, schema, bad_rows = request.file, request.schema, request.bad_rows
     layout = _find_layout(request)
-    require_columns(request.names, layout.columns, file)
+    require_columns(request, layout.columns)
     first_row = 1 + layout.skip_lines
-    skipped = None if bad_rows is None else _SkippedRows(file, bad_rows)
+    skipped = None if bad_rows is None else _SkippedRows(file, bad_rows, schema)
     if skipped is not None:
         _capture_undecodable_rows()
     try:
@@ -244,10 +245,11 @@ class _SkippedRows:
         has_undecodable: whether one of these rows is not UTF-8 text; reading ends at this row.
     """
 
-    def __init__(self, file: DataFile, bad_rows: BadRows):
+    def __init__(self, file: DataFile, bad_rows: BadRows, schema: Schema):
         self.has_undecodable = False
         self._file = file
         self._bad_rows = bad_rows
+        self._schema = schema
         self._rows: list[int] = []
         self._counted = 0
         self._found = 0
@@ -260,7 +262,8 @@ class _SkippedRows:
             f"{row.actual_columns} fields instead of {row.expected_columns}: {{value}}",
             "fix the row, or check --data.delimiter",
         )
-        self._bad_rows.add(self._file.path, row.number, fault, repr(row.text.strip()[:80]))
+        text = quote_cell(row.text.strip()[:80], self._schema, "")
+        self._bad_rows.add(self._file.path, row.number, fault, text)
         self._rows.append(row.number)
         self._found += 1
         return "skip"
@@ -288,7 +291,8 @@ def _translate(message: str, file: DataFile, columns: Sequence[str], schema: Sch
     if found:
         name = columns[int(found.group(1))]
         value = re.search(r"invalid value ('.*')", found.group(3), re.S)
-        problem = f"{value.group(1)[:80]!s} is not" if value else "the value is not"
+        shown = value is not None and not hides(schema, name)
+        problem = f"{value.group(1)[:80]!s} is not" if value and shown else "the value is not"
         return (
             f"{file.path}: row {found.group(2)}, column {name}: "
             f"{' '.join(problem.split())} {TYPE_NAMES[schema.columns[name].raw_type]}; "
@@ -301,11 +305,9 @@ def _translate(message: str, file: DataFile, columns: Sequence[str], schema: Sch
         row, expected, got, text = found.groups()
         return (
             f"{file.path}: row {row} has {got} fields instead of {expected}: "
-            f"{text.strip()[:80]!r}; fix the row, or check --data.delimiter"
+            f"{quote_cell(text.strip(), schema, '')}; fix the row, or check --data.delimiter"
         )
     if _LONG_ROW in message:
         return f"{file.path}: a row is longer than a block; {_LONG_ROW_REMEDY}"
-    return (
-        f"{file.path}: damaged: {' '.join(message.split())}; write the file again, or check "
-        "--data.encoding"
-    )
+    detail = HIDDEN_DETAIL if hides(schema) else " ".join(message.split())
+    return f"{file.path}: damaged: {detail}; write the file again, or check --data.encoding"

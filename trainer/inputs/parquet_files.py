@@ -34,7 +34,7 @@ def read_parquet(request: ReadRequest) -> Iterator[RawBatch]:
     try:
         metadata = pq.read_metadata(path)
         stored = metadata.schema.to_arrow_schema()
-        require_columns(request.names, stored.names, file)
+        require_columns(request, stored.names)
         check_sizes(file, metadata, request.names, request.data)
         plain = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
         strings = [

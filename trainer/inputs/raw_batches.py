@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from trainer import config as config_lib
 from trainer.errors import UserError, nearest
 from trainer.inputs.bad_rows import BadRows, Fault
+from trainer.inputs.cell_text import hides, quote_cell
 from trainer.inputs.files import DataFile
 from trainer.schema import Schema
 
@@ -78,23 +79,23 @@ def target_schema(schema: Schema, names: Sequence[str]) -> pa.Schema:
     return pa.schema([(name, ARROW_TYPES[schema.columns[name].raw_type]) for name in names])
 
 
-def require_columns(names: Sequence[str], columns: Sequence[str], file: DataFile) -> None:
+def require_columns(request: ReadRequest, columns: Sequence[str]) -> None:
     """Raises unless a file has each of the columns exactly once.
 
     Args:
-        names: the columns to read.
+        request: names the columns to read.
         columns: the columns of the file.
-        file: the file, for messages.
 
     Raises:
         UserError: a column is missing or occurs twice; the message names the column.
     """
-    for name in names:
+    file = request.file
+    for name in request.names:
         if name not in columns:
-            raise UserError(
-                f"{file.path}: no column {name!r}{nearest(name, columns)} "
-                f"(it has {', '.join(columns[:30])}); fix the schema or the file"
-            )
+            # The header may be a row of data.
+            known = f"{nearest(name, columns)} (it has {', '.join(columns[:30])})"
+            known = "" if hides(request.schema) else known
+            raise UserError(f"{file.path}: no column {name!r}{known}; fix the schema or the file")
         if list(columns).count(name) > 1:
             raise UserError(f"{file.path}: column {name!r} appears twice; rename one of them")
 
@@ -134,7 +135,8 @@ def cast_batch(
                     row = find_uncastable(array, target)
                     raise UserError(
                         f"{request.file.path}: row {first_row + row}, column {name}: "
-                        f"{array[row].as_py()!r:.80} ({array.type}) cannot be converted to "
+                        f"{quote_cell(array[row].as_py(), schema, name)} ({array.type}) cannot be "
+                        f"converted to "
                         f"{schema.columns[name].type}; fix the schema or the file"
                     ) from error
                 cast, mask = _cast_or_null(array, target)

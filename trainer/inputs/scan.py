@@ -13,7 +13,7 @@ from trainer.inputs.files import DataFile
 from trainer.inputs.multivalent import split_column, split_numbers
 from trainer.inputs.streaming_statistics import RowSample, RunningMoments, ValueCounts, build_bins
 from trainer.inputs.tables import read_batches
-from trainer.schema import Bins, Schema, Statistics
+from trainer.schema import Bins, Schema, Statistics, hide_private
 
 # Seconds between two progress lines.
 REPORT_SECS = 5.0
@@ -110,6 +110,7 @@ class StreamingStatistics:
     def __init__(self, schema: Schema, names: Sequence[str]):
         numeric = [name for name in names if schema.columns[name].raw_type != "string"]
         multivalent = [name for name in names if schema.columns[name].is_multivalent_numeric]
+        self._schema = schema
         self.moments = {name: RunningMoments() for name in (*numeric, *multivalent)}
         self.sample = RowSample(numeric)
         self.counts = {
@@ -148,7 +149,7 @@ class StreamingStatistics:
         """
         ranges = {name: moments.to_range(self._bin(name)) for name, moments in self.moments.items()}
         categories = {name: counts.to_categories() for name, counts in self.counts.items()}
-        return Statistics(num_rows, ranges, categories)
+        return hide_private(Statistics(num_rows, ranges, categories), self._schema)
 
     def _bin(self, name: str) -> Optional[Bins]:
         # The sample does not contain multivalent columns.

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows, Fault, find_faults, quote_value
+from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows, Fault, find_faults
+from trainer.inputs.cell_text import quote_cell
 from trainer.inputs.csv_files import read_csv
 from trainer.inputs.files import DataFile
 from trainer.inputs.missing import mark_missing
@@ -84,20 +85,15 @@ def read_batches(
 
 def _drop_faulty(request: ReadRequest, batch: RawBatch, bad_rows: BadRows) -> pa.RecordBatch:
     """Returns the rows of a batch that fit the schema; records and counts the other rows."""
-    columns, path = batch.columns, request.file.path
+    columns = batch.columns
     kept: Optional[np.ndarray] = None
     unparsed = np.zeros(columns.num_rows, bool)
     for name, (null_mask, values) in (batch.unparsed or {}).items():
         mask = np.asarray(null_mask)
         where = np.flatnonzero(mask)
         fault = unparsed_fault(name, request.schema.columns[name].raw_type)
-        _record(
-            bad_rows,
-            path,
-            fault,
-            _number(batch, where),
-            values.take(pa.array(where[:MAX_EXAMPLES])),
-        )
+        examples = values.take(pa.array(where[:MAX_EXAMPLES]))
+        _record(bad_rows, request, fault, _number(batch, where), examples)
         unparsed |= mask
     if unparsed.any():
         bad_rows.drop(int(unparsed.sum()))
@@ -109,7 +105,7 @@ def _drop_faulty(request: ReadRequest, batch: RawBatch, bad_rows: BadRows) -> pa
         where = np.flatnonzero(mask)
         values = columns.column(fault.column).take(pa.array(where[:MAX_EXAMPLES]))
         numbers = _number(batch, where if kept is None else kept[where])
-        _record(bad_rows, path, fault, numbers, values)
+        _record(bad_rows, request, fault, numbers, values)
         faulty |= mask
     if faulty.any():
         bad_rows.drop(int(faulty.sum()))
@@ -123,10 +119,11 @@ def _number(batch: RawBatch, places: np.ndarray) -> np.ndarray:
 
 
 def _record(
-    bad_rows: BadRows, path: str, fault: Fault, numbers: np.ndarray, values: pa.Array
+    bad_rows: BadRows, request: ReadRequest, fault: Fault, numbers: np.ndarray, values: pa.Array
 ) -> None:
     """Records all rows with a fault, and the values of the first MAX_EXAMPLES rows as examples."""
     for place, number in enumerate(numbers[:MAX_EXAMPLES].tolist()):
         # The last example also counts for all later rows with the fault.
         rows = len(numbers) - place if place == MAX_EXAMPLES - 1 else 1
-        bad_rows.add(path, number, fault, quote_value(values[place].as_py()), rows)
+        value = quote_cell(values[place].as_py(), request.schema, fault.column)
+        bad_rows.add(request.file.path, number, fault, value, rows)

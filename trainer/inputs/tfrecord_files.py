@@ -15,6 +15,7 @@ from estimator_bridge import BridgeError
 from estimator_bridge.file_limits import read_checked
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, Fault
+from trainer.inputs.cell_text import quote_cell
 from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import (
     ARROW_TYPES,
@@ -260,7 +261,7 @@ def _to_raw_batch(request: ReadRequest, first_row: int, arrays: dict[str, Any]) 
     for name in request.names:
         kind = request.schema.columns[name].raw_type
         if kind == "string":
-            columns.append(_to_dictionary(request.file, name, first_row, *arrays[name]))
+            columns.append(_to_dictionary(request, name, first_row, *arrays[name]))
         else:
             columns.append(_to_numbers(arrays[name], kind))
     target = target_schema(request.schema, request.names)
@@ -285,7 +286,7 @@ def _to_tolerant_batch(
 
 
 def _to_dictionary(
-    file: DataFile, name: str, first_row: int, words: np.ndarray, numbers: np.ndarray
+    request: ReadRequest, name: str, first_row: int, words: np.ndarray, numbers: np.ndarray
 ) -> pa.DictionaryArray:
     """Converts distinct values, bytes [words], and each row's index into them, int32 [rows]."""
     texts = pa.array(words, pa.binary())
@@ -295,8 +296,8 @@ def _to_dictionary(
         word = find_uncastable(texts, pa.string())
         row = int(np.flatnonzero(numbers == word)[0])
         raise UserError(
-            f"{file.path}: row {first_row + row}, column {name}: "
-            f"{words[word]!r:.80} is not UTF-8 text; fix the file"
+            f"{request.file.path}: row {first_row + row}, column {name}: "
+            f"{quote_cell(words[word], request.schema, name)} is not UTF-8 text; fix the file"
         ) from error
     # Empty text is a missing value, which the dictionary does not contain.
     is_missing = words == b""

@@ -165,6 +165,23 @@ def find_corruption(checkpoint: str) -> Optional[str]:
     return None
 
 
+def has_outside_paths(job_dir: str) -> bool:
+    """Returns whether the state file names a checkpoint in another folder.
+
+    Args:
+        job_dir: folder of the checkpoints.
+    """
+    try:
+        state = tf.train.get_checkpoint_state(job_dir)
+    except ValueError:
+        return False
+    if state is None:
+        return False
+    named = (state.model_checkpoint_path, *state.all_model_checkpoint_paths)
+    folder = Path(job_dir).resolve()
+    return any(Path(path).parent.resolve() != folder for path in named)
+
+
 def write_state(job_dir: str, kept: list[str]) -> None:
     """Writes the state file, from which TensorFlow reads the path of the newest checkpoint.
 

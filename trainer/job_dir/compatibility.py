@@ -12,13 +12,20 @@ from trainer import storage
 from trainer.errors import UserError
 from trainer.job_dir.checkpoints import latest_checkpoint
 from trainer.job_layout import CLUSTER_FOLDER, CONFIG, LOCK, SCHEMA, STATISTICS, WRITER
-from trainer.schema import Schema, Statistics, dump_public_statistics, parse_statistics
+from trainer.schema import (
+    Schema,
+    Statistics,
+    dump_public_statistics,
+    hide_private,
+    parse_statistics,
+)
 from trainer.storage.files import remove
 
 # Settings of model and schema that do not affect the variables. A resumed run may change them.
 CHANGEABLE = re.compile(
     r"model\.(dropout|engine|batch_norm_momentum|base_weights)"
     r"|schema\.(missing_values|key)(\.|$)"
+    r"|schema\.columns\..+\.private$"
     r"|schema\.(label|more_labels\.\d+)\.(class_weights|importance)"
 )
 # Type of model → the options that name its optimizers. A user's own model chooses its own.
@@ -33,18 +40,19 @@ OPTIMIZERS = {
 }
 
 
-def load_statistics(job_dir: str) -> Optional[Statistics]:
+def load_statistics(job_dir: str, schema: Schema) -> Optional[Statistics]:
     """Returns the statistics with which the model in job_dir was built; None without a checkpoint.
 
     A resumed model keeps its normalisation.
 
     Args:
         job_dir: the job's folder.
+        schema: of the data; a column may be private since then.
     """
     stored = storage.read_json(Path(job_dir) / STATISTICS)
     if stored is None or latest_checkpoint(job_dir) is None:
         return None
-    return parse_statistics(stored)
+    return hide_private(parse_statistics(stored), schema)
 
 
 def save_inputs(config: config_lib.Config, schema: Schema, statistics: Statistics) -> None:

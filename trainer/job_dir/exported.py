@@ -8,6 +8,7 @@ import yaml
 from trainer import config as config_lib
 from trainer import storage
 from trainer.job_layout import CONFIG, EXPORTED_FOLDER, SCHEMA, STATISTICS
+from trainer.schema import Schema, Statistics, resolve_defaults
 
 # An export leaves the place where it was trained. It needs neither paths of that place nor the
 # values of user code; `python -m trainer.predict` reads how data files are written.
@@ -19,11 +20,18 @@ CONFIG_PARTS: dict[str, Any] = {
 CONFIG_PATHS: dict[str, Any] = {"model": {"base_weights"}, "train": {"warm_start"}}
 
 
-def write_description(config: config_lib.Config) -> dict[str, str]:
+def write_description(
+    config: config_lib.Config, schema: Schema, statistics: Statistics
+) -> dict[str, str]:
     """Writes the config.yaml of exports; schema.json and statistics.json are those in job_dir.
+
+    Without statistics (export.statistics), the schema of exports has numbers in place of the
+    default `mean`.
 
     Args:
         config: the resolved configuration, including job_dir.
+        schema: of the data.
+        statistics: of the training data.
 
     Returns:
         Name in an export → path of the file to copy. `compatibility.save_inputs` writes those of
@@ -35,4 +43,13 @@ def write_description(config: config_lib.Config) -> dict[str, str]:
     stored = config.model_dump(mode="json", include=CONFIG_PARTS, exclude=CONFIG_PATHS)
     storage.write_text(folder / CONFIG, yaml.safe_dump(stored, sort_keys=False))
     paths = {CONFIG: folder / CONFIG, SCHEMA: job_dir / SCHEMA, STATISTICS: job_dir / STATISTICS}
+    if config.export.statistics == "none":
+        del paths[STATISTICS]
+        paths[SCHEMA] = folder / SCHEMA
+        means = resolve_defaults(schema, statistics)
+        values = schema.model_dump(mode="json")
+        for name, column in values["columns"].items():
+            if column["default"] == "mean":
+                column["default"] = means[name]
+        storage.write_json(paths[SCHEMA], values)
     return {name: str(path) for name, path in paths.items()}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from trainer.errors import UserError
 from trainer.job_dir import checkpoints
+from trainer.job_layout import CHECKPOINT_STATE
 
 # Prefix that is added to the names of the files of a corrupt checkpoint.
 PREFIX = "torn-"
@@ -47,6 +48,38 @@ def quarantine_corrupt(job_dir: str, log: Callable[[str], None]) -> bool:
             path.rename(path.with_name(PREFIX + path.name))
     log(_describe(corrupt, Path(intact[-1]).name))
     return True
+
+
+def forget_outside(job_dir: str, log: Callable[[str], None]) -> None:
+    """Makes the state file name only checkpoints in job_dir.
+
+    TensorFlow deletes old checkpoints that the state file names, wherever they are. In a copied
+    job_dir, the file may name those of the original.
+
+    Args:
+        job_dir: folder of the checkpoints; no other process may be writing checkpoints to it.
+        log: called with one line if the file named other checkpoints.
+
+    Raises:
+        UserError: the file names other checkpoints, and job_dir has none.
+    """
+    if not checkpoints.has_outside_paths(job_dir):
+        return
+    kept, latest = checkpoints.list_checkpoints(job_dir), checkpoints.latest_checkpoint(job_dir)
+    if not kept:
+        raise UserError(
+            f"job_dir {job_dir}: its file named {CHECKPOINT_STATE} names checkpoints in another "
+            "folder, and job_dir has none; to start from those, name them with --train.warm_start, "
+            "and remove the file"
+        )
+    names = [Path(path).name for path in kept]
+    name = Path(latest).name if latest else ""
+    end = names.index(name) + 1 if name in names else len(names)
+    checkpoints.write_state(job_dir, kept[:end])
+    log(
+        f"the file named {CHECKPOINT_STATE} named checkpoints outside of {job_dir}, which are left "
+        f"alone; resuming from {names[end - 1]}"
+    )
 
 
 def _describe(corrupt: list[tuple[str, str]], resumed: str) -> str:

@@ -159,7 +159,7 @@ def parse_by(by: Sequence[str], schema: Schema) -> list[list[str]]:
         schema: the columns.
 
     Raises:
-        UserError: there is no such column.
+        UserError: there is no such column, or it is private.
     """
     parsed = [[name.strip() for name in spec.split("*")] for spec in by]
     for name in (name for names in parsed for name in names):
@@ -167,6 +167,8 @@ def parse_by(by: Sequence[str], schema: Schema) -> list[list[str]]:
             raise UserError(
                 f"--by: no column {name!r}{nearest(name, schema.columns)} in the schema"
             )
+        if schema.hides(name):
+            raise UserError(f"--by: column {name} is private; the report would contain its values")
     return parsed
 
 

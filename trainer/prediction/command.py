@@ -18,9 +18,9 @@ from absl import flags
 import estimator_bridge as bridge
 from trainer import storage
 from trainer.config import arguments, commands
-from trainer.errors import UserError
+from trainer.errors import UserError, redacts_data
 from trainer.export.choose import fetch_export
-from trainer.prediction.file_predictor import load_data_config
+from trainer.prediction.description import find_description, load_data_config
 from trainer.prediction.predictor import Predictor
 
 # Flag → the option of the job's data configuration that it overrides.
@@ -49,6 +49,7 @@ def _main(argv: list[str]) -> int:
         raise UserError("give either --export=FOLDER or --job_dir=FOLDER (--help shows examples)")
     if bool(values.row) == bool(values.data):
         raise UserError("give either --row=JSON or --data=FILES (--help shows examples)")
+    limits = commands.start_reading(values)
     rows = [_parse_row(text) for text in values.row]
     if values.data:
         arguments.require(values, "output")
@@ -57,7 +58,7 @@ def _main(argv: list[str]) -> int:
     with commands.open_storage(values) as copies:
         export = fetch_export(values.export, values.job_dir, copies)
         if not rows:
-            _predict_files(export, values, copies)
+            _predict_files(export, values, limits, copies)
             return 0
         for prediction in _predict_rows(export, rows):
             print(json.dumps(prediction))
@@ -65,7 +66,6 @@ def _main(argv: list[str]) -> int:
 
 
 def _predict_rows(export: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    from trainer.prediction.file_predictor import find_description
     from trainer.prediction.rows import check_rows
 
     predictor = Predictor(export)
@@ -76,7 +76,9 @@ def _predict_rows(export: str, rows: list[dict[str, Any]]) -> list[dict[str, Any
     return predictor.predict(rows)
 
 
-def _predict_files(export: str, values: flags.FlagValues, copies: storage.Copies) -> None:
+def _predict_files(
+    export: str, values: flags.FlagValues, limits: dict[str, str], copies: storage.Copies
+) -> None:
     from trainer.console import Console
     from trainer.prediction import batch
 
@@ -88,7 +90,7 @@ def _predict_files(export: str, values: flags.FlagValues, copies: storage.Copies
         copied=values.columns,
         outputs=values.outputs,
         data_config=load_data_config(
-            export, {option: values[flag].value for flag, option in DATA_FLAGS.items()}
+            export, {option: values[flag].value for flag, option in DATA_FLAGS.items()}, limits
         ),
         overwrite=values.overwrite,
         escape_formulas=values.escape_formulas,
@@ -130,14 +132,31 @@ def _define(values: flags.FlagValues) -> None:
         "csv: put an apostrophe before text that begins with = + - or @",
         flag_values=values,
     )
+    commands.define_reading(values)
     commands.define_storage(values)
 
 
 def _parse_row(text: str) -> dict[str, Any]:
+    shown = "--row" if redacts_data() else f"--row={text[:60]}"
     try:
-        row = json.loads(text)
+        row = json.loads(text, object_pairs_hook=_make_row, parse_constant=_parse_constant)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"--row={text[:60]}: not JSON: {error}") from error
+        raise UserError(f"{shown}: not JSON: {error}") from error
     if not isinstance(row, dict):
-        raise UserError(f"--row={text[:60]}: not a JSON object")
+        raise UserError(f"{shown}: not a JSON object")
     return row
+
+
+def _make_row(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {twice!r:.60} appears twice")
+    return row
+
+
+def _parse_constant(text: str) -> float:
+    if text == "NaN":
+        raise ValueError("NaN is not a number; give rows with missing numbers in a file, as --data")
+    return float(text)

@@ -1,22 +1,21 @@
 """Predicts the rows of data files with an export, as Arrow tables."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
 
 from trainer import config as config_lib
-from trainer import job_layout, storage
 from trainer.errors import UserError, nearest
 from trainer.export.serving_session import describe_error
 from trainer.features.raw_inputs import list_csv_inputs, list_inputs
+from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile
 from trainer.inputs.shuffle import Chunk
+from trainer.prediction.description import describe_export
 from trainer.prediction.predictor import Predictor
-from trainer.schema import Schema, Statistics, parse_statistics, resolve_defaults
+from trainer.schema import resolve_defaults
 
 # Number of rows that are predicted at once. On two cores, the throughput with 2k to 32k rows is
 # within a few per cent of its maximum.
@@ -25,79 +24,6 @@ BATCH_ROWS = 8_192
 CONSTANT_OUTPUTS = ("all_class_ids", "all_classes")
 # Outputs that come first, in this order.
 FIRST_OUTPUTS = ("predictions", "classes", "class_ids", "logistic", "probabilities")
-
-
-class ExportDescription(NamedTuple):
-    """The description of an export's inputs.
-
-    Attributes:
-        schema: columns of the data.
-        statistics: statistics of the training data, for defaults.
-    """
-
-    schema: Schema
-    statistics: Statistics
-
-
-def find_description(export: str) -> Optional[ExportDescription]:
-    """Returns the schema and the statistics with which an export was made.
-
-    They are in its assets.extra, or in the job_dir that contains it.
-
-    Args:
-        export: folder of the export.
-
-    Returns:
-        The description; None if it is in neither of these places.
-    """
-    folder = Path(export).resolve()
-    for candidate in (folder / "assets.extra", *folder.parents[:3]):
-        schema = storage.read_json(candidate / job_layout.SCHEMA)
-        statistics = storage.read_json(candidate / job_layout.STATISTICS)
-        if schema is not None and statistics is not None:
-            return ExportDescription(Schema.model_validate(schema), parse_statistics(statistics))
-    return None
-
-
-def describe_export(export: str) -> ExportDescription:
-    """Returns the schema and the statistics with which an export was made.
-
-    Args:
-        export: folder of the export.
-
-    Raises:
-        UserError: they are not there.
-    """
-    found = find_description(export)
-    if found is not None:
-        return found
-    raise UserError(
-        f"export {export}: no schema.json and statistics.json in its assets.extra, nor in a folder "
-        "around it; name an export inside its job_dir, or copy the two files into assets.extra"
-    )
-
-
-def load_data_config(export: str, given: dict[str, Optional[str]]) -> config_lib.DataConfig:
-    """Returns the data configuration of the input files: given options, else those of the job.
-
-    Args:
-        export: folder of the export, in its job_dir or with the job's config in assets.extra.
-        given: option of the section data → value, None if unset.
-
-    Raises:
-        UserError: the job's configuration is damaged, or an option is invalid.
-    """
-    stored: dict[str, Any] = {}
-    folder = Path(export).resolve()
-    for candidate in (folder, folder / "assets.extra", *folder.parents[:3]):
-        if (candidate / job_layout.CONFIG).is_file():
-            stored = (
-                config_lib.read_yaml(candidate / job_layout.CONFIG, "job_dir").get("data") or {}
-            )
-            break
-    chosen = {option: value or stored.get(option) for option, value in given.items()}
-    overrides = {f"data.{name}": value for name, value in chosen.items() if value is not None}
-    return config_lib.load_config(None, overrides).data
 
 
 class FilePredictor:
@@ -202,9 +128,9 @@ class FilePredictor:
         try:
             outputs = self._predictor.run(self._signature, inputs)
         except tf.errors.OpError as error:
+            detail = HIDDEN_DETAIL if hides(self._schema) else describe_error(error)
             raise UserError(
-                f"export {self._predictor.path}: fails on these rows: {describe_error(error)}; "
-                "fix the data"
+                f"export {self._predictor.path}: fails on these rows: {detail}; fix the data"
             ) from error
         rows = len(chunk[self._inputs[0]])
         columns = {}

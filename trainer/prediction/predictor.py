@@ -1,13 +1,16 @@
 """Predicts rows of raw values with an export."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Callable, Optional
 
 import numpy as np
 
 import estimator_bridge as bridge
 from trainer.errors import UserError
 from trainer.export.serving_session import ServingSession, describe_error, to_python
+from trainer.inputs.cell_text import HIDDEN_DETAIL, hides, quote_cell
+from trainer.prediction.description import find_description
+from trainer.schema import Schema
 
 
 class Predictor(ServingSession):
@@ -36,11 +39,15 @@ class Predictor(ServingSession):
         name = self.find_signature("predict", "json")
         inputs = {}
         for each, dtype in self.signatures[name].inputs.items():
-            missing = [row for row in rows if each not in row]
+            missing = [number for number, row in enumerate(rows, start=1) if each not in row]
             if missing:
                 raise UserError(f"row {missing[0]}: no value for {each!r}; give every input one")
-            inputs[each] = _to_array(each, [row[each] for row in rows], dtype)
+            inputs[each] = _to_array(each, [row[each] for row in rows], dtype, self._find_schema)
         return self.run_rows(name, inputs, len(rows))
+
+    def _find_schema(self) -> Optional[Schema]:
+        found = find_description(self.path)
+        return found.schema if found is not None else None
 
     def run_rows(
         self, name: str, inputs: dict[str, np.ndarray], num_rows: int
@@ -61,8 +68,10 @@ class Predictor(ServingSession):
         try:
             outputs = self.run(name, inputs)
         except bridge.tf.errors.OpError as error:
+            hidden = hides(self._find_schema())
+            detail = HIDDEN_DETAIL if hidden else describe_error(error)
             raise UserError(
-                f"export {self.path}: fails on these rows: {describe_error(error)}; fix the rows"
+                f"export {self.path}: fails on these rows: {detail}; fix the rows"
             ) from error
         return [
             {each: to_python(array[row]) for each, array in outputs.items()}
@@ -70,7 +79,9 @@ class Predictor(ServingSession):
         ]
 
 
-def _to_array(name: str, values: list[Any], dtype: Any) -> np.ndarray:
+def _to_array(
+    name: str, values: list[Any], dtype: Any, find_schema: Callable[[], Optional[Schema]]
+) -> np.ndarray:
     """Returns the values of one input as an array [rows]; raises an error for a wrong type."""
     for number, value in enumerate(values, start=1):
         try:
@@ -78,8 +89,10 @@ def _to_array(name: str, values: list[Any], dtype: Any) -> np.ndarray:
         except (TypeError, ValueError):
             fits = False
         if not fits:
+            schema = find_schema()
             raise UserError(
-                f"row {number}, {name}: {value!r:.80} is not one {dtype.name}; fix the value"
+                f"row {number}, {name}: {quote_cell(value, schema, name)} is not one {dtype.name}; "
+                "fix the value"
             )
     array: np.ndarray = bridge.tf.constant(values, dtype).numpy()
     return array

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trainer.errors import UserError
-from trainer.inputs.bad_rows import find_faults, quote_value
+from trainer.inputs.bad_rows import find_faults
+from trainer.inputs.cell_text import quote_cell
 from trainer.inputs.missing import mark_missing
 from trainer.inputs.raw_batches import ARROW_TYPES
 from trainer.schema import Schema
@@ -39,5 +40,6 @@ def check_rows(rows: Sequence[dict[str, Any]], schema: Schema, inputs: Sequence[
             continue
         batch = mark_missing(pa.RecordBatch.from_pydict(columns), schema)
         for fault, _ in find_faults(batch, schema, list(columns)):
-            text = fault.text.replace("{value}", quote_value(row.get(fault.column)))
+            value = quote_cell(row.get(fault.column), schema, fault.column)
+            text = fault.text.replace("{value}", value)
             raise UserError(f"row {number}, {fault.column}: {text}; {fault.remedy}")

@@ -129,6 +129,7 @@ def _run_trainer(
             stack.enter_context(claim)
             compatibility.delete_job(job_dir, fresh)
             place.workspace.start_over()
+        quarantine.forget_outside(job_dir, console.warn)
         compatibility.check_same_model(config, schema)
         if quarantine.quarantine_corrupt(job_dir, console.warn):
             # The newest checkpoint is now another one, which has not been checked yet.

@@ -118,7 +118,7 @@ class _Evaluations:
     def _build_plan(self) -> JobPlan:
         # The chief stores the model's statistics before its first checkpoint.
         job = self._job
-        statistics = compatibility.load_statistics(self._job_dir) or job.statistics
+        statistics = compatibility.load_statistics(self._job_dir, job.schema) or job.statistics
         return build_plan(
             job._replace(statistics=statistics),
             self._console,

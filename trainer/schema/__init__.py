@@ -16,6 +16,7 @@ from trainer.schema.statistics import (
     Statistics,
     dump_public_statistics,
     dump_statistics,
+    hide_private,
     parse_statistics,
     resolve_defaults,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "Text",
     "dump_public_statistics",
     "dump_statistics",
+    "hide_private",
     "load_schema",
     "parse_schema",
     "parse_statistics",

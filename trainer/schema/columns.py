@@ -112,6 +112,9 @@ class Column(Node):
     use: tuple[Part, ...] = Field(
         ("wide", "deep"), description="parts of the model that use the column"
     )
+    private: bool = Field(
+        False, description="no message, report or export contains a value of the column"
+    )
 
     @pydantic.field_validator("default")
     @classmethod
@@ -134,6 +137,7 @@ class Column(Node):
         self._check_buckets()
         self._check_ids()
         self._check_default()
+        self._check_private()
         return self
 
     @property
@@ -216,6 +220,19 @@ class Column(Node):
             problem = find_problem(self.default, self.type)
             if problem:
                 raise ValueError(f"default {problem}")
+
+    def _check_private(self) -> None:
+        if not self.private:
+            return
+        if self.vocabulary is not None or self.vocabulary_file is not None:
+            raise ValueError(
+                "private: a vocabulary is a part of each export; use hash_buckets or identities"
+            )
+        if self.normalize == "minmax":
+            raise ValueError(
+                "private: minmax is computed from the values of two rows; use standard, log or "
+                "given moments"
+            )
 
     @property
     def raw_type(self) -> str:

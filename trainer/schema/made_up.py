@@ -15,7 +15,8 @@ PIXEL = (
 def make_up_value(name: str, schema: Schema, statistics: Statistics) -> Any:
     """Returns a plausible value of a column: int, float or str, as an export expects it.
 
-    It is an entry of the vocabulary, the mean of a number, or the word "example".
+    It is an entry of the vocabulary, the mean of a number (0 if it is private), or the word
+    "example".
 
     Args:
         name: of the column.
@@ -32,6 +33,8 @@ def make_up_value(name: str, schema: Schema, statistics: Statistics) -> Any:
         value = "2020-01-01"
     elif column.identities is not None:
         value = 0
+    elif column.private and column.type != "string":
+        value = 0 if column.type == "int" else 0.0
     elif column.type != "string":
         mean = statistics.columns[name].mean if name in statistics.columns else 0.0
         value = round(mean) if column.type == "int" else float(f"{mean:.4g}")

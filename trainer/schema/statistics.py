@@ -32,17 +32,17 @@ class Range(Node):
         missing: number of rows without a value.
         mean: mean of the values.
         std: standard deviation of the values.
-        min: the smallest value.
-        max: the largest value.
-        bins: a histogram; None in files of older versions.
+        min: the smallest value; None for a private column.
+        max: the largest value; None for a private column.
+        bins: a histogram; None for a private column and in files of older versions.
     """
 
     count: int
     missing: int
     mean: float
     std: float
-    min: float
-    max: float
+    min: Optional[float]
+    max: Optional[float]
     bins: Optional[Bins] = None
 
 
@@ -90,6 +90,28 @@ def dump_statistics(statistics: Statistics) -> dict[str, Any]:
         "columns": {name: seen.model_dump(mode="json") for name, seen in columns},
         "categories": {name: seen.model_dump(mode="json") for name, seen in categories},
     }
+
+
+def hide_private(statistics: Statistics, schema: Schema) -> Statistics:
+    """Returns statistics without values of private columns: counts, mean and deviation remain.
+
+    Args:
+        statistics: the statistics.
+        schema: the columns.
+    """
+    no_values: dict[str, Any] = {"min": None, "max": None, "bins": None}
+    no_counts: dict[str, Any] = {"counts": {}, "complete": False}
+    return Statistics(
+        statistics.num_rows,
+        {
+            name: seen.model_copy(update=no_values) if schema.hides(name) else seen
+            for name, seen in statistics.columns.items()
+        },
+        {
+            name: seen.model_copy(update=no_counts) if schema.hides(name) else seen
+            for name, seen in statistics.categories.items()
+        },
+    )
 
 
 def dump_public_statistics(statistics: Statistics, schema: Schema) -> dict[str, Any]:

@@ -121,6 +121,11 @@ class Schema(Node):
         if "" in self.columns:
             raise ValueError("columns: a column without a name; name it")
         roles = [*self.label_columns, *(name for name in (self.weight, self.key) if name)]
+        for name in self.label_columns:
+            if self.columns[name].private:
+                raise ValueError(
+                    f"columns.{name}.private: a label is what the model predicts; remove private"
+                )
         for name in roles:
             if roles.count(name) > 1 and self.label_columns.count(name) < 2:
                 raise ValueError(f"column {name!r} is two of label, weight and key; keep one role")
@@ -253,6 +258,16 @@ class Schema(Node):
     def labels(self) -> tuple[Label, ...]:
         """All labels, in order."""
         return (self.label, *self.more_labels)
+
+    def hides(self, name: str) -> bool:
+        """Returns whether messages must not contain the values of a column.
+
+        Args:
+            name: of the column; "" for whole rows.
+        """
+        if name in self.columns:
+            return self.columns[name].private
+        return any(column.private for column in self.columns.values())
 
     @property
     def label_columns(self) -> tuple[str, ...]:

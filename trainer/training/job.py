@@ -126,7 +126,7 @@ def prepare(
         eval_files,
         train_scan,
         eval_scan,
-        compatibility.load_statistics(config.require_job_dir()) or train_scan.statistics,
+        compatibility.load_statistics(config.require_job_dir(), schema) or train_scan.statistics,
         max_steps,
         metric,
         direction,

@@ -257,7 +257,7 @@ def _build_job_hooks(job: Job, model: _Model, cluster: Cluster) -> list[Any]:
 
 def _build_exporters(job: Job) -> list[Any]:
     config = job.config
-    assets = write_description(config)
+    assets = write_description(config, job.schema, job.statistics)
     return build_exporters(
         config.export, _make_receiver_fn(job), job.best_metric, job.direction, assets
     )

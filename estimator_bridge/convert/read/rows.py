@@ -1,4 +1,4 @@
-"""Reads rows for a comparison, from data files of the trainer or from an input function."""
+"""Reads rows for a comparison, from data files of the trainer."""
 
 import csv
 import glob
@@ -7,7 +7,7 @@ import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..plan.columns import Input
 from ..plan.model import Data, Head, Plan
 from .job_files import read_config
 
-__all__ = ["Rows", "default_files", "read_files", "read_input_fn"]
+__all__ = ["Rows", "default_files", "read_files"]
 
 _BATCH_ROWS = 65_536
 # Size from which a column of a Parquet file must not be packed extremely, and the longest line of a
@@ -178,8 +178,23 @@ class _FileReader:
             values.append(str(value).encode() if is_text else value)
         try:
             return np.array(values, object if is_text else feature.dtype)
-        except ValueError as error:
-            raise BridgeError(f"data {self._path}: column {feature.name}: {error}") from error
+        except (ValueError, TypeError, OverflowError) as error:
+            # The message of NumPy quotes the value, which may be private.
+            raise BridgeError(
+                f"data {self._path}: row {_find_unfit(values, feature.dtype) + 1}, column "
+                f"{feature.name}: the value is not one {feature.dtype}; fix it, or give other "
+                "files with --data"
+            ) from error
+
+
+def _find_unfit(values: list[Any], dtype: str) -> int:
+    """Returns the index of the first value that is not of a dtype; 0 if there is none."""
+    for index, value in enumerate(values):
+        try:
+            np.array([value], dtype)
+        except (ValueError, TypeError, OverflowError):
+            return index
+    return 0
 
 
 def _read_table(data: Data, path: str, limit: int) -> dict[str, Any]:
@@ -282,118 +297,10 @@ def _read_csv(data: Data, path: str, limit: int, is_gzip: bool) -> dict[str, Any
     header = list(data.columns or ())
     if lines and sorted(name.strip() for name in lines[0]) == sorted(header):
         header = [name.strip() for name in lines.pop(0)]
-    wrong = next((line for line in lines if len(line) != len(header)), None)
-    if wrong is not None:
-        raise BridgeError(
-            f"data {path}: a line has {len(wrong)} fields, but the schema has {len(header)} "
-            f"columns: {','.join(wrong)[:60]!r}"
-        )
+    for row, line in enumerate(lines, start=1):
+        if len(line) != len(header):
+            raise BridgeError(
+                f"data {path}: row {row} has {len(line)} fields, but the schema has {len(header)} "
+                "columns; fix the row, or give other files with --data"
+            )
     return dict(zip(header, zip(*lines)))
-
-
-def read_input_fn(
-    function: Callable[[], Any], inputs: Optional[tuple[Input, ...]], limit: int
-) -> Rows:
-    """Returns the first rows of an input function; sparse features are padded.
-
-    Args:
-      function: returns a tf.data.Dataset of (features, labels), or the two as tensors.
-      inputs: the features that the model reads; others are dropped. None keeps all.
-      limit: number of rows.
-
-    Raises:
-      BridgeError: the function raises, returns no rows, or lacks a feature.
-    """
-    fillers = {feature.name: feature.filler for feature in inputs or ()}
-    fillers = {name: filler for name, filler in fillers.items() if filler is not None}
-    batches, sparse = _read_batches(function, fillers, limit)
-    if not batches:
-        raise BridgeError("--input_fn: it returned no rows; the first batch must not be empty")
-    names = set(batches[0][0])
-    wanted = names if inputs is None else {feature.name for feature in inputs}
-    missing = sorted(wanted - names)
-    if missing:
-        raise BridgeError(f"--input_fn: it did not return the features {', '.join(missing)}")
-    features = {
-        name: _join([batch[0][name] for batch in batches], fillers.get(name))[:limit]
-        for name in batches[0][0]
-        if name in wanted
-    }
-    labels = _join_labels([batch[1] for batch in batches], limit)
-    return Rows(features, labels, tuple(name for name in sparse if name in wanted), fillers)
-
-
-def _read_batches(
-    function: Callable[[], Any], fillers: dict[str, Any], limit: int
-) -> tuple[list[tuple[dict[str, np.ndarray], Any]], list[str]]:
-    """Returns the batches (features, labels or {}), and the names of the sparse features."""
-    from estimator_bridge import tf
-
-    from .user_code import call_function, describe_error
-
-    sparse: dict[str, None] = {}
-    batches: list[tuple[dict[str, np.ndarray], Any]] = []
-    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        result = call_function(function, "--input_fn")
-        if isinstance(result, tf.data.Dataset):
-            result = tf.compat.v1.data.make_one_shot_iterator(result).get_next()
-        features, labels = result if isinstance(result, tuple) else (result, None)
-        session.run(
-            [tf.compat.v1.global_variables_initializer(), tf.compat.v1.tables_initializer()]
-        )
-        fetched = (features, {} if labels is None else labels)
-        rows = 0
-        while rows < limit:
-            try:
-                batch = session.run(fetched)
-            except tf.errors.OutOfRangeError:
-                break
-            except tf.errors.OpError as error:
-                raise BridgeError(
-                    f"--input_fn: reading fails after {rows} rows: {describe_error(error)}"
-                ) from error
-            dense = {}
-            for name, value in batch[0].items():
-                if isinstance(value, tf.compat.v1.SparseTensorValue):
-                    sparse[name] = None
-                dense[name] = _pad(value, fillers.get(name), tf)
-            batches.append((dense, batch[1]))
-            rows += len(next(iter(dense.values())))
-    return batches, list(sparse)
-
-
-def _join_labels(batches: list[Any], limit: int) -> Any:
-    if not isinstance(batches[0], dict):
-        return np.concatenate(batches)[:limit]
-    if not batches[0]:
-        return None
-    return {name: np.concatenate([batch[name] for batch in batches])[:limit] for name in batches[0]}
-
-
-def _padding(dtype: np.dtype, filler: Any) -> Any:
-    if dtype.kind == "O":
-        return b""
-    if filler is not None:
-        return filler
-    return -1 if dtype.kind == "i" else 0
-
-
-def _pad(value: Any, filler: Any, tf: Any) -> np.ndarray:
-    if not isinstance(value, tf.compat.v1.SparseTensorValue):
-        return np.asarray(value)
-    dtype = value.values.dtype
-    dense = np.full(tuple(value.dense_shape), _padding(dtype, filler), dtype)
-    dense[tuple(value.indices.T)] = value.values
-    return dense
-
-
-def _join(batches: list[np.ndarray], filler: Any) -> np.ndarray:
-    if batches[0].ndim == 2:
-        width = max(batch.shape[1] for batch in batches)
-        batches = [_widen(batch, width, filler) for batch in batches]
-    return np.concatenate(batches)
-
-
-def _widen(batch: np.ndarray, width: int, filler: Any) -> np.ndarray:
-    more = [(0, 0), (0, width - batch.shape[1])]
-    return np.pad(batch, more, constant_values=_padding(batch.dtype, filler))

@@ -97,7 +97,7 @@ def describe(options: Any) -> Source:
         plan = read_job_dir(options.job_dir)
         return Source(plan, open_checkpoint(options.checkpoint or options.job_dir), None)
     from .canned import describe_estimator, load_estimator
-    from .rows import read_input_fn
+    from .input_function import read_input_fn
     from .user_code import load_function
 
     loaded = load_estimator(options.estimator)

@@ -16,7 +16,8 @@ from estimator_bridge.logs import set_verbosity
 from estimator_bridge.terminal import escape_lines
 
 from ..plan.model import Head, Plan, drops_units, without_dropout
-from ..read.rows import Rows, default_files, read_files, read_input_fn
+from ..read.input_function import read_input_fn
+from ..read.rows import Rows, default_files, read_files
 from ..read.source import (
     Source,
     add_source_flags,

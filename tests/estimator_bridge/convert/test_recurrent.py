@@ -92,7 +92,7 @@ LONG = [pytest.param(name, marks=pytest.mark.matrix) for name in ("gru", "simple
 @pytest.mark.parametrize("name", ["lstm", "stacked", *LONG])
 def test_recurrent_estimators(name, tmp_path):
     from estimator_bridge import tf
-    from estimator_bridge.convert.read.rows import read_input_fn
+    from estimator_bridge.convert.read.input_function import read_input_fn
     from estimator_bridge.convert.verify.differences import compare_losses
     from estimator_bridge.convert.verify.estimator_side import predict_checkpoint, train_on
 

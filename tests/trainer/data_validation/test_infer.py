@@ -43,6 +43,18 @@ def _refused(capsys, *argv):
     return err
 
 
+def test_a_limit_of_the_file_is_a_flag(make, tmp_path, capsys):
+    rows = make.rows(30, missing=False)
+    rows[2]["job"] = "x" * (3 << 20)
+    data = make.csv(tmp_path / "long.csv", rows)
+    flags = ["infer", f"--data={data}", "--label=bought", f"--output={tmp_path / 's.yaml'}"]
+    assert "block" in _refused(capsys, *flags)
+    assert main([*flags, "--data.max_row_mib=8"]) == 0
+    flags = ["check", f"--data={data}", f"--schema={tmp_path / 's.yaml'}"]
+    assert main(flags) == 1
+    assert main([*flags, "--data.max_row_mib=8"]) == 0
+
+
 def test_shop_in_each_format_gives_the_same_schema(make, tmp_path):
     rows = make.rows(400)
     paths = [

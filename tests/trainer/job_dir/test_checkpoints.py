@@ -1,5 +1,6 @@
 """Checkpoints that are deleted while they are read, and corrupt ones."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,45 @@ def test_a_corrupt_state_file_loses_no_checkpoint(job_dir, torn):
     assert (
         "names the newest checkpoint is corrupt or missing; resuming from model.ckpt-30" in said[0]
     )
+
+
+@pytest.mark.parametrize("path", ["{}/model.ckpt-10", "../other/model.ckpt-10"])
+def test_training_leaves_checkpoints_of_another_folder_alone(job_dir, tmp_path, path):
+    other = tmp_path / "other"
+    shutil.copytree(job_dir, other)
+    state = "".join(
+        f'{field}: "{path.format(other)}"\n'.replace("-10", f"-{step}")
+        for field, step in (
+            ("model_checkpoint_path", 20),
+            ("all_model_checkpoint_paths", 10),
+            ("all_model_checkpoint_paths", 20),
+        )
+    )
+    (job_dir / "checkpoint").write_text(state)
+    before, said = names(other), []
+    quarantine.forget_outside(str(job_dir), said.append)
+    assert "left alone; resuming from model.ckpt-20" in said[0]
+    latest = checkpoints.latest_checkpoint(str(job_dir))
+    assert latest == str(job_dir / "model.ckpt-20")
+    # What an Estimator does when it resumes and saves.
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        tf.compat.v1.train.get_or_create_global_step()
+        saver = tf.compat.v1.train.Saver(max_to_keep=1)
+        state = tf.train.get_checkpoint_state(str(job_dir))
+        saver.restore(session, state.model_checkpoint_path)
+        saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+        saver.save(session, str(job_dir / "model.ckpt"), global_step=40)
+    assert names(other) == before
+    quarantine.forget_outside(str(job_dir), said.append)
+    assert len(said) == 1
+
+
+def test_checkpoints_of_another_folder_alone_are_refused(tmp_path, job_dir):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    (folder / "checkpoint").write_text(f'model_checkpoint_path: "{job_dir}/model.ckpt-30"\n')
+    with pytest.raises(UserError, match="names checkpoints in another folder"):
+        quarantine.forget_outside(str(folder), print)
 
 
 def test_only_the_size_of_a_large_checkpoint_is_checked(job_dir, monkeypatch):

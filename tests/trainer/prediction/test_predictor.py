@@ -73,6 +73,9 @@ def test_a_row_without_an_input(export):
         (["--export={export}", "--row=nothing"], ["nothing", "JSON"]),
         (["--export={export}", "--row=[1]"], ["[1]", "JSON object"]),
         (["--export={export}", "--row=" + "[" * 100_000], ["[[[", "JSON"]),
+        (["--export={export}", '--row={"age": NaN}'], ["NaN", "JSON"]),
+        (["--export={export}", '--row={"age": -1e999}'], ["-inf is not a finite number"]),
+        (["--export={export}", '--row={"age": 1, "age": 2}'], ["'age'", "twice"]),
         (["--exprot={export}", "--row={}"], ["exprot"]),
     ],
 )
@@ -85,6 +88,28 @@ def test_invalid_arguments(export, capsys, arguments, words):
     assert line.startswith("error: ")
     for word in words:
         assert word in line
+
+
+def test_redact_hides_the_values_of_rows(export, capsys):
+    path, rows = export
+    for row in ({**rows[0], "age": "old5"}, {"id": "old5"}):
+        assert predict.main([f"--export={path}", f"--row={json.dumps(row)}", "--redact"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "row 1" in line and "old5" not in line
+    assert predict.main([f"--export={path}", "--row={old5", "--redact"]) == 2
+    assert "old5" not in capsys.readouterr().err
+
+
+def test_a_limit_of_the_file_is_a_flag(export, make, tmp_path, capsys):
+    path, _ = export
+    rows = make.rows(4, missing=False)
+    rows[2]["job"] = "x" * (3 << 20)
+    data = make.csv(tmp_path / "long.csv", rows)
+    flags = [f"--export={path}", f"--data={data}", f"--output={tmp_path / 'out.csv'}"]
+    assert predict.main(flags) == 2
+    assert "raise --data.max_row_mib" in capsys.readouterr().err
+    assert predict.main([*flags, "--data.max_row_mib=8"]) == 0
+    assert len((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()) == 5
 
 
 def test_a_damaged_export(export, tmp_path):

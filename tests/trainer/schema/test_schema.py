@@ -217,6 +217,8 @@ def test_a_duplicate_column_is_an_error(tmp_path):
     [
         ("2020-99-99", ["line 1", "'2020-99-99' is invalid", "put text in quotes"]),
         ("0x_", ["line 1", "'0x_' is invalid", "put text in quotes"]),
+        ("1:30", ["line 1", "1:30 is the number 90 in YAML", "put text in quotes"]),
+        ("[-1:30.5]", ["line 1", "-1:30.5 is the number -90.5 in YAML"]),
         ('"a\\0b"', ["line 1", "a character that is not text"]),
         ('"\\ud800"', ["line 1", "a character that is not text"]),
         ("[" * 5000 + "]" * 5000, ["nested too deeply"]),

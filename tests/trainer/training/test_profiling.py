@@ -40,6 +40,9 @@ def test_an_invalid_range_is_refused(text):
 def test_yaml_reads_a_range_as_a_time_of_day(make, tmp_path):
     path = tmp_path / "options.yaml"
     path.write_text("run:\n  profile_steps: 10:20\n")
+    with pytest.raises(UserError, match="10:20 is the number 620 in YAML; put text in quotes"):
+        load_config(str(path), {})
+    path.write_text("run:\n  profile_steps: 620\n")
     with pytest.raises(UserError, match="write FIRST:LAST, in quotes in YAML"):
         load_config(str(path), {})
     path.write_text("run:\n  profile_steps: '10:20'\n")

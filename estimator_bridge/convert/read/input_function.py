@@ -1,0 +1,120 @@
+"""Reads rows for a comparison from an input function."""
+
+from typing import Any, Callable, Optional
+
+import numpy as np
+
+from estimator_bridge.errors import BridgeError
+
+from ..plan.columns import Input
+from .rows import Rows
+
+__all__ = ["read_input_fn"]
+
+
+def read_input_fn(
+    function: Callable[[], Any], inputs: Optional[tuple[Input, ...]], limit: int
+) -> Rows:
+    """Returns the first rows of an input function; sparse features are padded.
+
+    Args:
+      function: returns a tf.data.Dataset of (features, labels), or the two as tensors.
+      inputs: the features that the model reads; others are dropped. None keeps all.
+      limit: number of rows.
+
+    Raises:
+      BridgeError: the function raises, returns no rows, or lacks a feature.
+    """
+    fillers = {feature.name: feature.filler for feature in inputs or ()}
+    fillers = {name: filler for name, filler in fillers.items() if filler is not None}
+    batches, sparse = _read_batches(function, fillers, limit)
+    if not batches:
+        raise BridgeError("--input_fn: it returned no rows; the first batch must not be empty")
+    names = set(batches[0][0])
+    wanted = names if inputs is None else {feature.name for feature in inputs}
+    missing = sorted(wanted - names)
+    if missing:
+        raise BridgeError(f"--input_fn: it did not return the features {', '.join(missing)}")
+    features = {
+        name: _join([batch[0][name] for batch in batches], fillers.get(name))[:limit]
+        for name in batches[0][0]
+        if name in wanted
+    }
+    labels = _join_labels([batch[1] for batch in batches], limit)
+    return Rows(features, labels, tuple(name for name in sparse if name in wanted), fillers)
+
+
+def _read_batches(
+    function: Callable[[], Any], fillers: dict[str, Any], limit: int
+) -> tuple[list[tuple[dict[str, np.ndarray], Any]], list[str]]:
+    """Returns the batches (features, labels or {}), and the names of the sparse features."""
+    from estimator_bridge import tf
+
+    from .user_code import call_function, describe_error
+
+    sparse: dict[str, None] = {}
+    batches: list[tuple[dict[str, np.ndarray], Any]] = []
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        result = call_function(function, "--input_fn")
+        if isinstance(result, tf.data.Dataset):
+            result = tf.compat.v1.data.make_one_shot_iterator(result).get_next()
+        features, labels = result if isinstance(result, tuple) else (result, None)
+        session.run(
+            [tf.compat.v1.global_variables_initializer(), tf.compat.v1.tables_initializer()]
+        )
+        fetched = (features, {} if labels is None else labels)
+        rows = 0
+        while rows < limit:
+            try:
+                batch = session.run(fetched)
+            except tf.errors.OutOfRangeError:
+                break
+            except tf.errors.OpError as error:
+                raise BridgeError(
+                    f"--input_fn: reading fails after {rows} rows: {describe_error(error)}"
+                ) from error
+            dense = {}
+            for name, value in batch[0].items():
+                if isinstance(value, tf.compat.v1.SparseTensorValue):
+                    sparse[name] = None
+                dense[name] = _pad(value, fillers.get(name), tf)
+            batches.append((dense, batch[1]))
+            rows += len(next(iter(dense.values())))
+    return batches, list(sparse)
+
+
+def _join_labels(batches: list[Any], limit: int) -> Any:
+    if not isinstance(batches[0], dict):
+        return np.concatenate(batches)[:limit]
+    if not batches[0]:
+        return None
+    return {name: np.concatenate([batch[name] for batch in batches])[:limit] for name in batches[0]}
+
+
+def _padding(dtype: np.dtype, filler: Any) -> Any:
+    if dtype.kind == "O":
+        return b""
+    if filler is not None:
+        return filler
+    return -1 if dtype.kind == "i" else 0
+
+
+def _pad(value: Any, filler: Any, tf: Any) -> np.ndarray:
+    if not isinstance(value, tf.compat.v1.SparseTensorValue):
+        return np.asarray(value)
+    dtype = value.values.dtype
+    dense = np.full(tuple(value.dense_shape), _padding(dtype, filler), dtype)
+    dense[tuple(value.indices.T)] = value.values
+    return dense
+
+
+def _join(batches: list[np.ndarray], filler: Any) -> np.ndarray:
+    if batches[0].ndim == 2:
+        width = max(batch.shape[1] for batch in batches)
+        batches = [_widen(batch, width, filler) for batch in batches]
+    return np.concatenate(batches)
+
+
+def _widen(batch: np.ndarray, width: int, filler: Any) -> np.ndarray:
+    more = [(0, 0), (0, width - batch.shape[1])]
+    return np.pad(batch, more, constant_values=_padding(batch.dtype, filler))
