@@ -33,6 +33,7 @@ TRAINER = {
     "schema.__main__": "data_validation config errors",
     "kubernetes": "cluster config storage environment errors",
     "tune": "tuning config",
+    "runs": "history config",
     # What trains.
     "roles": "training job_dir cluster config environment console signals errors evaluation "
     "export reporting schema storage phase_timer",
@@ -40,6 +41,7 @@ TRAINER = {
     "cluster config schema storage environment phase_timer console signals errors job_layout",
     "evaluation": "export reporting metrics models inputs job_dir cluster config schema storage "
     "phase_timer console errors job_layout",
+    "history": "release metrics job_dir config storage console errors job_layout",
     "tuning": "metrics inputs job_dir cluster config schema storage environment console errors "
     "job_layout",
     "gating": "release prediction export metrics inputs config schema storage console errors",
@@ -112,6 +114,7 @@ ENTRY_POINTS = {
     "schema.__main__",
     "kubernetes",
     "tune",
+    "runs",
 }
 # Only estimator_bridge/private_tf.py imports modules below these packages.
 PRIVATE = ("tensorflow.python", "tensorflow._api", "tensorflow_estimator.python")

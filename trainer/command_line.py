@@ -17,6 +17,7 @@ COMMANDS = {
     "push": "push an export as the next version of a served model, or roll back",
     "schema": "infer a schema from data, or check data against one",
     "tune": "search hyperparameters on this machine",
+    "runs": "list, compare, explain and prune jobs",
     "kubernetes": "render the manifests of a cluster",
     "vertex": "package, render, rehearse and submit jobs on Vertex AI",
 }

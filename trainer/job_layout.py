@@ -24,6 +24,9 @@ CHECKPOINT_STATE = "checkpoint"
 STATE_RANK = 1
 CHECKPOINT_STEM = "model.ckpt"
 
+# What each run of the job was made of: data, schema, configuration, code.
+INPUTS = "inputs.json"
+
 METRICS_LOG = "metrics.jsonl"
 METRICS = "metrics.json"
 SUMMARY = "summary.txt"

@@ -15,6 +15,7 @@ from trainer.roles.handover import await_evaluator, release, take_over
 from trainer.roles.process import ClusterProcess, build_process_plan, is_synchronous, train
 from trainer.training import run
 from trainer.training.announce import describe_plan
+from trainer.training.inputs_record import record_start
 from trainer.training.job import Job
 from trainer.training.monitor import Monitor
 from trainer.training.pace import Pace
@@ -78,6 +79,7 @@ def run_chief(job: Job, process: ClusterProcess) -> RunResult:
         _await_workers(process.cluster, heartbeat)
     plan = _build_plan(job, process)
     compatibility.save_inputs(job.config, job.schema, job.statistics)
+    record_start(job, plan.run.first)
     for note in process.cluster.notes:
         console.log(f"cluster: {note}")
     console.log(_describe_cluster(job.config.cluster.strategy, process.cluster))

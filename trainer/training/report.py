@@ -14,6 +14,7 @@ from trainer.reporting import plots
 from trainer.reporting.summary import DataSummary, RunResult, RunSummary, write_report
 from trainer.schema.made_up import make_up_value
 from trainer.training.baseline_rows import measure_baselines
+from trainer.training.inputs_record import record_end
 from trainer.training.job import Job, build_source
 from trainer.vertex.job_environment import publish
 
@@ -47,7 +48,9 @@ def report_job(job: Job, result: RunResult, console: Console) -> str:
         answered = ", each answered" if queries else ""
         console.log(f"exports: {len(exports)} loaded in a fresh process{answered}")
     result = result._replace(secs=job.times.read())
-    return write_report(RunSummary(job_dir, result, job.best_metric, job.direction, data))
+    text = write_report(RunSummary(job_dir, result, job.best_metric, job.direction, data))
+    record_end(job_dir, sum(result.secs.values()))
+    return text
 
 
 def _summarize_data(job: Job, query: dict[str, Any]) -> DataSummary:

@@ -21,6 +21,7 @@ from trainer.signals import SignalWatch
 from trainer.training.announce import describe_plan
 from trainer.training.divergence import Diverged
 from trainer.training.hooks import EvaluationRecorder
+from trainer.training.inputs_record import record_start
 from trainer.training.job import Job
 from trainer.training.plan import JobPlan, Plan, build_plan
 
@@ -42,6 +43,7 @@ def train_and_evaluate(job: Job, console: Console, watch: SignalWatch) -> RunRes
     """
     plan = build_plan(job, console, watch)
     compatibility.save_inputs(job.config, job.schema, job.statistics)
+    record_start(job, plan.run.first)
     console.log(describe_plan(plan))
     with translate_errors(plan), tf_config(ALONE):
         run_plan(plan.run, console)

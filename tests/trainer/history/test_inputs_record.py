@@ -1,0 +1,60 @@
+"""Jobs record what they were made of, and the commands read it."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from trainer.job_layout import INPUTS
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.newest
+def test_a_job_records_its_inputs_at_each_run(shop, run_module, tmp_path):
+    def git(*words):
+        own = ["-c", "user.name=x", "-c", "user.email=x@example.com"]
+        subprocess.run(["git", *own, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    (tmp_path / "mine.py").write_text("def metrics(labels, predictions):\n    return {}\n")
+    git("init", "-q")
+    git("add", "mine.py")
+    git("commit", "-qm", "one")
+    flags = [
+        f"--data.schema_file={shop / 'bought.yaml'}",
+        f"--train_data={shop / 'train.csv'}",
+        f"--eval_data={shop / 'eval.csv'}",
+        "--hidden_units=4",
+        "--batch_size=64",
+        "--eval.metric_fn=mine:metrics",
+        "--export.exporters=final",
+        "--noexport.verify",
+    ]
+
+    def train(name, *more):
+        environment = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+        done = run_module(
+            "trainer.task", *flags, f"--job_dir={name}", *more, cwd=tmp_path, env=environment
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads((tmp_path / name / INPUTS).read_text())["runs"]
+
+    (first,) = train("a", "--max_steps=20")
+    assert first["ended"] and first["data"]["train"]["rows"] == 600
+    assert "mine" in first["code"]["user"]
+    assert first["code"]["git"]["dirty"] is False and len(first["code"]["git"]["commit"]) == 40
+    (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text() + "\n# changed\n")
+    before, second = train("a", "--max_steps=30")
+    assert before == first
+    assert second["first_step"] == 20 and second["code"]["git"]["dirty"] is True
+    same = ("data", "schema", "tensorflow", "machine")
+    assert all(second[name] == first[name] for name in same)
+    assert second["config"] != first["config"]
+    assert second["code"]["user"] != first["code"]["user"]
+    # From an export back to data and code.
+    export = next((tmp_path / "a" / "export" / "final").glob("*/saved_model.pb"))
+    done = run_module("trainer.runs", "lineage", str(export.parent), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"train files: {shop / 'train.csv'}" in done.stdout
+    assert second["code"]["git"]["commit"][:8] in done.stdout

@@ -1,0 +1,180 @@
+"""python -m trainer.runs on the files of jobs; test_inputs_record.py has jobs that were trained."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from trainer.config.commands import run
+from trainer.history.command import main
+from trainer.history.runs import INDEX, list_runs
+from trainer.job_layout import CONFIG, INPUTS, LOCK, METRICS, METRICS_LOG
+
+pytestmark = pytest.mark.quick
+HOLDER = (
+    "import fcntl, sys; stream = open(sys.argv[1], 'r+'); fcntl.lockf(stream, fcntl.LOCK_EX); "
+    "print('held', flush=True); sys.stdin.read()"
+)
+FILE = ["/data/train.csv", "csv", False, 100, [1, 1], 7]
+
+
+def make_job(folder, name, auc, *, rate=0.1, ended=True, **changes):
+    """Writes the files of a job that was trained."""
+    job_dir = folder / name
+    job_dir.mkdir(parents=True)
+    config = {"job_dir": str(job_dir), "train": {"learning_rate": rate}, "model": {"type": "dnn"}}
+    (job_dir / CONFIG).write_text(yaml.safe_dump(config))
+    data = {"fingerprint": "a" * 64, "rows": 10, "files": [FILE]}
+    inputs = {
+        "started": f"2026-01-0{len(name)}T00:00:00+00:00",
+        "data": {"train": data, "eval": data},
+        "schema": "b" * 64,
+        "code": {"version": "1", "trainer": "c" * 64, "user": {"mine": "d"}, "git": None},
+        "tensorflow": "2.21.0",
+        "parent": {"warm_start": None, "study": None},
+        **changes,
+    }
+    if ended:
+        inputs.update(ended="2026-01-09T00:00:00+00:00", secs=3.0)
+    (job_dir / INPUTS).write_text(json.dumps({"runs": [inputs]}))
+    best = {"step": 20, "auc": auc, "loss": 1 - auc}
+    (job_dir / METRICS).write_text(json.dumps({"best": best, "best_metric": "auc"}))
+    (job_dir / METRICS_LOG).write_text(json.dumps({"kind": "eval", **best}) + "\n")
+    return job_dir
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    folder = tmp_path / "jobs"
+    make_job(folder, "a", 0.8)
+    make_job(folder, "bb", 0.9, rate=0.5)
+    make_job(folder, "ccc", 0.7, ended=False)
+    return folder
+
+
+def _call(capsys, *argv):
+    status = run(main, [str(word) for word in argv])
+    out = capsys.readouterr()
+    return status, out.out.splitlines(), out.err.splitlines()
+
+
+def test_list_filters_and_sorts(jobs, capsys):
+    def names(*more):
+        status, lines, errors = _call(capsys, "list", f"--folder={jobs}", *more)
+        assert status == 0, errors
+        return [line.split()[0] for line in lines[1:]]
+
+    assert names() == ["ccc", "bb", "a"]
+    assert names("--sort=auc") == ["bb", "a", "ccc"]
+    assert names("--sort=loss") == ["bb", "a", "ccc"]
+    assert names("--where=auc>0.75", "--sort=learning_rate") == ["bb", "a"]
+    assert names("--where=state=incomplete") == ["ccc"]
+    assert names("--where=train.learning_rate!=0.5") == ["ccc", "a"]
+
+
+def test_the_index_is_derived_and_can_be_deleted_or_damaged(jobs):
+    before, _ = list_runs(jobs)
+    assert (jobs / INDEX).exists()
+    # A changed job is read again, and a removed one is forgotten.
+    (jobs / "a" / METRICS).write_text(json.dumps({"best": {"step": 20, "auc": 0.85}}))
+    (jobs / "ccc" / CONFIG).unlink()
+    after, _ = list_runs(jobs)
+    assert [run.name for run in after] == ["a", "bb"]
+    assert after[0].metrics["auc"] == 0.85 and after[1] == before[1]
+    for content in (b"", b"no database" * 100):
+        (jobs / INDEX).write_bytes(content)
+        assert list_runs(jobs)[0] == after
+    (jobs / INDEX).unlink()
+    assert list_runs(jobs)[0] == after
+
+
+def test_a_damaged_job_is_left_out_with_its_reason(jobs, capsys):
+    (jobs / "a" / INPUTS).write_text("{")
+    status, lines, _ = _call(capsys, "list", f"--folder={jobs}")
+    assert status == 0 and lines[0].startswith("left out: ") and "damaged" in lines[0]
+    assert len(lines) == 4
+
+
+def test_why_names_the_changes(jobs, capsys):
+    _, lines, _ = _call(capsys, "why", jobs / "a", jobs / "bb")
+    assert lines == [
+        "auc: 0.8 -> 0.9",
+        "one recorded change may explain it:",
+        "  train.learning_rate: 0.1 -> 0.5",
+    ]
+    other = {"fingerprint": "f" * 64, "rows": 11, "files": [[*FILE[:3], 110, [2, 2], 8]]}
+    code = {"version": "1", "trainer": "c" * 64, "user": {"mine": "e"}, "git": None}
+    make_job(jobs, "dddd", 0.8, data={"train": other, "eval": other}, code=code)
+    _, lines, _ = _call(capsys, "why", jobs / "a", jobs / "dddd")
+    assert "  train data: /data/train.csv differs in size, times, content" in lines
+    assert "  module mine differs" in lines
+    make_job(jobs, "eeeee", 0.81)
+    _, lines, _ = _call(capsys, "why", jobs / "a", jobs / "eeeee")
+    assert "are the same" in lines[1]
+
+
+def test_compare_draws_the_curves(jobs, capsys, tmp_path):
+    plot = tmp_path / "curves.png"
+    status, lines, _ = _call(capsys, "compare", jobs / "a", jobs / "bb", f"--plot={plot}")
+    assert status == 0 and plot.read_bytes().startswith(b"\x89PNG")
+    assert any(line.split() == ["train.learning_rate", "0.1", "0.5"] for line in lines)
+
+
+def test_prune_lists_first_and_removes_nothing_that_is_needed(jobs, capsys, tmp_path):
+    served = tmp_path / "served"
+    served.mkdir()
+    export = jobs / "a" / "export" / "best" / "1700000000"
+    entry = {"export": str(export), "fingerprint": "x", "verdict": "BLESSED"}
+    (served / "push.json").write_text(json.dumps({"name": "m", "versions": {"1": entry}}))
+    make_job(jobs, "dddd", 0.1)
+    make_job(jobs, "eeeee", 0.2)
+    make_job(jobs, "ffffff", 0.95, parent={"warm_start": str(jobs / "eeeee"), "study": None})
+    make_job(jobs, "ggggggg", 0.3)
+    (jobs / "ggggggg" / LOCK).touch()
+    flags = [f"--folder={jobs}", "--keep=1", "--sort=auc", f"--served={served}"]
+    status, lines, errors = _call(capsys, "prune", *flags)
+    assert status == 0, errors
+    assert [line for line in lines if line.startswith("remove")] == [
+        "remove  bb",
+        "remove  ggggggg",
+        "remove  dddd",
+    ]
+    assert "keep    a: an export of it is pushed" in lines
+    assert "keep    eeeee: a job that is kept was warm-started from it" in lines
+    assert "keep    ccc: its state is incomplete" in lines
+    assert len(list(jobs.glob("*/"))) == 7
+    # Locks of one process do not exclude each other, so another process holds this one.
+    words = [sys.executable, "-c", HOLDER, str(jobs / "ggggggg" / LOCK)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        _, lines, _ = _call(capsys, "prune", *flags, "--remove")
+        holder.stdin.close()
+    assert lines[-1] == "2 of 7 jobs removed"
+    left = sorted(path.name for path in jobs.glob("*/"))
+    assert left == ["a", "ccc", "eeeee", "ffffff", "ggggggg"]
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ([], "command: none; use one of list"),
+        (["lst"], "did you mean list?"),
+        (["list", "x"], "list: give no folder"),
+        (["list", "--folder=missing"], "no such folder"),
+        (["list", "--folder=FOLDER", "--where=auc"], "write NAME=VALUE"),
+        (["list", "--folder=FOLDER", "--where=acu>1"], "did you mean auc?"),
+        (["list", "--folder=FOLDER", "--sort=acu"], "did you mean auc?"),
+        (["compare", "FOLDER/a"], "give two or more folders"),
+        (["why", "FOLDER/a", "FOLDER"], "no config.yaml there"),
+        (["lineage", "FOLDER/a"], "neither an export"),
+        (["prune", "--folder=FOLDER", "--served=none"], "--keep: not given"),
+        (["prune", "--folder=FOLDER", "--keep=1"], "--served: not given"),
+        (["prune", "--folder=gs://a/b", "--keep=1"], "set a lifecycle rule"),
+        (["prune", "--folder=FOLDER", "--keep=1", "--served=FOLDER"], "no pushed versions there"),
+    ],
+)
+def test_one_line_says_what_is_wrong(jobs, capsys, words, message):
+    status, _, errors = _call(capsys, *(word.replace("FOLDER", str(jobs)) for word in words))
+    assert status == 2 and len(errors) == 1 and message in errors[0]

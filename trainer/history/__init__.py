@@ -1,0 +1,1 @@
+"""What jobs were made of: read from the files in their folders, compared, and pruned."""

@@ -1,0 +1,175 @@
+"""inputs.json in job_dir: what each run of a job was made of."""
+
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any, Optional
+
+import trainer
+from estimator_bridge import tf
+from trainer import storage
+from trainer.inputs.cache_key import identify_file
+from trainer.inputs.files import DataFile
+from trainer.job_layout import INPUTS
+from trainer.storage.files import checksum_files
+from trainer.training.job import Job
+
+# A job that is restarted again and again keeps the last records only.
+KEPT_RUNS = 100
+# A working tree on a slow network file system is not waited for.
+GIT_SECS = 10.0
+# Options that do not change the result of a job.
+IRRELEVANT = {"job_dir", "verbosity", "storage"}
+
+
+def record_start(job: Job, first: int) -> None:
+    """Adds a run to the record of a job.
+
+    Args:
+        job: the job that is about to train; the modules of the user's code have been imported.
+        first: global step at which the run starts.
+    """
+    config = job.config
+    values = config.model_dump(mode="json", exclude=IRRELEVANT)
+    # Paths of data are part of their own fingerprints.
+    values["data"] = {k: v for k, v in values["data"].items() if k not in ("train", "eval")}
+    run = {
+        "started": _now(),
+        "first_step": first,
+        "max_steps": job.max_steps,
+        "data": {
+            "train": _describe_files(job.train_files, job.train_scan.statistics.num_rows),
+            "eval": _describe_files(job.eval_files, job.eval_scan.statistics.num_rows),
+        },
+        "schema": _digest(job.schema.model_dump(mode="json")),
+        "config": _digest(values),
+        "code": _describe_code(),
+        "tensorflow": tf.__version__,
+        "python": platform.python_version(),
+        "machine": {
+            "host": socket.gethostname(),
+            "platform": platform.platform(),
+            "processor": platform.machine(),
+            "cores": os.cpu_count(),
+        },
+        "parent": {
+            "warm_start": config.train.warm_start,
+            "study": _find_study(config.require_job_dir()),
+        },
+    }
+    path = Path(config.require_job_dir()) / INPUTS
+    runs = [*_read(path), run]
+    storage.write_json(path, {"runs": runs[-KEPT_RUNS:]})
+
+
+def record_end(job_dir: str, secs: float) -> None:
+    """Records that the last run of a job is complete.
+
+    Args:
+        job_dir: the job's folder.
+        secs: duration of the run.
+    """
+    path = Path(job_dir) / INPUTS
+    runs = _read(path)
+    if runs:
+        runs[-1].update(ended=_now(), secs=round(secs, 1))
+        storage.write_json(path, {"runs": runs})
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    stored = storage.read_json(path) or {}
+    runs = stored.get("runs")
+    return [run for run in runs if isinstance(run, dict)] if isinstance(runs, list) else []
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _describe_files(files: list[DataFile], num_rows: int) -> dict[str, Any]:
+    identified = [identify_file(file) for file in files]
+    return {
+        "fingerprint": _digest(identified),
+        "rows": num_rows,
+        "files": identified,
+    }
+
+
+def _describe_code() -> dict[str, Any]:
+    root = Path(trainer.__file__).resolve().parent
+    packages = (root, root.parent / "estimator_bridge")
+    ours = sorted(path for package in packages for path in package.rglob("*.py"))
+    try:
+        version = importlib.metadata.version("estimator-trainer")
+    except importlib.metadata.PackageNotFoundError:
+        version = None
+    return {
+        "version": version,
+        "trainer": checksum_files(ours),
+        "user": _checksum_user_modules(packages),
+        "git": _describe_git(),
+    }
+
+
+def _checksum_user_modules(packages: tuple[Path, ...]) -> dict[str, str]:
+    """Returns name → SHA-256 of each imported module that was not installed."""
+    installed = [Path(path).resolve() for path in set(sysconfig.get_paths().values())]
+    found = {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or not file.endswith(".py"):
+            continue
+        path = Path(file).resolve()
+        if name == "__main__" or any(each in path.parents for each in (*installed, *packages)):
+            continue
+        if "site-packages" in path.parts or not path.is_file():
+            continue
+        found[name] = checksum_files([path])
+    return dict(sorted(found.items()))
+
+
+def _describe_git() -> Optional[dict[str, Any]]:
+    """Returns commit and changes of the current folder's working tree; None outside git."""
+    commit = _run_git("rev-parse", "HEAD")
+    if commit is None:
+        return None
+    changes = _run_git("diff", "HEAD")
+    status = _run_git("status", "--porcelain", "--untracked-files=no")
+    return {
+        "commit": commit.strip(),
+        "dirty": None if status is None else bool(status.strip()),
+        "diff": _digest(changes) if changes else None,
+    }
+
+
+def _run_git(*words: str) -> Optional[str]:
+    try:
+        done = subprocess.run(
+            ["git", *words],  # noqa: S607
+            capture_output=True,
+            timeout=GIT_SECS,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.decode(errors="replace") if done.returncode == 0 else None
+
+
+def _find_study(job_dir: str) -> Optional[str]:
+    """Returns the folder of the study whose trial a job is."""
+    folder = Path(job_dir).absolute()
+    study = folder.parent.parent
+    is_trial = folder.parent.name == "trials" and (study / "study.json").is_file()
+    return str(study) if is_trial else None
