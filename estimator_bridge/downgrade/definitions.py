@@ -151,7 +151,8 @@ def _compare_args(node: Any, new: Any, old: Any, result: Comparison) -> None:
             if not _same_number(node, new, there, here):
                 result.problems.append(f"another number of {side} {there.name}")
             elif here.type and actual != here.type:
-                if is_input and there.name in _CAST_INPUTS and actual == _INT64:
+                castable = is_input and there.name in _CAST_INPUTS and number < len(node.input)
+                if castable and actual == _INT64:
                     result.cast.append(number)
                 else:
                     result.problems.append(f"the type of {side} {there.name}")

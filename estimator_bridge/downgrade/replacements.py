@@ -95,10 +95,12 @@ def replace_random(nodes: Any, returned: set[str], target: Operations) -> int:
     by_name = {node.name: node for node in nodes}
     replaced = 0
     for node in nodes:
-        if node.op not in _RANDOM:
+        if node.op not in _RANDOM or len(node.input) < 4:
             continue
         seeds, algorithm = (by_name.get(_producer(node.input[at])) for at in (1, 3))
-        if seeds is None or seeds.op != _KEY_COUNTER or _producer(node.input[2]) != seeds.name:
+        if seeds is None or seeds.op != _KEY_COUNTER or not seeds.input:
+            continue
+        if _producer(node.input[2]) != seeds.name:
             continue
         if _constant(algorithm) not in _PHILOX:
             continue
@@ -124,7 +126,11 @@ def _constant(node: Optional[Any]) -> Optional[list[Any]]:
         return None
     from tensorflow import make_ndarray
 
-    values: list[Any] = make_ndarray(node.attr["value"].tensor).ravel().tolist()
+    try:
+        values: list[Any] = make_ndarray(node.attr["value"].tensor).ravel().tolist()
+    except (TypeError, ValueError):
+        # The constant is damaged.
+        return None
     return values
 
 
@@ -146,7 +152,7 @@ def replace_parsing(nodes: Any, function: Optional[Any], target: Operations) -> 
         return 0
     by_name = {node.name: node for node in nodes}
     replaced = 0
-    for node in [node for node in nodes if node.op == "ParseExampleV2"]:
+    for node in [node for node in nodes if node.op == "ParseExampleV2" and len(node.input) > 4]:
         sparse, dense, ragged = (
             _constant(by_name.get(_producer(name))) for name in node.input[2:5]
         )
@@ -178,7 +184,7 @@ def replace_parsing(nodes: Any, function: Optional[Any], target: Operations) -> 
 
 def _is_vector(node: Optional[Any]) -> bool:
     """Returns whether a node is a placeholder for a vector."""
-    if node is None or node.op != "Placeholder":
+    if node is None or node.op not in ("Placeholder", "PlaceholderWithDefault"):
         return False
     shape = node.attr["shape"].shape
     return not shape.unknown_rank and len(shape.dim) == 1

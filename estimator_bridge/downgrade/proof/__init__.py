@@ -6,6 +6,6 @@ check.py         runs the program twice and compares
 """
 
 from .check import find_interpreter, prove
-from .made_up_rows import make_requests
+from .made_up_rows import Signature, make_requests
 
-__all__ = ["find_interpreter", "make_requests", "prove"]
+__all__ = ["Signature", "find_interpreter", "make_requests", "prove"]

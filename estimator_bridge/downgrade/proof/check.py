@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import BridgeError
 from ...versions import parse
 from ..files import Export
+from .made_up_rows import Signature
 
 __all__ = ["compare_answers", "find_interpreter", "prove"]
 
@@ -79,7 +80,7 @@ def _answers(python: str, kind: str, path: Path, requests: list[Any]) -> list[An
     return answers
 
 
-def prove(export: Export, path: Path, python: str, requests: list[list[Any]]) -> list[str]:
+def prove(export: Export, path: Path, python: str, requests: list[Signature]) -> list[str]:
     """Loads a rewritten export in the older TensorFlow, and compares the answers.
 
     Args:
@@ -95,21 +96,22 @@ def prove(export: Export, path: Path, python: str, requests: list[list[Any]]) ->
     Raises:
       BridgeError: it does not load, or an answer differs.
     """
-    flat = [attempt for attempts in requests for attempt in attempts]
+    flat = [attempt for signature in requests for attempt in signature.attempts]
     ours = _answers(sys.executable, export.kind, export.path, flat) if flat else []
     theirs = _answers(python, export.kind, path, flat)
     findings = [f"loaded by {python}"]
     position = 0
-    for attempts in requests:
+    for name, attempts in requests:
         pairs = list(zip(attempts, ours[position:], theirs[position:]))
         position += len(attempts)
-        findings.append(_judge(pairs))
+        findings.append(_judge(f"signature {name}", pairs))
     return findings
 
 
-def _judge(pairs: list[tuple[Any, Any, Any]]) -> str:
+def _judge(name: str, pairs: list[tuple[Any, Any, Any]]) -> str:
     """Compares the answers to the attempts for one signature; returns the finding."""
-    name = "signature " + pairs[0][0]["signature"]
+    if not pairs:
+        return f"{name}: not compared; an input is not a dense tensor"
     for request, here, there in pairs:
         if "error" in here:
             continue

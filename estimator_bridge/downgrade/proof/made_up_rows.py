@@ -5,33 +5,47 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
 from ..files import Export
 
-__all__ = ["make_requests"]
+__all__ = ["Signature", "make_requests"]
 
 _ROWS = 32
 # Length of a dimension that the signature leaves open, after the first.
 _OPEN_DIMENSION = 3
 _MAX_WORDS = 1000
+_NUMERALS = [b"0", b"1", b"2"]
 # Operations between a placeholder and the operation that parses its strings.
 _PASSED = {"Identity", "Reshape", "ExpandDims", "Squeeze", "PlaceholderWithDefault"}
 # Meta graphs with these tags need such a device.
 _DEVICE_TAGS = {"tpu", "gpu"}
 
 
-def make_requests(export: Export) -> list[list[Any]]:
+class Signature(NamedTuple):
+    """Requests for one signature.
+
+    Attributes:
+      name: its name.
+      attempts: requests for answers.py, with various values first, then with integers of 0 and 1
+        only, and then also with strings that are numbers, for models that refuse others; none if an
+        input is not a dense tensor.
+    """
+
+    name: str
+    attempts: list[Any]
+
+
+def make_requests(export: Export) -> list[Signature]:
     """Makes up rows for every signature.
 
     Args:
       export: the export, before it is rewritten.
 
     Returns:
-      For each signature, requests for answers.py: with various values, and with 0 and 1 only, for
-      models that refuse others. None for a .meta file or a graph.
+      The requests for each signature; none for a .meta file or a graph.
     """
     if export.kind != "saved_model":
         return []
@@ -46,13 +60,12 @@ def make_requests(export: Export) -> list[list[Any]]:
                 # The initialiser and the list of operations of TensorFlow 2.
                 continue
             attempts = []
-            for highest in (4, 2):
-                rows.restart(highest)
+            for highest, words in ((4, rows.words), (2, rows.words), (2, _NUMERALS)):
+                rows.restart(highest, words)
                 inputs = {key: rows.tensor(info) for key, info in sorted(signature.inputs.items())}
                 if None not in inputs.values():
                     attempts.append({"tags": tags, "signature": name, "inputs": inputs})
-            if attempts:
-                requests.append(attempts)
+            requests.append(Signature(name, attempts))
     return requests
 
 
@@ -71,22 +84,20 @@ class _Rows:
             for name in node.input:
                 self.users.setdefault(name.lstrip("^").partition(":")[0], []).append(node)
         self.words = [b"a", b"b", b"", *self._words(folder)]
-        self.restart(4)
+        self.restart(4, self.words)
 
-    def restart(self, highest: int) -> None:
-        """Begins again, with integers below a number."""
+    def restart(self, highest: int, words: list[bytes]) -> None:
+        """Begins again, with integers below a number, and words."""
         self.random = np.random.default_rng(0)
         self.highest = highest
+        self.used_words = words
 
     def _words(self, folder: Path) -> Iterator[bytes]:
         """Yields words of the vocabularies of the model."""
-        from tensorflow import make_ndarray
-
         for node in self.nodes.values():
-            if node.op == "Const" and node.attr["dtype"].type == 7:
-                values = make_ndarray(node.attr["value"].tensor).ravel()
-                if values.size > 1:
-                    yield from map(bytes, values[:_MAX_WORDS])
+            # Constants of one string are keys, formats and paths.
+            if node.op == "Const" and len(node.attr["value"].tensor.string_val) > 1:
+                yield from node.attr["value"].tensor.string_val[:_MAX_WORDS]
         for path in sorted(folder.glob("assets/*")):
             with path.open("rb") as stream:
                 yield from (line.rstrip(b"\r\n") for line in itertools.islice(stream, _MAX_WORDS))
@@ -125,7 +136,11 @@ class _Rows:
             name = waiting.popleft()
             for node in self.users.get(name, ()):
                 if node.op in ("ParseExampleV2", "ParseExample"):
-                    features = list(self._features(node))
+                    try:
+                        features = list(self._features(node))
+                    except (LookupError, TypeError, ValueError):
+                        # The keys are computed, or the graph is damaged.
+                        return self._word
                     return lambda: self._example(features)
                 if node.op == "DecodeCSV":
                     return lambda: self._csv_line(node)  # noqa: B023 - returned at once
@@ -135,14 +150,12 @@ class _Rows:
         return self._word
 
     def _word(self) -> bytes:
-        return self.words[int(self.random.integers(len(self.words)))]
+        return self.used_words[int(self.random.integers(len(self.used_words)))]
 
     def _constant(self, name: str) -> Any:
         from tensorflow import make_ndarray
 
         node = self.nodes[name.partition(":")[0]]
-        while node.op == "Identity":
-            node = self.nodes[node.input[0].partition(":")[0]]
         return make_ndarray(node.attr["value"].tensor)
 
     def _features(self, node: Any) -> Iterator[tuple[str, int, Optional[int]]]:
