@@ -77,6 +77,7 @@ NAMES: dict[str, Private] = {
     # Graphs and their operations.
     "confusion_matrix": _tensorflow("ops.confusion_matrix"),
     "data_flow_ops": _tensorflow("ops.data_flow_ops"),
+    "feature_column": _tensorflow("feature_column.feature_column"),
     "feature_column_v2": _tensorflow("feature_column.feature_column_v2"),
     "feature_column_v2_types": _tensorflow("feature_column.feature_column_v2_types"),
     "gen_training_ops": _tensorflow("ops.gen_training_ops"),

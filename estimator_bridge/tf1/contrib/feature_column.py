@@ -2,6 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.private_tf import feature_column_v2 as _fc
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __getattr__, _advice_for = _unsupported_names(globals())
@@ -19,6 +20,38 @@ sequence_categorical_column_with_vocabulary_list = (
 sequence_numeric_column = _columns.sequence_numeric_column
 
 
+class _ColumnVariables(_fc.StateManager):
+    """Creates the variables of columns in the current variable scope."""
+
+    def __init__(self, collections, trainable):
+        self._collections, self._trainable = collections, trainable
+        self._variables = {}
+
+    def create_variable(
+        self,
+        feature_column,
+        name,
+        shape,
+        dtype=None,
+        trainable=True,
+        use_resource=True,
+        initializer=None,
+    ):
+        del use_resource  # The variable scope decides.
+        self._variables[feature_column, name] = tf.get_variable(
+            name,
+            shape,
+            dtype,
+            initializer,
+            trainable=self._trainable and trainable,
+            collections=self._collections,
+        )
+        return self._variables[feature_column, name]
+
+    def get_variable(self, feature_column, name):
+        return self._variables[feature_column, name]
+
+
 def sequence_input_layer(features, feature_columns, weight_collections=None, trainable=True):
     """Returns the concatenated values of dense sequence columns.
 
@@ -27,18 +60,35 @@ def sequence_input_layer(features, feature_columns, weight_collections=None, tra
     Args:
       features: {feature: tensor}.
       feature_columns: dense columns over sequence columns.
-      weight_collections: ignored.
+      weight_collections: further collections for the variables, or None.
       trainable: whether the variables are trainable.
 
     Returns:
       Tensor [batch, length, size], and the lengths, int64 [batch].
+
+    Raises:
+      ValueError: a column has no sequences.
     """
-    del weight_collections  # The variables are always in the global collection.
+    columns = sorted(feature_columns, key=lambda column: column.name)
+    for column in columns:
+        if not hasattr(column, "get_sequence_dense_tensor"):
+            raise ValueError(f"feature_columns: {column.name!r} is no dense column of sequences")
+    collections = [*(weight_collections or ()), tf.GraphKeys.GLOBAL_VARIABLES]
     with tf.variable_scope(None, "sequence_input_layer", list(features.values())):
-        layer = tf.keras.experimental.SequenceFeatures(
-            list(feature_columns), trainable=trainable, name="columns"
-        )
-        return layer(features)
+        transformed = _fc.FeatureTransformationCache(features)
+        state = _ColumnVariables(collections, trainable)
+        values, lengths = [], []
+        for column in columns:
+            with tf.variable_scope(None, column.name):
+                if hasattr(column, "create_state"):
+                    column.create_state(state)
+                steps, length = column.get_sequence_dense_tensor(transformed, state)
+            shape = tf.shape(steps)[:2]
+            size = column.variable_shape.num_elements()
+            values.append(tf.reshape(steps, tf.concat([shape, [size]], 0)))
+            lengths.append(length)
+        with tf.control_dependencies([tf.assert_equal(lengths[0], other) for other in lengths[1:]]):
+            return tf.concat(values, -1), tf.identity(lengths[0])
 
 
 def concatenate_context_input(context_input, sequence_input):

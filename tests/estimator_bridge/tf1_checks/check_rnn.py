@@ -88,10 +88,10 @@ def test_variable_names_of_block_cells():
     tf.nn.dynamic_rnn(rnn.LSTMBlockCell(UNITS, use_peephole=True), inputs, dtype=tf.float32)
     tf.nn.dynamic_rnn(rnn.GRUBlockCell(UNITS), inputs, dtype=tf.float32)
     assert names() == [
-        "rnn/gru_cell/candidate/bias",
-        "rnn/gru_cell/candidate/kernel",
-        "rnn/gru_cell/gates/bias",
-        "rnn/gru_cell/gates/kernel",
+        "rnn/gru_cell/b_c",
+        "rnn/gru_cell/b_ru",
+        "rnn/gru_cell/w_c",
+        "rnn/gru_cell/w_ru",
         "rnn/lstm_cell/bias",
         "rnn/lstm_cell/kernel",
         "rnn/lstm_cell/w_f_diag",

@@ -8,6 +8,7 @@ from estimator_bridge.tf1.contrib.layers import dense as _dense
 from estimator_bridge.tf1.contrib.layers import embedding as _embedding
 from estimator_bridge.tf1.contrib.layers import feature_columns as _feature_columns
 from estimator_bridge.tf1.contrib.layers import initializers as _initializers
+from estimator_bridge.tf1.contrib.layers import legacy as _legacy
 from estimator_bridge.tf1.contrib.layers import normalization as _normalization
 from estimator_bridge.tf1.contrib.layers import optimizers as _optimizers
 from estimator_bridge.tf1.contrib.layers import pooling as _pooling
@@ -60,13 +61,13 @@ embed_sequence = _embedding.embed_sequence
 embedding_lookup_unique = _embedding.embedding_lookup_unique
 flatten = _dense.flatten
 fully_connected = _dense.fully_connected
-legacy_fully_connected = _dense.fully_connected
+legacy_fully_connected = _legacy.legacy_fully_connected
 linear = _dense.linear
 maxout = _dense.maxout
-legacy_linear = _dense.linear
+legacy_linear = _legacy.legacy_linear
 one_hot_encoding = _dense.one_hot_encoding
 relu = _dense.relu
-legacy_relu = _dense.relu
+legacy_relu = _legacy.legacy_relu
 relu6 = _dense.relu6
 repeat = _dense.repeat
 softmax = _dense.softmax

@@ -1,7 +1,7 @@
 """The feature columns of `tf.contrib.layers`, as tf.feature_column objects.
 
-They work in the estimators of tf.contrib.learn and of tf.estimator. The variables in checkpoints
-have the names of tf.feature_column.
+They work in the estimators of tf.contrib.learn and of tf.estimator. In the functions of
+tf.contrib.layers the variables have the names of 1.x, in the estimators those of tf.feature_column.
 """
 
 import abc
@@ -266,8 +266,14 @@ def crossed_column(
     """
     _check_combiner("crossed_column", combiner)
     _check_no_checkpoint("crossed_column", ckpt_to_load_from, tensor_name_in_ckpt)
-    # Cross the raw feature, not its hash bucket.
-    keys = [c.key if isinstance(c, _fc.HashedCategoricalColumn) else c for c in columns]
+    # As in 1.x, the hash is of the raw features, not of their ids, in the order of their names.
+    raw = (
+        _fc.HashedCategoricalColumn,
+        _fc.VocabularyListCategoricalColumn,
+        _fc.VocabularyFileCategoricalColumn,
+    )
+    columns = sorted(columns, key=lambda column: column.name)
+    keys = [c.key if isinstance(c, raw) else c for c in columns]
     return tf.feature_column.crossed_column(keys, hash_bucket_size, hash_key=hash_key)
 
 
@@ -291,6 +297,11 @@ def one_hot_column(sparse_id_column):
       Indicator column [ids].
     """
     return tf.feature_column.indicator_column(sparse_id_column)
+
+
+def _default_table(sparse_id_column):
+    """Returns the initializer of an embedding table in 1.x, which depends on the number of ids."""
+    return tf.truncated_normal_initializer(0.0, sparse_id_column.num_buckets**-0.5)
 
 
 def embedding_column(
@@ -322,7 +333,7 @@ def embedding_column(
         sparse_id_column,
         dimension,
         combiner=combiner or "mean",
-        initializer=initializer,
+        initializer=initializer or _default_table(sparse_id_column),
         ckpt_to_load_from=ckpt_to_load_from,
         tensor_name_in_ckpt=tensor_name_in_ckpt,
         max_norm=max_norm,
@@ -361,7 +372,7 @@ def shared_embedding_columns(
         list(sparse_id_columns),
         dimension,
         combiner=combiner or "mean",
-        initializer=initializer,
+        initializer=initializer or _default_table(sparse_id_columns[0]),
         shared_embedding_collection_name=shared_embedding_name,
         ckpt_to_load_from=ckpt_to_load_from,
         tensor_name_in_ckpt=tensor_name_in_ckpt,

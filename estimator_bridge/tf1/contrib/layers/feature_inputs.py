@@ -2,6 +2,10 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.private_tf import feature_column as _v1
+from estimator_bridge.private_tf import feature_column_v2 as _fc
+from estimator_bridge.private_tf import feature_column_v2_types as _types
+
 __all__ = [
     "create_feature_spec_for_parsing",
     "input_from_feature_columns",
@@ -9,6 +13,8 @@ __all__ = [
     "parse_feature_columns_from_examples",
     "weighted_sum_from_feature_columns",
 ]
+
+_COLLECTIONS = (tf.GraphKeys.GLOBAL_VARIABLES, tf.GraphKeys.MODEL_VARIABLES)
 
 
 def create_feature_spec_for_parsing(feature_columns):
@@ -53,25 +59,147 @@ def input_from_feature_columns(
 ):
     """Returns the concatenated values of dense columns.
 
+    The columns are sorted by kind (bucketized, embedding, one-hot, real-valued) and then by name.
+    Creates the variables `<scope>/<column>/weights` of embeddings. The default scope is
+    `input_from_feature_columns`.
+
     Args:
       columns_to_tensors: {feature: tensor}.
       feature_columns: list of columns.
-      weight_collections: collections for the variables.
+      weight_collections: further collections for the variables.
       trainable: whether the variables are trainable.
       scope: name of the variable scope, or a VariableScope.
       cols_to_outs: dict that receives {column: tensor}, or None.
 
     Returns:
       float32 tensor [batch, total size of the columns].
+
+    Raises:
+      ValueError: a column is sparse.
     """
-    with tf.variable_scope(scope, "input_from_feature_columns"):
-        return tf.feature_column.input_layer(
-            columns_to_tensors,
-            list(feature_columns),
-            weight_collections=weight_collections,
-            trainable=trainable,
-            cols_to_output_tensors=cols_to_outs,
+    columns = sorted(set(feature_columns), key=column_order)
+    collections = [*(weight_collections or ()), *_COLLECTIONS]
+    with tf.variable_scope(scope, "input_from_feature_columns", list(columns_to_tensors.values())):
+        transformed = _v1._LazyBuilder(columns_to_tensors)
+        outputs = []
+        for column in columns:
+            with tf.variable_scope(None, _scope_of(column)):
+                if isinstance(column, (_fc.EmbeddingColumn, _v1._SharedEmbeddingColumn)):
+                    output = _embed(column, transformed, collections, trainable)
+                elif isinstance(column, _fc.DenseColumn):
+                    output = _dense_values(column, transformed)
+                else:
+                    raise ValueError(
+                        f"Error creating input layer for column: {column.name}. A sparse column "
+                        "needs an embedding_column or a one_hot_column around it."
+                    )
+            if cols_to_outs is not None:
+                cols_to_outs[column] = output
+            outputs.append(output)
+        return tf.concat(outputs, 1)
+
+
+# The order in which 1.x created the columns' variables: that of its class names.
+_ORDER = (
+    _fc.BucketizedColumn,
+    _fc.CrossedColumn,
+    (_fc.EmbeddingColumn, _v1._SharedEmbeddingColumn),
+    _fc.IndicatorColumn,
+    _fc.NumericColumn,
+    _fc.HashedCategoricalColumn,
+    _fc.IdentityCategoricalColumn,
+    _fc.VocabularyListCategoricalColumn,
+    _fc.VocabularyFileCategoricalColumn,
+    _fc.WeightedCategoricalColumn,
+)
+
+
+def column_order(column):
+    """Returns the key by which the columns of a model are sorted.
+
+    Args:
+      column: feature column.
+
+    Returns:
+      Tuple of ints, strings and such tuples.
+    """
+    if not isinstance(column, _types.FeatureColumn):
+        return (_ORDER.index(_fc.HashedCategoricalColumn), column)  # A raw feature of a cross.
+    place = next((i for i, kind in enumerate(_ORDER) if isinstance(column, kind)), len(_ORDER))
+    inner = getattr(column, "categorical_column", None)
+    if isinstance(column, _fc.CrossedColumn):
+        parts = sorted(column.keys, key=lambda part: getattr(part, "name", part))
+        return (place, tuple(column_order(part) for part in parts), column.name)
+    return (place, *(column_order(inner) if inner else ()), column.name)
+
+
+def _dense_values(column, transformed):
+    """Returns the values of a dense column, [batch, size]."""
+    size = column._variable_shape.num_elements()
+    return tf.reshape(tf.cast(column._get_dense_tensor(transformed), tf.float32), [-1, size])
+
+
+def _embed(column, transformed, collections, trainable):
+    """Returns the embeddings of a column, [batch, dimension]; creates its table."""
+    shared = isinstance(column, _v1._SharedEmbeddingColumn)
+    ids = column.categorical_column._get_sparse_tensors(transformed)
+    shape = [column.categorical_column._num_buckets, column.dimension]
+    name = column.shared_embedding_collection_name if shared else "weights"
+    table = _shared_table(name) if shared else None
+    if table is None:
+        table = tf.get_variable(
+            name,
+            shape,
+            tf.float32,
+            column.initializer,
+            trainable=trainable and column.trainable,
+            collections=collections,
         )
+        if shared:
+            tf.add_to_collection(name, table)
+    if column.ckpt_to_load_from is not None:
+        tf.train.init_from_checkpoint(column.ckpt_to_load_from, {column.tensor_name_in_ckpt: table})
+    return tf.nn.safe_embedding_lookup_sparse(
+        table, ids.id_tensor, ids.weight_tensor, column.combiner, max_norm=column.max_norm
+    )
+
+
+def _shared_table(name):
+    """Returns the table of shared_embedding_columns if the graph has it already."""
+    tables = tf.get_collection(name)
+    return tables[0] if tables else None
+
+
+def _scope_of(column):
+    if isinstance(column, _v1._SharedEmbeddingColumn):
+        return f"{column.categorical_column.name}_shared_embedding"
+    return column.name
+
+
+def _bias(num_outputs, collections, trainable):
+    return tf.get_variable(
+        "bias_weight",
+        [num_outputs],
+        initializer=tf.zeros_initializer(),
+        trainable=trainable,
+        collections=collections,
+    )
+
+
+def _weights(name, shape, collections, trainable):
+    return tf.get_variable(
+        name,
+        shape,
+        tf.float32,
+        tf.zeros_initializer(),
+        trainable=trainable,
+        collections=collections,
+    )
+
+
+def _as_list(variable):
+    """Returns the parts of a partitioned variable, or the variable in a list."""
+    return list(variable) if hasattr(variable, "_get_variable_list") else [variable]
 
 
 def weighted_sum_from_feature_columns(
@@ -84,29 +212,107 @@ def weighted_sum_from_feature_columns(
 ):
     """Returns the output of a linear model over columns.
 
+    Creates the variables `<scope>/<column>/weights` of sparse and bucketized columns,
+    `<scope>/<column>/weight` of real-valued columns, and `<scope>/bias_weight`. The default scope
+    is `weighted_sum_from_feature_columns`.
+
     Args:
       columns_to_tensors: {feature: tensor}.
       feature_columns: list of columns.
       num_outputs: int, number of outputs.
-      weight_collections: collections for the variables.
+      weight_collections: further collections for the variables.
       trainable: whether the variables are trainable.
       scope: name of the variable scope, or a VariableScope.
 
     Returns:
       float32 tensor [batch, num_outputs], {column: variables}, and the bias variable.
+
+    Raises:
+      ValueError: a column is an embedding or one-hot.
     """
-    with tf.variable_scope(scope, "weighted_sum_from_feature_columns"):
-        variables = {}
-        outputs = tf.feature_column.linear_model(
-            columns_to_tensors,
-            list(feature_columns),
-            units=num_outputs,
-            weight_collections=weight_collections,
-            trainable=trainable,
-            cols_to_vars=variables,
-        )
-        bias = variables.pop("bias")
-        return outputs, variables, bias[0] if isinstance(bias, list) else bias
+    collections = [*(weight_collections or ()), *_COLLECTIONS]
+    with tf.variable_scope(
+        scope, "weighted_sum_from_feature_columns", list(columns_to_tensors.values())
+    ):
+        transformed = _v1._LazyBuilder(columns_to_tensors)
+        outputs, variables = [], {}
+        for column in sorted(set(feature_columns), key=column_order):
+            with tf.variable_scope(None, column.name):
+                if isinstance(column, _fc.CategoricalColumn):
+                    ids = column._get_sparse_tensors(transformed)
+                    shape = [column._num_buckets, num_outputs]
+                    weights = _weights("weights", shape, collections, trainable)
+                    output = tf.nn.safe_embedding_lookup_sparse(
+                        weights, ids.id_tensor, ids.weight_tensor, "sum"
+                    )
+                elif isinstance(column, _fc.NumericColumn):
+                    values = _dense_values(column, transformed)
+                    shape = [values.shape[1], num_outputs]
+                    weights = _weights("weight", shape, collections, trainable)
+                    output = tf.matmul(values, tf.convert_to_tensor(weights))
+                else:
+                    raise ValueError(f"Error creating weighted sum for column: {column.name}.")
+            outputs.append(output)
+            variables[column] = _as_list(weights)
+        bias = _bias(num_outputs, collections, trainable)
+        return tf.nn.bias_add(tf.add_n(outputs), bias), variables, bias
 
 
-joint_weighted_sum_from_feature_columns = weighted_sum_from_feature_columns
+def joint_weighted_sum_from_feature_columns(
+    columns_to_tensors,
+    feature_columns,
+    num_outputs,
+    weight_collections=None,
+    trainable=True,
+    scope=None,
+):
+    """Returns the output of a linear model over sparse columns whose weights are one variable.
+
+    Creates the variables `<scope>/linear_weights/weights` and `<scope>/bias_weight`. The default
+    scope is `joint_weighted_sum_from_feature_columns`.
+
+    Args:
+      columns_to_tensors: {feature: tensor}.
+      feature_columns: list of columns.
+      num_outputs: int, number of outputs.
+      weight_collections: further collections for the variables.
+      trainable: whether the variables are trainable.
+      scope: name of the variable scope, or a VariableScope.
+
+    Returns:
+      float32 tensor [batch, num_outputs], {column: variables}, and the bias variable.
+
+    Raises:
+      ValueError: a column is not sparse.
+    """
+    collections = [*(weight_collections or ()), *_COLLECTIONS]
+    columns = sorted(set(feature_columns), key=column_order)
+    with tf.variable_scope(
+        scope, "joint_weighted_sum_from_feature_columns", list(columns_to_tensors.values())
+    ):
+        transformed = _v1._LazyBuilder(columns_to_tensors)
+        found = []
+        for column in columns:
+            if not isinstance(column, _fc.CategoricalColumn):
+                raise ValueError(f"{column.name}: joint weights need sparse columns")
+            found.append(column._get_sparse_tensors(transformed))
+        sizes = [column._num_buckets for column in columns]
+        with tf.variable_scope(None, "linear_weights"):
+            shape = [sum(sizes), num_outputs]
+            weights = _weights("weights", shape, collections, trainable)
+            start, outputs = 0, []
+            for size, ids in zip(sizes, found):
+                tokens = ids.id_tensor
+                outputs.append(
+                    tf.nn.safe_embedding_lookup_sparse(
+                        weights,
+                        tf.SparseTensor(tokens.indices, tokens.values + start, tokens.dense_shape),
+                        ids.weight_tensor,
+                        "sum",
+                    )
+                )
+                start += size
+        bias = _bias(num_outputs, collections, trainable)
+        parts = _as_list(weights)
+        predictions = tf.nn.bias_add(tf.add_n(outputs), bias)
+        return predictions, dict.fromkeys(columns, parts), bias

@@ -8,7 +8,9 @@ from estimator_bridge.tf1.contrib.rnn import bidirectional as _bidirectional
 from estimator_bridge.tf1.contrib.rnn import block_cells as _block
 from estimator_bridge.tf1.contrib.rnn import cells as _cells
 from estimator_bridge.tf1.contrib.rnn import conv_cells as _conv_cells
+from estimator_bridge.tf1.contrib.rnn import gru_block_cells as _gru_block
 from estimator_bridge.tf1.contrib.rnn import linear as _linear_module
+from estimator_bridge.tf1.contrib.rnn import lstm_cells as _lstm_cells
 from estimator_bridge.tf1.contrib.rnn import searched_cells as _searched_cells
 
 _WRITE = "it has no successor; write the cell as a tf.nn.rnn_cell.RNNCell"
@@ -58,8 +60,8 @@ _linear = _linear_module.linear
 
 FusedRNNCell = _block.FusedRNNCell
 FusedRNNCellAdaptor = _block.FusedRNNCellAdaptor
-GRUBlockCell = _block.GRUBlockCell
-GRUBlockCellV2 = _block.GRUBlockCell
+GRUBlockCell = _gru_block.GRUBlockCell
+GRUBlockCellV2 = _gru_block.GRUBlockCellV2
 LSTMBlockCell = _block.LSTMBlockCell
 LSTMBlockFusedCell = _block.LSTMBlockFusedCell
 LSTMBlockWrapper = _block.LSTMBlockWrapper
@@ -75,11 +77,11 @@ ConvLSTMCell = _conv_cells.ConvLSTMCell
 NASCell = _searched_cells.NASCell
 UGRNNCell = _searched_cells.UGRNNCell
 
-CoupledInputForgetGateLSTMCell = _cells.CoupledInputForgetGateLSTMCell
+CoupledInputForgetGateLSTMCell = _lstm_cells.CoupledInputForgetGateLSTMCell
 EmbeddingWrapper = _cells.EmbeddingWrapper
 HighwayWrapper = _cells.HighwayWrapper
 InputProjectionWrapper = _cells.InputProjectionWrapper
-LayerNormBasicLSTMCell = _cells.LayerNormBasicLSTMCell
+LayerNormBasicLSTMCell = _lstm_cells.LayerNormBasicLSTMCell
 OutputProjectionWrapper = _cells.OutputProjectionWrapper
 
 stack_bidirectional_dynamic_rnn = _bidirectional.stack_bidirectional_dynamic_rnn

@@ -92,6 +92,7 @@ def stack_bidirectional_rnn(
             initial_state_bw=state_bw,
             sequence_length=sequence_length,
             dtype=dtype,
+            scope=tf.get_variable_scope(),
         )
         return state_fw, state_bw
 

@@ -1,6 +1,6 @@
-"""LSTM and GRU cells with fused steps, and recurrent networks over whole sequences.
+"""LSTM cells with fused steps, and recurrent networks over whole sequences.
 
-The computation and the shapes of variables match BasicLSTMCell and GRUCell. The names of variables
+The computation and the shapes of variables match BasicLSTMCell. The names of variables
 are those of 1.x. Time is the first axis: inputs are [length, batch, size].
 """
 
@@ -13,7 +13,6 @@ from estimator_bridge import private_tf as _private_tf
 __all__ = [
     "FusedRNNCell",
     "FusedRNNCellAdaptor",
-    "GRUBlockCell",
     "LSTMBlockCell",
     "LSTMBlockFusedCell",
     "LSTMBlockWrapper",
@@ -122,67 +121,6 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
             o = o + self._w_o * c
         h = tf.tanh(c) * tf.sigmoid(o)
         return h, _State(c, h)
-
-
-class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
-    """One GRU step.
-
-    Variables: `gru_cell/gates/{kernel,bias}` and `gru_cell/candidate/{kernel,bias}`.
-
-    Args:
-      num_units: int, number of units.
-      cell_size: old name of `num_units`.
-      reuse: whether to reuse the variables.
-      dtype: dtype of the variables.
-      name: name of the layer's scope.
-
-    Raises:
-      ValueError: both or neither of num_units and cell_size are given.
-    """
-
-    def __init__(self, num_units=None, cell_size=None, reuse=None, dtype=None, name="gru_cell"):
-        super().__init__(_reuse=reuse, dtype=dtype, name=name)
-        if (num_units is None) == (cell_size is None):
-            raise ValueError("GRUBlockCell: pass either num_units or cell_size")
-        self._num_units = cell_size if num_units is None else num_units
-
-    @property
-    def state_size(self):
-        return self._num_units
-
-    @property
-    def output_size(self):
-        return self._num_units
-
-    def build(self, inputs_shape):
-        """Creates the variables.
-
-        Args:
-          inputs_shape: shape [batch, size]; the size must be known.
-        """
-        size = tf.TensorShape(inputs_shape).as_list()[1]
-        if size is None:
-            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs_shape}")
-        units = self._num_units
-        zeros, ones = tf.zeros_initializer(), tf.ones_initializer()
-        self._gate_kernel = self.add_weight("gates/kernel", [size + units, units * 2])
-        self._gate_bias = self.add_weight("gates/bias", [units * 2], initializer=ones)
-        self._kernel = self.add_weight("candidate/kernel", [size + units, units])
-        self._bias = self.add_weight("candidate/bias", [units], initializer=zeros)
-        self.built = True
-
-    def call(self, inputs, state):
-        """Computes one step; returns (output, new state).
-
-        Args:
-          inputs: floating tensor [batch, size].
-          state: floating tensor [batch, num_units].
-        """
-        gates = tf.matmul(tf.concat([inputs, state], 1), self._gate_kernel) + self._gate_bias
-        reset, update = tf.split(tf.sigmoid(gates), 2, axis=1)
-        candidate = tf.matmul(tf.concat([inputs, reset * state], 1), self._kernel) + self._bias
-        new = update * state + (1 - update) * tf.tanh(candidate)
-        return new, new
 
 
 class LSTMBlockWrapper(tf.layers.Layer):

@@ -1,5 +1,7 @@
 """Attention mechanisms of `tf.contrib.seq2seq` (Bahdanau et al., 2014; Luong et al., 2015)."""
 
+from typing import Optional
+
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import nest
@@ -76,8 +78,11 @@ class BaseAttentionMechanism(AttentionMechanism):
       memory_layer: layer that computes the keys from the memory, or None.
       check_inner_dims_defined: ignored.
       score_mask_value: score of the steps beyond the length; None for minus infinity.
-      name: name of the variable scope of the scores.
+      name: name of the variable scope of the scores, unless the class has a fixed one.
     """
+
+    # The mechanisms of 1.x have a fixed scope: their argument `name` is not in it.
+    _scope_name: Optional[str] = None
 
     def __init__(
         self,
@@ -167,7 +172,7 @@ class BaseAttentionMechanism(AttentionMechanism):
         raise NotImplementedError
 
     def __call__(self, query, state):
-        with tf.variable_scope(None, self._name, [query]):
+        with tf.variable_scope(None, self._scope_name or self._name, [query]):
             alignments = self._probability_fn(self._score(query), state)
         return alignments, alignments
 
@@ -265,8 +270,10 @@ class LuongAttention(BaseAttentionMechanism):
       probability_fn: function from scores [batch, length] to alignments; None for softmax.
       score_mask_value: score of the steps beyond the length; None for minus infinity.
       dtype: dtype of the layers; None for float32.
-      name: name of the mechanism's scope.
+      name: ignored; it is not in the names of the variables.
     """
+
+    _scope_name = "luong_attention"
 
     def __init__(
         self,
@@ -309,8 +316,10 @@ class BahdanauAttention(BaseAttentionMechanism):
       probability_fn: function from scores [batch, length] to alignments; None for softmax.
       score_mask_value: score of the steps beyond the length; None for minus infinity.
       dtype: dtype of the layers; None for float32.
-      name: name of the mechanism's scope.
+      name: ignored; it is not in the names of the variables.
     """
+
+    _scope_name = "bahdanau_attention"
 
     def __init__(
         self,

@@ -148,8 +148,10 @@ class BahdanauMonotonicAttention(MonotonicAttentionMechanism):
       score_bias_init: initial value of the scores' bias.
       mode: `recursive`, `parallel` or `hard`; see monotonic_attention.
       dtype: dtype of the layers; None for float32.
-      name: name of the mechanism's scope.
+      name: ignored; it is not in the names of the variables.
     """
+
+    _scope_name = "bahdanau_monotonic_attention"
 
     def __init__(
         self,
@@ -205,8 +207,10 @@ class LuongMonotonicAttention(MonotonicAttentionMechanism):
       score_bias_init: initial value of the scores' bias.
       mode: `recursive`, `parallel` or `hard`; see monotonic_attention.
       dtype: dtype of the layers; None for float32.
-      name: name of the mechanism's scope.
+      name: ignored; it is not in the names of the variables.
     """
+
+    _scope_name = "luong_monotonic_attention"
 
     def __init__(
         self,

@@ -1,0 +1,214 @@
+"""LSTM cells of `tf.contrib.rnn` that are not fused."""
+
+import tensorflow.compat.v1 as tf
+
+__all__ = ["CoupledInputForgetGateLSTMCell", "LayerNormBasicLSTMCell"]
+
+_State = tf.nn.rnn_cell.LSTMStateTuple
+
+
+def _normalize(values, name, gain, shift):
+    """Normalizes [batch, units] over the units; creates `<name>/gamma` and `<name>/beta`."""
+    units = tf.compat.dimension_value(values.shape[-1])
+    with tf.variable_scope(name):
+        gamma = tf.get_variable("gamma", [units], values.dtype, tf.constant_initializer(gain))
+        beta = tf.get_variable("beta", [units], values.dtype, tf.constant_initializer(shift))
+    mean, variance = tf.nn.moments(values, [1], keep_dims=True)
+    return tf.nn.batch_normalization(values, mean, variance, beta, gamma, 1e-12)
+
+
+def _sharded(name, shape, dtype, shards):
+    """Returns a matrix made of the variables `<name>_0`, `<name>_1`, ..., split by rows."""
+    rows, columns = shape
+    if shards > rows:
+        raise ValueError(f"{name}: {rows} rows cannot be split into {shards} shards")
+    parts = [
+        tf.get_variable(f"{name}_{i}", [rows // shards + (i < rows % shards), columns], dtype)
+        for i in range(shards)
+    ]
+    return parts[0] if shards == 1 else tf.concat(parts, 0)
+
+
+class LayerNormBasicLSTMCell(tf.nn.rnn_cell.RNNCell):
+    """An LSTM with layer normalization and recurrent dropout.
+
+    Sources: Ba et al. (2016) and Semeniuta et al. (2016). Variables: `kernel`; with layer
+    normalization `{input,transform,forget,output,state}/{gamma,beta}`, else `bias`.
+
+    Args:
+      num_units: int, number of units.
+      forget_bias: number added to the forget gate's bias.
+      input_size: ignored.
+      activation: activation function of the cell.
+      layer_norm: whether to normalize.
+      norm_gain: initial value of `gamma`.
+      norm_shift: initial value of `beta`.
+      dropout_keep_prob: probability to keep an element of the new candidate.
+      dropout_prob_seed: seed of the dropout.
+      reuse: whether to reuse the variables.
+    """
+
+    def __init__(
+        self,
+        num_units,
+        forget_bias=1.0,
+        input_size=None,
+        activation=tf.tanh,
+        layer_norm=True,
+        norm_gain=1.0,
+        norm_shift=0.0,
+        dropout_keep_prob=1.0,
+        dropout_prob_seed=None,
+        reuse=None,
+    ):
+        super().__init__(_reuse=reuse)
+        if input_size is not None:
+            tf.logging.warning("%s: The input_size parameter is deprecated.", self)
+        self._num_units = num_units
+        self._forget_bias = forget_bias
+        self._activation = activation
+        self._layer_norm = layer_norm
+        self._gain, self._shift = norm_gain, norm_shift
+        self._keep_prob = dropout_keep_prob
+        self._seed = dropout_prob_seed
+
+    @property
+    def state_size(self):
+        return _State(self._num_units, self._num_units)
+
+    @property
+    def output_size(self):
+        return self._num_units
+
+    def _norm(self, values, name):
+        return _normalize(values, name, self._gain, self._shift)
+
+    def call(self, inputs, state):
+        """Computes one step; returns (h, (c, h)).
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: (c, h), each a floating tensor [batch, num_units].
+        """
+        c, h = state
+        args = tf.concat([inputs, h], 1)
+        size = tf.compat.dimension_value(args.shape[-1])
+        gates = tf.matmul(args, tf.get_variable("kernel", [size, 4 * self._num_units], args.dtype))
+        if not self._layer_norm:
+            gates = tf.nn.bias_add(
+                gates, tf.get_variable("bias", [4 * self._num_units], args.dtype)
+            )
+        i, j, f, o = tf.split(gates, 4, axis=1)
+        if self._layer_norm:
+            i, j = self._norm(i, "input"), self._norm(j, "transform")
+            f, o = self._norm(f, "forget"), self._norm(o, "output")
+        g = self._activation(j)
+        if not isinstance(self._keep_prob, float) or self._keep_prob < 1:
+            g = tf.nn.dropout(g, keep_prob=self._keep_prob, seed=self._seed)
+        c = c * tf.sigmoid(f + self._forget_bias) + tf.sigmoid(i) * g
+        if self._layer_norm:
+            c = self._norm(c, "state")
+        h = self._activation(c) * tf.sigmoid(o)
+        return h, _State(c, h)
+
+
+class CoupledInputForgetGateLSTMCell(tf.nn.rnn_cell.RNNCell):
+    """An LSTM whose input gate is one minus its forget gate (Greff et al., 2015).
+
+    Variables: `W_0` [inputs + outputs, 3 units], `B` [3 units], the peepholes `W_{F,O}_diag`, and
+    `W_P_0` [units, num_proj]. With layer normalization also
+    `{transform,forget,output,state}/{gamma,beta}`; `B` is then not used.
+
+    Args:
+      num_units: int, number of units.
+      use_peepholes: whether the gates depend on the cell state.
+      initializer: ignored, as in 1.x; the variables have the initializer of the enclosing scope.
+      num_proj: int, size to which the outputs are projected; None for no projection.
+      proj_clip: number to which the projected outputs are clipped, or None.
+      num_unit_shards: int, number of variables that `W` consists of.
+      num_proj_shards: int, number of variables that `W_P` consists of.
+      forget_bias: number added to the forget gate's bias.
+      state_is_tuple: whether the state is a pair; else one tensor [batch, units + outputs].
+      activation: activation function of the cell.
+      reuse: whether to reuse the variables.
+      layer_norm: whether to normalize.
+      norm_gain: initial value of `gamma`.
+      norm_shift: initial value of `beta`.
+    """
+
+    def __init__(
+        self,
+        num_units,
+        use_peepholes=False,
+        initializer=None,
+        num_proj=None,
+        proj_clip=None,
+        num_unit_shards=1,
+        num_proj_shards=1,
+        forget_bias=1.0,
+        state_is_tuple=True,
+        activation=tf.tanh,
+        reuse=None,
+        layer_norm=False,
+        norm_gain=1.0,
+        norm_shift=0.0,
+    ):
+        super().__init__(_reuse=reuse)
+        del initializer  # 1.x accepted and ignored it.
+        if not state_is_tuple:
+            tf.logging.warn("%s: a state in one tensor is slower; use state_is_tuple=True", self)
+        self._num_units = num_units
+        self._use_peepholes = use_peepholes
+        self._num_proj, self._proj_clip = num_proj, proj_clip
+        self._unit_shards, self._proj_shards = num_unit_shards, num_proj_shards
+        self._forget_bias = forget_bias
+        self._state_is_tuple = state_is_tuple
+        self._activation = activation
+        self._layer_norm = layer_norm
+        self._gain, self._shift = norm_gain, norm_shift
+
+    @property
+    def state_size(self):
+        if self._state_is_tuple:
+            return _State(self._num_units, self.output_size)
+        return self._num_units + self.output_size
+
+    @property
+    def output_size(self):
+        return self._num_proj or self._num_units
+
+    def _norm(self, values, name):
+        return _normalize(values, name, self._gain, self._shift) if self._layer_norm else values
+
+    def call(self, inputs, state):
+        """Computes one step; returns (outputs, new state).
+
+        Args:
+          inputs: floating tensor [batch, size].
+          state: (c, h), [batch, num_units] and [batch, output size], or both in one tensor.
+        """
+        units = self._num_units
+        c, h = state if self._state_is_tuple else tf.split(state, [units, self.output_size], 1)
+        args = tf.concat([inputs, h], 1)
+        size = tf.compat.dimension_value(args.shape[-1])
+        kernel = _sharded("W", [size, 3 * units], args.dtype, self._unit_shards)
+        bias = tf.get_variable("B", [3 * units], args.dtype, tf.zeros_initializer())
+        gates = tf.matmul(args, kernel)
+        if not self._layer_norm:
+            gates = tf.nn.bias_add(gates, bias)
+        j, f, o = tf.split(gates, 3, axis=1)
+        j, f, o = self._norm(j, "transform"), self._norm(f, "forget"), self._norm(o, "output")
+        if self._use_peepholes:
+            f = f + tf.get_variable("W_F_diag", [units], args.dtype) * c
+            w_o = tf.get_variable("W_O_diag", [units], args.dtype)
+        forget = tf.sigmoid(f + self._forget_bias)
+        c = self._norm(forget * c + (1 - forget) * self._activation(j), "state")
+        if self._use_peepholes:
+            o = o + w_o * c
+        h = tf.sigmoid(o) * self._activation(c)
+        if self._num_proj is not None:
+            shape = [units, self._num_proj]
+            h = tf.matmul(h, _sharded("W_P", shape, args.dtype, self._proj_shards))
+            if self._proj_clip is not None:
+                h = tf.clip_by_value(h, -self._proj_clip, self._proj_clip)
+        return h, _State(c, h) if self._state_is_tuple else tf.concat([c, h], 1)
