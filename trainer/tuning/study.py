@@ -28,9 +28,7 @@ def import_optuna() -> Any:
     try:
         import optuna
     except ImportError as error:
-        raise UserError(
-            "trainer.tune needs Optuna; pip install 'estimator-trainer[tune]'"
-        ) from error
+        raise UserError("trainer.tune needs Optuna; pip install 'optuna>=4.5,<6'") from error
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 

@@ -131,5 +131,5 @@ def test_without_optuna_one_line_says_what_to_install(tmp_path):
     )
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "error: trainer.tune needs Optuna; pip install 'estimator-trainer[tune]'"
+        "error: trainer.tune needs Optuna; pip install 'optuna>=4.5,<6'"
     ]
