@@ -29,6 +29,7 @@ TRAINER = {
     "predict": "prediction",
     "evaluate": "evaluation",
     "gate": "gating",
+    "sandbox": "sandboxing",
     "push": "release",
     "schema.__main__": "data_validation config errors",
     "kubernetes": "cluster config storage environment errors",
@@ -45,6 +46,7 @@ TRAINER = {
     "tuning": "metrics inputs job_dir cluster config schema storage environment console errors "
     "job_layout",
     "gating": "release prediction export metrics inputs config schema storage console errors",
+    "sandboxing": "prediction export features config schema storage console errors",
     "release": "export config storage console errors",
     "prediction": "export inputs features config schema storage console errors job_layout",
     "reporting": "export metrics job_dir storage job_layout",
@@ -110,6 +112,7 @@ ENTRY_POINTS = {
     "predict",
     "evaluate",
     "gate",
+    "sandbox",
     "push",
     "schema.__main__",
     "kubernetes",

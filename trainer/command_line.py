@@ -14,6 +14,7 @@ COMMANDS = {
     "predict": "predict rows or files with an exported model",
     "evaluate": "evaluate checkpoints on any data, by slice",
     "gate": "decide whether an export may replace the one in service",
+    "sandbox": "try an export in a fresh process, as a model server loads it",
     "push": "push an export as the next version of a served model, or roll back",
     "schema": "infer a schema from data, or check data against one",
     "tune": "search hyperparameters on this machine",

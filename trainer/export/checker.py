@@ -221,8 +221,8 @@ def _check_outputs(session: ServingSession, request: _Request) -> None:
     """Compares the outputs of the three inputs."""
     schema = request.schema
     # The same first row with its values, and without each value that has a default.
-    rows = [*request.rows, _leave_out(request.rows[0], schema)]
-    lines = [_to_line(row, schema, request.delimiter) for row in rows]
+    rows = [*request.rows, leave_out(request.rows[0], schema)]
+    lines = [to_line(row, schema, request.delimiter) for row in rows]
     inputs = {
         "json": {
             name: np.array(
@@ -242,8 +242,13 @@ def _check_outputs(session: ServingSession, request: _Request) -> None:
             _compare(got, reference, f"export {session.path}: row {row + 1} as {receiver}")
 
 
-def _leave_out(row: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """Returns a row with the values that mean a missing one: NaN, or the first missing text."""
+def leave_out(row: dict[str, Any], schema: Schema) -> dict[str, Any]:
+    """Returns a row with the values that mean a missing one: NaN, or the first missing text.
+
+    Args:
+        row: column → int, float or str.
+        schema: the columns.
+    """
     left = dict(row)
     for name, value in row.items():
         column = schema.columns[name]
@@ -298,8 +303,14 @@ def to_example(row: dict[str, Any], schema: Schema) -> bytes:
     return bytes(example.SerializeToString())
 
 
-def _to_line(row: dict[str, Any], schema: Schema, delimiter: str) -> str:
-    """Returns a row as a CSV line without its line end."""
+def to_line(row: dict[str, Any], schema: Schema, delimiter: str) -> str:
+    """Returns a row as a CSV line without its line end.
+
+    Args:
+        row: column → int, float or str.
+        schema: the columns.
+        delimiter: between two fields.
+    """
     text = io.StringIO()
     texts = schema.missing_values
     fields = [

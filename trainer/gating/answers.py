@@ -206,7 +206,7 @@ def _choose_signature(session: ServingSession, schema: Schema) -> tuple[str, str
     for is_raw in (True, False):
         for output in SCORES[schema.task]:
             for name, signature in session.signatures.items():
-                if output in signature.outputs and _takes(signature, schema, is_raw):
+                if output in signature.outputs and _takes(name, signature, schema, is_raw):
                     return name, output
     raise UserError(
         f"export {session.path}: no signature with columns of the schema or tf.Example as inputs "
@@ -215,10 +215,8 @@ def _choose_signature(session: ServingSession, schema: Schema) -> tuple[str, str
     )
 
 
-def _takes(signature: Signature, schema: Schema, is_raw: bool) -> bool:
+def _takes(name: str, signature: Signature, schema: Schema, is_raw: bool) -> bool:
     inputs = signature.inputs
     if is_raw:
         return bool(inputs) and set(inputs) <= set(schema.columns)
-    return len(inputs) == 1 and all(
-        name != "csv" and dtype.name == "string" for name, dtype in inputs.items()
-    )
+    return not name.startswith("csv:") and [dtype.name for dtype in inputs.values()] == ["string"]

@@ -1,0 +1,81 @@
+"""The sandbox queries every signature; each failure is one line, whatever the process does."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from trainer.export.fingerprint import fingerprint_export
+from trainer.sandboxing import command, process, rows
+
+pytestmark = pytest.mark.newest
+
+
+@pytest.fixture
+def export(trained, tmp_path):
+    return Path(shutil.copytree(trained("linear", "bought").export, tmp_path / "export"))
+
+
+def test_every_signature_is_queried_and_warm_up_requests_are_written(export, capsys):
+    from estimator_bridge import tf
+
+    before = fingerprint_export(str(export))
+    assert command.main([f"--export={export}"]) == 0
+    report = json.loads((export / "assets.extra/sandbox.json").read_text())
+    out = capsys.readouterr().out
+    assert out.startswith("passed") and report["failures"] == []
+    measured = {(one["signature"], one["batch"]) for one in report["latencies"]}
+    names = {name for name, _ in measured}
+    assert {"predict", "json:predict", "csv:predict", "csv:regression", "classification"} <= names
+    assert measured == {(name, batch) for name in names for batch in (1, 64, 1024)}
+    assert report["peak_mib"] > 100 and all(one["p99_ms"] > 0 for one in report["latencies"])
+    pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2")
+    from tensorflow_serving.apis import prediction_log_pb2
+
+    path = export / "assets.extra/tf_serving_warmup_requests"
+    records = tf.compat.v1.io.tf_record_iterator(str(path))
+    logs = [prediction_log_pb2.PredictionLog.FromString(record) for record in records]
+    requests = [log.predict_log.request for log in logs]
+    assert {one.model_spec.signature_name for one in requests} == names
+    assert {len(tf.make_ndarray(next(iter(one.inputs.values())))) for one in requests} == {1, 64}
+    # Neither file changes what the export computes, nor the verdict of the gate on it.
+    assert fingerprint_export(str(export)) == before
+
+
+def test_limits_of_time_and_memory_are_failures_of_one_line(export, capsys):
+    stale = export / "assets.extra/tf_serving_warmup_requests"
+    stale.write_bytes(b"of another export")
+    for flag, expected in (("--memory_mib=20", "MiB of memory"), ("--timeout_secs=0.02", "ended")):
+        assert command.main([f"--export={export}", flag]) == 3
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 2 and lines[1].startswith("failed: starting: ended")
+        assert expected in lines[1]
+    assert not stale.exists()
+
+
+def test_a_damaged_export_fails_in_one_line(export, capsys):
+    for path in (export / "variables").iterdir():
+        path.write_bytes(path.read_bytes()[:50])
+    assert command.main([f"--export={export}"]) == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 and "cannot be loaded" in lines[1]
+    (export / "saved_model.pb").unlink()
+    assert command.main([f"--export={export}"]) == 2
+
+
+def test_a_process_that_dies_says_at_what():
+    lines = '{"trying": "loading"}\n{"load_secs": 1}\n{"trying": "predict, 64 rows"}\n{"sig'
+    trial = process._parse(lines, "out of memory\n", -11, [])
+    assert trial.failures == ["predict, 64 rows: ended with signal 11: out of memory"]
+
+
+def test_rows_have_missing_values_and_unknown_words(export):
+    from trainer.prediction.description import find_description
+
+    made = rows.Rows(find_description(str(export)), ",")
+    ordinary, unknown = made.make(rows.ORDINARY), made.make(rows.UNKNOWN)
+    missing = made.make(rows.MISSING)
+    assert ordinary["city"] == "Ulm" and unknown["city"] == rows.UNKNOWN_WORD
+    assert unknown["id"] == ordinary["id"]
+    assert missing["age"] != missing["age"] and missing["city"] == ""

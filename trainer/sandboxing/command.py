@@ -1,0 +1,161 @@
+"""python -m trainer.sandbox: tries an export in a fresh process, as a model server loads it.
+
+python -m trainer.sandbox --job_dir=jobs/flights
+python -m trainer.sandbox --export=jobs/f/export/best/1700000000 --baseline=served/flights/7 \\
+    --memory_mib=2000 --timeout_secs=120
+
+Every signature is queried with made-up rows in its format (tf.Example, tensors or CSV): with
+missing values, with unknown words, and in batches of 1, 64 and 1024 rows. The output lists each
+failure in one line, the median and the 99th percentile of the latencies, and the peak memory. The
+result is stored in assets.extra of the export: sandbox.json, and, if nothing failed,
+tf_serving_warmup_requests, which TensorFlow Serving sends to itself after it has loaded the model.
+
+Exit status: 0 if nothing failed, 3 if something did.
+"""
+
+import importlib.util
+from pathlib import Path
+from typing import Any, Optional
+
+from absl import flags
+
+from trainer import storage
+from trainer.config import arguments, commands
+from trainer.console import Console, show
+from trainer.errors import UserError
+from trainer.export.choose import fetch_export
+from trainer.export.fingerprint import EXTRA, SANDBOX_REPORT, WARM_UP_REQUESTS, fingerprint_export
+from trainer.prediction.command import DATA_FLAGS
+from trainer.prediction.description import ExportDescription, find_description, load_data_config
+from trainer.sandboxing.process import Limits, Trial, run_probe
+from trainer.schema import Statistics, dump_statistics, load_schema
+
+FAILED_STATUS = 3
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command and returns the exit status.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
+    return commands.run(_main, argv)
+
+
+def _main(argv: list[str]) -> int:
+    values = arguments.parse_flags("trainer.sandbox", _define, argv, __doc__ or "")
+    if values is None:
+        return 0
+    if bool(values.export) == bool(values.job_dir):
+        raise UserError("give either --export=FOLDER or --job_dir=FOLDER (--help shows examples)")
+    if values.warm_up and importlib.util.find_spec("tensorflow_serving") is None:
+        raise UserError(
+            "warm-up requests need tensorflow-serving-api; run pip install tensorflow-serving-api, "
+            "or add --nowarm_up"
+        )
+    with commands.open_storage(values) as copies:
+        return _run(values, copies)
+
+
+def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
+    export = fetch_export(values.export, values.job_dir, copies)
+    shown = copies.display_path(export)
+    console = Console(display_path=copies.display_path)
+    extra = Path(export, EXTRA)
+    if storage.is_remote(shown):
+        extra = copies.open_output(f"{shown}/{EXTRA}", "--export", is_file=False)
+    warm_up = extra / WARM_UP_REQUESTS if values.warm_up else None
+    console.log(f"trying {export}")
+    trial = _try(export, values, warm_up)
+    baseline = None
+    if values.baseline:
+        console.log(f"trying {values.baseline}")
+        baseline = _try(fetch_export(values.baseline, None, copies), values, None)
+    report = {
+        "export": shown,
+        "fingerprint": fingerprint_export(export),
+        "verdict": "failed" if trial.failures else "passed",
+        **trial._asdict(),
+        "baseline": baseline._asdict() if baseline is not None else None,
+    }
+    _store(report, extra, warm_up if not trial.failures else None, copies)
+    show(_describe(shown, trial, baseline))
+    return FAILED_STATUS if trial.failures else 0
+
+
+def _try(export: str, values: flags.FlagValues, warm_up: Optional[Path]) -> Trial:
+    if not Path(export, "saved_model.pb").is_file():
+        raise UserError(f"export {export}: no saved_model.pb there; name an export's own folder")
+    found = find_description(export)
+    if found is None:
+        if not values.schema:
+            raise UserError(
+                f"export {export}: no schema in its assets.extra; name one with --schema"
+            )
+        found = ExportDescription(load_schema(values.schema), Statistics(0, {}))
+    request = {
+        "export": export,
+        "schema": found.schema.model_dump(mode="json"),
+        "statistics": dump_statistics(found.statistics),
+        "delimiter": load_data_config(export, dict.fromkeys(DATA_FLAGS.values())).delimiter,
+        "warm_up": str(warm_up) if warm_up is not None else None,
+    }
+    return run_probe(request, Limits(values.memory_mib, values.timeout_secs))
+
+
+def _store(
+    report: dict[str, Any], extra: Path, warm_up: Optional[Path], copies: storage.Copies
+) -> None:
+    path = extra / SANDBOX_REPORT
+    try:
+        extra.mkdir(exist_ok=True)
+        storage.write_json(path, report)
+        if warm_up is None:
+            # Requests that fail would make the server refuse the model.
+            (extra / WARM_UP_REQUESTS).unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"{extra}: cannot be written: {error.strerror}") from error
+    for one in (path, warm_up):
+        if one is not None:
+            copies.store_output(one)
+
+
+def _describe(shown: str, trial: Trial, baseline: Optional[Trial]) -> str:
+    """Returns the failures, or the table of latencies, with the memory."""
+    lines = [f"failed: {failure}" for failure in trial.failures]
+    theirs = (
+        {(one["signature"], one["batch"]): one for one in baseline.latencies} if baseline else {}
+    )
+    width = max([9, *(len(one["signature"]) for one in trial.latencies)])
+    if trial.latencies:
+        header = f"  {'signature':<{width}}  {'rows':>5}  {'p50 ms':>8}  {'p99 ms':>8}"
+        lines.append(header + ("  baseline's p50, p99" if baseline else ""))
+    for one in trial.latencies:
+        line = f"  {one['signature']:<{width}}  {one['batch']:>5}  {one['p50_ms']:>8.2f}"
+        line += f"  {one['p99_ms']:>8.2f}"
+        other = theirs.get((one["signature"], one["batch"]))
+        lines.append(line + (f"  {other['p50_ms']:.2f}, {other['p99_ms']:.2f}" if other else ""))
+    if trial.peak_mib is not None:
+        text = f"loaded in {trial.load_secs:.2f} s; peak memory {trial.peak_mib:,} MiB"
+        if baseline is not None and baseline.peak_mib is not None:
+            text += f", the baseline {baseline.peak_mib:,} MiB"
+        lines.append(text)
+    for failure in baseline.failures if baseline else ():
+        lines.append(f"the baseline failed: {failure}")
+    return "\n".join([f"{'failed' if trial.failures else 'passed'}: {shown}", *lines])
+
+
+def _define(values: flags.FlagValues) -> None:
+    for name, meaning in (
+        ("export", "folder of an export"),
+        ("job_dir", "folder of a job: its newest export of best, else of final, else of latest"),
+        ("baseline", "another export, which is tried for comparison"),
+        ("schema", "schema of an export that contains none"),
+    ):
+        flags.DEFINE_string(name, None, meaning, flag_values=values)
+    flags.DEFINE_integer("memory_mib", 4096, "limit of the memory", 1, flag_values=values)
+    flags.DEFINE_float("timeout_secs", 300.0, "limit of the time", 0.01, flag_values=values)
+    flags.DEFINE_boolean(
+        "warm_up", True, "write assets.extra/tf_serving_warmup_requests", flag_values=values
+    )
+    commands.define_storage(values)

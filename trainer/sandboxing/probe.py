@@ -1,0 +1,155 @@
+"""python -m trainer.sandboxing.probe: queries every signature of an export, in its own process.
+
+It reads a request from standard input and writes one JSON object per line: what is tried next,
+each failure, each latency, and the peak memory.
+"""
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy as np
+
+from estimator_bridge import tf
+from trainer.errors import UserError
+from trainer.export.serving_session import ServingSession, describe_error
+from trainer.prediction.description import ExportDescription
+from trainer.sandboxing.rows import MISSING, ORDINARY, UNKNOWN, Rows
+from trainer.schema import Schema, parse_statistics
+
+# Rows of a request → number of requests that are timed.
+BATCHES = {1: 100, 64: 40, 1024: 10}
+# Batch sizes of the requests that a server sends itself after it has loaded the model.
+WARM_UP_BATCHES = (1, 64)
+
+
+def write_line(**values: Any) -> None:
+    """Writes one line for the process that started this one.
+
+    Args:
+        **values: its content.
+    """
+    print(json.dumps(values), flush=True)
+
+
+def try_export(export: str, rows: Rows, warm_up: Optional[str]) -> None:
+    """Queries all signatures, and writes the requests for warming up.
+
+    Args:
+        export: its folder.
+        rows: the rows to send.
+        warm_up: file for the requests; None: none is written.
+    """
+    write_line(trying="loading")
+    started = time.monotonic()
+    with ServingSession(export) as session:
+        write_line(load_secs=round(time.monotonic() - started, 3))
+        if not session.signatures:
+            write_line(failure="it has no signature")
+        requests = []
+        for name in sorted(session.signatures):
+            requests += _try_signature(session, name, rows)
+        # Of getrusage: in KiB on Linux, in bytes on macOS.
+        unit = 1 if sys.platform == "darwin" else 1024
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+        write_line(peak_mib=round(peak / 2**20))
+    if warm_up is not None:
+        write_requests(requests, Path(warm_up))
+    write_line(done=True)
+
+
+def _try_signature(
+    session: ServingSession, name: str, rows: Rows
+) -> list[tuple[str, dict[str, np.ndarray]]]:
+    """Queries one signature; returns (its name, inputs) of the requests that it answers."""
+    signature = session.signatures[name]
+    for kind in (MISSING, UNKNOWN):
+
+        def ask(kind: str = kind) -> None:
+            _ask(session, name, rows.feed(name, signature, rows.make(kind), 1))
+
+        _attempt(f"{name}, {kind}", ask)
+    requests = []
+    for batch, count in BATCHES.items():
+
+        def measure(batch: int = batch, count: int = count) -> None:
+            inputs = rows.feed(name, signature, rows.make(ORDINARY), batch)
+            _ask(session, name, inputs)
+            millis = []
+            for _ in range(count):
+                begun = time.perf_counter()
+                session.run(name, inputs)
+                millis.append(1e3 * (time.perf_counter() - begun))
+            p50, p99 = (round(float(value), 3) for value in np.quantile(millis, (0.5, 0.99)))
+            write_line(signature=name, batch=batch, p50_ms=p50, p99_ms=p99)
+            if batch in WARM_UP_BATCHES:
+                requests.append((name, inputs))
+
+        _attempt(f"{name}, {batch} {ORDINARY}", measure)
+    return requests
+
+
+def _attempt(what: str, action: Callable[[], None]) -> None:
+    write_line(trying=what)
+    try:
+        action()
+    except tf.errors.OpError as error:
+        write_line(failure=f"{what}: {describe_error(error)}")
+    except (UserError, ValueError, TypeError) as error:
+        write_line(failure=f"{what}: {' '.join(str(error).split())[:200]}")
+
+
+def _ask(session: ServingSession, name: str, inputs: dict[str, np.ndarray]) -> None:
+    """Sends one request and checks the shapes and the numbers of the answer."""
+    num_rows = len(next(iter(inputs.values())))
+    for output, array in session.run(name, inputs).items():
+        values = np.asarray(array)
+        if values.ndim == 0 or len(values) != num_rows:
+            shape = list(values.shape)
+            raise UserError(f"output {output!r} has the shape {shape} for {num_rows} rows")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise UserError(f"output {output!r} is not a finite number")
+
+
+def write_requests(requests: list[tuple[str, dict[str, np.ndarray]]], path: Path) -> None:
+    """Writes requests as TFRecords of PredictionLog, which TensorFlow Serving sends to itself.
+
+    Args:
+        requests: (name of the signature, its inputs).
+        path: the file.
+    """
+    from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
+
+    path.parent.mkdir(exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    with tf.io.TFRecordWriter(str(temporary)) as writer:
+        for name, inputs in requests:
+            request = predict_pb2.PredictRequest()
+            request.model_spec.signature_name = name
+            for each, values in inputs.items():
+                request.inputs[each].CopyFrom(tf.make_tensor_proto(values))
+            log = prediction_log_pb2.PredictionLog(
+                predict_log=prediction_log_pb2.PredictLog(request=request)
+            )
+            writer.write(log.SerializeToString())
+    temporary.replace(path)
+
+
+def main() -> int:
+    """Reads a request, tries the export, and returns the exit status."""
+    request = json.loads(sys.stdin.read())
+    schema = Schema.model_validate(request["schema"])
+    description = ExportDescription(schema, parse_statistics(request["statistics"]))
+    try:
+        try_export(request["export"], Rows(description, request["delimiter"]), request["warm_up"])
+    except (UserError, OSError) as error:
+        write_line(failure=" ".join(str(error).split()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

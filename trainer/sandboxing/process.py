@@ -1,0 +1,113 @@
+"""Runs the probe of an export in a fresh process and ends it at a limit of memory or time."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+POLL_SECS = 0.05
+
+
+class Limits(NamedTuple):
+    """Limits of the process.
+
+    Attributes:
+        memory_mib: resident memory.
+        secs: from the start of the process to its end.
+    """
+
+    memory_mib: int
+    secs: float
+
+
+class Trial(NamedTuple):
+    """What happened.
+
+    Attributes:
+        failures: one line each.
+        latencies: signature, batch, p50_ms and p99_ms of each measurement.
+        load_secs: seconds for loading; None if it was not loaded.
+        peak_mib: peak memory of the process; None if it did not end by itself.
+    """
+
+    failures: list[str]
+    latencies: list[dict[str, Any]]
+    load_secs: Optional[float]
+    peak_mib: Optional[int]
+
+
+def run_probe(request: dict[str, Any], limits: Limits) -> Trial:
+    """Runs the probe.
+
+    Args:
+        request: of `probe.main`: export, schema, statistics, delimiter and warm_up.
+        limits: of its process.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trainer.sandboxing.probe"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    reasons: list[str] = []
+    watcher = threading.Thread(target=_watch, args=(process, limits, reasons), daemon=True)
+    watcher.start()
+    try:
+        out, err = process.communicate(json.dumps(request))
+    finally:
+        if process.poll() is None:
+            process.kill()
+    watcher.join()
+    return _parse(out, err, process.returncode, reasons)
+
+
+def _watch(process: "subprocess.Popen[str]", limits: Limits, reasons: list[str]) -> None:
+    """Kills a process that exceeds a limit, and appends the reason."""
+    deadline = time.monotonic() + limits.secs
+    while process.poll() is None:
+        used = _read_memory(process.pid)
+        if used is not None and used > limits.memory_mib:
+            reasons.append(f"ended at {used:,} MiB of memory; --memory_mib={limits.memory_mib}")
+        elif time.monotonic() > deadline:
+            reasons.append(f"ended after {limits.secs:g} s; --timeout_secs={limits.secs:g}")
+        if reasons:
+            process.kill()
+            return
+        time.sleep(POLL_SECS)
+
+
+def _read_memory(pid: int) -> Optional[int]:
+    """Returns the resident memory in MiB; None where the system does not tell."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    lines = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+    return int(lines[0].split()[1]) // 1024 if lines else None
+
+
+def _parse(out: str, err: str, status: int, reasons: list[str]) -> Trial:
+    merged: dict[str, Any] = {}
+    failures, latencies = [], []
+    for line in out.splitlines():
+        try:
+            values = json.loads(line)
+        except ValueError:
+            continue
+        if "failure" in values:
+            failures.append(values["failure"])
+        if "signature" in values:
+            latencies.append(values)
+        merged.update(values)
+    # A process that ended early names what it was trying.
+    if reasons:
+        failures.append(f"{merged.get('trying', 'starting')}: {reasons[0]}")
+    elif status != 0:
+        last = (err.strip().splitlines() or ["no message"])[-1]
+        how = f"signal {-status}" if status < 0 else f"status {status}"
+        failures.append(f"{merged.get('trying', 'starting')}: ended with {how}: {last[:200]}")
+    return Trial(failures, latencies, merged.get("load_secs"), merged.get("peak_mib"))
