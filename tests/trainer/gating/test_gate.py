@@ -169,6 +169,36 @@ def test_an_export_without_a_schema_of_its_own(jobs, data, tmp_path, make, capsy
     assert document["baseline_error"] is None
 
 
+@pytest.mark.parametrize("kind", ["example", "columns"])
+def test_an_export_of_another_trainer(kind, data, tmp_path, make, capsys):
+    """As trainers of 2018 exported: tf.Example, or tensors [rows, 1]; no assets."""
+    from estimator_bridge import tf
+
+    v1, path = tf.compat.v1, tmp_path / "legacy"
+    with tf.Graph().as_default(), v1.Session() as session:
+        if kind == "example":
+            text = v1.placeholder(tf.string, [None])
+            spec = {"level": v1.FixedLenFeature([1], tf.int64)}
+            inputs, level = {"examples": text}, v1.parse_example(text, spec)["level"]
+        else:
+            level = v1.placeholder(tf.int64, [None, 1])
+            inputs = {"level": level}
+        weight = v1.get_variable("weight", initializer=[[0.1]])
+        logits = tf.matmul(tf.cast(level, tf.float32), weight)
+        scores = tf.nn.softmax(tf.concat([tf.zeros_like(logits), logits], 1))
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, str(path), inputs, {"probabilities": scores})
+    columns = {name: {**one, "use": []} for name, one in make.schema_values()["columns"].items()}
+    columns["level"] = {"type": "int", "identities": 5}
+    schema = {"columns": columns, "label": make.labels["bought"]}
+    schema_file = make.yaml(tmp_path / "schema.yaml", schema)
+    argv = [f"--candidate={path}", f"--data={data}", f"--schema={schema_file}"]
+    assert command.main([*argv, f"--baseline={path}"]) == 0, capsys.readouterr()
+    document = json.loads((path / "assets.extra/gate.json").read_text())
+    assert document["rows"] == 1000 and document["baseline_error"] is None
+    assert 0.4 < document["metrics"][0]["metrics"]["auc"]["candidate"] < 0.6
+
+
 @pytest.mark.parametrize(
     ("rules", "message"),
     [

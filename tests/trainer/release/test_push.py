@@ -214,6 +214,22 @@ def test_keep_spares_labels_and_the_version_before(stepped, tmp_path):
     assert [line.split()[1] for line in config.splitlines() if "versions:" in line] == list("134")
 
 
+def test_tensorflow_serving_parses_models_config(tmp_path):
+    config_pb2 = pytest.importorskip("tensorflow_serving.config.model_server_config_pb2")
+    from google.protobuf import text_format
+
+    place = places.Folder(tmp_path / 'a "model"')
+    for number in (1, 2, 3):
+        export = make_export(tmp_path, f"export{number}")
+        push(place, export, label="canary" if number == 3 else "stable")
+    text = place.read()["models.config"]
+    config = text_format.Parse(text, config_pb2.ModelServerConfig())
+    (model,) = config.model_config_list.config
+    assert model.name == 'a "model"' and model.base_path == place.place
+    assert list(model.model_version_policy.specific.versions) == [1, 2, 3]
+    assert dict(model.version_labels) == {"stable": 2, "canary": 3}
+
+
 def test_the_command(place, tmp_path, capsys):
     export = make_export(tmp_path, "export")
 
