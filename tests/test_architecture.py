@@ -30,6 +30,7 @@ TRAINER = {
     "evaluate": "evaluation",
     "gate": "gating",
     "sandbox": "sandboxing",
+    "report": "evaluation config",
     "push": "release",
     "schema.__main__": "data_validation config errors",
     "kubernetes": "cluster config storage environment errors",
@@ -40,8 +41,8 @@ TRAINER = {
     "export reporting schema storage phase_timer",
     "training": "vertex evaluation export reporting metrics models inputs job_dir features "
     "cluster config schema storage environment phase_timer console signals errors job_layout",
-    "evaluation": "export reporting metrics models inputs job_dir cluster config schema storage "
-    "phase_timer console errors job_layout",
+    "evaluation": "export reporting metrics data_validation models inputs job_dir cluster config "
+    "schema storage phase_timer console errors job_layout",
     "history": "release metrics job_dir config storage console errors job_layout",
     "tuning": "metrics inputs job_dir cluster config schema storage environment console errors "
     "job_layout",
@@ -49,7 +50,7 @@ TRAINER = {
     "sandboxing": "prediction export features config schema storage console errors",
     "release": "export config storage console errors",
     "prediction": "export inputs features config schema storage console errors job_layout",
-    "reporting": "export metrics job_dir storage job_layout",
+    "reporting": "export metrics data_validation job_dir schema storage job_layout",
     "export": "inputs features config schema storage errors job_layout",
     "metrics": "inputs config schema errors",
     "data_validation": "inputs config schema storage console errors job_layout",
@@ -113,6 +114,7 @@ ENTRY_POINTS = {
     "evaluate",
     "gate",
     "sandbox",
+    "report",
     "push",
     "schema.__main__",
     "kubernetes",

@@ -15,6 +15,7 @@ COMMANDS = {
     "evaluate": "evaluate checkpoints on any data, by slice",
     "gate": "decide whether an export may replace the one in service",
     "sandbox": "try an export in a fresh process, as a model server loads it",
+    "report": "write a trained job as one HTML page",
     "push": "push an export as the next version of a served model, or roll back",
     "schema": "infer a schema from data, or check data against one",
     "tune": "search hyperparameters on this machine",

@@ -31,6 +31,8 @@ METRICS_LOG = "metrics.jsonl"
 METRICS = "metrics.json"
 SUMMARY = "summary.txt"
 CURVES = "curves.png"
+# The page of python -m trainer.report.
+REPORT = "report.html"
 
 # Exports are in export/<exporter>/<timestamp>/.
 EXPORT_FOLDER = "export"

@@ -13,6 +13,7 @@ from trainer.errors import UserError
 from trainer.inputs.dataset import ReadOptions, RowSource, make_eval_input_fn
 from trainer.inputs.files import DataFile
 from trainer.inputs.scan import list_input_columns
+from trainer.inputs.shuffle import Chunk
 from trainer.job_dir.trained_job import Model
 from trainer.metrics import slices
 from trainer.models.build import build_estimator
@@ -97,21 +98,7 @@ class CheckpointMeter:
             UserError: the data are wrong, or the checkpoint is of another model.
         """
         schema = self._model.schema
-        input_fn, output = self._make_input_fn(), OUTPUTS[schema.task]
-        batches = self._translate_errors(
-            checkpoint,
-            lambda: list(
-                self._estimator.predict(
-                    input_fn,
-                    predict_keys=[output],
-                    checkpoint_path=checkpoint,
-                    yield_single_examples=False,
-                )
-            ),
-        )
-        scores = np.concatenate([batch[output] for batch in batches])
-        if schema.task != "multiclass":
-            scores = scores.reshape(-1)
+        scores = self.predict_inputs(checkpoint, self._make_input_fn())
         names = dict.fromkeys(
             [schema.label.column, *(name for names in self._by for name in names)]
         )
@@ -127,6 +114,48 @@ class CheckpointMeter:
             weights = np.concatenate([chunk[schema.weight] for chunk in chunks])
         groupings = slices.group(chunks, self._by, schema, self._model.statistics.columns)
         return SlicedPredictions(slices.Predictions(labels, scores, weights), groupings)
+
+    def predict_inputs(self, checkpoint: str, input_fn: Callable[[], Any]) -> np.ndarray:
+        """Returns the scores of a checkpoint, [rows], or [rows, classes] for more than two classes.
+
+        Args:
+            checkpoint: its path.
+            input_fn: returns a tf.data.Dataset of features.
+
+        Raises:
+            UserError: the data are wrong, or the checkpoint is of another model.
+        """
+        output = OUTPUTS[self._model.schema.task]
+        batches = self._translate_errors(
+            checkpoint,
+            lambda: list(
+                self._estimator.predict(
+                    input_fn,
+                    predict_keys=[output],
+                    checkpoint_path=checkpoint,
+                    yield_single_examples=False,
+                )
+            ),
+        )
+        scores = np.concatenate([batch[output] for batch in batches])
+        return scores if self._model.schema.task == "multiclass" else scores.reshape(-1)
+
+    def read_rows(self, indices: np.ndarray) -> Chunk:
+        """Returns some rows: input column → float32, int64, or bytes as objects, [indices].
+
+        Args:
+            indices: numbers of rows in the order of the files, from 0.
+        """
+        names = list_input_columns(self._model.schema)
+        order = np.argsort(indices, kind="stable")
+        parts, first = [], 0
+        for chunk in self._source.read(names=names):
+            rows = len(chunk[names[0]])
+            inside = indices[order][(indices[order] >= first) & (indices[order] < first + rows)]
+            parts.append({name: chunk[name][inside - first] for name in names})
+            first += rows
+        back = np.argsort(order, kind="stable")
+        return {name: np.concatenate([part[name] for part in parts])[back] for name in names}
 
     def _translate_errors(self, checkpoint: str, call: Callable[[], Result]) -> Result:
         """Returns the result of call(); translates TensorFlow's errors into a UserError."""

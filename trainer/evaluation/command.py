@@ -59,7 +59,9 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     job_dir = copies.fetch(values.job_dir, "--job_dir", lambda name: name in job_layout.MODEL_FILES)
     console = Console(display_path=copies.display_path)
     model = load_model(job_dir, values.allow_code, console.warn)
-    model = model._replace(config=_override(model.config, values, commands.start_reading(values)))
+    model = model._replace(
+        config=override_config(model.config, values, commands.start_reading(values))
+    )
     folder = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.EVALUATION_FOLDER}"
     output = copies.open_output(folder, "--output", is_file=False)
     estimator_bridge.set_verbosity("error")
@@ -124,15 +126,29 @@ def _evaluate(
 
 
 def _define(values: flags.FlagValues) -> None:
+    flags.DEFINE_string(
+        "output",
+        None,
+        "folder for evaluation.json and evaluation.png; unset: job_dir/evaluation",
+        flag_values=values,
+    )
+    flags.DEFINE_boolean("all_checkpoints", False, "evaluate all checkpoints", flag_values=values)
+    define_model(values)
+
+
+def define_model(values: flags.FlagValues) -> None:
+    """Adds the flags that name a trained model, the data to evaluate it on, and the slices.
+
+    Args:
+        values: where the flags are added.
+    """
     for name, meaning in (
         ("job_dir", "folder of a trained job"),
         ("checkpoint", "path or step of a checkpoint; unset: the last"),
-        ("output", "folder for evaluation.json and evaluation.png; unset: job_dir/evaluation"),
         ("delimiter", "CSV field delimiter; unset: the job's"),
         ("encoding", "encoding of CSV files; unset: the job's"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
-    flags.DEFINE_boolean("all_checkpoints", False, "evaluate all checkpoints", flag_values=values)
     flags.DEFINE_boolean(
         "allow_code", False, "run code that the job's config.yaml names", flag_values=values
     )
@@ -154,10 +170,19 @@ def _define(values: flags.FlagValues) -> None:
     commands.define_storage(values)
 
 
-def _override(
+def override_config(
     config: config_lib.Config, values: flags.FlagValues, limits: dict[str, str]
 ) -> config_lib.Config:
-    """The job's configuration with the options that the flags replace."""
+    """Returns the job's configuration with the options that the flags replace.
+
+    Args:
+        config: of the job.
+        values: the parsed flags, including those of define_model.
+        limits: result of commands.start_reading.
+
+    Raises:
+        UserError: a flag's value is invalid.
+    """
     given = {
         f"data.{option}": value
         for option, value in (

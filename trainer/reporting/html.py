@@ -46,11 +46,14 @@ p { margin: .4rem 0; max-width: 45rem; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; margin: .5rem 0; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--faint); padding-bottom: .3rem; }
+caption { white-space: nowrap; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right;
-  vertical-align: top; overflow-wrap: anywhere; max-width: 22rem; }
-thead th { background: var(--head); overflow-wrap: normal; }
-th:first-child, td.text { text-align: left; }
-tbody th { font-weight: 600; min-width: 6rem; }
+  vertical-align: top; white-space: nowrap; }
+thead th { background: var(--head); }
+th:first-child, th.text, td.text { text-align: left; }
+tbody th, td.text { white-space: pre-line; overflow-wrap: break-word; max-width: 24rem; }
+tbody th { min-width: 7rem; max-width: 14rem; }
+td.text { min-width: 5rem; }
 pre { background: var(--head); padding: .6rem; overflow-x: auto; font-size: .85rem; }
 .figures { display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); }
@@ -132,10 +135,17 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Content]], caption: str
 
     Args:
         header: names of the columns.
-        rows: one cell for each column; numbers are aligned to the right, text to the left.
+        rows: one cell for each column; text is aligned to the left, numbers and Markup to the
+            right.
         caption: what the table shows.
     """
-    head = "".join(f'<th scope="col">{text(name)}</th>' for name in header)
+    texts = [any(_is_text(row[place]) for row in rows) for place in range(len(header))]
+    head = "".join(
+        f'<th scope="col" class="text">{text(name)}</th>'
+        if is_text
+        else f'<th scope="col">{text(name)}</th>'
+        for name, is_text in zip(header, texts)
+    )
     body = "".join(f"<tr>{_row(row)}</tr>" for row in rows)
     above = f"<caption>{text(caption)}</caption>" if caption else ""
     label = _attribute(caption or ", ".join(header))
@@ -145,10 +155,14 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Content]], caption: str
     )
 
 
+def _is_text(cell: Content) -> bool:
+    return isinstance(cell, str) and not isinstance(cell, Markup)
+
+
 def _row(cells: Sequence[Content]) -> str:
     first, *others = cells
     shown = (
-        f'<td class="text">{text(cell)}</td>' if isinstance(cell, str) else f"<td>{text(cell)}</td>"
+        f'<td class="text">{text(cell)}</td>' if _is_text(cell) else f"<td>{text(cell)}</td>"
         for cell in others
     )
     return f'<th scope="row">{text(first)}</th>' + "".join(shown)

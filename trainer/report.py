@@ -1,0 +1,9 @@
+"""python -m trainer.report: writes a trained job as one HTML page."""
+
+import sys
+
+from trainer.config.commands import run
+from trainer.evaluation.page_command import main
+
+if __name__ == "__main__":
+    sys.exit(run(main, sys.argv[1:]))

@@ -1,0 +1,152 @@
+"""Figures of HTML pages: curves of a run, quality of predictions, importance, distributions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trainer.metrics.curves import Curves, Reliability
+from trainer.reporting.html import INK, SERIES
+
+INCHES = (4.0, 3.1)
+# More points would make no visible difference.
+POINTS = 500
+LABEL_CHARACTERS = 28
+
+
+def plain(label: str) -> str:
+    """Returns a label that Matplotlib draws as it is, and not as a formula.
+
+    Args:
+        label: at most LABEL_CHARACTERS of it are shown.
+    """
+    short = label if len(label) <= LABEL_CHARACTERS else label[: LABEL_CHARACTERS - 1] + "…"
+    return short.replace("$", r"\$")
+
+
+def _open(x: str, y: str, height: float = INCHES[1]) -> tuple[Any, Any]:
+    # Imported here: it takes half a second, and only figures need it.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(INCHES[0], height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    axes.set_xlabel(plain(x), color=INK)
+    axes.set_ylabel(plain(y), color=INK)
+    axes.tick_params(colors=INK)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(INK)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.grid(color=SERIES[2], alpha=0.25)
+    return figure, axes
+
+
+def _add_legend(axes: Any) -> None:
+    if axes.lines:
+        axes.legend(labelcolor=INK, framealpha=0, fontsize="small")
+
+
+def _thin(count: int) -> np.ndarray:
+    return np.unique(np.linspace(0, count - 1, POINTS).astype(int))
+
+
+def draw_steps(curves: dict[str, list[tuple[int, float]]], metric: str) -> Any:
+    """Draws values by global step.
+
+    Args:
+        curves: name → (step, value); at most as many as SERIES.
+        metric: what the values are.
+    """
+    figure, axes = _open("step", metric)
+    for color, (name, points) in zip(SERIES, curves.items()):
+        if points:
+            shown = [points[index] for index in _thin(len(points))]
+            marker = "o" if len(shown) <= 50 else ""
+            axes.plot(*zip(*shown), color=color, label=plain(name), marker=marker, markersize=3)
+    _add_legend(axes)
+    return figure
+
+
+def draw_roc(curves: Curves, auc: float) -> Any:
+    """Draws the ROC curve.
+
+    Args:
+        curves: all points.
+        auc: the area below the curve.
+    """
+    figure, axes = _open("negatives called positive", "positives found")
+    shown = _thin(len(curves.recall))
+    x, y = curves.false_positive_rate[shown], curves.recall[shown]
+    label = f"model, AUC {auc:.4f}"
+    axes.plot(np.append(0, x), np.append(0, y), color=SERIES[0], label=label)
+    axes.plot([0, 1], [0, 1], color=SERIES[2], linestyle=":", label="chance")
+    _add_legend(axes)
+    return figure
+
+
+def draw_precision_recall(curves: Curves, area: float, positives: float) -> Any:
+    """Draws precision by recall.
+
+    Args:
+        curves: all points.
+        area: the area below the curve.
+        positives: share of positive rows.
+    """
+    figure, axes = _open("recall", "precision")
+    shown = _thin(len(curves.recall))
+    label = f"model, area {area:.4f}"
+    axes.plot(curves.recall[shown], curves.precision[shown], color=SERIES[0], label=label)
+    axes.axhline(positives, color=SERIES[2], linestyle=":", label="chance")
+    axes.set_ylim(0, 1.03)
+    _add_legend(axes)
+    return figure
+
+
+def draw_calibration(reliability: Reliability) -> Any:
+    """Draws the share of positives by score.
+
+    Args:
+        reliability: by bin of the score.
+    """
+    figure, axes = _open("mean score", "share of positives")
+    axes.plot(*reliability[:2], color=SERIES[0], marker="o", markersize=4, label="model")
+    axes.plot([0, 1], [0, 1], color=SERIES[2], linestyle=":", label="calibrated")
+    _add_legend(axes)
+    return figure
+
+
+def draw_residuals(labels: np.ndarray, scores: np.ndarray) -> list[Any]:
+    """Draws the residuals of a regression: by prediction, and their histogram.
+
+    Args:
+        labels: [rows].
+        scores: the predictions, [rows].
+    """
+    residuals = labels.astype(np.float64) - scores
+    shown = _thin(len(scores))
+    by_score, axes = _open("prediction", "label - prediction")
+    axes.plot(scores[shown], residuals[shown], ".", color=SERIES[0], alpha=0.5)
+    axes.axhline(0, color=SERIES[2])
+    histogram, axes = _open("label - prediction", "rows")
+    axes.hist(residuals, bins=40, color=SERIES[0])
+    return [by_score, histogram]
+
+
+def draw_bars(
+    names: Sequence[str], values: Sequence[float], widths: Sequence[float], x: str
+) -> Any:
+    """Draws horizontal bars with intervals, the first one on top.
+
+    Args:
+        names: of the bars.
+        values: their lengths.
+        widths: half the widths of their intervals; 0: no interval.
+        x: what the values are.
+    """
+    figure, axes = _open(x, "", 0.9 + 0.24 * len(names))
+    axes.barh(range(len(names)), values, xerr=widths, color=SERIES[0], ecolor=INK)
+    axes.set_yticks(range(len(names)), [plain(name) for name in names], color=INK)
+    axes.invert_yaxis()
+    return figure
