@@ -120,7 +120,7 @@ def _run_job(
     if command.dry_run:
         dispatch.rehearse_job(config, schema, place)
     else:
-        dispatch.run_job(config, schema, place, command.fresh)
+        dispatch.run_job(config, schema, place, command.fresh, command.reuse)
 
 
 def _run_experiment(
@@ -131,6 +131,8 @@ def _run_experiment(
     space: workspace.Workspace,
     console: Console,
 ) -> None:
+    if command.reuse:
+        raise UserError("--reuse: not for experiments, whose data are not known; remove it")
     _configure_tensorflow(config)
     from trainer.job_dir import compatibility
     from trainer.training import experiment

@@ -26,6 +26,7 @@ SHORT_NAMES = {
 COMMANDS = {
     "hparams": "preset of hparams/, or a YAML file of your own",
     "dry_run": "check everything, train one step in a temporary folder, and end",
+    "reuse": "end at once if job_dir has the complete job of the same data, options and code",
     "fresh": "delete the contents of job_dir first; repeat its name as the value",
 }
 # Options of these sections are hyperparameters. A tuning service sets them by the last part of
@@ -50,12 +51,14 @@ class CommandLine(NamedTuple):
         overrides: option name → value, text or bool.
         dry_run: whether to check everything, train one step in a temporary folder, and end.
         fresh: the folder to empty first; None for none.
+        reuse: whether to end at once if the job in job_dir is complete and unchanged.
     """
 
     hparams: Optional[str]
     overrides: dict[str, Any]
     dry_run: bool
     fresh: Optional[str]
+    reuse: bool
 
 
 def list_aliases() -> dict[str, str]:
@@ -87,12 +90,17 @@ def parse_command_line(argv: list[str]) -> Optional[CommandLine]:
     values = parse_flags("trainer.task", define, argv, USAGE, describe=lambda _: _describe())
     if values is None:
         return None
-    return CommandLine(values.hparams, _collect(values), values.dry_run, values.fresh)
+    if values.dry_run and values.reuse:
+        raise UserError("--dry_run and --reuse: are both given; remove one of them")
+    return CommandLine(
+        values.hparams, _collect(values), values.dry_run, values.fresh, bool(values.reuse)
+    )
 
 
 def _define(values: flags.FlagValues) -> None:
     for name, described in COMMANDS.items():
-        define = flags.DEFINE_boolean if name == "dry_run" else flags.DEFINE_string
+        is_switch = name in ("dry_run", "reuse")
+        define = flags.DEFINE_boolean if is_switch else flags.DEFINE_string
         define(name, None, described, flag_values=values)
     for option in config_lib.list_options():
         names = [option.name]

@@ -1,6 +1,7 @@
 """Runs a job in the role of this process: as a single process or as a member of a cluster."""
 
 from contextlib import ExitStack
+from pathlib import Path
 from typing import NamedTuple, Optional
 
 from trainer import config as config_lib
@@ -8,8 +9,10 @@ from trainer.cluster import strategies, watchdog
 from trainer.cluster.heartbeat import HeartbeatFile
 from trainer.console import Console, show
 from trainer.environment.cluster_spec import Cluster
+from trainer.errors import UserError
 from trainer.export.checker import Checker
 from trainer.job_dir import compatibility, leftovers, quarantine
+from trainer.job_layout import SUMMARY
 from trainer.phase_timer import Times, process_age
 from trainer.roles.chief import run_chief
 from trainer.roles.evaluator import run_evaluator
@@ -24,6 +27,7 @@ from trainer.training import dry_run
 from trainer.training.job import prepare
 from trainer.training.report import publish_model, report_job
 from trainer.training.resources import translate_resource_errors
+from trainer.training.reuse import find_unchanged, list_job_exports
 from trainer.training.run import train_and_evaluate
 
 
@@ -60,7 +64,11 @@ def rehearse_job(config: config_lib.Config, schema: Schema, place: Place) -> Non
 
 
 def run_job(
-    config: config_lib.Config, schema: Schema, place: Place, fresh: Optional[str] = None
+    config: config_lib.Config,
+    schema: Schema,
+    place: Place,
+    fresh: Optional[str] = None,
+    reuse: bool = False,
 ) -> None:
     """Runs a job in the role of this process.
 
@@ -69,6 +77,7 @@ def run_job(
         schema: schema of the data.
         place: where this process runs.
         fresh: value of --fresh, the folder to empty first; None if the flag was not given.
+        reuse: whether to end at once if the job in job_dir is complete and unchanged.
 
     Raises:
         UserError: the data, the options, the model or job_dir are wrong.
@@ -77,12 +86,31 @@ def run_job(
     """
     times, cluster = Times(before=process_age()), place.cluster
     strategies.check_strategy(config.cluster, cluster)
+    if reuse and cluster.has_others:
+        raise UserError("--reuse: for a job of one process only; remove it")
     disk.check_writable(config.require_job_dir(), make=True)
     with place.workspace.lock(place.console.warn):
+        if reuse and _reuse(config, schema, place):
+            return
         if cluster.has_others:
             _run_member(config, schema, place, times=times, fresh=fresh)
         else:
             _run_trainer(config, schema, place, times=times, fresh=fresh)
+
+
+def _reuse(config: config_lib.Config, schema: Schema, place: Place) -> bool:
+    """Reports the complete and unchanged job in job_dir again; returns whether there is one."""
+    job_dir, console = config.require_job_dir(), place.console
+    ended, reason = find_unchanged(config, schema)
+    if ended is None:
+        console.log(f"not reused: {reason}")
+        return False
+    console.log(
+        f"reused: data, options and code are those of the complete run that ended at {ended}"
+    )
+    show(place.workspace.display_path((Path(job_dir) / SUMMARY).read_text(encoding="utf-8")))
+    publish_model(list_job_exports(config), config.storage, console)
+    return True
 
 
 def _run_member(

@@ -16,6 +16,7 @@ from typing import Any, Optional
 import trainer
 from estimator_bridge import tf
 from trainer import storage
+from trainer.errors import UserError
 from trainer.inputs.cache_key import identify_file
 from trainer.inputs.files import DataFile
 from trainer.job_layout import INPUTS
@@ -37,13 +38,22 @@ def record_start(job: Job, first: int) -> None:
         job: the job that is about to train; the modules of the user's code have been imported.
         first: global step at which the run starts.
     """
+    path = Path(job.config.require_job_dir()) / INPUTS
+    run = {"started": _now(), "first_step": first, **describe_inputs(job)}
+    storage.write_json(path, {"runs": [*read_runs(path), run][-KEPT_RUNS:]})
+
+
+def describe_inputs(job: Job) -> dict[str, Any]:
+    """Returns what a run of a job is made of, as JSON.
+
+    Args:
+        job: the job.
+    """
     config = job.config
     values = config.model_dump(mode="json", exclude=IRRELEVANT)
     # Paths of data are part of their own fingerprints.
     values["data"] = {k: v for k, v in values["data"].items() if k not in ("train", "eval")}
-    run = {
-        "started": _now(),
-        "first_step": first,
+    described = {
         "max_steps": job.max_steps,
         "data": {
             "train": _describe_files(job.train_files, job.train_scan.statistics.num_rows),
@@ -65,9 +75,9 @@ def record_start(job: Job, first: int) -> None:
             "study": _find_study(config.require_job_dir()),
         },
     }
-    path = Path(config.require_job_dir()) / INPUTS
-    runs = [*_read(path), run]
-    storage.write_json(path, {"runs": runs[-KEPT_RUNS:]})
+    # As it is read from the file.
+    copied: dict[str, Any] = json.loads(json.dumps(described))
+    return copied
 
 
 def record_end(job_dir: str, secs: float) -> None:
@@ -78,14 +88,26 @@ def record_end(job_dir: str, secs: float) -> None:
         secs: duration of the run.
     """
     path = Path(job_dir) / INPUTS
-    runs = _read(path)
+    runs = read_runs(path)
     if runs:
+        # Modules that the training has imported later; those of the start are as they were then.
+        code = runs[-1]["code"]
+        code["user"] = {**_checksum_user_modules(_list_packages()), **code["user"]}
         runs[-1].update(ended=_now(), secs=round(secs, 1))
         storage.write_json(path, {"runs": runs})
 
 
-def _read(path: Path) -> list[dict[str, Any]]:
-    stored = storage.read_json(path) or {}
+def read_runs(path: Path) -> list[dict[str, Any]]:
+    """Returns the records of a job's runs, oldest first; none if the file is damaged.
+
+    Args:
+        path: of the file.
+    """
+    try:
+        stored = storage.read_json(path) or {}
+    except UserError:
+        # A job does not depend on the records of its earlier runs.
+        return []
     runs = stored.get("runs")
     return [run for run in runs if isinstance(run, dict)] if isinstance(runs, list) else []
 
@@ -108,8 +130,7 @@ def _describe_files(files: list[DataFile], num_rows: int) -> dict[str, Any]:
 
 
 def _describe_code() -> dict[str, Any]:
-    root = Path(trainer.__file__).resolve().parent
-    packages = (root, root.parent / "estimator_bridge")
+    packages = _list_packages()
     ours = sorted(path for package in packages for path in package.rglob("*.py"))
     try:
         version = importlib.metadata.version("estimator-trainer")
@@ -121,6 +142,11 @@ def _describe_code() -> dict[str, Any]:
         "user": _checksum_user_modules(packages),
         "git": _describe_git(),
     }
+
+
+def _list_packages() -> tuple[Path, ...]:
+    root = Path(trainer.__file__).resolve().parent
+    return root, root.parent / "estimator_bridge"
 
 
 def _checksum_user_modules(packages: tuple[Path, ...]) -> dict[str, str]:

@@ -141,8 +141,8 @@ def _read_options(values: flags.FlagValues, task_flags: list[str]) -> Options:
     command = parse_command_line(task_flags)
     if command is None:
         raise UserError("--help after --: python -m trainer.task --help lists these flags")
-    if command.dry_run or command.fresh is not None:
-        raise UserError("--dry_run and --fresh: not for a search; remove them after --")
+    if command.dry_run or command.reuse or command.fresh is not None:
+        raise UserError("--dry_run, --reuse and --fresh: not for a search; remove them after --")
     space = _read_space(values)
     config = config_lib.load_config(command.hparams, command.overrides)
     if config.experiment or config.tfx.trainer_fn:

@@ -58,3 +58,40 @@ def test_a_job_records_its_inputs_at_each_run(shop, run_module, tmp_path):
     assert done.returncode == 0, done.stderr
     assert f"train files: {shop / 'train.csv'}" in done.stdout
     assert second["code"]["git"]["commit"][:8] in done.stdout
+
+
+@pytest.mark.newest
+def test_an_unchanged_job_is_reused_and_any_doubt_trains_again(shop, run_module, tmp_path):
+    data = tmp_path / "train.csv"
+    data.write_bytes((shop / "train.csv").read_bytes())
+    job_dir = tmp_path / "job"
+
+    def train(*more):
+        done = run_module(
+            "trainer.task",
+            f"--data.schema_file={shop / 'bought.yaml'}",
+            f"--train_data={data}",
+            f"--eval_data={shop / 'eval.csv'}",
+            "--max_steps=20",
+            "--hidden_units=4",
+            "--export.exporters=",
+            f"--job_dir={job_dir}",
+            *("--reuse", f"--fresh={job_dir}", *more),
+            cwd=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr
+        line = next(line for line in done.errors if "reused: " in line)
+        return line, json.loads((job_dir / INPUTS).read_text())["runs"], done.stdout
+
+    line, first, _ = train()
+    assert line.startswith("not reused: ") and "no complete job" in line
+    line, again, summary = train()
+    assert line.startswith("reused: data, options and code are those of the complete run")
+    assert again == first and "Summary of" in summary
+    data.write_bytes(data.read_bytes())
+    line, second, _ = train("--learning_rate=0.2")
+    assert line == "not reused: changed since the last run: the data, the options"
+    assert len(second) == 1 and second[0]["first_step"] == 0
+    (job_dir / "model.ckpt-20.index").unlink()
+    line, _, _ = train("--learning_rate=0.2")
+    assert line == "not reused: its last checkpoint is missing"
