@@ -38,7 +38,7 @@ TRAINER = {
     "runs": "history config",
     # What trains.
     "roles": "training job_dir cluster config environment console signals errors evaluation "
-    "export reporting schema storage phase_timer",
+    "export reporting schema storage phase_timer job_layout",
     "training": "vertex evaluation export reporting metrics models inputs job_dir features "
     "cluster config schema storage environment phase_timer console signals errors job_layout",
     "evaluation": "export reporting metrics data_validation models inputs job_dir cluster config "

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Optional
 from trainer.cluster.processes import Processes, to_exit_status
 from trainer.console import Console
 from trainer.environment.variables import copy_environment
-from trainer.errors import TEMPORARY_STATUS, UserError
+from trainer.errors import TEMPORARY_STATUS, TemporaryError, UserError
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.job_layout import CHECKPOINT_FILE, CHECKPOINT_STATE
 from trainer.storage.files import append_lines
@@ -319,7 +319,7 @@ def rehearse(search: Search, folder: Path, signals: Signals, log: Callable[[str]
         log: writes a line.
 
     Raises:
-        UserError: the trainer refuses the flags.
+        UserError: the trainer refuses the flags, or the check was killed.
     """
     lines: list[str] = []
     first = {name: given.samples[0] for name, given in search.parameters.items()}
@@ -338,7 +338,12 @@ def rehearse(search: Search, folder: Path, signals: Signals, log: Callable[[str]
     finally:
         processes.close()
         shutil.rmtree(temporary, ignore_errors=True)
-    if ended and ended[0][1] != 0:
+    code = ended[0][1] if ended else 0
+    if code < 0 or code == TEMPORARY_STATUS:
+        raise TemporaryError(
+            f"the check ended with status {to_exit_status(code)}; give the same command again"
+        )
+    if code != 0:
         errors = [line for line in lines if line.startswith("error: ")] or lines[-1:]
         shown = errors[-1].removeprefix("error: ") if errors else "no message"
         raise UserError(f"a trial would fail: {shown}")

@@ -2,12 +2,16 @@
 
 import re
 import signal
+import sys
 import time
 
 import pytest
 
 from trainer.config import load_config
-from trainer.tuning.trials import TRIALS_FOLDER
+from trainer.config.search_space import parse_search
+from trainer.errors import TemporaryError
+from trainer.tuning.search import Objective, Search
+from trainer.tuning.trials import TRIALS_FOLDER, Signals, rehearse
 
 SECS = 120
 pytestmark = [pytest.mark.newest, pytest.mark.slow]
@@ -39,6 +43,17 @@ def _wait(process, path):
     while not path.exists():
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_check_that_is_killed_is_a_temporary_error(tmp_path, monkeypatch):
+    # A Python that is killed at its start, as the system does when memory runs out.
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nkill -9 $$\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    search = Search(None, {}, parse_search(["max_steps=10|20"]), (Objective("auc", "max"),), 1.0, 2)
+    with pytest.raises(TemporaryError, match="ended with status 137; give the same command again"):
+        rehearse(search, tmp_path, Signals(), print)
 
 
 def test_a_search_survives_a_signal_and_kills(words, start_module, run_module):
