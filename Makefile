@@ -1,6 +1,7 @@
 # make demo         trains, evaluates and exports on a year of real flights
 # make test         the whole test suite
 # make test-quick   the tests that need no TensorFlow, in a minute
+# make fuzz         10,000 mutated job folders and data files, for an hour or two
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
 # make sbom         lists the packages of the images, as CycloneDX JSON
 # make tables       trains on twenty real tables without flags, beside scikit-learn
@@ -28,7 +29,7 @@ ENVIRONMENT = command -v $(PYTHON) >/dev/null \
 	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
 	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
 
-.PHONY: help demo test test-quick test-matrix bench tables lint lock sbom environment
+.PHONY: help demo test test-quick test-matrix fuzz bench tables lint lock sbom environment
 .SILENT:
 
 help:
@@ -51,6 +52,11 @@ test-quick: test
 # Every supported TensorFlow, with the tests that are too long for every commit.
 test-matrix:
 	$(PYTHON) tools/matrix.py --full
+
+# Repeats one round that failed: make fuzz ARGS='--fuzz_first=NUMBER --fuzz_rounds=1 -k NAME'
+fuzz:
+	$(ENVIRONMENT); exec "$$env/bin/python" -m pytest tests/integration/test_untrusted_files.py \
+	    --fuzz_rounds=10000 $(ARGS)
 
 # TensorFlow's other versions: make bench TF=2.15 PYTHON=python3.11
 bench:

@@ -1,6 +1,6 @@
 """The errors that the bridge raises."""
 
-from .terminal import escape_lines
+from .terminal import escape
 
 __all__ = ["BridgeError"]
 
@@ -13,4 +13,4 @@ class BridgeError(RuntimeError):
     """
 
     def __init__(self, message: str):
-        super().__init__(escape_lines(message))
+        super().__init__(escape(message))

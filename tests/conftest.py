@@ -35,6 +35,8 @@ def pytest_addoption(parser):
         action="store_true",
         help=f"write the seconds of each test file that runs to {DURATIONS.name}",
     )
+    parser.addoption("--fuzz_rounds", type=int, default=0, help="mutations of each kind")
+    parser.addoption("--fuzz_first", type=int, default=0, help="number of the first mutation")
 
 
 def _read_durations():

@@ -147,8 +147,10 @@ def describe_error(error: Any) -> str:
     """Returns the message of an error in an export's graph, on one line.
 
     Args:
-        error: a tf.errors.OpError.
+        error: a tf.errors.OpError, or the UnicodeDecodeError of its message, which quotes a row.
     """
+    if isinstance(error, UnicodeDecodeError):
+        return "a row cannot be read"
     asserted = re.search(r"assertion failed: \[(.*?)\]", error.message)
     message = asserted.group(1) if asserted else error.message
     return " ".join(message.split())[:_MAX_MESSAGE]

@@ -310,7 +310,8 @@ def _to_dictionary(
 def _clean_message(error: Any) -> str:
     """Returns the message of a TensorFlow error without the names of operations."""
     bare = re.sub(r"\{\{.*?\}\}|\[\[.*?\]\]|\[Op:.*", "", error.message, flags=re.S)
-    return " ".join(bare.split())
+    # TensorFlow quotes a record that it cannot parse.
+    return " ".join(bare.partition(", value: ")[0].split())
 
 
 def _name_column(message: str) -> str:

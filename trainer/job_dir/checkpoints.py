@@ -14,6 +14,8 @@ from trainer.job_layout import CHECKPOINT_STATE, CHECKPOINT_STEM
 # A checkpoint of at most this many bytes is read completely, which verifies its checksums. For a
 # larger checkpoint, only its size is compared with the size of its variables.
 CHECKED_BYTES = 256 << 20
+# Errors of TensorFlow's reader for damaged files.
+CHECKPOINT_ERRORS = (tf.errors.OpError, ValueError, OSError, RuntimeError, IndexError)
 
 
 def latest_checkpoint(job_dir: str) -> Optional[str]:
@@ -91,7 +93,7 @@ def read_step(checkpoint: Optional[str]) -> int:
         return 0
     try:
         return int(tf.train.load_variable(checkpoint, "global_step"))
-    except (tf.errors.OpError, ValueError) as error:
+    except CHECKPOINT_ERRORS as error:
         step = checkpoint.rpartition("-")[2]
         if step.isdigit() and not Path(f"{checkpoint}.index").exists():
             # The training process has just deleted the checkpoint.
@@ -160,7 +162,7 @@ def find_corruption(checkpoint: str) -> Optional[str]:
                 value = reader.get_tensor(name)
                 if types[name].is_floating and np.isnan(value).any():
                     return f"{name} is NaN"
-    except (tf.errors.OpError, ValueError, OSError, RuntimeError) as error:
+    except CHECKPOINT_ERRORS as error:
         return str(error).splitlines()[0][:80]
     return None
 

@@ -67,7 +67,7 @@ class Predictor(ServingSession):
         """
         try:
             outputs = self.run(name, inputs)
-        except bridge.tf.errors.OpError as error:
+        except (bridge.tf.errors.OpError, UnicodeDecodeError) as error:
             hidden = hides(self._find_schema())
             detail = HIDDEN_DETAIL if hidden else describe_error(error)
             raise UserError(

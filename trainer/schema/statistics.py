@@ -2,6 +2,9 @@
 
 from typing import Any, NamedTuple, Optional
 
+import pydantic
+
+from trainer.errors import UserError
 from trainer.schema.columns import Node
 from trainer.schema.types import Schema
 
@@ -77,6 +80,12 @@ class Statistics(NamedTuple):
     categories: dict[str, Categories] = {}
 
 
+class _Stored(Node):
+    num_rows: int
+    columns: dict[str, Range]
+    categories: dict[str, Categories] = {}
+
+
 def dump_statistics(statistics: Statistics) -> dict[str, Any]:
     """Returns statistics as values for JSON.
 
@@ -142,12 +151,20 @@ def parse_statistics(stored: dict[str, Any]) -> Statistics:
 
     Args:
         stored: values of JSON; those of older versions lack categories.
+
+    Raises:
+        UserError: dump_statistics never returns such values.
     """
-    return Statistics(
-        stored["num_rows"],
-        {name: Range(**values) for name, values in stored["columns"].items()},
-        {name: Categories(**values) for name, values in stored.get("categories", {}).items()},
-    )
+    try:
+        read = _Stored.model_validate(stored)
+    except pydantic.ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        field = ".".join(map(str, problem["loc"])) or "content"
+        raise UserError(
+            f"statistics.json: {field:.80}: got {problem['input']!r:.60}: {problem['msg']}; "
+            "restore the file that the training wrote"
+        ) from error
+    return Statistics(read.num_rows, read.columns, read.categories)
 
 
 def resolve_defaults(schema: Schema, statistics: Statistics) -> dict[str, Any]:

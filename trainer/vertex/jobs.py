@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+import pydantic
 import yaml
 
 from trainer import config as config_lib
@@ -251,6 +252,32 @@ def to_yaml(job: Job, path: str) -> str:
     return f"# {shlex.join(words)}\n" + yaml.safe_dump(job.spec, sort_keys=False, width=100)
 
 
+class _Container(pydantic.BaseModel):
+    command: list[Any] = []
+    args: list[Any] = []
+
+
+class _Package(pydantic.BaseModel):
+    args: list[Any] = []
+
+
+class _Pool(pydantic.BaseModel):
+    replicas: int = pydantic.Field(1, alias="replicaCount", ge=0)
+    container: Optional[_Container] = pydantic.Field(None, alias="containerSpec")
+    package: Optional[_Package] = pydantic.Field(None, alias="pythonPackageSpec")
+
+
+class _Output(pydantic.BaseModel):
+    prefix: Optional[str] = pydantic.Field(None, alias="outputUriPrefix")
+
+
+class _Spec(pydantic.BaseModel):
+    """The fields of a CustomJobSpec that this package reads; others are ignored."""
+
+    pools: list[Optional[_Pool]] = pydantic.Field(alias="workerPoolSpecs")
+    output: Optional[_Output] = pydantic.Field(None, alias="baseOutputDirectory")
+
+
 def read_job(path: str) -> Job:
     """Reads a job that to_yaml has written; users may have edited it.
 
@@ -276,6 +303,15 @@ def read_job(path: str) -> Job:
         raise UserError(
             f"job {path}: no workerPoolSpecs; render it with python -m trainer.vertex render"
         )
+    try:
+        _Spec.model_validate(inner)
+    except pydantic.ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        field = ".".join(map(str, problem["loc"]))
+        raise UserError(
+            f"job {path}: {field:.80}: got {problem['input']!r:.60}: {problem['msg']}; render it "
+            "again"
+        ) from error
     labels = dict(pair.partition("=")[::2] for pair in options.get("labels", "").split(",") if pair)
     return Job(
         options.get("display-name", Path(path).stem),

@@ -137,7 +137,7 @@ def open_checkpoint(where: str) -> Checkpoint:
     path = tf.train.latest_checkpoint(where) or where
     try:
         return Checkpoint(path, tf.train.load_checkpoint(path))
-    except (tf.errors.OpError, ValueError) as error:
+    except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
         raise BridgeError(
             f"checkpoint {where}: no readable checkpoint ({str(error).splitlines()[0][:100]}); "
             "give a folder that has one, or --checkpoint=PREFIX"
