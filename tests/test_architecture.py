@@ -56,7 +56,7 @@ TRAINER = {
     "data_validation": "inputs config schema storage console errors job_layout",
     # What a model is made of.
     "models": "features config schema storage environment errors job_layout",
-    "inputs": "features config schema storage environment errors",
+    "inputs": "features config schema storage environment errors console",
     "features": "schema storage errors",
     "job_dir": "config schema storage errors job_layout",
     "vertex": "cluster config storage environment errors",

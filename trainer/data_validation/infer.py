@@ -24,8 +24,16 @@ from trainer.data_validation.profile import (
     Table,
     profile_files,
 )
-from trainer.data_validation.propose import MAX_CLASSES, Proposal, flow, propose_column, share
-from trainer.errors import UserError
+from trainer.data_validation.propose import (
+    MAX_CLASSES,
+    Proposal,
+    describe_format,
+    find_written_format,
+    flow,
+    propose_column,
+    share,
+)
+from trainer.errors import UserError, redacts_data
 from trainer.inputs.files import DataFile, find_files
 from trainer.schema.types import Schema
 
@@ -90,6 +98,9 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
             f"{style.encoding}"
         )
     show(f"label {values.label}: {' '.join(inferred.label_notes)}")
+    for name, comment in inferred.left_out.items():
+        # The reason may have a value of the data as an example.
+        show(f"column {name}: {'left out, see the schema' if redacts_data() else comment}")
     message = (
         f"{output}: {len(table.columns)} columns of {table.num_rows:,} rows. Now train with it:\n"
         f"  python -m trainer.task {quote_command(f'--data.schema_file={output}')} "
@@ -168,10 +179,12 @@ class InferredSchema(NamedTuple):
     Attributes:
         text: the schema, YAML with comments.
         label_notes: sentences about the label: its values, the positive class, missing labels.
+        left_out: name → comment of each column that no part of the model uses.
     """
 
     text: str
     label_notes: list[str]
+    left_out: dict[str, str]
 
 
 def propose(
@@ -193,6 +206,9 @@ def propose(
             f"--label={label}: no such column{config_lib.nearest(label, table.columns)} "
             f"(columns: {', '.join(list(table.columns)[:30])})"
         )
+    declared = _count_missing(table)
+    for profile in table.columns.values():
+        profile.declared = frozenset(declared)
     label_column, label_fields, label_comment = _propose_label(label, table.columns[label])
     proposals = {
         name: Proposal(label_column, "the label, see below")
@@ -203,7 +219,7 @@ def propose(
     lines = [
         f"# Inferred from {table.num_rows:,} rows of {escape(', '.join(sources))}.",
         "# Edit any line; `python -m trainer.schema check` checks data against the schema.",
-        *_describe_missing(table),
+        *_describe_missing(declared),
         "columns:",
     ]
     for name, proposal in proposals.items():
@@ -219,16 +235,26 @@ def propose(
         ]
     text = "\n".join(lines) + "\n"
     Schema.model_validate(yaml.safe_load(text))
-    return InferredSchema(text, label_comment)
+    left_out = {
+        name: proposal.comment
+        for name, proposal in proposals.items()
+        if proposal.fields.get("use") == []
+    }
+    return InferredSchema(text, label_comment, left_out)
 
 
-def _describe_missing(table: Table) -> list[str]:
+def _count_missing(table: Table) -> dict[str, int]:
+    """Returns the words to declare missing, with their numbers of rows."""
     seen: dict[str, int] = {}
     for profile in table.columns.values():
         words = NO_VALUE + (NO_NUMBER if profile.is_number else ())
         for word, rows in profile.no_value.items():
             if word.strip() in words and rows:
                 seen[word] = seen.get(word, 0) + rows
+    return seen
+
+
+def _describe_missing(seen: dict[str, int]) -> list[str]:
     counts = ", ".join(f"{flow([word])[1:-1]} {rows:,} times" for word, rows in seen.items())
     lines = [f"# Text that means no value: {counts}."] if counts else []
     return [*lines, f"missing_values: {flow(list(dict.fromkeys(['', *seen])))}"]
@@ -242,7 +268,7 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
         )
     if not profile.count:
         raise UserError(f"--label={name}: never has a value; name another column")
-    distinct = profile.distinct.value
+    distinct = profile.num_distinct
     if distinct == 1:
         value = profile.list_values(1)[0][0]
         raise UserError(f"--label={name}: is {value!r:.60} in every row; there is nothing to learn")
@@ -263,11 +289,7 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
         digits = 2 - math.floor(math.log10(seen.std))
         moments = {"mean": round(seen.mean, digits), "std": round(seen.std, digits)}
         return {"type": "float"}, {"column": name, "normalize": moments}, lines
-    if distinct > MAX_CLASSES:
-        raise UserError(
-            f"--label={name}: has about {distinct:,} different words, more than the {MAX_CLASSES} "
-            "that can be classes; name another column"
-        )
+    _require_classes(name, profile)
     lines.append(f"{'Binary' if distinct == 2 else f'{distinct} classes'}: {', '.join(common)}.")
     if profile.is_int:
         column, label = {"type": "int"}, _propose_int_classes(name, words)
@@ -288,6 +310,21 @@ def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[st
     elif profile.is_int:
         lines.append("For a regression on these numbers, remove everything but `column`.")
     return column, label, lines
+
+
+def _require_classes(name: str, profile: Profile) -> None:
+    """Raises if the values of a label are too many, or numbers that are written as text."""
+    distinct = profile.num_distinct
+    written = None if profile.is_number else find_written_format(profile)
+    if written is not None and distinct > MAX_INT_CLASSES:
+        raise UserError(
+            f"--label={name}: {describe_format(written, profile)}; {written.remedy} in the file"
+        )
+    if distinct > MAX_CLASSES:
+        raise UserError(
+            f"--label={name}: has about {distinct:,} different words, more than the {MAX_CLASSES} "
+            "that can be classes; name another column"
+        )
 
 
 def _put_positive_last(words: list[Any]) -> list[Any]:

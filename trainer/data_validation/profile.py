@@ -10,6 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from trainer import config as config_lib
+from trainer.data_validation.lists import are_numbers
 from trainer.errors import UserError
 from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
 from trainer.inputs.csv_files import CsvLayout, open_reader, read_first_fields
@@ -83,6 +84,7 @@ class Profile:
         unsupported: type of the column if a schema cannot describe it, else None.
         list_values_profile: profile of the single values of a column of lists, else None.
         words: number of words in the values of all rows; distinguishes free text from names.
+        declared: words that the schema declares missing in every column, text included.
     """
 
     def __init__(self) -> None:
@@ -91,11 +93,16 @@ class Profile:
         self.numbers = RunningMoments()
         self.is_int = self.is_number = True
         self.is_text = False
-        self.missing = 0
+        self.missing = self.words = 0
         self.no_value: dict[str, int] = {}
         self.unsupported: Optional[str] = None
         self.list_values_profile: Optional[Profile] = None
-        self.words = 0
+        self.declared: frozenset[str] = frozenset()
+
+    @property
+    def num_distinct(self) -> int:
+        """Estimate of the number of different values; missing values do not count."""
+        return self.distinct.value - len({word.strip() for word in self._list_no_number()})
 
     @property
     def num_missing(self) -> int:
@@ -108,9 +115,13 @@ class Profile:
         return self.counts.count - self._count_no_number()
 
     def _count_no_number(self) -> int:
-        if not (self.is_text and self.is_number):
-            return 0
-        return sum(rows for word, rows in self.no_value.items() if word.strip() in NO_NUMBER)
+        return sum(self.no_value[word] for word in self._list_no_number())
+
+    def _list_no_number(self) -> list[str]:
+        """Returns the words, such as NA, that count as values but mean a missing value."""
+        if self.is_text and self.is_number:
+            return [word for word in self.no_value if word.strip() in NO_NUMBER]
+        return [word for word in self.no_value if word in self.declared and word in NO_NUMBER]
 
     def list_values(self, most: int) -> list[tuple[Any, int]]:
         """Returns the most frequent values with their numbers of rows.
@@ -120,7 +131,7 @@ class Profile:
         Args:
             most: maximum number of values.
         """
-        skip = NO_NUMBER if self.is_text and self.is_number else ()
+        skip = {word.strip() for word in self._list_no_number()}
         return [
             (value, rows)
             for value, rows in self.counts.list_counts(most + len(skip))
@@ -347,22 +358,15 @@ def _lay_out(names: list[str], skip_lines: int, style: CsvStyle) -> CsvLayout:
 
 def _looks_like_names(file: DataFile, fields: list[str], style: CsvStyle) -> bool:
     """Returns whether the first line has words only and the second has a number."""
-    if not all(fields) or len(set(fields)) < len(fields) or any(map(_is_number, fields)):
+    has_number = any(are_numbers([field]) for field in fields)
+    if has_number or not all(fields) or len(set(fields)) < len(fields):
         return False
     names = [str(index) for index in range(len(fields))]
     layout = _lay_out(names, 0, style)
     first = next(_read_csv(file, layout), None)
     if first is None or first.num_rows < 2:
         return False
-    return any(_is_number(first.column(name)[1].as_py() or "") for name in names)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-        return True
-    except ValueError:
-        return False
+    return any(are_numbers([first.column(name)[1].as_py() or ""]) for name in names)
 
 
 def _read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:

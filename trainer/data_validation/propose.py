@@ -8,7 +8,8 @@ import numpy as np
 import yaml
 
 from trainer.data_validation.lists import are_numbers, choose_separator, find_separator
-from trainer.data_validation.profile import LARGEST_QUANTITY, Profile
+from trainer.data_validation.number_formats import Format, find_format
+from trainer.data_validation.profile import LARGEST_QUANTITY, NO_NUMBER, Profile
 from trainer.inputs.streaming_statistics import MAX_COUNTED, build_bins
 from trainer.schema.columns import DATE_PATTERN
 
@@ -29,6 +30,14 @@ ROWS_PER_CATEGORY = 200
 # A text column is left out if most rows have a value with fewer rows than this. A model would learn
 # such rows by heart.
 ROWS_PER_WORD = 5
+# What makes words of free text features; the user decides, since it costs time.
+FREE_TEXT = {
+    "type": "string",
+    "hash_buckets": 5000,
+    "embedding": 16,
+    "use": ["deep"],
+    "text": {"ngrams": 1},
+}
 DATE_PARTS = ["year", "month", "weekday"]
 ID_NAME = re.compile(r"(^|_)(id|uid|uuid|guid|key|code|zip|zipcode|postcode)$", re.I)
 
@@ -89,7 +98,7 @@ def propose_column(name: str, profile: Profile, numbers: np.ndarray) -> Proposal
         return _propose_lists(profile) or _propose_other(profile.unsupported)
     if not profile.count:
         return Proposal(unused, "left out: never has a value")
-    distinct, missing = profile.distinct.value, _describe_missing(profile)
+    distinct, missing = profile.num_distinct, _describe_missing(profile)
     kind = "int" if profile.is_int else "float" if profile.is_number else "string"
     if distinct == 1:
         value = profile.list_values(1)[0][0]
@@ -151,7 +160,7 @@ def _propose_lists(profile: Profile) -> Optional[Proposal]:
         return None
     if values.is_number and not values.is_int:
         return _propose_multivalent_numbers(separator)
-    fields, description = _propose_categories(values, values.distinct.value)
+    fields, description = _propose_categories(values, values.num_distinct)
     kind = "int" if values.is_int else "string"
     return Proposal(
         {"type": kind, **fields, "separator": separator},
@@ -206,19 +215,27 @@ def _propose_words(profile: Profile, distinct: int, missing: str) -> Proposal:
     dates = _propose_dates(profile, missing)
     if dates is not None:
         return dates
+    written = find_written_format(profile)
+    if written is not None and distinct > FEW_NUMBERS:
+        return Proposal(
+            {"type": "string", "use": []},
+            f"left out: {describe_format(written, profile)}; to use them, {written.remedy} in the "
+            f"file, then set {written.fields}{missing}",
+        )
     multivalent = _propose_multivalent(profile, missing)
     if multivalent is not None:
         return multivalent
-    if distinct >= KEY_SHARE * profile.count and profile.count > KEY_ROWS:
-        return Proposal(
-            {"type": "string", "use": []},
-            f"unique in nearly every row ({distinct:,} values): left out{missing}",
-        )
     if distinct > MAX_VOCABULARY and profile.words / profile.count > TEXT_WORDS:
         return Proposal(
             {"type": "string", "use": []},
             f"left out: free text, {distinct:,} values of "
-            f"{profile.words / profile.count:.0f} words on average{missing}",
+            f"{profile.words / profile.count:.0f} words on average{missing}; to use its words, set "
+            f"{flow(FREE_TEXT)}",
+        )
+    if distinct >= KEY_SHARE * profile.count and profile.count > KEY_ROWS:
+        return Proposal(
+            {"type": "string", "use": []},
+            f"unique in nearly every row ({distinct:,} values): left out{missing}",
         )
     if distinct > MAX_VOCABULARY and _are_mostly_rare(profile):
         return Proposal(
@@ -228,6 +245,26 @@ def _propose_words(profile: Profile, distinct: int, missing: str) -> Proposal:
         )
     fields, description = _propose_categories(profile, distinct)
     return Proposal({"type": "string", **fields}, description + missing)
+
+
+def find_written_format(profile: Profile) -> Optional[Format]:
+    """Returns how numbers or dates are written that a schema cannot read; None for other texts.
+
+    Args:
+        profile: profile of a column of text.
+    """
+    texts = [str(text) for text, _ in profile.list_values(MAX_CLASSES)]
+    return find_format([text for text in texts if text.strip() not in NO_NUMBER])
+
+
+def describe_format(written: Format, profile: Profile) -> str:
+    """Returns what the texts of a column are, with an example.
+
+    Args:
+        written: how they are written.
+        profile: profile of the column.
+    """
+    return f"{written.name} such as {profile.list_values(1)[0][0]} are not supported"
 
 
 def _are_mostly_rare(profile: Profile) -> bool:

@@ -2,11 +2,13 @@
 
 import glob
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from trainer import storage
+from trainer.console import Console
 from trainer.errors import UserError
 
 GZIP = b"\x1f\x8b"
@@ -15,6 +17,11 @@ SUFFIXES = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", 
 # The first 8 bytes of a TFRecord file are the length of the first record. The upper 4 bytes of that
 # length are zero; CSV text contains no zero bytes.
 TFRECORD_LENGTH = slice(4, 8)
+# Files about the data, which people put beside them.
+DOCUMENT = re.compile(
+    r"(.*\.(md|rst)|(readme|license|licence|changelog|notice)(\.(txt|html|pdf))?)", re.I
+)
+JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
 class DataFile(NamedTuple):
@@ -64,8 +71,19 @@ def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[D
             raise UserError(
                 f"{option}: no file matches {pattern!r} (looked from {os.getcwd()}); check the path"
             )
-        paths += found
+        paths += _skip_documents(found, pattern)
     return [_inspect(path, file_format, option) for path in dict.fromkeys(paths)]
+
+
+def _skip_documents(paths: list[str], pattern: str) -> list[str]:
+    """Leaves out documents that a folder or a glob matches; a file that is named is kept."""
+    documents = [
+        path for path in paths if path != pattern and DOCUMENT.fullmatch(os.path.basename(path))
+    ]
+    if not documents or len(documents) == len(paths):
+        return paths
+    Console().warn(f"{pattern}: skipped, since it is no data: {', '.join(documents[:5])}")
+    return [path for path in paths if path not in documents]
 
 
 def _expand_remote(pattern: str, option: str) -> list[str]:
@@ -96,6 +114,12 @@ def _inspect(path: str, file_format: str, option: str) -> DataFile:
     if not head:
         raise UserError(f"{option}: {path} is empty; remove it or write it again")
     gzipped = head.startswith(GZIP)
+    name = path.lower()[:-3] if gzipped and path.lower().endswith(".gz") else path.lower()
+    if file_format == "auto" and name.endswith(JSON_SUFFIXES):
+        raise UserError(
+            f"{option}: {path} is JSON, which is not read; convert JSON lines to Parquet with "
+            "pyarrow.json.read_json and pyarrow.parquet.write_table"
+        )
     if file_format == "auto":
         file_format = _guess_format(path, head, gzipped)
     if file_format == "parquet" and not head.startswith(PARQUET):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+import yaml
 
 from trainer.config import commands
 from trainer.inputs.streaming_statistics import (
@@ -23,6 +24,7 @@ from trainer.inputs.streaming_statistics import (
 )
 from trainer.schema import load_schema
 from trainer.schema.__main__ import main
+from trainer.schema.columns import Column
 
 pytestmark = pytest.mark.newest
 
@@ -149,6 +151,9 @@ def test_free_text_is_recognised_by_words_per_row_not_by_blocks_of_a_file(make, 
     notes = [{"note": f"one two three four five six {n}", "y": n % 2} for n in range(60)] * 2
     schema, text = _infer(tmp_path, make.csv(tmp_path / "notes.csv", notes), "y")
     assert schema.columns["note"].use == () and "free text" in text
+    # The comment has the line that uses the words.
+    proposed = text.partition("to use its words, set ")[2].partition("\n")[0]
+    assert Column.model_validate(yaml.safe_load(proposed)).text is not None
 
 
 def test_a_regression_normalises_its_label(make, tmp_path):
@@ -218,6 +223,62 @@ def test_words_that_mean_a_missing_value(make, tmp_path):
     assert set(schema.missing_values) == {"", "?", "NA"}
     assert schema.columns["a"].type == "float" and schema.columns["a"].default == "mean"
     assert set(schema.columns["c"].vocabulary) == {"None", "some"}
+
+
+def test_a_word_that_is_declared_missing_is_in_no_vocabulary(make, tmp_path, capsys):
+    rows = [
+        {
+            "a": "NA" if n % 5 == 0 else str(n),
+            "c": ("NA", "red", "blue")[n % 3],
+            "y": ("NA", "yes", "no", "no")[n % 4],
+        }
+        for n in range(120)
+    ]
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    assert "NA" in schema.missing_values
+    assert set(schema.columns["c"].vocabulary) == {"red", "blue"}
+    assert "2 values" in text and "40 missing" in text
+    assert schema.label.vocabulary == ("no", "yes") and schema.task == "binary"
+    assert "30 rows have no label" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "write, name, fields",
+    [
+        (lambda n: f"{n},{n % 10}5", "decimal comma", "type: float"),
+        (lambda n: f"{n + 1}.250,{n % 10}0", "decimal comma", "type: float"),
+        (lambda n: f"{n + 1},250.{n % 10}", "separators of thousands", "type: float"),
+        (lambda n: f"{n + 1} 250", "separators of thousands", "type: float"),
+        (lambda n: f"${n + 1},250", "amounts of money", "type: float"),
+        (lambda n: f"{n}.{n % 10}9 €", "amounts of money", "type: float"),
+        (lambda n: f"{n % 100}.5%", "percentages", "type: float"),
+        (lambda n: f"{n % 28 + 1:02d}.12.2020", "dates", "date: [year"),
+        (lambda n: f"12/{n % 28 + 1}/2020 07:00", "dates", "date: [year"),
+        (lambda n: f"{n % 28 + 1}-Jan-20", "dates", "date: [year"),
+    ],
+)
+def test_numbers_and_dates_that_cannot_be_read_are_named(
+    make, tmp_path, capsys, write, name, fields
+):
+    rows = [{"a": "NA" if n % 9 == 0 else write(n), "x": n % 7, "y": n % 2} for n in range(300)]
+    path = make.csv(tmp_path / "a.csv", rows)
+    schema, text = _infer(tmp_path, path, "y")
+    assert schema.columns["a"].use == ()
+    comment = next(line for line in text.splitlines() if "not supported" in line)
+    assert name in comment and fields in comment
+    assert comment.strip(" #") in capsys.readouterr().out
+    _infer(tmp_path, path, "y", "--redact")
+    assert "column a: left out, see the schema\n" in capsys.readouterr().out
+    assert name in _refused(capsys, "infer", f"--data={path}", "--label=a")
+
+
+@pytest.mark.parametrize(
+    "write", [lambda n: f"v{n % 60}", lambda n: f"{n % 60}-{n % 60 + 5} years"]
+)
+def test_other_words_with_digits_stay_categories(make, tmp_path, write):
+    rows = [{"a": write(n), "y": n % 2} for n in range(600)]
+    schema, _ = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    assert schema.columns["a"].hash_buckets
 
 
 def test_columns_of_a_file_without_header(make, tmp_path):

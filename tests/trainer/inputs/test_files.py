@@ -45,6 +45,26 @@ def test_files_have_the_order_of_patterns_without_duplicates(folder):
     assert _names(_find(folder / "c.csv", folder)) == ["c.csv", "a.csv", "b.csv"]
 
 
+def test_documents_beside_the_data_are_skipped_with_a_notice(folder, capsys):
+    for name in ("README.md", "LICENSE", "readme.txt", "readme_counts.csv"):
+        (folder / name).write_text("words about the data\n")
+    for pattern in (folder, folder / "*.*"):
+        assert not {"README.md", "LICENSE", "readme.txt"} & set(_names(_find(pattern)))
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1 and "skipped" in err and "README.md" in err
+    assert "readme_counts.csv" in _names(_find(folder))
+    # A file that the user names is read.
+    capsys.readouterr()
+    assert _names(_find(folder / "readme.txt")) == ["readme.txt"]
+    assert not capsys.readouterr().err
+
+
+def test_json_names_the_way_out(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"x": 1}\n')
+    assert "pyarrow.json.read_json" in _refuse(path)
+
+
 def test_a_tilde_is_the_home_folder(folder, monkeypatch):
     monkeypatch.setenv("HOME", str(folder))
     assert _names(_find("~/a.csv")) == ["a.csv"]
