@@ -46,7 +46,8 @@ TRAINER = {
     "history": "release metrics job_dir config storage console errors job_layout",
     "tuning": "metrics inputs job_dir cluster config schema storage environment console errors "
     "job_layout",
-    "gating": "release prediction export metrics inputs config schema storage console errors",
+    "gating": "release prediction reporting export metrics inputs config schema storage console "
+    "errors",
     "sandboxing": "prediction export features config schema storage console errors",
     "release": "export config storage console errors",
     "prediction": "export inputs features config schema storage console errors job_layout",

@@ -7,10 +7,12 @@ EXTRA = "assets.extra"
 # In assets.extra, written by other commands than the one that exports.
 GATE_REPORT = "gate.json"
 GATE_SUMMARY = "gate.txt"
+GATE_PAGE = "gate.html"
 SANDBOX_REPORT = "sandbox.json"
 WARM_UP_REQUESTS = "tf_serving_warmup_requests"
-_ADDED = {f"{EXTRA}/{name}" for name in (GATE_REPORT, GATE_SUMMARY, SANDBOX_REPORT)}
-_ADDED |= {f"{EXTRA}/{WARM_UP_REQUESTS}", "fingerprint.pb"}
+_ADDED = {f"{EXTRA}/{name}" for name in (GATE_REPORT, GATE_SUMMARY, GATE_PAGE)}
+_ADDED |= {f"{EXTRA}/{name}" for name in (SANDBOX_REPORT, WARM_UP_REQUESTS)}
+_ADDED |= {"fingerprint.pb"}
 _BLOCK_BYTES = 1 << 20
 
 

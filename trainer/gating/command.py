@@ -8,7 +8,7 @@ Both exports answer the same rows. --candidate and --baseline are exports or job
 also be a folder of trainer.push, which stands for its stable version, or latest-blessed, the newest
 other export of the candidate's job that is blessed. Without a baseline, the candidate is a first
 model: only bounds of its own values are checked. docs/release.md describes the rules. The verdict
-is stored in assets.extra of the candidate: gate.json and gate.txt.
+is stored in assets.extra of the candidate: gate.json, gate.txt and gate.html.
 
 Exit status: 0 blessed, 3 not blessed, 4 inconclusive or the baseline does not answer.
 """
@@ -42,6 +42,7 @@ from trainer.release.verdict import (
     STATUS,
     read_verdict,
 )
+from trainer.reporting import html
 from trainer.schema import Schema, load_schema
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def _main(argv: list[str]) -> int:
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     from trainer.gating import answers
+    from trainer.gating.page import build_page
 
     schema = load_schema(values.schema) if values.schema else None
     candidate = _fetch(values.candidate, "--candidate", copies)
@@ -121,7 +123,8 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
         checks,
         subjects,
     )
-    _store(found, candidate, copies)
+    models = [one.predictions for one in (mine, theirs) if one is not None]
+    _store(found, build_page(found, schema.task, models), candidate, copies)
     show(report.summarise(found))
     return STATUS[found.verdict]
 
@@ -210,15 +213,17 @@ def _find_latest_blessed(candidate: str, given: str, copies: storage.Copies) -> 
     return max(blessed)[1] if blessed else None
 
 
-def _store(found: report.Outcome, candidate: str, copies: storage.Copies) -> None:
+def _store(
+    found: report.Outcome, page: html.Markup, candidate: str, copies: storage.Copies
+) -> None:
     """Writes the reports into the export, and into that in the bucket."""
     shown = found.candidate
     if storage.is_remote(shown):
         folder = copies.open_output(f"{shown}/{EXTRA}", "--candidate", is_file=False).parent
-        for path in report.write_report(found, folder):
+        for path in report.write_report(found, page, folder):
             copies.store_output(path)
     else:
-        report.write_report(found, Path(candidate))
+        report.write_report(found, page, Path(candidate))
 
 
 def _define(values: flags.FlagValues) -> None:

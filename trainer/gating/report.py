@@ -8,12 +8,13 @@ from typing import Any, NamedTuple, Optional
 
 from trainer import storage
 from trainer.errors import UserError
-from trainer.export.fingerprint import EXTRA, GATE_REPORT, GATE_SUMMARY
+from trainer.export.fingerprint import EXTRA, GATE_PAGE, GATE_REPORT, GATE_SUMMARY
 from trainer.gating.comparison import Subject
 from trainer.gating.judging import PASS, WITHIN_NOISE, Check
 from trainer.gating.resampling import find_interval
 from trainer.gating.rules import Rules
 from trainer.release.verdict import BLESSED
+from trainer.reporting import html
 
 # Checks that pass are listed up to this number.
 SHOWN_CHECKS = 20
@@ -49,22 +50,27 @@ class Outcome(NamedTuple):
     subjects: Sequence[Subject]
 
 
-def write_report(outcome: Outcome, folder: Path) -> list[Path]:
-    """Writes gate.json and gate.txt into assets.extra of an export; returns their paths.
+def write_report(outcome: Outcome, page: html.Markup, folder: Path) -> list[Path]:
+    """Writes gate.html, gate.txt and gate.json into assets.extra of an export.
 
     Args:
         outcome: what the gate found.
+        page: content of gate.html.
         folder: the export.
+
+    Returns:
+        Their paths; gate.json, which contains the verdict, is the last.
 
     Raises:
         UserError: the folder cannot be written.
     """
     extra = folder / EXTRA
-    paths = [extra / GATE_REPORT, extra / GATE_SUMMARY]
+    paths = [extra / name for name in (GATE_PAGE, GATE_SUMMARY, GATE_REPORT)]
     try:
         extra.mkdir(exist_ok=True)
-        storage.write_json(paths[0], to_json(outcome))
+        html.write(paths[0], page)
         storage.write_text(paths[1], summarise(outcome) + "\n")
+        storage.write_json(paths[2], to_json(outcome))
     except OSError as error:
         raise UserError(f"{extra}: cannot be written: {error.strerror}") from error
     return paths
@@ -93,13 +99,19 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         "confidence": outcome.rules.confidence,
         "checks": [check._asdict() for check in outcome.checks],
         "rows": outcome.subjects[0].rows,
-        "metrics": [_describe_subject(one, outcome.rules.confidence) for one in outcome.subjects],
+        "metrics": [describe_subject(one, outcome.rules.confidence) for one in outcome.subjects],
     }
     cleaned: dict[str, Any] = _without_nan(document)
     return cleaned
 
 
-def _describe_subject(subject: Subject, confidence: float) -> dict[str, Any]:
+def describe_subject(subject: Subject, confidence: float) -> dict[str, Any]:
+    """Returns the metrics of some rows, for JSON.
+
+    Args:
+        subject: the rows.
+        confidence: of the intervals.
+    """
     metrics = {}
     for name, value in subject.candidate.values.items():
         samples = subject.candidate.samples[name]
@@ -161,7 +173,7 @@ def summarise(outcome: Outcome) -> str:
 def _describe_metrics(outcome: Outcome) -> list[str]:
     overall, confidence = outcome.subjects[0], outcome.rules.confidence
     table = [["", "candidate", "baseline", f"change ({confidence:.0%} interval)"]]
-    for name, found in _describe_subject(overall, confidence)["metrics"].items():
+    for name, found in describe_subject(overall, confidence)["metrics"].items():
         row = [name, f"{found['candidate']:.5g}", "-", "-"]
         if "baseline" in found:
             low, high = found["change_interval"]

@@ -86,7 +86,7 @@ def test_within_noise_is_inconclusive_and_says_how_many_rows_are_missing(gate, j
     assert same["metrics"][0]["metrics"]["auc"]["change_interval"] == [0, 0]
 
 
-def test_slices_gaps_and_costs(gate, jobs):
+def test_slices_gaps_and_costs(gate, jobs, tmp_path):
     document = gate(
         3,
         f"--baseline={jobs['good']}",
@@ -110,6 +110,10 @@ def test_slices_gaps_and_costs(gate, jobs):
     assert any(what == "gap of accuracy" for _, what in found)
     places = {one["by"] for one in document["metrics"]}
     assert places == {"", "city", "city*level"}
+    page = (tmp_path / "candidate/assets.extra/gate.html").read_text()
+    for part in ("city = Ulm", "Rows that moved most", 'aria-label="ROC"', "too few rows"):
+        assert part in page
+    assert "http://" not in page.replace("http://www.w3.org/", "") and "<script" not in page
 
 
 def test_a_baseline_that_no_longer_answers_has_a_verdict_of_its_own(gate, jobs, tmp_path):

@@ -1,0 +1,166 @@
+"""gate.html: both models side by side, in one page that needs no network."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trainer.gating.report import Outcome, describe_subject, summarise
+from trainer.metrics.slices import Predictions
+from trainer.reporting import html
+
+NAMES = ("candidate", "baseline")
+SHOWN_SLICES, SHOWN_ROWS, BINS = 100, 20, 10
+# More points than this of a curve cannot be told apart.
+MAX_POINTS = 500
+
+
+def build_page(outcome: Outcome, task: str, models: Sequence[Predictions]) -> html.Markup:
+    """Returns the page.
+
+    Args:
+        outcome: what the gate found.
+        task: binary, multiclass or regression.
+        models: predictions of the candidate, and of the baseline if it answers.
+    """
+    sections = [
+        html.section("Verdict", html.preformatted(summarise(outcome), "summary of the gate")),
+        html.section("Checks", _list_checks(outcome)),
+        html.section("All rows", _list_metrics(outcome)),
+    ]
+    if len(outcome.subjects) > 1:
+        sections.append(html.section("Slices", _list_slices(outcome)))
+    if task == "binary":
+        sections.append(html.section("Curves", html.figures(_draw(models))))
+    if len(models) > 1 and task != "multiclass":
+        sections.append(html.section("Rows that moved most", _list_moved(models)))
+    return html.page(f"Gate: {outcome.verdict}", sections)
+
+
+def _list_checks(outcome: Outcome) -> html.Markup:
+    header = ["check", "result", "rows", "value", "from", "to", "bound", "more rows"]
+    rows: list[list[html.Content]] = [
+        [
+            f"{check.rule}. {check.where}: {check.what}",
+            check.verdict,
+            check.rows,
+            check.value,
+            check.low,
+            check.high,
+            check.bound,
+            check.more_rows,
+        ]
+        for check in outcome.checks
+    ]
+    return html.table(header, rows, "every rule, for all rows and for each slice")
+
+
+def _list_metrics(outcome: Outcome) -> html.Markup:
+    found = describe_subject(outcome.subjects[0], outcome.rules.confidence)["metrics"]
+    rows: list[list[html.Content]] = []
+    for name, one in found.items():
+        change = one.get("change_interval", (None, None))
+        own = one["candidate_interval"]
+        rows.append([name, one["candidate"], *own, one.get("baseline"), one.get("change"), *change])
+    header = ["metric", "candidate", "from", "to", "baseline", "change", "from", "to"]
+    return html.table(header, rows, f"intervals of {outcome.rules.confidence:.0%}")
+
+
+def _list_slices(outcome: Outcome) -> html.Markup:
+    """The slices, those first whose main metric has changed most."""
+    metric = outcome.rules.rules[0].metric
+    subjects = [one for one in outcome.subjects[1:] if metric in one.candidate.values]
+    rows: list[list[Any]] = []
+    for subject in subjects:
+        found = describe_subject(subject, outcome.rules.confidence)["metrics"][metric]
+        change = found.get("change_interval", (None, None))
+        rows.append(
+            [
+                subject.name,
+                subject.rows,
+                found["candidate"],
+                found.get("baseline"),
+                found.get("change"),
+                *change,
+            ]
+        )
+    rows.sort(key=lambda row: -abs(row[4]) if row[4] is not None and row[4] == row[4] else 1.0)
+    header = ["slice", "rows", "candidate", "baseline", "change", "from", "to"]
+    return html.table(header, rows[:SHOWN_SLICES], f"{metric}, the largest changes first")
+
+
+def _draw(models: Sequence[Predictions]) -> list[html.Markup]:
+    """Draws ROC, precision-recall, calibration and the distribution of the scores."""
+    from matplotlib.figure import Figure
+
+    parts = []
+    for title, curve, axes_names in (
+        ("ROC", _find_roc, ("false positive rate", "true positive rate")),
+        ("Precision and recall", _find_precision, ("recall", "precision")),
+        ("Calibration", _find_calibration, ("mean score", "share of positives")),
+        ("Scores", _find_distribution, ("score", "share of rows")),
+    ):
+        drawn = Figure(figsize=(4.5, 3.6), layout="constrained")
+        axes = drawn.subplots()
+        for name, color, style, model in zip(NAMES, html.SERIES, ("-", "--"), models):
+            axes.plot(*curve(model), color=color, linestyle=style, label=name)
+        axes.set_xlabel(axes_names[0], color=html.INK)
+        axes.set_ylabel(axes_names[1], color=html.INK)
+        axes.tick_params(colors=html.INK)
+        for spine in axes.spines.values():
+            spine.set_color(html.INK)
+        axes.legend(frameon=False, labelcolor=html.INK)
+        parts.append(html.figure(drawn, title, title))
+    return parts
+
+
+def _accumulate(model: Predictions) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the weights of true and of false positives above each score, the highest first."""
+    order = np.argsort(-model.scores, kind="stable")
+    weights = np.ones(len(order)) if model.weights is None else model.weights[order]
+    labels, scores = model.labels[order], model.scores[order]
+    last = np.append(np.flatnonzero(np.diff(scores)), len(scores) - 1)
+    last = last[np.unique(np.linspace(0, len(last) - 1, MAX_POINTS).astype(int))]
+    return np.cumsum(weights * labels)[last], np.cumsum(weights * (1 - labels))[last]
+
+
+def _find_roc(model: Predictions) -> tuple[np.ndarray, np.ndarray]:
+    true, false = _accumulate(model)
+    tiny = np.finfo(np.float64).tiny
+    return np.append(0, false / max(false[-1], tiny)), np.append(0, true / max(true[-1], tiny))
+
+
+def _find_precision(model: Predictions) -> tuple[np.ndarray, np.ndarray]:
+    true, false = _accumulate(model)
+    tiny = np.finfo(np.float64).tiny
+    return true / max(true[-1], tiny), true / np.maximum(true + false, tiny)
+
+
+def _find_calibration(model: Predictions) -> tuple[np.ndarray, np.ndarray]:
+    bins = np.minimum((model.scores * BINS).astype(int), BINS - 1)
+    weights = np.ones(len(bins)) if model.weights is None else model.weights
+    total = np.bincount(bins, weights, BINS)
+    seen = total > 0
+    sums = [np.bincount(bins, weights * values, BINS) for values in (model.scores, model.labels)]
+    return sums[0][seen] / total[seen], sums[1][seen] / total[seen]
+
+
+def _find_distribution(model: Predictions) -> tuple[np.ndarray, np.ndarray]:
+    counts, edges = np.histogram(model.scores, 2 * BINS, (0, 1), weights=model.weights)
+    return (edges[1:] + edges[:-1]) / 2, counts / counts.sum()
+
+
+def _list_moved(models: Sequence[Predictions]) -> html.Markup:
+    """The rows by their number: of the data, the page contains the label only."""
+    change = models[0].scores - models[1].scores
+    rows: list[list[html.Content]] = [
+        [
+            f"row {row + 1:,}",
+            float(models[0].labels[row]),
+            float(models[0].scores[row]),
+            float(models[1].scores[row]),
+            float(change[row]),
+        ]
+        for row in np.argsort(-np.abs(change), kind="stable")[:SHOWN_ROWS].tolist()
+    ]
+    return html.table(["row of the data", "label", *NAMES, "change"], rows, "scores of both")
