@@ -353,6 +353,90 @@ def crosses():
     return [layers.weighted_sum_from_feature_columns(_features(), columns, num_outputs=1)[0]]
 
 
+def _step(optimizer, **options):
+    table = tf.get_variable("table", [4, 1])
+    loss = tf.reduce_sum(tf.gather(table, [0, 2, 2]) * [[1.0], [2.0], [-1.0]])
+    with tf.control_dependencies([optimizer.minimize(loss, **options)]):
+        return [table.read_value()]
+
+
+@model
+def momentum_w_with_sparse_gradient():
+    return _step(tf.contrib.opt.MomentumWOptimizer(0.01, 0.1, 0.9), decay_var_list=[])
+
+
+@model
+def rmsprop_w_with_sparse_gradient():
+    cls = tf.contrib.opt.extend_with_decoupled_weight_decay(tf.train.RMSPropOptimizer)
+    return _step(cls(0.01, learning_rate=0.1, decay=0.0))
+
+
+@model
+def pairwise_errors():
+    error = tf.contrib.losses.mean_pairwise_squared_error
+    a, b = numbers(3, 4), numbers(3, 4) ** 2
+    return [error(a, b), error(a, b, 0.5), error(a, b, tf.constant([1.0, 0.0, 2.0]))]
+
+
+@model
+def maxout():
+    x = numbers(2, 3, 4)
+    return [layers.maxout(x, 2), layers.maxout(x, 1, axis=1), layers.maxout(x, 1, axis=0)]
+
+
+@model
+def squeezed():
+    predictions, labels = tf.constant([[1.0], [2.0]]), tf.constant([3.0, 4.0])
+    return tf.contrib.framework.remove_squeezable_dimensions(predictions=predictions, labels=labels)
+
+
+@model
+def adaptive_clipping():
+    from tensorflow.contrib.layers.python.layers import optimizers
+
+    clip = optimizers.adaptive_clipping_fn(0.1, decay=0.5, report_summary=True)
+    variable = tf.get_variable("v", [2])
+    (clipped, _), (other, _) = clip([(100 * numbers(2), variable), (numbers(2), variable)])
+    assert tf.get_collection("summaries")[0].op.name == "global_norm/adaptive_max_gradient_norm"
+    return [clipped, other]
+
+
+def _clipped(**options):
+    inputs = numbers(2, 5)
+    cell = rnn.LSTMBlockCell(3, cell_clip=0.1, **options)
+    outputs, _ = tf.nn.static_rnn(cell, [inputs, inputs * 0.5], dtype=tf.float32)
+    loss = tf.reduce_sum(tf.add_n(outputs))
+    return list(outputs) + tf.gradients(loss, [inputs] + tf.trainable_variables())
+
+
+@model
+def clipped_lstm_block_cell():
+    return _clipped()
+
+
+@model
+def clipped_lstm_block_cell_with_peepholes():
+    return _clipped(use_peephole=True)
+
+
+@model
+def unfused_batch_norm():
+    outputs = layers.batch_norm(
+        numbers(4, 2, 2, 3), scale=True, fused=False, decay=0.5, updates_collections=None
+    )
+    with tf.control_dependencies([outputs]):
+        moving = [v for v in tf.global_variables() if "moving" in v.op.name]
+        return [outputs] + [v.read_value() for v in moving]
+
+
+@model
+def summaries_of_activations():
+    for function in (tf.nn.relu, tf.nn.relu6):
+        layers.summarize_activation(function(tf.constant([-1.0, 0.0, 1.0, 7.0])))
+    operations = tf.get_default_graph().get_operations()
+    return [one.inputs[1] for one in operations if one.type == "ScalarSummary"]
+
+
 def run(build):
     """Builds a model and returns its variables and outputs.
 

@@ -86,10 +86,26 @@ is_tensor = tf.is_tensor
 list_variables = tf.train.list_variables
 load_checkpoint = tf.train.load_checkpoint
 load_variable = tf.train.load_variable
-remove_squeezable_dimensions = _confusion_matrix.remove_squeezable_dimensions
 smart_cond = _smart_cond.smart_cond
 smart_constant_value = _smart_cond.smart_constant_value
 sort = tf.sort
+
+
+def remove_squeezable_dimensions(predictions, labels, name=None):
+    """Squeezes the last dimension of predictions or labels if their ranks differ by one.
+
+    Args:
+      predictions: tensor.
+      labels: tensor.
+      name: name of the operations.
+
+    Returns:
+      Predictions and labels.
+    """
+    labels, predictions = _confusion_matrix.remove_squeezable_dimensions(
+        labels, predictions, name=name
+    )
+    return predictions, labels
 
 
 def assert_or_get_global_step(graph=None, global_step_tensor=None):

@@ -109,7 +109,8 @@ def batch_norm(
             moving_variance = param("moving_variance", tf.ones_initializer(), False)
 
         def in_training():
-            if inputs.shape.ndims == 4 and batch_weights is None and data_format == "NHWC":
+            fusible = inputs.shape.ndims == 4 and batch_weights is None and fused is not False
+            if fusible and data_format == "NHWC":
                 # The fused kernel returns the unbiased variance itself.
                 ones, zeros = tf.ones([channels], dtype), tf.zeros([channels], dtype)
                 return tf.nn.fused_batch_norm(

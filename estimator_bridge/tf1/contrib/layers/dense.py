@@ -291,10 +291,11 @@ def maxout(inputs, num_units, axis=-1, scope=None):
         features = static_size(inputs, axis, "maxout")
         if features % num_units:
             raise ValueError(f"maxout: {features} features are not a multiple of {num_units}")
+        # As in 1.x the groups are consecutive elements of the whole tensor, so that they are groups
+        # of features only along the last axis.
         shape = tf.shape(inputs)
-        groups = [num_units, features // num_units]
-        split = tf.reshape(inputs, tf.concat([shape[:axis], groups, shape[axis + 1 :]], 0))
-        outputs = tf.reduce_max(split, axis + 1)
+        size = [num_units], shape[axis + 1 :], [features // num_units]
+        outputs = tf.reduce_max(tf.reshape(inputs, tf.concat([shape[:axis], *size], 0)), -1)
         static = inputs.shape.as_list()
         outputs.set_shape([*static[:axis], num_units, *static[axis + 1 :]])
         return outputs

@@ -249,7 +249,8 @@ def adaptive_clipping_fn(
 ):
     """Returns a `clip_gradients` function whose limit depends on the norms of earlier steps.
 
-    The maximum norm is exp(mean + std_factor * deviation) of the log norms so far. Creates the
+    The maximum norm is exp(mean + std_factor * deviation) of the log norms so far. Gradients with a
+    larger norm are scaled to exp(mean), as in 1.x. Creates the
     variables `AdaptiveMaxNorm/mean` and `AdaptiveMaxNorm/sq_mean`.
 
     Args:
@@ -287,9 +288,10 @@ def adaptive_clipping_fn(
             highest = tf.exp(mean + std_factor * deviation)
             if static_max_norm is not None:
                 highest = tf.minimum(highest, static_max_norm)
-            if report_summary:
-                tf.summary.scalar("global_norm/adaptive_max_gradient_norm", highest)
-        scale = tf.where(norm < highest, tf.ones_like(norm), highest / (norm + epsilon))
+            target = tf.exp(mean)
+        if report_summary:
+            tf.summary.scalar("global_norm/adaptive_max_gradient_norm", highest)
+        scale = tf.where(norm < highest, tf.ones_like(norm), target / norm)
         scaled = [
             None if v is None else _map_values(lambda values: values * scale, v) for v in values
         ]

@@ -40,10 +40,13 @@ def summarize_activation(op):
     """
     if op.op.type in ("Relu", "Softplus", "Relu6"):
         name = op.op.name + "/zeros"
-        tf.summary.scalar(name, tf.reduce_mean(tf.to_float(tf.less(op, tf.cast(0.0, op.dtype)))))
+        # The share of the inputs of the activation, as in 1.x.
+        given = op.op.inputs[0]
+        below = tf.less(given, tf.cast(0.0, given.dtype))
+        tf.summary.scalar(name, tf.reduce_mean(tf.to_float(below)))
     if op.op.type == "Relu6":
         name = op.op.name + "/sixes"
-        tf.summary.scalar(name, tf.reduce_mean(tf.to_float(tf.greater(op, 6.0))))
+        tf.summary.scalar(name, tf.reduce_mean(tf.to_float(tf.greater(op.op.inputs[0], 6.0))))
     return tf.summary.histogram(op.op.name + "/activation", op)
 
 

@@ -107,13 +107,24 @@ def mean_pairwise_squared_error(predictions, labels=None, weights=1.0, scope=Non
     Args:
       predictions: floating tensor.
       labels: tensor of the shape of `predictions`.
-      weights: scalar or tensor broadcastable to the losses.
+      weights: scalar, or tensor [batch] or [batch, 1].
       scope: name of the name scope.
 
     Returns:
       Scalar tensor.
     """
-    return tf.losses.mean_pairwise_squared_error(labels, predictions, weights, scope)
+    with tf.name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
+        predictions, labels = tf.to_float(predictions), tf.to_float(labels)
+        predictions.shape.assert_is_compatible_with(labels.shape)
+        weights = tf.to_float(weights)
+        errors = tf.reshape(predictions - labels, [tf.shape(predictions)[0], -1])
+        # 1.x divides by n and not by n - 1, and adds up the examples.
+        pairs = 2 * (tf.reduce_mean(errors**2, 1) - tf.reduce_mean(errors, 1) ** 2)
+        loss = tf.reduce_sum(
+            pairs * (tf.reshape(weights, [-1]) if weights.shape.ndims else weights)
+        )
+        tf.losses.add_loss(loss)
+        return loss
 
 
 def sigmoid_cross_entropy(logits, multi_class_labels, weights=1.0, label_smoothing=0, scope=None):

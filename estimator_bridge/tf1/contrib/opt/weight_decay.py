@@ -13,6 +13,8 @@ __all__ = [
 class DecoupledWeightDecayExtension:
     """Mixin that subtracts weight_decay x variable from each variable at each step.
 
+    Of a variable with a sparse gradient it decays the rows that the gradient has.
+
     Place it before a tf.train.Optimizer in the list of base classes.
 
     Args:
@@ -21,7 +23,6 @@ class DecoupledWeightDecayExtension:
     """
 
     def __init__(self, weight_decay, **kwargs):
-        self._decay_var_list = None
         self._weight_decay = weight_decay
         super().__init__(**kwargs)
 
@@ -31,13 +32,13 @@ class DecoupledWeightDecayExtension:
         Args:
           loss: scalar tensor.
           *args: positional arguments of Optimizer.minimize.
-          decay_var_list: variables that decay; None for all trained variables.
+          decay_var_list: ignored, as in 1.x: all trained variables decay.
           **kwargs: keyword arguments of Optimizer.minimize.
 
         Returns:
           Operation of a step.
         """
-        self._choose(decay_var_list)
+        del decay_var_list
         return super().minimize(loss, *args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None, decay_var_list=None):
@@ -47,31 +48,30 @@ class DecoupledWeightDecayExtension:
           grads_and_vars: list of (gradient, variable).
           global_step: variable to increment, or None.
           name: name of the operation.
-          decay_var_list: variables that decay; None for all trained variables.
+          decay_var_list: ignored, as in 1.x: all trained variables decay.
 
         Returns:
           Operation of a step.
         """
-        if decay_var_list is not None:
-            self._choose(decay_var_list)
+        del decay_var_list
         return super().apply_gradients(grads_and_vars, global_step=global_step, name=name)
 
-    def _choose(self, variables):
-        self._decay_var_list = None if variables is None else {var.name for var in variables}
-
     def _prepare(self):
-        self._decay_tensor = tf.convert_to_tensor(
+        self._weight_decay_tensor = tf.convert_to_tensor(
             self._weight_decay() if callable(self._weight_decay) else self._weight_decay,
             name="weight_decay",
         )
         super()._prepare()
 
+    def _weight_decay_as(self, dtype):
+        return tf.cast(self._weight_decay_tensor, dtype.base_dtype)
+
     def _decayed(self, var):
-        if self._decay_var_list is not None and var.name not in self._decay_var_list:
-            return tf.no_op()
-        return var.assign_sub(
-            tf.cast(self._decay_tensor, var.dtype.base_dtype) * var, self._use_locking
-        )
+        return var.assign_sub(self._weight_decay_as(var.dtype) * var, self._use_locking)
+
+    def _decayed_rows(self, var, indices):
+        rows = self._weight_decay_as(var.dtype) * tf.gather(var, indices)
+        return tf.scatter_sub(var, indices, rows, self._use_locking)
 
     # The decay precedes the step, for dense and sparse gradients.
     def _apply_dense(self, grad, var):
@@ -83,11 +83,11 @@ class DecoupledWeightDecayExtension:
             return super()._resource_apply_dense(grad, var)
 
     def _apply_sparse(self, grad, var):
-        with tf.control_dependencies([self._decayed(var)]):
+        with tf.control_dependencies([self._decayed_rows(var, grad.indices)]):
             return super()._apply_sparse(grad, var)
 
     def _resource_apply_sparse(self, grad, var, indices):
-        with tf.control_dependencies([self._decayed(var)]):
+        with tf.control_dependencies([self._decayed_rows(var, indices)]):
             return super()._resource_apply_sparse(grad, var, indices)
 
 
@@ -103,7 +103,6 @@ def extend_with_decoupled_weight_decay(base_optimizer):
 
     class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecayExtension, base_optimizer):
         def __init__(self, weight_decay, *args, **kwargs):
-            self._decay_var_list = None
             self._weight_decay = weight_decay
             base_optimizer.__init__(self, *args, **kwargs)
 

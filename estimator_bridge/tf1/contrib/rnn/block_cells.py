@@ -116,7 +116,9 @@ class LSTMBlockCell(tf.nn.rnn_cell.RNNCell):
             i, f = i + self._w_i * c, f + self._w_f * c
         c = tf.sigmoid(f + self._forget_bias) * c + tf.sigmoid(i) * tf.tanh(j)
         if self._cell_clip is not None and self._cell_clip > 0:
-            c = tf.clip_by_value(c, -self._cell_clip, self._cell_clip)
+            # The gradient is that without clipping, as of the fused operation.
+            clipped = tf.clip_by_value(c, -self._cell_clip, self._cell_clip)
+            c = c + tf.stop_gradient(clipped - c)
         if self._use_peephole:
             o = o + self._w_o * c
         h = tf.tanh(c) * tf.sigmoid(o)
