@@ -99,7 +99,6 @@ def _write(
     schema, config = model.schema, model.config
     shown = job_page.list_shown(schema)
     by = slices.parse_by(values.by, schema) or _choose_slices(model, shown)
-    by = [names for names in by if set(names) <= {*shown, *schema.label_columns, schema.weight}]
     files = find_files(config.data.eval, config.data.format, "data")
     console, threshold = Console(), config.eval.threshold
     with tempfile.TemporaryDirectory(prefix="report-") as folder:

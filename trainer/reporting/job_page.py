@@ -77,7 +77,7 @@ def list_shown(schema: Schema) -> list[str]:
     Args:
         schema: the columns.
     """
-    return [name for name in schema.features if not getattr(schema.columns[name], "private", False)]
+    return [name for name in schema.features if not schema.columns[name].private]
 
 
 def measure_errors(task: str, predictions: Predictions) -> np.ndarray:
@@ -158,7 +158,8 @@ def _describe_data(
     schema: Schema, statistics: Statistics, measured: Measured
 ) -> tuple[str, Markup]:
     public = parse_statistics(dump_public_statistics(statistics, schema))
-    shown = {*list_shown(schema), *schema.label_columns}
+    private = {name for name, column in schema.columns.items() if column.private}
+    shown = {*list_shown(schema), *schema.label_columns} - private
     rows: list[list[html.Content]] = []
     for finding in measured.findings:
         name = finding.column
@@ -343,7 +344,8 @@ def _describe_errors(schema: Schema, measured: Measured) -> tuple[str, Markup]:
             predicted = str(classes[chosen] if classes else chosen)
         else:
             predicted = float(score)
-        label = _to_text(measured.worst_rows[schema.label.column][place])
+        is_private = schema.columns[schema.label.column].private
+        label = None if is_private else _to_text(measured.worst_rows[schema.label.column][place])
         values = [_to_text(measured.worst_rows[name][place]) for name in columns]
         rows.append([str(number + 1), label, predicted, *values])
     header = ["row", schema.label.column, "prediction", *columns]
@@ -376,7 +378,7 @@ def _describe_exports(schema: Schema, results: dict[str, Any]) -> tuple[str, Mar
     words = ["python", "-m", "trainer.predict", f"--export={served}"]
     query = results.get("query")
     # A query of a model with private columns would name them.
-    if query and set(query) <= {*list_shown(schema), schema.key, schema.weight}:
+    if query and not any(schema.columns[name].private for name in query if name in schema.columns):
         words.append(f"--row={json.dumps(query)}")
     command = html.preformatted(quote_command(*words), "Command that queries the export")
     return html.section("Exports", html.table(["exporter", "newest export"], rows), command)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
+from trainer.errors import UserError
 from trainer.evaluation import command, page_command
 from trainer.evaluation.importance import REPEATS, measure_importance
 from trainer.metrics.slices import Predictions
@@ -72,15 +73,23 @@ def test_the_page_has_every_section_and_escapes_the_values(page):
     ("label", "wanted"),
     [("colour", "Rows by label (down) and prediction"), ("price", "Histogram of residuals")],
 )
-def test_several_classes_and_regression(trained, tmp_path, label, wanted):
+def test_several_classes_regression_and_a_private_column(trained, tmp_path, label, wanted):
     job = trained("linear", label)
     folder = tmp_path / "job"
     shutil.copytree(job.folder, folder)
     metrics = {"baselines": {HOSTILE: {}}, "exports": {"final": ["export/final/1"]}}
     (folder / "metrics.json").write_text(json.dumps(metrics))
-    assert page_command.main([str(folder), "--importance_rows=0"]) == 0
+    schema = json.loads((folder / "schema.json").read_text())
+    schema["columns"]["job"]["private"] = True
+    (folder / "schema.json").write_text(json.dumps(schema))
+    with pytest.raises(UserError, match="--by: column job is private"):
+        page_command.main([str(folder), "--by=city*job"])
+    assert page_command.main([str(folder), "--importance_rows=20"]) == 0
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert wanted in text
+    # Neither the values of a private column nor its name.
+    assert "smith" not in text and "cook" not in text and not re.search(r">job<", text)
+    assert re.search(r">city<", text)
     assert "trainer.predict --export=export/final/1" in text
     assert HOSTILE not in text and "&lt;script&gt;alert(1)" in text
 
