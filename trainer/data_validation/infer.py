@@ -97,9 +97,10 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
             f"CSV files {header} a header line, delimiter {style.delimiter!r}, encoding "
             f"{style.encoding}"
         )
-    show(f"label {values.label}: {' '.join(inferred.label_notes)}")
+    # The notes have values of the data as examples.
+    notes = " ".join(inferred.label_notes)
+    show(f"label {values.label}: {'see the schema' if redacts_data() else notes}")
     for name, comment in inferred.left_out.items():
-        # The reason may have a value of the data as an example.
         show(f"column {name}: {'left out, see the schema' if redacts_data() else comment}")
     message = (
         f"{output}: {len(table.columns)} columns of {table.num_rows:,} rows. Now train with it:\n"

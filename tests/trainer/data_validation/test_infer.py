@@ -268,7 +268,8 @@ def test_numbers_and_dates_that_cannot_be_read_are_named(
     assert name in comment and fields in comment
     assert comment.strip(" #") in capsys.readouterr().out
     _infer(tmp_path, path, "y", "--redact")
-    assert "column a: left out, see the schema\n" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "column a: left out, see the schema\n" in out and "label y: see the schema\n" in out
     assert name in _refused(capsys, "infer", f"--data={path}", "--label=a")
 
 
