@@ -15,7 +15,7 @@ thresholds.
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 from absl import flags
 
@@ -26,7 +26,9 @@ from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
-from trainer.job_dir.trained_job import Model, fetch_checkpoints, load_model
+
+if TYPE_CHECKING:
+    from trainer.job_dir.trained_job import Model
 
 SLICED_TASKS = ("binary", "multiclass", "regression")
 
@@ -56,6 +58,9 @@ def _main(argv: list[str]) -> int:
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     """Evaluates according to the flags; returns the text of the report."""
+    # Imported here, because it imports TensorFlow; --help and a wrong flag need no TensorFlow.
+    from trainer.job_dir.trained_job import fetch_checkpoints, load_model
+
     job_dir = copies.fetch(values.job_dir, "--job_dir", lambda name: name in job_layout.MODEL_FILES)
     console = Console(display_path=copies.display_path)
     model = load_model(job_dir, values.allow_code, console.warn)
@@ -90,7 +95,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
 
 
 def _evaluate(
-    model: Model,
+    model: "Model",
     checkpoints: Sequence[str],
     by: Sequence[Sequence[str]],
     *,

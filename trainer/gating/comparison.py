@@ -1,14 +1,17 @@
 """Measures two models on the same rows: over all rows and by slice, with samples of each metric."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 import numpy as np
 
 from trainer.gating import resampling
-from trainer.gating.answers import Answers
 from trainer.gating.rules import LATENCIES, SIZE
 from trainer.metrics.slices import MAX_SLICES, Grouping, Predictions
+
+if TYPE_CHECKING:
+    # It imports TensorFlow, which --help and a wrong flag do not need.
+    from trainer.gating.answers import Answers
 
 ALL_ROWS = "all rows"
 # Quantile of each latency.
@@ -69,8 +72,8 @@ class Settings(NamedTuple):
 
 
 def measure_subjects(
-    candidate: Answers,
-    baseline: Optional[Answers],
+    candidate: "Answers",
+    baseline: Optional["Answers"],
     groupings: dict[str, Grouping],
     settings: Settings,
 ) -> list[Subject]:
@@ -101,7 +104,7 @@ def measure_subjects(
 
 
 def _measure_places(
-    model: Answers,
+    model: "Answers",
     places: Sequence[tuple[str, str, Optional[np.ndarray]]],
     num_rows: int,
     settings: Settings,
@@ -134,7 +137,7 @@ def _select(predictions: Predictions, index: np.ndarray) -> Predictions:
     )
 
 
-def _add_costs(measured: Measured, model: Answers, seed: int) -> None:
+def _add_costs(measured: Measured, model: "Answers", seed: int) -> None:
     """Adds latencies and size; the samples of a latency are resampled requests."""
     times, rng = model.latencies, np.random.default_rng(seed)
     num_samples = len(next(iter(measured.samples.values())))
