@@ -65,7 +65,7 @@ class Label(Node):
         for value in self.class_weights or ():
             # In JSON every key is text.
             if str(value) not in map(str, self.classes):
-                raise ValueError(f"class_weights: {value!r} is not a class of the label")
+                raise ValueError(f"class_weights: {value!r:.80} is not a class of the label")
         return self
 
     def _check_multi_label(self) -> None:

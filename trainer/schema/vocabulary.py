@@ -43,9 +43,11 @@ def find_problem(value: Any, kind: str) -> Optional[str]:
         article = "an" if kind == "int" else "a"
         return f"{value} is not {article} {kind}; put it in quotes if it is text"
     if kind == "string":
-        return None if isinstance(value, str) else f"{value!r} is not a string; put it in quotes"
+        return (
+            None if isinstance(value, str) else f"{value!r:.80} is not a string; put it in quotes"
+        )
     if not isinstance(value, int if kind == "int" else (int, float)):
-        return f"{value!r} is not {'an int' if kind == 'int' else 'a float'}"
+        return f"{value!r:.80} is not {'an int' if kind == 'int' else 'a float'}"
     if kind == "int":
         return None if value in INTS else f"{value!r:.40} does not fit into an int64"
     # NaN fails the comparison too.
@@ -66,7 +68,7 @@ def check_feature_vocabulary(vocabulary: Sequence[Any]) -> None:
     for value in ("", -1):
         if value in vocabulary:
             raise ValueError(
-                f"vocabulary: {value!r} means no value in a feature; remove it"
+                f"vocabulary: {value!r:.80} means no value in a feature; remove it"
                 f"{', or read the column as type string' if value == -1 else ''}"
             )
 
@@ -90,4 +92,4 @@ def check_vocabulary(vocabulary: Sequence[Any], kind: str) -> None:
             raise ValueError(f"vocabulary: {problem}")
     if len(set(vocabulary)) != len(vocabulary):
         twice = next(value for value in vocabulary if list(vocabulary).count(value) > 1)
-        raise ValueError(f"vocabulary: {twice!r} appears twice")
+        raise ValueError(f"vocabulary: {twice!r:.80} appears twice")

@@ -298,3 +298,11 @@ def test_defaults():
 def test_schemas_of_the_presets_are_valid(make, name):
     schema = load_schema(str(make.root / "hparams" / "schemas" / f"{name}.yaml"))
     assert schema.task == {"census": "binary", "natality": "regression"}[name]
+
+
+def test_a_message_shows_the_start_of_a_long_value():
+    values = {"columns": {"x": {"type": "float", "default": {"text": "x" * 5000}}}}
+    with pytest.raises(ValueError, match="is not a float") as caught:
+        Schema.model_validate({**values, "label": {"column": "x"}})
+    (problem,) = caught.value.errors()
+    assert len(problem["msg"]) < 200
