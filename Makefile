@@ -4,6 +4,7 @@
 # make fuzz         10,000 mutated job folders and data files, for an hour or two
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
 # make sbom         lists the packages of the images, as CycloneDX JSON
+# make parity-1x    tf.contrib beside TensorFlow 1.15.5 itself (needs Python 3.7)
 # make tables       trains on twenty real tables without flags, beside scikit-learn
 #
 # They make the virtual environment that they need (.venv/tf<TensorFlow>-py<Python>) and keep it.
@@ -29,7 +30,7 @@ ENVIRONMENT = command -v $(PYTHON) >/dev/null \
 	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
 	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
 
-.PHONY: help demo test test-quick test-matrix fuzz bench tables lint lock sbom environment
+.PHONY: help demo test test-quick test-matrix fuzz bench parity-1x tables lint lock sbom environment
 .SILENT:
 
 help:
@@ -61,6 +62,10 @@ fuzz:
 # TensorFlow's other versions: make bench TF=2.15 PYTHON=python3.11
 bench:
 	$(ENVIRONMENT); exec "$$env/bin/python" benchmarks/run.py --data='$(BENCH_DATA)' $(ARGS)
+
+# Stores what TensorFlow 1.15.5 computes for tests/estimator_bridge/parity_1x/cases, and compares.
+parity-1x:
+	$(ENVIRONMENT); exec "$$env/bin/python" tools/parity_1x.py $(ARGS)
 
 lint:
 	$(ENVIRONMENT); "$$env/bin/python" -m ruff check . && "$$env/bin/python" -m ruff format --check . \

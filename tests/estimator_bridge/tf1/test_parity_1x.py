@@ -1,0 +1,86 @@
+"""tf.contrib against what TensorFlow 1.15.5 computed, which `make parity-1x` stores."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import forked
+import pytest
+
+PARITY = Path(__file__).parents[1] / "parity_1x"
+sys.path.insert(0, str(PARITY))
+import compare  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory):
+    """Area -> what one process under the bridge computes for its cases."""
+    output = tmp_path_factory.mktemp("parity") / "computed.json"
+    command = [
+        sys.executable,
+        "-m",
+        "estimator_bridge",
+        "run",
+        "--tf1",
+        PARITY / "measure.py",
+        output,
+    ]
+    removed = ("TF_CONFIG", "TF_USE_LEGACY_KERAS")
+    kept = {name: value for name, value in os.environ.items() if name not in removed}
+    done = forked.run(
+        [*map(str, command), *compare.AREAS, "signatures"],
+        env={**kept, "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "0"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    return json.loads(output.read_text())
+
+
+@pytest.mark.newest
+@pytest.mark.parametrize("area", [*compare.AREAS, "signatures"])
+def test_an_area_is_that_of_1_15_but_for_known_differences(area, computed):
+    lines = compare.unexpected(area, computed[area])
+    assert not lines, "\n".join(lines)
+
+
+@pytest.mark.newest
+def test_the_table_of_the_documents_is_that_of_the_results(computed):
+    text = (PARITY.parents[2] / "docs" / "bridge.md").read_text(encoding="utf-8")
+    assert "\n".join(compare.table(computed)) in text, "run `make parity-1x`"
+
+
+def test_every_kind_of_difference_is_found():
+    native = compare.read("losses")["mean_squared_error, per row"]
+    assert compare.compare(native, native) == {}
+    name = next(iter(native["outputs"]))
+    for part in ("variables", "collections", "summaries"):
+        other = copy.deepcopy(native)
+        other[part] = "something else"
+        assert list(compare.compare(native, other)) == [part]
+    for change, aspect in [(1e-3, "outputs"), (1e-5, "outputs within 1e-4")]:
+        other = copy.deepcopy(native)
+        other["outputs"][name]["values"][0] += change
+        assert list(compare.compare(native, other)) == [aspect]
+    assert list(compare.compare(native, {"error": "ValueError"})) == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("ours", "difference"),
+    [
+        ([["a", "", "<none>"], ["b", "", "1.0"], ["more", "", "None"]], None),
+        ([["a", "", "<none>"]], "no argument b"),
+        ([["b", "", "1.0"], ["a", "", "<none>"]], "argument 0 is b, not a"),
+        ([["a", "", "<none>"], ["b", "", "2.0"]], "default of b is 2.0, not 1.0"),
+        ([["a", "", "<none>"], ["b", "", "1.0"], ["c", "", "<none>"]], "requires c"),
+        (None, "missing"),
+    ],
+)
+def test_signatures_are_compared_by_name_order_and_default(ours, difference):
+    native = [["a", "", "<none>"], ["b", "", "1.0"]]
+    assert compare.compare_signatures(native, ours) == difference

@@ -1,0 +1,134 @@
+"""Compares the bridge with TensorFlow 1.15.5 itself: `make parity-1x`.
+
+    python tools/parity_1x.py [AREA ...]
+
+runs the cases of tests/estimator_bridge/parity_1x/cases natively, stores what they compute, shows
+what changed, runs them under the bridge, shows what differs, and writes the table of bridge.md.
+The native environment is made in .venv/ with a Python 3.7 (PYTHON37=... names one).
+"""
+
+import argparse
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PARITY = ROOT / "tests/estimator_bridge/parity_1x"
+NATIVE = ROOT / ".venv" / "tf1.15-py3.7"
+PACKAGES = [
+    *("tensorflow==1.15.5", "protobuf<3.21", "numpy<1.19", "pandas<1.2", "scipy", "h5py<3"),
+]
+START, END = "<!-- parity-1x: written by `make parity-1x` -->", "<!-- end of parity-1x -->"
+
+sys.path.insert(0, str(PARITY))
+import compare  # noqa: E402
+
+
+def find_python():
+    """Returns a Python 3.7, or None."""
+    candidates = [os.environ.get("PYTHON37"), shutil.which("python3.7")]
+    candidates += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.7.*/bin/python")))
+    program = "import sys; sys.exit(sys.version_info[:2] != (3, 7))"
+    for candidate in filter(None, candidates):
+        done = shutil.which(candidate) and subprocess.run([candidate, "-c", program])
+        if done and done.returncode == 0:
+            return candidate
+    return None
+
+
+def build_native(python):
+    """Makes the environment with TensorFlow 1.15.5 unless it is there; returns its Python."""
+    stamp, inside = NATIVE / "installed", str(NATIVE / "bin" / "python")
+    if not stamp.exists() or stamp.read_text() != "\n".join(PACKAGES):
+        print(f"{NATIVE.relative_to(ROOT)}: installing {PACKAGES[0]}", flush=True)
+        subprocess.run([python, "-m", "venv", "--clear", NATIVE], check=True)
+        install = [inside, "-m", "pip", "install", "-qq", "--no-input"]
+        subprocess.run([*install, "--upgrade", "pip"], check=True)
+        subprocess.run([*install, *PACKAGES], check=True)
+        stamp.write_text("\n".join(PACKAGES))
+    return inside
+
+
+def run(command, areas, folder):
+    """Runs the cases of areas with a command; returns area -> records."""
+    output = folder / "computed.json"
+    quiet = {
+        "CUDA_VISIBLE_DEVICES": "-1",
+        "TF_ENABLE_ONEDNN_OPTS": "0",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+    path = {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
+    log = folder / "log"
+    with log.open("w") as file:
+        done = subprocess.run(
+            [*command, str(PARITY / "measure.py"), str(output), *areas],
+            env={**os.environ, **quiet, **path},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+    if done.returncode:
+        sys.exit(log.read_text()[-4000:])
+    return json.loads(output.read_text())
+
+
+def show_changes(area, records):
+    """Prints the cases that TensorFlow 1.15.5 computes otherwise than stored."""
+    try:
+        stored = compare.read(area)
+    except FileNotFoundError:
+        stored = {}
+    changed = [case for case in records if case in stored and stored[case] != records[case]]
+    new, gone = records.keys() - stored.keys(), stored.keys() - records.keys()
+    print(
+        f"{area}: {len(records)} stored; {len(new)} new, {len(gone)} gone, {len(changed)} changed"
+    )
+    for case in changed[:20]:
+        print(f"  changed: {case}")
+
+
+def write_table(lines):
+    """Puts the table between its two marks in docs/bridge.md."""
+    path = ROOT / "docs" / "bridge.md"
+    before, _, rest = path.read_text(encoding="utf-8").partition(START)
+    after = rest.partition(END)[2]
+    text = "\n".join([START, "", *lines, "", END])
+    path.write_text(before + text + after, encoding="utf-8")
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    every = [*compare.AREAS, "signatures"]
+    parser.add_argument("areas", nargs="*", metavar="AREA", help=f"of {', '.join(every)}")
+    parser.add_argument("--stored", action="store_true", help="keep the stored values of 1.15.5")
+    options = parser.parse_args(arguments)
+    areas = options.areas or every
+    if not options.stored:
+        python = find_python()
+        if python is None:
+            print(
+                "TensorFlow 1.15.5 needs Python 3.7: install it, or name it with PYTHON37=/path/to/"
+                "python3.7",
+                file=sys.stderr,
+            )
+            return 2
+    with tempfile.TemporaryDirectory() as folder:
+        if not options.stored:
+            native = run([build_native(python)], areas, Path(folder))
+            for area in areas:
+                show_changes(area, native[area])
+                compare.write(area, native[area])
+        ours = run([sys.executable, "-m", "estimator_bridge", "run", "--tf1"], areas, Path(folder))
+    lines = [line for area in areas for line in compare.unexpected(area, ours[area])]
+    print("\n".join(lines) or "no difference that is not listed in known.json")
+    if areas == every:
+        write_table(compare.table(ours))
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
