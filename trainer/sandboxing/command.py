@@ -19,6 +19,7 @@ from typing import Any, Optional
 
 from absl import flags
 
+from estimator_bridge.versions import installed_tensorflow
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
@@ -49,9 +50,11 @@ def _main(argv: list[str]) -> int:
     if bool(values.export) == bool(values.job_dir):
         raise UserError("give either --export=FOLDER or --job_dir=FOLDER (--help shows examples)")
     if values.warm_up and importlib.util.find_spec("tensorflow_serving") is None:
+        # Another version of the package would replace the installed TensorFlow.
+        minor = ".".join((installed_tensorflow() or "2").split(".")[:2])
         raise UserError(
-            "warm-up requests need tensorflow-serving-api; run pip install tensorflow-serving-api, "
-            "or add --nowarm_up"
+            "warm-up requests need tensorflow-serving-api; run "
+            f"pip install 'tensorflow-serving-api=={minor}.*', or add --nowarm_up"
         )
     with commands.open_storage(values) as copies:
         return _run(values, copies)
