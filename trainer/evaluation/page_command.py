@@ -10,6 +10,7 @@ your data. If the job's config.yaml names code of yours, --allow_code imports it
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from absl import flags
@@ -21,7 +22,9 @@ from trainer.console import Console, show
 from trainer.errors import UserError
 from trainer.evaluation.command import SLICED_TASKS, define_model, override_config
 from trainer.inputs.files import find_files
-from trainer.job_dir.trained_job import Model, fetch_checkpoints, load_model
+
+if TYPE_CHECKING:
+    from trainer.job_dir.trained_job import Model
 
 # Without --by, this many categorical columns are sliced.
 SLICED_COLUMNS = 4
@@ -64,6 +67,9 @@ def _define(values: flags.FlagValues) -> None:
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     """Writes the page according to the flags; returns its path."""
+    # Imported here, because it imports TensorFlow; --help and a wrong flag need no TensorFlow.
+    from trainer.job_dir.trained_job import fetch_checkpoints, load_model
+
     wanted = {*job_layout.MODEL_FILES, job_layout.METRICS, job_layout.METRICS_LOG}
     job_dir = copies.fetch(values.job_dir, "--job_dir", lambda name: name in wanted)
     console = Console(display_path=copies.display_path)
@@ -86,7 +92,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
 
 
 def _write(
-    values: flags.FlagValues, model: Model, job_dir: Path, checkpoint: str, path: Path
+    values: flags.FlagValues, model: "Model", job_dir: Path, checkpoint: str, path: Path
 ) -> None:
     """Measures the checkpoint and writes the page."""
     from trainer.data_validation.check import check
@@ -135,7 +141,7 @@ def _write(
         raise UserError(f"--output={path}: {error.strerror}; choose another") from error
 
 
-def _choose_slices(model: Model, shown: list[str]) -> list[list[str]]:
+def _choose_slices(model: "Model", shown: list[str]) -> list[list[str]]:
     """Returns the first categorical features whose values the model contains."""
     names = [
         name

@@ -1,7 +1,6 @@
 """The page of a trained job: data, curves, quality, importance, errors, exports, a model card."""
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -363,7 +362,6 @@ def _describe_run(results: dict[str, Any]) -> tuple[str, Markup]:
     if not secs:
         return html.section("Time", html.paragraph("No finished run is recorded."))
     rows = [[name, f"{value:.1f} s"] for name, value in secs.items()]
-    rows.append(["total", f"{math.fsum(secs.values()):.1f} s"])
     speed = results.get("examples_per_sec")
     note = [html.paragraph(f"Training read {speed:,.0f} examples/s.")] if speed else []
     return html.section("Time", html.table(["phase", "time"], rows), *note)

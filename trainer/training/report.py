@@ -9,7 +9,7 @@ from trainer.environment.services import read_service
 from trainer.export.checker import read_sample_rows
 from trainer.export.choose import choose_export
 from trainer.metrics.catalogue import SHOWN_METRICS
-from trainer.phase_timer import VERIFY
+from trainer.phase_timer import ALL, VERIFY
 from trainer.reporting import plots
 from trainer.reporting.summary import DataSummary, RunResult, RunSummary, write_report
 from trainer.schema.made_up import make_up_value
@@ -49,7 +49,7 @@ def report_job(job: Job, result: RunResult, console: Console) -> str:
         console.log(f"exports: {len(exports)} loaded in a fresh process{answered}")
     result = result._replace(secs=job.times.read())
     text = write_report(RunSummary(job_dir, result, job.best_metric, job.direction, data))
-    record_end(job_dir, sum(result.secs.values()))
+    record_end(job_dir, result.secs[ALL])
     return text
 
 

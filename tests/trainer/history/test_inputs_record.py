@@ -42,6 +42,8 @@ def test_a_job_records_its_inputs_at_each_run(shop, run_module, tmp_path):
 
     (first,) = train("a", "--max_steps=20")
     assert first["ended"] and first["data"]["train"]["rows"] == 600
+    secs = json.loads((tmp_path / "a" / "metrics.json").read_text())["secs"]["all"]
+    assert first["secs"] == pytest.approx(secs, abs=0.06)
     assert "mine" in first["code"]["user"]
     assert first["code"]["git"]["dirty"] is False and len(first["code"]["git"]["commit"]) == 40
     (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text() + "\n# changed\n")
