@@ -17,7 +17,9 @@ from trainer.errors import UserError
 from trainer.vertex.jobs import Job
 from trainer.vertex.request import POOL_ROLES
 
-GRACE_SECS = 60.0
+# After a replica has failed, the others may end by themselves; then they get SIGTERM, as on the
+# service, and in the end SIGKILL.
+STOP_SECS, GRACE_SECS = 5.0, 60.0
 ROLE_OF_POOL = dict(zip(POOLS, POOL_ROLES))
 
 
@@ -138,12 +140,17 @@ class Rehearsal:
         for replica in self._replicas:
             environment = copy_environment({**self._more, **replica.environment})
             self._processes.start(replica.name, replica.command, environment)
-        status, ended = 0, None
+        status, ended, is_stopped = 0, None, False
         while self._processes.running:
             for name, code in self._processes.take_ended():
                 status = status or to_exit_status(code)
                 ended = ended or (time.monotonic() if code or name == "chief-0" else None)
-            if ended is not None and time.monotonic() - ended > GRACE_SECS:
+            secs = time.monotonic() - ended if ended is not None else 0.0
+            if status and secs > STOP_SECS and not is_stopped:
+                is_stopped = True
+                self._processes.log("rehearse", "a replica has failed; the others are stopped")
+                self.stop()
+            if secs > GRACE_SECS:
                 late = ", ".join(self._processes.running)
                 self._processes.log("rehearse", f"{late} did not end; killed")
                 self.stop(signal.SIGKILL)

@@ -154,6 +154,7 @@ def test_a_replica_that_fails_fails_the_rehearsal(render, run_module, tmp_path):
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
     assert "2 replica(s): failed with status 2" in done.stdout
+    assert "a replica has failed; the others are stopped" in done.stderr
     assert "evaluator-0 error: --batchsize: no such flag; did you mean --batch_size?" in done.stderr
     assert "Traceback" not in done.stderr
 
