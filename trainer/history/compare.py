@@ -168,6 +168,8 @@ def _find(values: dict[str, Any], name: str) -> Any:
 
 
 def _show(value: Any) -> str:
+    if value is None:
+        return "none"
     if isinstance(value, float):
         return f"{value:.6g}"
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -179,5 +181,5 @@ def _show_digest(value: Any) -> str:
         flat = flatten(value)
         parts = [f"{name} {str(part)[:8]}" for name, part in flat.items()]
         return _show(", ".join(parts) or "none")
-    text = str(value)
+    text = _show(value)
     return text[:8] if len(text) == 64 else text
