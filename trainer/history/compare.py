@@ -181,5 +181,5 @@ def _show_digest(value: Any) -> str:
         flat = flatten(value)
         parts = [f"{name} {str(part)[:8]}" for name, part in flat.items()]
         return _show(", ".join(parts) or "none")
-    text = _show(value)
-    return text[:8] if len(text) == 64 else text
+    is_digest = isinstance(value, str) and len(value) == 64
+    return value[:8] if is_digest else _show(value)

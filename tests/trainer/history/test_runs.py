@@ -156,6 +156,13 @@ def test_prune_lists_first_and_removes_nothing_that_is_needed(jobs, capsys, tmp_
     assert left == ["a", "ccc", "eeeee", "ffffff", "ggggggg"]
 
 
+def test_lineage_shortens_digests_and_names_what_is_missing(jobs, capsys):
+    export = jobs / "a" / "export" / "best" / "1700000000"
+    status, lines, errors = _call(capsys, "lineage", str(export))
+    assert status == 0, errors
+    assert {"  code.trainer: cccccccc", "  code.git: none"} < set(lines)
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
