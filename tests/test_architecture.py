@@ -326,6 +326,15 @@ def test_no_exception_is_caught_without_a_name():
                 assert node.type is not None, f"{_name(path)}:{node.lineno}: bare except"
 
 
+def test_parents_of_paths_are_not_sliced():
+    # Python 3.9 cannot.
+    for path in _modules().values():
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+                name = getattr(node.value, "attr", None)
+                assert name != "parents", f"{_name(path)}:{node.lineno}: list(path.parents)[...]"
+
+
 @pytest.mark.parametrize("room", PLAIN)
 def test_plain_modules_load_without_tensorflow(room):
     program = f"import sys, trainer.{room}; sys.exit('tensorflow' in sys.modules)"

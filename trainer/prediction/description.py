@@ -38,7 +38,7 @@ def find_description(export: str) -> Optional[ExportDescription]:
         UserError: one of the files is damaged.
     """
     folder = Path(export).resolve()
-    for candidate in (folder / "assets.extra", *folder.parents[:3]):
+    for candidate in (folder / "assets.extra", *list(folder.parents)[:3]):
         schema = storage.read_json(candidate / job_layout.SCHEMA)
         statistics = storage.read_json(candidate / job_layout.STATISTICS)
         if statistics is None and candidate.name == "assets.extra":
@@ -83,7 +83,7 @@ def load_data_config(
     """
     stored: Any = {}
     folder = Path(export).resolve()
-    for candidate in (folder, folder / "assets.extra", *folder.parents[:3]):
+    for candidate in (folder, folder / "assets.extra", *list(folder.parents)[:3]):
         path = candidate / job_layout.CONFIG
         if path.is_file():
             stored = config_lib.read_yaml(path, "job_dir").get("data") or {}

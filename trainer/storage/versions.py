@@ -172,7 +172,7 @@ class LocalVersions:
         staged = self._staged(token)
         with self._translate_errors():
             for name in list_export(export):
-                for parent in reversed(Path(name).parents[:-1]):
+                for parent in reversed(list(Path(name).parents)[:-1]):
                     # Not with its parents: a discarded version must not come back.
                     (staged / parent).mkdir(exist_ok=True)
                 _copy(export / name, staged / name)
