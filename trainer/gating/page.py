@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from trainer.gating.report import Outcome, describe_subject, summarise
+from trainer.metrics import curves
 from trainer.metrics.slices import Predictions
-from trainer.reporting import html
+from trainer.reporting import figures, html
 
 NAMES = ("candidate", "baseline")
 SHOWN_SLICES, SHOWN_ROWS, BINS = 100, 20, 10
-# More points than this of a curve cannot be told apart.
-MAX_POINTS = 500
 
 
 def build_page(outcome: Outcome, task: str, models: Sequence[Predictions]) -> html.Markup:
@@ -114,35 +113,17 @@ def _draw(models: Sequence[Predictions]) -> list[html.Markup]:
     return parts
 
 
-def _accumulate(model: Predictions) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the weights of true and of false positives above each score, the highest first."""
-    order = np.argsort(-model.scores, kind="stable")
-    weights = np.ones(len(order)) if model.weights is None else model.weights[order]
-    labels, scores = model.labels[order], model.scores[order]
-    last = np.append(np.flatnonzero(np.diff(scores)), len(scores) - 1)
-    last = last[np.unique(np.linspace(0, len(last) - 1, MAX_POINTS).astype(int))]
-    return np.cumsum(weights * labels)[last], np.cumsum(weights * (1 - labels))[last]
-
-
 def _find_roc(model: Predictions) -> tuple[np.ndarray, np.ndarray]:
-    true, false = _accumulate(model)
-    tiny = np.finfo(np.float64).tiny
-    return np.append(0, false / max(false[-1], tiny)), np.append(0, true / max(true[-1], tiny))
+    return figures.list_roc(curves.trace_curves(*model))
 
 
 def _find_precision(model: Predictions) -> tuple[np.ndarray, np.ndarray]:
-    true, false = _accumulate(model)
-    tiny = np.finfo(np.float64).tiny
-    return true / max(true[-1], tiny), true / np.maximum(true + false, tiny)
+    return figures.list_precision_recall(curves.trace_curves(*model))
 
 
 def _find_calibration(model: Predictions) -> tuple[np.ndarray, np.ndarray]:
-    bins = np.minimum((model.scores * BINS).astype(int), BINS - 1)
-    weights = np.ones(len(bins)) if model.weights is None else model.weights
-    total = np.bincount(bins, weights, BINS)
-    seen = total > 0
-    sums = [np.bincount(bins, weights * values, BINS) for values in (model.scores, model.labels)]
-    return sums[0][seen] / total[seen], sums[1][seen] / total[seen]
+    reliability = curves.measure_reliability(*model, BINS)
+    return reliability.score, reliability.share
 
 
 def _find_distribution(model: Predictions) -> tuple[np.ndarray, np.ndarray]:

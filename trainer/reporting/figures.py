@@ -48,8 +48,34 @@ def _add_legend(axes: Any) -> None:
         axes.legend(labelcolor=INK, framealpha=0, fontsize="small")
 
 
-def _thin(count: int) -> np.ndarray:
+def thin(count: int) -> np.ndarray:
+    """Returns the indices of at most POINTS evenly chosen points of a curve, int [points].
+
+    Args:
+        count: number of points of the curve.
+    """
     return np.unique(np.linspace(0, count - 1, POINTS).astype(int))
+
+
+def list_roc(curves: Curves) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the points of the ROC curve that are drawn, from (0, 0) on: x and y, float64.
+
+    Args:
+        curves: all points.
+    """
+    shown = thin(len(curves.recall))
+    x, y = curves.false_positive_rate[shown], curves.recall[shown]
+    return np.append(0, x), np.append(0, y)
+
+
+def list_precision_recall(curves: Curves) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the points of precision by recall that are drawn: x and y, float64.
+
+    Args:
+        curves: all points.
+    """
+    shown = thin(len(curves.recall))
+    return curves.recall[shown], curves.precision[shown]
 
 
 def draw_steps(curves: dict[str, list[tuple[int, float]]], metric: str) -> Any:
@@ -62,7 +88,7 @@ def draw_steps(curves: dict[str, list[tuple[int, float]]], metric: str) -> Any:
     figure, axes = _open("step", metric)
     for color, (name, points) in zip(SERIES, curves.items()):
         if points:
-            shown = [points[index] for index in _thin(len(points))]
+            shown = [points[index] for index in thin(len(points))]
             marker = "o" if len(shown) <= 50 else ""
             axes.plot(*zip(*shown), color=color, label=plain(name), marker=marker, markersize=3)
     _add_legend(axes)
@@ -77,10 +103,8 @@ def draw_roc(curves: Curves, auc: float) -> Any:
         auc: the area below the curve.
     """
     figure, axes = _open("negatives called positive", "positives found")
-    shown = _thin(len(curves.recall))
-    x, y = curves.false_positive_rate[shown], curves.recall[shown]
     label = f"model, AUC {auc:.4f}"
-    axes.plot(np.append(0, x), np.append(0, y), color=SERIES[0], label=label)
+    axes.plot(*list_roc(curves), color=SERIES[0], label=label)
     axes.plot([0, 1], [0, 1], color=SERIES[2], linestyle=":", label="chance")
     _add_legend(axes)
     return figure
@@ -95,9 +119,8 @@ def draw_precision_recall(curves: Curves, area: float, positives: float) -> Any:
         positives: share of positive rows.
     """
     figure, axes = _open("recall", "precision")
-    shown = _thin(len(curves.recall))
     label = f"model, area {area:.4f}"
-    axes.plot(curves.recall[shown], curves.precision[shown], color=SERIES[0], label=label)
+    axes.plot(*list_precision_recall(curves), color=SERIES[0], label=label)
     axes.axhline(positives, color=SERIES[2], linestyle=":", label="chance")
     axes.set_ylim(0, 1.03)
     _add_legend(axes)
@@ -125,7 +148,7 @@ def draw_residuals(labels: np.ndarray, scores: np.ndarray) -> list[Any]:
         scores: the predictions, [rows].
     """
     residuals = labels.astype(np.float64) - scores
-    shown = _thin(len(scores))
+    shown = thin(len(scores))
     by_score, axes = _open("prediction", "label - prediction")
     axes.plot(scores[shown], residuals[shown], ".", color=SERIES[0], alpha=0.5)
     axes.axhline(0, color=SERIES[2])

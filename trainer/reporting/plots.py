@@ -10,7 +10,10 @@ import numpy.typing as npt
 from estimator_bridge.terminal import escape
 from trainer import job_layout, storage
 from trainer.job_dir.metrics_log import MetricsLog
+from trainer.metrics.baselines import CALIBRATION_BINS
+from trainer.metrics.curves import measure_reliability, trace_curves
 from trainer.metrics.slices import Predictions, Slice
+from trainer.reporting.figures import list_roc
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,8 +23,6 @@ CURVES_INCHES = (12.0, 4.5)
 CURVES_MARGINS = {"left": 0.06, "right": 0.985, "bottom": 0.11, "top": 0.93, "wspace": 0.14}
 # Only the largest slices of a column are drawn.
 SHOWN_SLICES = 20
-RELIABILITY_BINS = 15
-ROC_POINTS = 1000
 
 
 def _open(width: float, height: float, panels: int) -> tuple[Any, list[Any]]:
@@ -169,12 +170,7 @@ def draw_predictions(task: str, predictions: Predictions, classes: list[str], pa
 
 
 def _draw_roc(axes: Any, labels: Floats, scores: Floats, weights: Floats) -> None:
-    order = np.argsort(-scores, kind="stable")
-    hits = np.cumsum((weights * labels)[order])
-    alarms = np.cumsum((weights * (1 - labels))[order])
-    # More points would make no visible difference.
-    shown = np.unique(np.linspace(0, len(hits) - 1, ROC_POINTS).astype(int))
-    axes.plot(alarms[shown] / max(alarms[-1], 1e-12), hits[shown] / max(hits[-1], 1e-12))
+    axes.plot(*list_roc(trace_curves(labels, scores, weights)))
     axes.plot([0, 1], [0, 1], color="gray", linestyle=":")
     axes.set_title("ROC")
     axes.set_xlabel("negatives called positive")
@@ -182,12 +178,8 @@ def _draw_roc(axes: Any, labels: Floats, scores: Floats, weights: Floats) -> Non
 
 
 def _draw_reliability(axes: Any, labels: Floats, scores: Floats, weights: Floats) -> None:
-    bins = np.clip((scores * RELIABILITY_BINS).astype(np.int64), 0, RELIABILITY_BINS - 1)
-    rows = np.bincount(bins, weights=weights, minlength=RELIABILITY_BINS)
-    mean = np.bincount(bins, weights=weights * scores, minlength=RELIABILITY_BINS)
-    share = np.bincount(bins, weights=weights * labels, minlength=RELIABILITY_BINS)
-    some = rows > 0
-    axes.plot(mean[some] / rows[some], share[some] / rows[some], marker="o")
+    reliability = measure_reliability(labels, scores, weights, CALIBRATION_BINS)
+    axes.plot(reliability.score, reliability.share, marker="o")
     axes.plot([0, 1], [0, 1], color="gray", linestyle=":")
     axes.set_title("reliability")
     axes.set_xlabel("mean score")
