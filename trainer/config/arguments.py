@@ -91,6 +91,22 @@ def parse_flags(
     return values
 
 
+def require_one(values: flags.FlagValues, first: str, second: str) -> None:
+    """Raises if not exactly one of two flags is given.
+
+    Args:
+        values: the flags.
+        first: a flag with an example of its value, such as export=FOLDER.
+        second: the other one.
+
+    Raises:
+        UserError: none or both are given.
+    """
+    given = [bool(values[flag.partition("=")[0]].value) for flag in (first, second)]
+    if sum(given) != 1:
+        raise UserError(f"give either --{first} or --{second} (--help shows examples)")
+
+
 def require(values: flags.FlagValues, *names: str) -> None:
     """Checks that flags were given.
 

@@ -45,10 +45,8 @@ def _main(argv: list[str]) -> int:
     values = arguments.parse_flags("trainer.predict", _define, argv, __doc__ or "")
     if values is None:
         return 0
-    if bool(values.export) == bool(values.job_dir):
-        raise UserError("give either --export=FOLDER or --job_dir=FOLDER (--help shows examples)")
-    if bool(values.row) == bool(values.data):
-        raise UserError("give either --row=JSON or --data=FILES (--help shows examples)")
+    arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
+    arguments.require_one(values, "row=JSON", "data=FILES")
     limits = commands.start_reading(values)
     rows = [_parse_row(text) for text in values.row]
     if values.data:

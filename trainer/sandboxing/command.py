@@ -47,8 +47,7 @@ def _main(argv: list[str]) -> int:
     values = arguments.parse_flags("trainer.sandbox", _define, argv, __doc__ or "")
     if values is None:
         return 0
-    if bool(values.export) == bool(values.job_dir):
-        raise UserError("give either --export=FOLDER or --job_dir=FOLDER (--help shows examples)")
+    arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
     if values.warm_up and importlib.util.find_spec("tensorflow_serving") is None:
         # Another version of the package would replace the installed TensorFlow.
         minor = ".".join((installed_tensorflow() or "2").split(".")[:2])
