@@ -255,6 +255,34 @@ def test_every_supported_tensorflow_has_its_constraints(environment):
     assert files == {f"tf-{tensorflow}.txt" for tensorflow in environment.PYTHONS}
 
 
+@pytest.mark.parametrize(
+    "settings, uv_works, installers",
+    [
+        ("", True, ["pip install uv", "uv install"]),
+        ("", False, ["pip install uv", "uv install", "pip install"]),
+        ("global.index-url='https://index.example/simple'", True, ["pip install"]),
+    ],
+)
+def test_uv_installs_unless_pip_has_settings_for_it_or_it_fails(
+    environment, tmp_path, settings, uv_works, installers
+):
+    log = tmp_path / "log"
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in (
+        (
+            "python",
+            f"""case "$*" in *config*) echo "{settings}";; *uv) echo pip install uv >>{log};;"""
+            f""" *) echo pip install >>{log};; esac""",
+        ),
+        ("uv", f"echo uv install >>{log}; exit {int(not uv_works)}"),
+    ):
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    environment._install(str(tmp_path), "--editable=.")
+    assert log.read_text().splitlines() == installers
+
+
 @pytest.fixture
 def matrix(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "tools")

@@ -134,10 +134,10 @@ def build(tensorflow, python):
         if os.path.exists(stamp) and _read(stamp) == wanted:
             return home
         name = os.path.relpath(home, ROOT)
-        _log("{}: installing TensorFlow {}, a minute or two".format(name, pinned(tensorflow)))
+        _log("{}: installing TensorFlow {}, half a minute to two".format(name, pinned(tensorflow)))
         _make_venv(home)
         _pip(home, "--upgrade", "pip")
-        _pip(
+        _install(
             home,
             "--constraint={}".format(constraints_file(tensorflow)),
             "--editable={}[{}]".format(ROOT, extras(tensorflow)),
@@ -157,6 +157,28 @@ def _make_venv(home):
             "{} cannot make virtual environments: install its venv module "
             "(python3-venv on Debian and Ubuntu)".format(sys.executable)
         )
+
+
+def _install(home, *arguments):
+    """Installs with uv, which takes a fifth of pip's time, or with pip where uv cannot.
+
+    uv does not read pip's settings: with an index of one's own in them, pip installs.
+    """
+    pip = [os.path.join(home, "bin", "python"), "-m", "pip"]
+    settings = subprocess.run(pip + ["config", "list"], stdout=subprocess.PIPE).stdout.decode()
+    if ".index-url=" not in settings and _run(pip + ["install", "-qq", "--no-input", "uv"]):
+        uv = [os.path.join(home, "bin", "uv"), "pip", "install", "--python", home]
+        # A person at a terminal sees the progress; a log gets errors only.
+        quiet = [] if sys.stderr.isatty() else ["--quiet"]
+        if _run(uv + quiet + list(arguments)):
+            return
+        _log("uv could not install; trying pip")
+    _pip(home, *arguments)
+
+
+def _run(command):
+    """Runs a command whose output goes to stderr; returns whether it succeeded."""
+    return subprocess.run(command, stdout=sys.stderr).returncode == 0
 
 
 def _pip(home, *arguments):
