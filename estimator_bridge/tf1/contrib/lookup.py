@@ -8,7 +8,6 @@ from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupport
 __getattr__, _advice_for = _unsupported_names(globals())
 
 # The classes and functions of 1.x, which TensorFlow keeps for tf.lookup and feature columns.
-HashTable = _ops.StaticHashTableV1
 IdTableWithHashBuckets = _ops.IdTableWithHashBuckets
 KeyValueTensorInitializer = _ops.KeyValueTensorInitializer
 LookupInterface = _ops.LookupInterface
@@ -24,6 +23,31 @@ FastHashSpec = _ops.FastHashSpec
 StrongHashSpec = _ops.StrongHashSpec
 index_table_from_file = _ops.index_table_from_file
 index_to_string_table_from_file = _ops.index_to_string_table_from_file
+
+
+class HashTable(_ops.StaticHashTableV1):
+    """A table that is filled once, when the tables are initialized.
+
+    Args:
+      initializer: initializer of the table, such as KeyValueTensorInitializer.
+      default_value: value of unknown keys.
+      shared_name: name under which several sessions share the table, or None.
+      name: name of the operations.
+    """
+
+    def __init__(self, initializer, default_value, shared_name=None, name=None):
+        self._given_name = shared_name
+        super().__init__(initializer, default_value, name=name)
+
+    def _create_resource(self):
+        if self._given_name is not None:
+            self._shared_name = self._given_name
+        return super()._create_resource()
+
+    @property
+    def init(self):
+        """The operation that fills the table."""
+        return self.initializer
 
 
 def index_table_from_tensor(
@@ -74,7 +98,12 @@ def index_to_string_table_from_tensor(mapping, default_value="UNK", name=None):
 
 
 def string_to_index_table_from_file(
-    vocabulary_file=None, num_oov_buckets=0, vocab_size=None, default_value=-1, name=None, **kwargs
+    vocabulary_file=None,
+    num_oov_buckets=0,
+    vocab_size=None,
+    default_value=-1,
+    hasher_spec=FastHashSpec,
+    name=None,
 ):
     """Returns a table from the lines of a file to their positions; old name.
 
@@ -83,14 +112,14 @@ def string_to_index_table_from_file(
       num_oov_buckets: int, number of out-of-vocabulary buckets.
       vocab_size: int, number of lines that count; None for all.
       default_value: value of unknown keys.
+      hasher_spec: hash function of the out-of-vocabulary buckets.
       name: name of the operations.
-      **kwargs: further arguments of `index_table_from_file`.
 
     Returns:
       Lookup table with int64 values.
     """
     return index_table_from_file(
-        vocabulary_file, num_oov_buckets, vocab_size, default_value, name=name, **kwargs
+        vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, name=name
     )
 
 

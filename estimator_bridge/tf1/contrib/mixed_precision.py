@@ -139,21 +139,36 @@ class LossScaleOptimizer(tf.train.Optimizer):
         self._opt = opt
         self._loss_scale_manager = loss_scale_manager
 
-    def compute_gradients(self, loss, var_list=None, *args, **kwargs):
+    def compute_gradients(
+        self,
+        loss,
+        var_list=None,
+        gate_gradients=tf.train.Optimizer.GATE_OP,
+        aggregation_method=None,
+        colocate_gradients_with_ops=False,
+        grad_loss=None,
+    ):
         """Returns the gradients of the unscaled loss.
 
         Args:
           loss: scalar tensor.
           var_list: variables; None for all trainable variables.
-          *args: further arguments of the optimizer.
-          **kwargs: further arguments of the optimizer.
+          gate_gradients: one of the GATE_ constants of tf.train.Optimizer.
+          aggregation_method: one of tf.AggregationMethod, or None.
+          colocate_gradients_with_ops: whether gradients are placed beside their operations.
+          grad_loss: gradient of the scaled loss; None for 1.
 
         Returns:
           List of (gradient, variable).
         """
         scale = self._loss_scale_manager.get_loss_scale()
         gradients = self._opt.compute_gradients(
-            loss * tf.cast(scale, loss.dtype.base_dtype), var_list, *args, **kwargs
+            loss * tf.cast(scale, loss.dtype.base_dtype),
+            var_list=var_list,
+            gate_gradients=gate_gradients,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            grad_loss=grad_loss,
         )
         return [(_divide(gradient, scale), variable) for gradient, variable in gradients]
 

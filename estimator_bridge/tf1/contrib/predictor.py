@@ -2,6 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.learn.utils import as_receiver_fn
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __getattr__, _advice_for = _unsupported_names(globals())
@@ -148,4 +149,31 @@ def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=
     return Predictor(graph, session, dict(receiver.receiver_tensors), fetch)
 
 
-from_contrib_estimator = from_estimator
+def from_contrib_estimator(
+    estimator,
+    prediction_input_fn,
+    input_alternative_key=None,
+    output_alternative_key=None,
+    graph=None,
+    config=None,
+):
+    """Returns a Predictor of the latest checkpoint of an estimator of tf.contrib.learn.
+
+    Args:
+      estimator: estimator of tf.contrib.learn.
+      prediction_input_fn: function that returns InputFnOps or a ServingInputReceiver.
+      input_alternative_key: ignored; there is one form of inputs.
+      output_alternative_key: name of an output alternative; None for the default one.
+      graph: tf.Graph to load into; None for a new one.
+      config: tf.ConfigProto of the session, or None.
+
+    Returns:
+      Predictor.
+
+    Raises:
+      ValueError: there is no checkpoint, or the output does not exist.
+    """
+    del input_alternative_key
+    return from_estimator(
+        estimator, as_receiver_fn(prediction_input_fn), output_alternative_key, graph, config
+    )

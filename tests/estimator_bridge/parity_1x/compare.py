@@ -118,8 +118,12 @@ def compare_signatures(native, ours):
             return f"no argument {name}"
         if named[place][0] != name:
             return f"argument {place} is {named[place][0]}, not {name}"
-        if named[place][2] != default and "<object>" not in (default, named[place][2]):
-            return f"default of {name} is {named[place][2]}, not {default}"
+        given = named[place][2]
+        # Any object may be the same default as another; none at all is not.
+        if given != default and (
+            "<none>" in (default, given) or "<object>" not in (default, given)
+        ):
+            return f"default of {name} is {given}, not {default}"
     more = named[sum(not kind for _, kind, _ in native) :]
     required = [name for name, _, default in more if default == "<none>"]
     return f"requires {required[0]}" if required else None

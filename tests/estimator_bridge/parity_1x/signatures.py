@@ -1,5 +1,6 @@
 """Signatures of the public names of tf.contrib, read in the running TensorFlow."""
 
+import dis
 import importlib
 import inspect
 
@@ -34,10 +35,23 @@ def read(function):
     return [[one.name, kinds.get(one.kind, ""), default_of(one)] for one in parameters]
 
 
+def assigned_in_init(value):
+    """Yields the names of the attributes that the constructors of a class assign."""
+    for base in inspect.getmro(value):
+        code = getattr(vars(base).get("__init__"), "__code__", None)
+        for instruction in dis.get_instructions(code) if code else ():
+            if instruction.opname == "STORE_ATTR" and not instruction.argval.startswith("_"):
+                yield instruction.argval
+
+
 def of_class(path, value, native):
     """Yields (path, signature) of a constructor and of the public methods and properties."""
     if not issubclass(value, BaseException):
         yield path, read(value.__init__) if value.__new__ is object.__new__ else read(value.__new__)
+    if not native:
+        # 1.15 has them as properties.
+        for name in assigned_in_init(value):
+            yield path + "." + name, "property"
     for name in dir(value):
         if name.startswith("_"):
             continue

@@ -43,7 +43,6 @@ def percentile(
     interpolation=None,
     keep_dims=False,
     validate_args=False,
-    preserve_gradients=True,
     name=None,
 ):
     """Returns the value of `x` at or near a percentile.
@@ -55,7 +54,6 @@ def percentile(
       interpolation: `lower`, `higher` or `nearest` (also None), for a `q` between two values.
       keep_dims: whether to keep the reduced axes with size 1.
       validate_args: ignored.
-      preserve_gradients: ignored; the gradient goes to the selected value.
       name: name of the operations.
 
     Returns:

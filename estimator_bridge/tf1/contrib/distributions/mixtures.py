@@ -73,8 +73,8 @@ class Mixture(_Mixed):
       components: list of distributions of one dtype, batch shape and event shape.
       validate_args: whether to check arguments when the graph runs.
       allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      use_static_graph: ignored; it does not change the result.
       name: name of the distribution.
-      **kwargs: ignored.
 
     Raises:
       TypeError: `cat` is not a Categorical.
@@ -82,9 +82,15 @@ class Mixture(_Mixed):
     """
 
     def __init__(
-        self, cat, components, validate_args=False, allow_nan_stats=True, name="Mixture", **kwargs
+        self,
+        cat,
+        components,
+        validate_args=False,
+        allow_nan_stats=True,
+        use_static_graph=False,
+        name="Mixture",
     ):
-        del kwargs  # use_static_graph does not change the result.
+        del use_static_graph  # It does not change the result.
         if not isinstance(cat, tf.distributions.Categorical):
             raise TypeError(f"cat: expected a Categorical distribution, got {cat}")
         if not components:

@@ -78,7 +78,6 @@ class Poisson(_Scalar):
     Args:
       rate: floating tensor, the mean; this or `log_rate` is required.
       log_rate: floating tensor, the logarithm of the mean.
-      interpolate_nondiscrete: ignored; it affects only values that are not counts.
       validate_args: whether to check arguments when the graph runs.
       allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
       name: name of the distribution.
@@ -91,12 +90,10 @@ class Poisson(_Scalar):
         self,
         rate=None,
         log_rate=None,
-        interpolate_nondiscrete=True,
         validate_args=False,
         allow_nan_stats=True,
         name="Poisson",
     ):
-        del interpolate_nondiscrete  # It affects only values that are not counts.
         if (rate is None) == (log_rate is None):
             raise ValueError("Poisson: pass either rate or log_rate")
         rate = tf.exp(log_rate) if rate is None else tf.convert_to_tensor(rate)

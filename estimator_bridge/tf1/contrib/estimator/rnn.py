@@ -49,6 +49,7 @@ class RNNEstimator(tf.estimator.Estimator):
       num_units: int or list of ints, sizes of the layers.
       cell_type: `basic_rnn`, `lstm` or `gru`.
       rnn_cell_fn: function of the mode that returns a cell, in place of num_units and cell_type.
+      return_sequences: whether the head gets the logits of every step, not of the last one.
       model_dir: directory for checkpoints and summaries, or None.
       optimizer: tf.train.Optimizer, or its name.
       input_layer_partitioner: partitioner of the input layer's variables, or None.
@@ -66,6 +67,7 @@ class RNNEstimator(tf.estimator.Estimator):
         num_units=None,
         cell_type="basic_rnn",
         rnn_cell_fn=None,
+        return_sequences=False,
         model_dir=None,
         optimizer="Adagrad",
         input_layer_partitioner=None,
@@ -85,9 +87,10 @@ class RNNEstimator(tf.estimator.Estimator):
                 outputs, _ = tf.nn.dynamic_rnn(
                     cell_fn(mode), inputs, sequence_length=lengths, dtype=tf.float32
                 )
-                last = tf.maximum(tf.to_int32(lengths) - 1, 0)
-                last = tf.batch_gather(outputs, tf.expand_dims(last, 1))
-                logits = tf.layers.dense(tf.squeeze(last, 1), head.logits_dimension, name="logits")
+                if not return_sequences:
+                    last = tf.maximum(tf.to_int32(lengths) - 1, 0)
+                    outputs = tf.squeeze(tf.batch_gather(outputs, tf.expand_dims(last, 1)), 1)
+                logits = tf.layers.dense(outputs, head.logits_dimension, name="logits")
             return head.create_estimator_spec(
                 features=features,
                 mode=mode,
@@ -153,6 +156,7 @@ class RNNClassifier(RNNEstimator):
             num_units,
             cell_type,
             rnn_cell_fn,
+            False,
             model_dir,
             optimizer,
             input_layer_partitioner,

@@ -14,6 +14,12 @@ from estimator_bridge.tf1.contrib.framework.arg_scope import (
     current_arg_scope,
     has_arg_scope,
 )
+from estimator_bridge.tf1.contrib.framework.restoring import (
+    init_from_checkpoint,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+)
 from estimator_bridge.tf1.contrib.framework.variables import (
     add_model_variable,
     assign_from_checkpoint,
@@ -60,6 +66,10 @@ __all__ = [
     "get_variables_to_restore",
     "global_variable",
     "has_arg_scope",
+    "init_from_checkpoint",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
     "local_variable",
     "model_variable",
     "variable",
@@ -81,11 +91,7 @@ deprecated_arg_values = _deprecation.deprecated_arg_values
 deprecated_args = _deprecation.deprecated_args
 get_global_step = tf.train.get_global_step
 get_or_create_global_step = tf.train.get_or_create_global_step
-init_from_checkpoint = tf.train.init_from_checkpoint
 is_tensor = tf.is_tensor
-list_variables = tf.train.list_variables
-load_checkpoint = tf.train.load_checkpoint
-load_variable = tf.train.load_variable
 smart_cond = _smart_cond.smart_cond
 smart_constant_value = _smart_cond.smart_constant_value
 sort = tf.sort

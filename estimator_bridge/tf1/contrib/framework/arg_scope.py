@@ -41,43 +41,43 @@ def current_arg_scope():
     return _scopes[-1]
 
 
-def has_arg_scope(function) -> bool:
+def has_arg_scope(func) -> bool:
     """Returns whether a function is decorated with add_arg_scope.
 
     Args:
-      function: any function.
+      func: any function.
 
     Returns:
       bool.
     """
-    return hasattr(function, _KEY)
+    return hasattr(func, _KEY)
 
 
-def add_arg_scope(function):
+def add_arg_scope(func):
     """Decorates a function so that arg_scope can set its default keyword arguments.
 
     Args:
-      function: function to decorate.
+      func: function to decorate.
 
     Returns:
       The decorated function.
     """
 
-    @functools.wraps(function)
+    @functools.wraps(func)
     def scoped(*args, **kwargs):
         merged = dict(_scopes[-1].get(key, ()), **kwargs)
-        return function(*args, **merged)
+        return func(*args, **merged)
 
-    key = f"{function.__module__}.{function.__qualname__}"
+    key = f"{func.__module__}.{func.__qualname__}"
     setattr(scoped, _KEY, key)
     return scoped
 
 
-def arg_scoped_arguments(function):
+def arg_scoped_arguments(func):
     """Returns the names of a decorated function's keyword arguments.
 
     Args:
-      function: function decorated with add_arg_scope.
+      func: function decorated with add_arg_scope.
 
     Returns:
       Tuple of names.
@@ -85,8 +85,8 @@ def arg_scoped_arguments(function):
     Raises:
       ValueError: the function is not decorated.
     """
-    _check(function)
-    parameters = inspect.signature(function).parameters.values()
+    _check(func)
+    parameters = inspect.signature(func).parameters.values()
     return tuple(p.name for p in parameters if p.default is not inspect.Parameter.empty)
 
 

@@ -8,6 +8,17 @@ from estimator_bridge.tf1.contrib.framework.finding import (
     get_variable_full_name,
 )
 
+__all__ = [
+    "assign_from_checkpoint",
+    "assign_from_checkpoint_fn",
+    "assign_from_values",
+    "assign_from_values_fn",
+    "init_from_checkpoint",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
+]
+
 
 def assign_from_values(var_names_to_values):
     """Returns an operation that sets variables to arrays.
@@ -122,3 +133,50 @@ def assign_from_checkpoint_fn(
         return None
     saver = tf.train.Saver(var_list, reshape=reshape_variables)
     return lambda session: saver.restore(session, model_path)
+
+
+def init_from_checkpoint(checkpoint_dir, assignment_map):
+    """Makes variables start with the values of a checkpoint.
+
+    Args:
+      checkpoint_dir: prefix of a checkpoint, or a directory with one.
+      assignment_map: {name or scope in the checkpoint: variable, its name or scope}.
+    """
+    tf.train.init_from_checkpoint(checkpoint_dir, assignment_map)
+
+
+def list_variables(checkpoint_dir):
+    """Returns the variables of a checkpoint.
+
+    Args:
+      checkpoint_dir: prefix of a checkpoint, or a directory with one.
+
+    Returns:
+      List of (name, shape).
+    """
+    return tf.train.list_variables(checkpoint_dir)
+
+
+def load_checkpoint(filepattern):
+    """Returns a reader of a checkpoint.
+
+    Args:
+      filepattern: prefix of a checkpoint, or a directory with one.
+
+    Returns:
+      tf.train.NewCheckpointReader.
+    """
+    return tf.train.load_checkpoint(filepattern)
+
+
+def load_variable(checkpoint_dir, name):
+    """Returns the value of a variable in a checkpoint.
+
+    Args:
+      checkpoint_dir: prefix of a checkpoint, or a directory with one.
+      name: name of the variable.
+
+    Returns:
+      Array.
+    """
+    return tf.train.load_variable(checkpoint_dir, name)

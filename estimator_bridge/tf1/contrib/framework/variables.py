@@ -106,21 +106,59 @@ def variable(
 
 
 @add_arg_scope
-def model_variable(name, shape=None, dtype=tf.float32, collections=None, **kwargs):
+def model_variable(
+    name,
+    shape=None,
+    dtype=tf.float32,
+    initializer=None,
+    regularizer=None,
+    trainable=True,
+    collections=None,
+    caching_device=None,
+    device=None,
+    partitioner=None,
+    custom_getter=None,
+    use_resource=None,
+    synchronization=tf.VariableSynchronization.AUTO,
+    aggregation=tf.VariableAggregation.NONE,
+):
     """Creates or gets a variable that is also a model variable.
 
     Args:
       name: str, name of the variable.
-      shape: shape of the variable.
-      dtype: dtype of the variable.
+      shape: shape; None if the initializer is a tensor.
+      dtype: dtype; None for float32.
+      initializer: initializer, or None for the scope's.
+      regularizer: regularizer, or None for the scope's.
+      trainable: whether the variables are trainable.
       collections: further collections of the variable.
-      **kwargs: further arguments of `variable`.
+      caching_device: device on which reads are cached, or None.
+      device: device name, or a function of the operation that returns one.
+      partitioner: partitioner, or None for the scope's.
+      custom_getter: custom getter of tf.get_variable, or None.
+      use_resource: whether to create a resource variable; None for the scope's default.
+      synchronization: tf.VariableSynchronization.
+      aggregation: tf.VariableAggregation.
 
     Returns:
       The variable.
     """
-    collections = [*(collections or ()), _MODEL]
-    return variable(name, shape=shape, dtype=dtype, collections=collections, **kwargs)
+    return variable(
+        name,
+        shape=shape,
+        dtype=dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=trainable,
+        collections=[*(collections or [_GLOBAL]), _MODEL],
+        caching_device=caching_device,
+        device=device,
+        partitioner=partitioner,
+        custom_getter=custom_getter,
+        use_resource=use_resource,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )
 
 
 def global_variable(initial_value, validate_shape=True, name=None, use_resource=None):

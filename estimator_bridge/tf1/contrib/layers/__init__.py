@@ -36,6 +36,23 @@ __getattr__, _advice_for = _unsupported_names(
 )
 
 utils = _variables
+
+
+def recompute_grad(fn, use_data_dep=True, tupleize_grads=False):
+    """Returns a function whose activations are computed again for the gradients.
+
+    Args:
+      fn: function of tensors.
+      use_data_dep: ignored; it only orders operations.
+      tupleize_grads: ignored; it only orders operations.
+
+    Returns:
+      Function with the arguments of `fn`.
+    """
+    del use_data_dep, tupleize_grads
+    return _tf.recompute_grad(fn)
+
+
 feature_column = _feature_columns
 
 avg_pool2d = _pooling.avg_pool2d
@@ -74,7 +91,6 @@ softmax = _dense.softmax
 stack = _dense.stack
 unit_norm = _dense.unit_norm
 safe_embedding_lookup_sparse = _tf.nn.safe_embedding_lookup_sparse
-recompute_grad = _tf.recompute_grad
 
 batch_norm = _batch_normalization.batch_norm
 group_norm = _normalization.group_norm

@@ -152,7 +152,7 @@ def bias_add(
     variables_collections=None,
     outputs_collections=None,
     trainable=True,
-    data_format=None,
+    data_format="NHWC",
     scope=None,
 ):
     """Adds a bias per channel.

@@ -18,6 +18,19 @@ class ModeKeys:
     EVAL = "eval"
     INFER = "infer"
 
+    @classmethod
+    def validate(cls, key):
+        """Checks that a value is one of the modes.
+
+        Args:
+          key: the value.
+
+        Raises:
+          ValueError: it is not.
+        """
+        if key not in (cls.TRAIN, cls.EVAL, cls.INFER):
+            raise ValueError(f"Invalid mode {key}.")
+
 
 class PredictionKey:
     """The names of predictions."""

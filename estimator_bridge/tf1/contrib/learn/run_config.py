@@ -8,6 +8,9 @@ __all__ = ["Environment", "RunConfig", "TaskType"]
 
 TaskType = _current.TaskType
 
+# The value of save_checkpoints_secs that stands for the default.
+_DEFAULT = 0
+
 
 class Environment:
     """The values of TF_CONFIG's `environment`."""
@@ -29,7 +32,8 @@ class RunConfig(tf.estimator.RunConfig):
       gpu_memory_fraction: share of the GPU memory to use.
       tf_random_seed: seed of the graph, or None.
       save_summary_steps: int, steps between summaries.
-      save_checkpoints_secs: seconds between checkpoints; ignored with `save_checkpoints_steps`.
+      save_checkpoints_secs: seconds between checkpoints, or None; the default is 600 without
+        `save_checkpoints_steps`.
       save_checkpoints_steps: steps between checkpoints, or None.
       keep_checkpoint_max: int, number of checkpoints to keep.
       keep_checkpoint_every_n_hours: hours between checkpoints that are kept forever.
@@ -38,6 +42,7 @@ class RunConfig(tf.estimator.RunConfig):
       evaluation_master: not supported; must be empty.
       model_dir: directory for checkpoints and summaries, or None.
       session_config: tf.ConfigProto in place of the arguments above, or None.
+      session_creation_timeout_secs: seconds that a worker waits for the chief's session.
 
     Raises:
       ValueError: a master is given.
@@ -51,7 +56,7 @@ class RunConfig(tf.estimator.RunConfig):
         gpu_memory_fraction=1,
         tf_random_seed=None,
         save_summary_steps=100,
-        save_checkpoints_secs=600,
+        save_checkpoints_secs=_DEFAULT,
         save_checkpoints_steps=None,
         keep_checkpoint_max=5,
         keep_checkpoint_every_n_hours=10000,
@@ -60,6 +65,7 @@ class RunConfig(tf.estimator.RunConfig):
         evaluation_master="",
         model_dir=None,
         session_config=None,
+        session_creation_timeout_secs=7200,
     ):
         if master or evaluation_master:
             raise ValueError(
@@ -75,23 +81,30 @@ class RunConfig(tf.estimator.RunConfig):
                 log_device_placement=log_device_placement,
                 gpu_options=tf.GPUOptions(per_process_gpu_memory_fraction=gpu_memory_fraction),
             )
+        if save_checkpoints_secs == _DEFAULT:
+            save_checkpoints_secs = None if save_checkpoints_steps else 600
         super().__init__(
             model_dir=model_dir,
             tf_random_seed=tf_random_seed,
             save_summary_steps=save_summary_steps,
             save_checkpoints_steps=save_checkpoints_steps,
-            save_checkpoints_secs=None if save_checkpoints_steps else save_checkpoints_secs,
+            save_checkpoints_secs=save_checkpoints_secs,
             session_config=session_config,
             keep_checkpoint_max=keep_checkpoint_max,
             keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours,
             log_step_count_steps=log_step_count_steps,
             protocol=protocol,
+            session_creation_timeout_secs=session_creation_timeout_secs,
         )
 
     @property
     def tf_config(self):
         """The tf.ConfigProto of the session."""
         return self.session_config
+
+    def get_task_id(self):
+        """Returns the index of this process among those of its type."""
+        return self.task_id
 
     @property
     def environment(self):

@@ -16,6 +16,7 @@ __all__ = [
     "make_export_strategy",
     "read_batch_examples",
     "read_batch_features",
+    "read_batch_record_features",
 ]
 
 InputFnOps = collections.namedtuple("InputFnOps", ["features", "labels", "default_inputs"])
@@ -201,12 +202,16 @@ def read_batch_features(
     file_pattern,
     batch_size,
     features,
-    reader=tf.TFRecordReader,
+    reader,
     randomize_input=True,
     num_epochs=None,
     queue_capacity=10000,
+    feature_queue_capacity=100,
     reader_num_threads=1,
-    **kwargs,
+    num_enqueue_threads=2,
+    parse_fn=None,
+    name=None,
+    read_batch_size=None,
 ):
     """Returns batches of parsed tf.Example protocol buffers, read through queues.
 
@@ -218,15 +223,17 @@ def read_batch_features(
       randomize_input: whether to shuffle the records.
       num_epochs: int, number of passes over the files; None repeats forever.
       queue_capacity: int, capacity of the queue.
+      feature_queue_capacity: ignored; batches are parsed without a queue.
       reader_num_threads: int, number of reading threads.
-      **kwargs: further arguments of `read_batch_examples`; those of other queues are ignored.
+      num_enqueue_threads: ignored.
+      parse_fn: function applied to the records, or None.
+      name: name of the name scope.
+      read_batch_size: int, records read at once; None for `batch_size`.
 
     Returns:
       {feature: tensor}.
     """
-    kwargs.pop("feature_queue_capacity", None)
-    kwargs.pop("parser_num_threads", None)
-    kwargs.pop("num_enqueue_threads", None)
+    del feature_queue_capacity, num_enqueue_threads
     examples = read_batch_examples(
         file_pattern,
         batch_size,
@@ -235,9 +242,49 @@ def read_batch_features(
         num_epochs=num_epochs,
         queue_capacity=queue_capacity,
         num_threads=reader_num_threads,
-        **kwargs,
+        read_batch_size=read_batch_size or batch_size,
+        parse_fn=parse_fn,
+        name=name,
     )
     return tf.parse_example(examples, features)
+
+
+def read_batch_record_features(
+    file_pattern,
+    batch_size,
+    features,
+    randomize_input=True,
+    num_epochs=None,
+    queue_capacity=10000,
+    reader_num_threads=1,
+    name="dequeue_record_examples",
+):
+    """Returns batches of parsed tf.Example protocol buffers of TFRecord files.
+
+    Args:
+      file_pattern: glob pattern, or list of them.
+      batch_size: int, examples per batch.
+      features: {feature: FixedLenFeature or VarLenFeature}.
+      randomize_input: whether to shuffle the records.
+      num_epochs: int, number of passes over the files; None repeats forever.
+      queue_capacity: int, capacity of the queue.
+      reader_num_threads: int, number of reading threads.
+      name: name of the name scope.
+
+    Returns:
+      {feature: tensor}.
+    """
+    return read_batch_features(
+        file_pattern,
+        batch_size,
+        features,
+        tf.TFRecordReader,
+        randomize_input=randomize_input,
+        num_epochs=num_epochs,
+        queue_capacity=queue_capacity,
+        reader_num_threads=reader_num_threads,
+        name=name,
+    )
 
 
 # Programs import these modules of tf.contrib.learn.utils by name.

@@ -13,10 +13,49 @@ metric_learning = _metric_learning
 _MEAN = tf.losses.Reduction.SUM_BY_NONZERO_WEIGHTS
 
 add_loss = tf.losses.add_loss
-compute_weighted_loss = tf.losses.compute_weighted_loss
 get_losses = tf.losses.get_losses
 get_regularization_losses = tf.losses.get_regularization_losses
 get_total_loss = tf.losses.get_total_loss
+
+
+def _spread(weights, rank):
+    """Returns weights that broadcast to losses of a rank: those of tf.contrib lead from the left.
+
+    Args:
+      weights: number, or tensor whose dimensions are the first ones of the losses.
+      rank: number of dimensions of the losses, or None.
+
+    Returns:
+      The number, or a tensor.
+    """
+    if rank is None or not hasattr(weights, "shape"):
+        return weights
+    weights = tf.convert_to_tensor(weights)
+    if rank == 1 and weights.shape.ndims == 2 and weights.shape[1] == 1:
+        return tf.squeeze(weights, [1])
+    while weights.shape.ndims and weights.shape.ndims < rank:
+        weights = tf.expand_dims(weights, -1)
+    return weights
+
+
+def _rank(tensor):
+    return tf.convert_to_tensor(tensor).shape.ndims
+
+
+def compute_weighted_loss(losses, weights=1.0, scope=None):
+    """Returns the mean of losses with a nonzero weight and adds it to the losses.
+
+    Args:
+      losses: floating tensor [batch, ...].
+      weights: scalar, or tensor whose dimensions are the first ones of `losses`.
+      scope: name of the name scope.
+
+    Returns:
+      Scalar tensor.
+    """
+    losses = tf.convert_to_tensor(losses)
+    weights = _spread(weights, losses.shape.ndims)
+    return tf.losses.compute_weighted_loss(losses, weights, scope, reduction=_MEAN)
 
 
 def absolute_difference(predictions, labels=None, weights=1.0, scope=None):
@@ -31,6 +70,7 @@ def absolute_difference(predictions, labels=None, weights=1.0, scope=None):
     Returns:
       Scalar tensor.
     """
+    weights = _spread(weights, _rank(predictions))
     return tf.losses.absolute_difference(labels, predictions, weights, scope, reduction=_MEAN)
 
 
@@ -49,6 +89,7 @@ def cosine_distance(predictions, labels=None, axis=None, weights=1.0, scope=None
       Scalar tensor.
     """
     axis = dim if axis is None else axis
+    weights = _spread(weights, _rank(predictions))
     return tf.losses.cosine_distance(
         labels, predictions, axis=axis, weights=weights, scope=scope, reduction=_MEAN
     )
@@ -83,6 +124,7 @@ def log_loss(predictions, labels=None, weights=1.0, epsilon=1e-7, scope=None):
     Returns:
       Scalar tensor.
     """
+    weights = _spread(weights, _rank(predictions))
     return tf.losses.log_loss(labels, predictions, weights, epsilon, scope, reduction=_MEAN)
 
 
@@ -98,6 +140,7 @@ def mean_squared_error(predictions, labels=None, weights=1.0, scope=None):
     Returns:
       Scalar tensor.
     """
+    weights = _spread(weights, _rank(predictions))
     return tf.losses.mean_squared_error(labels, predictions, weights, scope, reduction=_MEAN)
 
 
@@ -107,7 +150,7 @@ def mean_pairwise_squared_error(predictions, labels=None, weights=1.0, scope=Non
     Args:
       predictions: floating tensor.
       labels: tensor of the shape of `predictions`.
-      weights: scalar, or tensor [batch] or [batch, 1].
+      weights: scalar, or tensor [batch]; [batch, 1] is accepted, but gives another loss.
       scope: name of the name scope.
 
     Returns:
@@ -117,12 +160,17 @@ def mean_pairwise_squared_error(predictions, labels=None, weights=1.0, scope=Non
         predictions, labels = tf.to_float(predictions), tf.to_float(labels)
         predictions.shape.assert_is_compatible_with(labels.shape)
         weights = tf.to_float(weights)
-        errors = tf.reshape(predictions - labels, [tf.shape(predictions)[0], -1])
-        # 1.x divides by n and not by n - 1, and adds up the examples.
-        pairs = 2 * (tf.reduce_mean(errors**2, 1) - tf.reduce_mean(errors, 1) ** 2)
-        loss = tf.reduce_sum(
-            pairs * (tf.reshape(weights, [-1]) if weights.shape.ndims else weights)
-        )
+        errors = predictions - labels
+        inner = list(range(1, errors.shape.ndims))
+        # 1.x divides by the number of values that have a weight, not by one less, and adds up the
+        # examples. A column of weights counts as one value, and multiplies the sum of all rows.
+        present = tf.to_float(tf.not_equal(weights, 0.0))
+        present = tf.reduce_sum(present, list(range(1, weights.shape.ndims)))
+        counted = tf.shape(errors)[max(weights.shape.ndims, 1) :]
+        number = present * tf.to_float(tf.reduce_prod(counted))
+        squares = tf.div_no_nan(tf.reduce_sum(errors**2, inner), number)
+        means = tf.div_no_nan(tf.reduce_sum(errors, inner), number)
+        loss = tf.reduce_sum(2 * (squares - means**2) * weights, name="value_2")
         tf.losses.add_loss(loss)
         return loss
 
@@ -140,6 +188,7 @@ def sigmoid_cross_entropy(logits, multi_class_labels, weights=1.0, label_smoothi
     Returns:
       Scalar tensor.
     """
+    weights = _spread(weights, _rank(logits))
     return tf.losses.sigmoid_cross_entropy(
         multi_class_labels, logits, weights, label_smoothing, scope, reduction=_MEAN
     )
@@ -158,6 +207,7 @@ def softmax_cross_entropy(logits, onehot_labels, weights=1.0, label_smoothing=0,
     Returns:
       Scalar tensor.
     """
+    weights = _spread(weights, 1)
     return tf.losses.softmax_cross_entropy(
         onehot_labels, logits, weights, label_smoothing, scope, reduction=_MEAN
     )

@@ -6,9 +6,7 @@ from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupport
 
 _WRITE = "write it in the program, as triplet_semihard_loss is here"
 
-__getattr__, _advice_for = _unsupported_names(
-    globals(), {name: _WRITE for name in ("cluster_loss", "lifted_struct_loss")}
-)
+__getattr__, _advice_for = _unsupported_names(globals(), {"cluster_loss": _WRITE})
 
 
 def _square_distances(embeddings):
@@ -62,6 +60,30 @@ def triplet_semihard_loss(labels, embeddings, margin=1.0):
     pairs = tf.to_float(same) - tf.eye(batch)
     losses = tf.maximum((margin + distances - negative) * pairs, 0.0)
     return tf.div_no_nan(tf.reduce_sum(losses), tf.reduce_sum(pairs), name="triplet_semihard_loss")
+
+
+def lifted_struct_loss(labels, embeddings, margin=1.0):
+    """Returns the lifted structured loss (Song et al., 2016).
+
+    Args:
+      labels: int32 tensor [batch].
+      embeddings: float32 tensor [batch, size]; should not be normalized.
+      margin: number, distance beyond which a negative example counts little.
+
+    Returns:
+      Scalar tensor.
+    """
+    distances = _distances(tf.convert_to_tensor(embeddings))
+    same = _same_label(labels)
+    lowest = tf.fill(tf.shape(distances), distances.dtype.min)
+    negatives = tf.reduce_logsumexp(
+        tf.where(same, lowest, margin - distances), axis=1, keepdims=True
+    )
+    both = tf.stack([negatives + 0 * distances, tf.transpose(negatives) + 0 * distances])
+    losses = tf.maximum(tf.reduce_logsumexp(both, axis=0) + distances, 0.0)
+    pairs = tf.to_float(same) - tf.eye(tf.shape(distances)[0])
+    total = tf.reduce_sum(tf.square(losses * pairs))
+    return tf.div(total, 2 * tf.reduce_sum(pairs), name="liftedstruct_loss")
 
 
 def contrastive_loss(labels, embeddings_anchor, embeddings_positive, margin=1.0):

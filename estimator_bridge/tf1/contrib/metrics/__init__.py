@@ -1,10 +1,12 @@
 """`tf.contrib.metrics`: streaming metrics with the predictions before the labels."""
 
 import functools
+import inspect
 
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.metrics import correlation as _correlation
+from estimator_bridge.tf1.contrib.metrics import thresholds as _thresholds
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _ARRAY = "compute it with NumPy or sklearn.metrics from the predictions"
@@ -30,6 +32,8 @@ def _predictions_first(metric, name):
         return metric(labels, predictions, *args, **kwargs)
 
     streaming.__name__ = streaming.__qualname__ = name
+    first, second, *others = inspect.signature(metric).parameters.values()
+    streaming.__signature__ = inspect.Signature([second, first, *others])
     streaming.__doc__ = f"tf.metrics.{metric.__name__}, with predictions before labels."
     return streaming
 
@@ -38,9 +42,7 @@ for _old, _new in {
     "streaming_accuracy": "accuracy",
     "streaming_auc": "auc",
     "streaming_false_negatives": "false_negatives",
-    "streaming_false_negatives_at_thresholds": "false_negatives_at_thresholds",
     "streaming_false_positives": "false_positives",
-    "streaming_false_positives_at_thresholds": "false_positives_at_thresholds",
     "streaming_mean_absolute_error": "mean_absolute_error",
     "streaming_mean_cosine_distance": "mean_cosine_distance",
     "streaming_mean_iou": "mean_iou",
@@ -49,7 +51,6 @@ for _old, _new in {
     "streaming_precision": "precision",
     "streaming_precision_at_thresholds": "precision_at_thresholds",
     "streaming_recall": "recall",
-    "streaming_recall_at_k": "recall_at_k",
     "streaming_recall_at_thresholds": "recall_at_thresholds",
     "streaming_root_mean_squared_error": "root_mean_squared_error",
     "streaming_sensitivity_at_specificity": "sensitivity_at_specificity",
@@ -58,9 +59,7 @@ for _old, _new in {
     "streaming_sparse_recall_at_k": "recall_at_k",
     "streaming_specificity_at_sensitivity": "specificity_at_sensitivity",
     "streaming_true_negatives": "true_negatives",
-    "streaming_true_negatives_at_thresholds": "true_negatives_at_thresholds",
     "streaming_true_positives": "true_positives",
-    "streaming_true_positives_at_thresholds": "true_positives_at_thresholds",
 }.items():
     globals()[_old] = _predictions_first(getattr(_Metric, _new), _old)
 
@@ -70,6 +69,11 @@ streaming_pearson_correlation = _correlation.streaming_pearson_correlation
 streaming_mean = _Metric.mean
 streaming_mean_tensor = _Metric.mean_tensor
 streaming_percentage_less = _Metric.percentage_below
+f1_score = _thresholds.f1_score
+streaming_false_negatives_at_thresholds = _thresholds.streaming_false_negatives_at_thresholds
+streaming_false_positives_at_thresholds = _thresholds.streaming_false_positives_at_thresholds
+streaming_true_negatives_at_thresholds = _thresholds.streaming_true_negatives_at_thresholds
+streaming_true_positives_at_thresholds = _thresholds.streaming_true_positives_at_thresholds
 
 
 def accuracy(predictions, labels, weights=None, name=None):
@@ -158,22 +162,22 @@ def _collect(collections, tensor):
         tf.add_to_collections(collections, tensor)
 
 
-def f1_score(
-    labels,
+def streaming_recall_at_k(
     predictions,
+    labels,
+    k,
     weights=None,
-    num_thresholds=200,
     metrics_collections=None,
     updates_collections=None,
     name=None,
 ):
-    """Returns the largest F1 score over evenly spaced thresholds.
+    """Computes the share of examples whose label is among the k largest predictions.
 
     Args:
-      labels: bool tensor, or 0 and 1.
-      predictions: floating tensor in [0, 1].
-      weights: weights of the examples, broadcastable to their shape; None for 1 each.
-      num_thresholds: int, number of thresholds.
+      predictions: floating tensor [batch, classes].
+      labels: int64 tensor [batch].
+      k: int, number of predictions that count.
+      weights: weights of the examples, broadcastable to [batch]; None for 1 each.
       metrics_collections: collections that receive the value.
       updates_collections: collections that receive the update operation.
       name: name of the variable scope.
@@ -181,40 +185,20 @@ def f1_score(
     Returns:
       (value, update operation).
     """
-    with tf.variable_scope(name, "f1", [labels, predictions, weights]):
-        epsilon = 1e-7
-        inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
-        thresholds = [0.0 - epsilon, *inner, 1.0 + epsilon]
-        labels = tf.cast(labels, tf.bool)
-        pairs = [
-            metric(labels, predictions, thresholds, weights=weights)
-            for metric in (
-                tf.metrics.true_positives_at_thresholds,
-                tf.metrics.false_positives_at_thresholds,
-                tf.metrics.false_negatives_at_thresholds,
-            )
-        ]
-
-        def best(tp, fp, fn):
-            precision = tp / (epsilon + tp + fp)
-            recall = tp / (epsilon + tp + fn)
-            return tf.reduce_max(2.0 * precision * recall / (precision + recall + epsilon))
-
-        value = best(*[pair[0] for pair in pairs])
-        update = best(*[pair[1] for pair in pairs])
-        _collect(metrics_collections, value)
-        _collect(updates_collections, update)
-        return value, update
+    found = tf.to_float(tf.nn.in_top_k(predictions, labels, k))
+    return tf.metrics.mean(
+        found, weights, metrics_collections, updates_collections, name or f"recall_at_{k}"
+    )
 
 
 def streaming_concat(
     values, axis=0, max_size=None, metrics_collections=None, updates_collections=None, name=None
 ):
-    """Concatenates all values along the first axis.
+    """Concatenates all values along an axis.
 
     Args:
       values: tensor.
-      axis: must be 0.
+      axis: int, axis along which the values are concatenated.
       max_size: int, maximum number of rows to keep, or None.
       metrics_collections: collections that receive the value.
       updates_collections: collections that receive the update operation.
@@ -224,10 +208,14 @@ def streaming_concat(
       (value, update operation).
 
     Raises:
-      ValueError: `axis` is not 0.
+      ValueError: `axis` is outside of the rank of `values`.
     """
-    if axis != 0:
-        raise ValueError(f"axis: only 0 is supported, got {axis}")
+    rank = values.shape.ndims
+    if not 0 <= axis < rank:
+        raise ValueError(f"axis: {axis} is not in [0, {rank})")
+    order = [axis, *(one for one in range(rank) if one != axis)]
+    back = [order.index(one) for one in range(rank)]
+    values = tf.transpose(values, order) if axis else values
     with tf.variable_scope(name, "streaming_concat", [values]):
         initial = tf.zeros([0, *values.shape[1:].as_list()], values.dtype)
         kept = tf.get_variable(
@@ -244,6 +232,8 @@ def streaming_concat(
         value = tf.identity(kept)
         value.set_shape([None, *values.shape[1:].as_list()])
         update = tf.assign(kept, joined, validate_shape=False)
+        if axis:
+            value, update = tf.transpose(value, back), tf.transpose(update, back)
         _collect(metrics_collections, value)
         _collect(updates_collections, update)
         return value, update

@@ -152,23 +152,36 @@ def cohen_kappa(
       name: name of the variable scope.
 
     Returns:
-      (value, update operation); the value is a scalar.
+      (value, update operation); the value is a float64 scalar.
+
+    Raises:
+      ValueError: there are fewer than two classes.
     """
+    if num_classes < 2:
+        raise ValueError(f"num_classes: must be at least 2, got {num_classes}")
     with _scope(name, "cohen_kappa"):
-        confusion = _variable([num_classes, num_classes], tf.float64, "confusion")
-        flat = lambda values: tf.reshape(tf.to_int64(values), [-1])  # noqa: E731
-        weights = None if weights is None else tf.reshape(tf.cast(weights, tf.float64), [-1])
-        found = tf.math.confusion_matrix(
-            flat(labels), flat(predictions_idx), num_classes, weights=weights, dtype=tf.float64
-        )
+        ids = [tf.reshape(tf.to_int64(one), [-1]) for one in (labels, predictions_idx)]
+        agreed = tf.boolean_mask(ids[0], tf.equal(*ids))
+        dtype = tf.int64 if weights is None else tf.convert_to_tensor(weights).dtype.base_dtype
+        flat = tf.ones_like(ids[0]) if weights is None else tf.reshape(weights, [-1])
+        groups = [
+            (agreed, tf.boolean_mask(flat, tf.equal(*ids)), "po"),
+            (ids[0], flat, "pe_row"),
+            (ids[1], flat, "pe_col"),
+        ]
+        counters = [_variable([num_classes], dtype, kind) for _, _, kind in groups]
+        found = [
+            tf.math.unsorted_segment_sum(counted, classes, num_classes)
+            for classes, counted, _ in groups
+        ]
 
-        def kappa(matrix, kind):
-            rows, columns = tf.reduce_sum(matrix, 0), tf.reduce_sum(matrix, 1)
-            total = tf.reduce_sum(rows)
-            chance = tf.div_no_nan(tf.reduce_sum(rows * columns), total)
-            above = tf.linalg.trace(matrix) - chance
-            return tf.to_float(tf.div_no_nan(above, total - chance), name=kind)
+        def kappa(agreements, rows, columns, kind):
+            total = tf.to_double(tf.reduce_sum(rows))
+            agreed = tf.to_double(tf.reduce_sum(agreements))
+            chance = tf.reduce_sum(tf.to_double(rows) * tf.to_double(columns))
+            chance = tf.div_no_nan(chance, total)
+            return tf.div_no_nan(agreed - chance, total - chance, name=kind)
 
-        value = kappa(tf.identity(confusion), "value")
-        update = kappa(tf.assign_add(confusion, found), "update_op")
+        value = kappa(*map(tf.identity, counters), "value")
+        update = kappa(*map(tf.assign_add, counters, found), "update_op")
     return _collect(value, update, metrics_collections, updates_collections)

@@ -26,20 +26,45 @@ class DecoupledWeightDecayExtension:
         self._weight_decay = weight_decay
         super().__init__(**kwargs)
 
-    def minimize(self, loss, *args, decay_var_list=None, **kwargs):
+    def minimize(
+        self,
+        loss,
+        global_step=None,
+        var_list=None,
+        gate_gradients=tf.train.Optimizer.GATE_OP,
+        aggregation_method=None,
+        colocate_gradients_with_ops=False,
+        name=None,
+        grad_loss=None,
+        decay_var_list=None,
+    ):
         """Minimizes a loss, like Optimizer.minimize.
 
         Args:
           loss: scalar tensor.
-          *args: positional arguments of Optimizer.minimize.
+          global_step: variable to increment, or None.
+          var_list: variables; None for all trainable variables.
+          gate_gradients: one of the GATE_ constants of tf.train.Optimizer.
+          aggregation_method: one of tf.AggregationMethod, or None.
+          colocate_gradients_with_ops: whether gradients are placed beside their operations.
+          name: name of the operation.
+          grad_loss: gradient of the loss; None for 1.
           decay_var_list: ignored, as in 1.x: all trained variables decay.
-          **kwargs: keyword arguments of Optimizer.minimize.
 
         Returns:
           Operation of a step.
         """
         del decay_var_list
-        return super().minimize(loss, *args, **kwargs)
+        return super().minimize(
+            loss,
+            global_step=global_step,
+            var_list=var_list,
+            gate_gradients=gate_gradients,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            name=name,
+            grad_loss=grad_loss,
+        )
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None, decay_var_list=None):
         """Applies gradients, like Optimizer.apply_gradients.

@@ -37,15 +37,15 @@ class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
     def output_size(self):
         return self._num_units
 
-    def build(self, inputs_shape):
+    def build(self, input_shape):
         """Creates the variables.
 
         Args:
-          inputs_shape: shape [batch, size]; the size must be known.
+          input_shape: shape [batch, size]; the size must be known.
         """
-        size = tf.TensorShape(inputs_shape).as_list()[1]
+        size = tf.TensorShape(input_shape).as_list()[1]
         if size is None:
-            raise ValueError(f"inputs: the last dimension must be known, got shape {inputs_shape}")
+            raise ValueError(f"inputs: the last dimension must be known, got shape {input_shape}")
         units = self._num_units
         zeros, ones = tf.zeros_initializer(), tf.ones_initializer()
         gate_kernel, gate_bias, kernel, bias = self._NAMES
@@ -55,17 +55,17 @@ class GRUBlockCell(tf.nn.rnn_cell.RNNCell):
         self._bias = self.add_weight(bias, [units], initializer=zeros)
         self.built = True
 
-    def call(self, inputs, state):
+    def call(self, inputs, h_prev):
         """Computes one step; returns (output, new state).
 
         Args:
           inputs: floating tensor [batch, size].
-          state: floating tensor [batch, num_units].
+          h_prev: floating tensor [batch, num_units].
         """
-        gates = tf.matmul(tf.concat([inputs, state], 1), self._gate_kernel) + self._gate_bias
+        gates = tf.matmul(tf.concat([inputs, h_prev], 1), self._gate_kernel) + self._gate_bias
         reset, update = tf.split(tf.sigmoid(gates), 2, axis=1)
-        candidate = tf.matmul(tf.concat([inputs, reset * state], 1), self._kernel) + self._bias
-        new = update * state + (1 - update) * tf.tanh(candidate)
+        candidate = tf.matmul(tf.concat([inputs, reset * h_prev], 1), self._kernel) + self._bias
+        new = update * h_prev + (1 - update) * tf.tanh(candidate)
         return new, new
 
 

@@ -78,6 +78,7 @@ class BaseAttentionMechanism(AttentionMechanism):
       memory_layer: layer that computes the keys from the memory, or None.
       check_inner_dims_defined: ignored.
       score_mask_value: score of the steps beyond the length; None for minus infinity.
+      custom_key_value_fn: function from (keys, values) to the same, or None.
       name: name of the variable scope of the scores, unless the class has a fixed one.
     """
 
@@ -93,6 +94,7 @@ class BaseAttentionMechanism(AttentionMechanism):
         memory_layer=None,
         check_inner_dims_defined=True,
         score_mask_value=None,
+        custom_key_value_fn=None,
         name=None,
     ):
         self._name = name
@@ -112,6 +114,8 @@ class BaseAttentionMechanism(AttentionMechanism):
             memory = memory * tf.expand_dims(mask, -1)
         self._values = memory
         self._keys = memory_layer(memory) if memory_layer else memory
+        if custom_key_value_fn is not None:
+            self._keys, self._values = custom_key_value_fn(self._keys, self._values)
         self._batch_size = memory.shape[0].value or tf.shape(self._keys)[0]
         self._alignments_size = self._keys.shape[1].value or tf.shape(self._keys)[1]
 
@@ -270,6 +274,7 @@ class LuongAttention(BaseAttentionMechanism):
       probability_fn: function from scores [batch, length] to alignments; None for softmax.
       score_mask_value: score of the steps beyond the length; None for minus infinity.
       dtype: dtype of the layers; None for float32.
+      custom_key_value_fn: function from (keys, values) to the same, or None.
       name: ignored; it is not in the names of the variables.
     """
 
@@ -284,6 +289,7 @@ class LuongAttention(BaseAttentionMechanism):
         probability_fn=None,
         score_mask_value=None,
         dtype=None,
+        custom_key_value_fn=None,
         name="LuongAttention",
     ):
         super().__init__(
@@ -293,6 +299,7 @@ class LuongAttention(BaseAttentionMechanism):
             memory_sequence_length,
             bias_free_layer(num_units, "memory_layer", dtype or tf.float32),
             score_mask_value=score_mask_value,
+            custom_key_value_fn=custom_key_value_fn,
             name=name,
         )
         self._scale = scale
@@ -316,6 +323,7 @@ class BahdanauAttention(BaseAttentionMechanism):
       probability_fn: function from scores [batch, length] to alignments; None for softmax.
       score_mask_value: score of the steps beyond the length; None for minus infinity.
       dtype: dtype of the layers; None for float32.
+      custom_key_value_fn: function from (keys, values) to the same, or None.
       name: ignored; it is not in the names of the variables.
     """
 
@@ -330,6 +338,7 @@ class BahdanauAttention(BaseAttentionMechanism):
         probability_fn=None,
         score_mask_value=None,
         dtype=None,
+        custom_key_value_fn=None,
         name="BahdanauAttention",
     ):
         dtype = dtype or tf.float32
@@ -340,6 +349,7 @@ class BahdanauAttention(BaseAttentionMechanism):
             memory_sequence_length,
             bias_free_layer(num_units, "memory_layer", dtype),
             score_mask_value=score_mask_value,
+            custom_key_value_fn=custom_key_value_fn,
             name=name,
         )
         self._normalize = normalize

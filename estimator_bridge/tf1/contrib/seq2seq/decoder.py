@@ -158,6 +158,7 @@ def dynamic_decode(
     parallel_iterations=32,
     swap_memory=False,
     scope=None,
+    **kwargs,
 ):
     """Runs a decoder until all sequences are finished.
 
@@ -169,6 +170,7 @@ def dynamic_decode(
       parallel_iterations: number of loop iterations that may run in parallel.
       swap_memory: whether to swap tensors of the loop from GPU to host memory.
       scope: name of the variable scope, or a VariableScope.
+      **kwargs: ignored; only the decoders of later packages take them.
 
     Returns:
       The outputs, the final state, and the int32 lengths [batch].

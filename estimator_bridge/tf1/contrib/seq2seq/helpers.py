@@ -209,26 +209,26 @@ class TrainingHelper(Helper):
         finished = tf.equal(0, self._sequence_length)
         return finished, self._at(0, finished)
 
-    def sample(self, time, outputs, state, name=None):
+    def sample(self, time, outputs, name=None, **unused_kwargs):
         """Returns the ids of the largest logits, int32 [batch].
 
         Args:
           time: not used.
           outputs: floating tensor [batch, ids], the logits of the step.
-          state: not used.
           name: not used.
+          **unused_kwargs: not used.
         """
         return tf.cast(tf.argmax(outputs, axis=-1), tf.int32)
 
-    def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+    def next_inputs(self, time, outputs, state, name=None, **unused_kwargs):
         """Returns (finished [batch], given inputs of the next step, state).
 
         Args:
           time: scalar int32 tensor, number of the step, from 0.
           outputs: not used.
           state: state after the step.
-          sample_ids: not used.
           name: not used.
+          **unused_kwargs: not used.
         """
         next_time = time + 1
         finished = next_time >= self._sequence_length
@@ -282,7 +282,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
         ids = tf.cast(tf.multinomial(outputs, 1, seed=self._seed)[:, 0], tf.int32)
         return tf.where(chosen, ids, tf.fill([self.batch_size], -1))
 
-    def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+    def next_inputs(self, time, outputs, state, sample_ids, name=None):
         """Returns (finished [batch], given inputs or embeddings of sampled ids, state).
 
         Args:
@@ -292,7 +292,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
           sample_ids: int32 tensor [batch] from `sample`.
           name: not used.
         """
-        finished, given, state = super().next_inputs(time, outputs, state, sample_ids, name)
+        finished, given, state = super().next_inputs(time, outputs, state, name)
         sampled = self._embed(tf.maximum(sample_ids, 0))
         return finished, tf.where(sample_ids > -1, sampled, given), state
 
@@ -357,7 +357,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         """
         return tf.random_uniform([self.batch_size], seed=self._seed) < self._probability
 
-    def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+    def next_inputs(self, time, outputs, state, sample_ids, name=None):
         """Returns (finished [batch], given inputs or last outputs, state).
 
         Args:
@@ -367,7 +367,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
           sample_ids: bool tensor [batch] from `sample`.
           name: not used.
         """
-        finished, given, state = super().next_inputs(time, outputs, state, sample_ids, name)
+        finished, given, state = super().next_inputs(time, outputs, state, name)
         read = outputs if self._next_inputs_fn is None else self._next_inputs_fn(outputs)
         if self._auxiliary is not None:
             _, more, _ = self._auxiliary.next_inputs(time, outputs, state)

@@ -11,6 +11,8 @@ def sequence_loss(
     weights,
     average_across_timesteps=True,
     average_across_batch=True,
+    sum_over_timesteps=False,
+    sum_over_batch=False,
     softmax_loss_function=None,
     name=None,
 ):
@@ -22,6 +24,8 @@ def sequence_loss(
       weights: floating tensor [batch, length].
       average_across_timesteps: whether to average over time, by weight.
       average_across_batch: whether to average over the batch, by weight.
+      sum_over_timesteps: whether to add up over time, and divide by the number of weights above 0.
+      sum_over_batch: whether to add up over the batch, and divide likewise.
       softmax_loss_function: function of flat `labels` and `logits`; None for softmax cross-entropy.
       name: name of the name scope.
 
@@ -30,7 +34,7 @@ def sequence_loss(
       [batch, length] without either.
 
     Raises:
-      ValueError: a tensor has another rank.
+      ValueError: a tensor has another rank, or an axis is both averaged and added up.
     """
     for label, value, rank in (
         ("Logits", logits, 3),
@@ -39,6 +43,10 @@ def sequence_loss(
     ):
         if value.shape.ndims != rank:
             raise ValueError(f"{label}: expected rank {rank}, got shape {value.shape}")
+    if (average_across_timesteps and sum_over_timesteps) or (
+        average_across_batch and sum_over_batch
+    ):
+        raise ValueError("sequence_loss: an axis is either averaged or added up, not both")
     with tf.name_scope(name, "sequence_loss", [logits, targets, weights]):
         classes = tf.shape(logits)[2]
         flat = tf.reshape(logits, [-1, classes])
@@ -51,6 +59,9 @@ def sequence_loss(
         epsilon = 1e-12  # The loss of a batch with zero weight is zero.
         if average_across_timesteps and average_across_batch:
             return tf.reduce_sum(losses) / (tf.reduce_sum(weights) + epsilon)
+        if sum_over_timesteps and sum_over_batch:
+            counted = tf.to_float(tf.count_nonzero(weights)) + epsilon
+            return tf.reduce_sum(losses) / counted
         if average_across_timesteps:
             return tf.reduce_sum(losses, axis=1) / (tf.reduce_sum(weights, axis=1) + epsilon)
         if average_across_batch:

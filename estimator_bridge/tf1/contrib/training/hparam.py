@@ -4,6 +4,8 @@ import json
 import numbers
 import re
 
+from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
+
 __all__ = ["HParams", "parse_values"]
 
 _ITEM = re.compile(
@@ -219,7 +221,42 @@ class HParams:
             self.set_hparam(name, value)
         return self
 
-    set_from_map = override_from_dict
+    def set_from_map(self, values_map):
+        """Overrides values from a dict; old name of `override_from_dict`.
+
+        Args:
+          values_map: {name: value}, or {name: {index: value}} for elements of lists.
+
+        Returns:
+          self.
+        """
+        return self.override_from_dict(values_map)
+
+    def to_proto(self, export_scope=None):
+        """Is refused: the protocol buffer of hyperparameters left TensorFlow.
+
+        Args:
+          export_scope: not used.
+
+        Raises:
+          NotSuppliedError: always.
+        """
+        raise NotSuppliedError(advise("tf.contrib.training.HParams.to_proto", "use to_json"))
+
+    @staticmethod
+    def from_proto(hparam_def, import_scope=None):
+        """Is refused: the protocol buffer of hyperparameters left TensorFlow.
+
+        Args:
+          hparam_def: not used.
+          import_scope: not used.
+
+        Raises:
+          NotSuppliedError: always.
+        """
+        raise NotSuppliedError(
+            advise("tf.contrib.training.HParams.from_proto", "use HParams().parse_json")
+        )
 
     def set_model_structure(self, model_structure):
         """Stores an object for the model's own use.

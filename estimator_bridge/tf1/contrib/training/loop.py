@@ -173,6 +173,7 @@ def train(
     save_summaries_steps=100,
     config=None,
     max_wait_secs=7200,
+    run_metadata=None,
 ):
     """Runs `train_op` until a hook requests a stop.
 
@@ -188,6 +189,7 @@ def train(
       save_summaries_steps: steps between summaries; 0 or None for none.
       config: tf.ConfigProto of the session.
       max_wait_secs: seconds that a worker waits for the chief's session.
+      run_metadata: tf.RunMetadata that receives the last step's, or None.
 
     Returns:
       The last value of `train_op`, or None.
@@ -211,5 +213,5 @@ def train(
     ) as session:
         loss = None
         while not session.should_stop():
-            loss = session.run(train_op)
+            loss = session.run(train_op, run_metadata=run_metadata)
         return loss
