@@ -29,6 +29,7 @@ TRAINER = {
     "predict": "prediction",
     "evaluate": "evaluation",
     "gate": "gating",
+    "watch": "watching",
     "sandbox": "sandboxing",
     "report": "evaluation config",
     "push": "release",
@@ -46,6 +47,8 @@ TRAINER = {
     "history": "release metrics job_dir config storage console errors job_layout",
     "tuning": "metrics inputs job_dir cluster config schema storage environment console errors "
     "job_layout",
+    "watching": "prediction reporting export metrics data_validation inputs config schema "
+    "storage console errors",
     "gating": "release prediction reporting export metrics inputs config schema storage console "
     "errors",
     "sandboxing": "prediction export features config schema storage console errors",
@@ -114,6 +117,7 @@ ENTRY_POINTS = {
     "predict",
     "evaluate",
     "gate",
+    "watch",
     "sandbox",
     "report",
     "push",

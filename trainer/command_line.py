@@ -15,6 +15,7 @@ COMMANDS = {
     "evaluate": "evaluate checkpoints on any data, by slice",
     "gate": "decide whether an export may replace the one in service",
     "sandbox": "try an export in a fresh process, as a model server loads it",
+    "watch": "tell whether a served model still does what it was trained for",
     "report": "write a trained job as one HTML page",
     "push": "push an export as the next version of a served model, or roll back",
     "schema": "infer a schema from data, or check data against one",

@@ -13,6 +13,7 @@ from trainer.config.arguments import parse_flags, require
 from trainer.config.commands import define_reading, define_storage, open_storage, start_reading
 from trainer.console import show
 from trainer.data_validation import drift
+from trainer.data_validation.drift import percent
 from trainer.errors import TemporaryError, UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
 from trainer.inputs.cell_text import hides
@@ -255,8 +256,8 @@ def _check_column(
         if drift.has_missing_drifted(missing, rows, trained.missing, statistics.num_rows):
             drifted = True
             sentences.append(
-                f"missing in {_percent(missing / rows)} of the rows, "
-                f"in {_percent(trained_missing)} of the training data"
+                f"missing in {percent(missing / rows)} of the rows, "
+                f"in {percent(trained_missing)} of the training data"
             )
     if distance is not None and distance.verdict != "the same":
         sentences.append(f"PSI {distance.psi:.3f}: {distance.verdict}")
@@ -303,7 +304,7 @@ def _find_unseen(
     if not unseen:
         return []
     share = sum(unseen.values()) / total
-    sentence = f"{_percent(share)} of the values are {where}"
+    sentence = f"{percent(share)} of the values are {where}"
     if not hidden:
         examples = ", ".join(repr(value)[:40] for value in list(unseen)[:MAX_EXAMPLES])
         sentence += f", such as {examples}"
@@ -325,10 +326,6 @@ def _find_outside(moments: RunningMoments, trained: Range, hidden: bool) -> list
             f"{trained.max:.6g}",
         )
     ]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share >= 0.001 or not share else f"{100 * share:.2g} %"
 
 
 def _describe(
@@ -374,4 +371,4 @@ def _describe(
 
 
 def _cell(share: Optional[float]) -> str:
-    return "" if share is None else _percent(share)
+    return "" if share is None else percent(share)

@@ -39,7 +39,7 @@ class Distance(NamedTuple):
 
     Attributes:
         psi: the index.
-        noise: 99 % quantile of the index for samples of this size without drift.
+        noise: 99 % quantile (of measure_psi: any) for samples of this size without drift.
     """
 
     psi: float
@@ -53,12 +53,13 @@ class Distance(NamedTuple):
         return "drifted" if self.psi > DRIFTED else "shifted"
 
 
-def measure_psi(now: np.ndarray, then: np.ndarray) -> Distance:
+def measure_psi(now: np.ndarray, then: np.ndarray, normal: float = NORMAL_99) -> Distance:
     """Returns the index of two histograms.
 
     Args:
         now: rows per bin of the new data, int or float [bins].
         then: rows per bin of the training data, int or float [bins].
+        normal: quantile of the standard normal distribution that belongs to the noise.
     """
     bins = len(now)
     p = (now + 0.5) / (now.sum() + 0.5 * bins)
@@ -68,7 +69,7 @@ def measure_psi(now: np.ndarray, then: np.ndarray) -> Distance:
     if not free or not now.sum() or not then.sum():
         return Distance(psi, math.inf)
     # Wilson and Hilferty's approximation of the chi-square quantile (1931).
-    quantile = free * (1 - 2 / (9 * free) + NORMAL_99 * math.sqrt(2 / (9 * free))) ** 3
+    quantile = free * (1 - 2 / (9 * free) + normal * math.sqrt(2 / (9 * free))) ** 3
     return Distance(psi, float((1 / now.sum() + 1 / then.sum()) * quantile))
 
 
@@ -119,3 +120,12 @@ def has_missing_drifted(missing: int, rows: int, trained_missing: int, trained_r
     both = (missing + trained_missing) / (rows + trained_rows)
     error = math.sqrt(both * (1 - both) * (1 / rows + 1 / trained_rows))
     return abs(now - then) > max(MISSING_SHIFT, STANDARD_ERRORS * error)
+
+
+def percent(share: float) -> str:
+    """Returns a share as text.
+
+    Args:
+        share: from 0 to 1.
+    """
+    return f"{100 * share:.1f} %" if share >= 0.001 or not share else f"{100 * share:.2g} %"

@@ -17,17 +17,12 @@ from trainer.inputs.files import DataFile
 from trainer.inputs.scan import list_input_columns
 from trainer.inputs.shuffle import Chunk
 from trainer.metrics import slices
+from trainer.metrics.catalogue import SCORE_OUTPUTS
 from trainer.prediction.description import ExportDescription, find_description
 from trainer.schema import Schema, Statistics, resolve_defaults
 
 BATCH_ROWS = 8_192
 NUM_TIMED = 100
-# Outputs with the scores of a task, the first choice first. Of two classes, the last is taken.
-SCORES = {
-    "binary": ("logistic", "probabilities", "scores", "predictions"),
-    "multiclass": ("probabilities", "scores"),
-    "regression": ("predictions", "outputs"),
-}
 _MB = 1e6
 
 
@@ -204,13 +199,13 @@ def _decode(row: dict[str, Any]) -> dict[str, Any]:
 def _choose_signature(session: ServingSession, schema: Schema) -> tuple[str, str]:
     """Returns the signature and its output: raw tensors rather than tf.Example."""
     for is_raw in (True, False):
-        for output in SCORES[schema.task]:
+        for output in SCORE_OUTPUTS[schema.task]:
             for name, signature in session.signatures.items():
                 if output in signature.outputs and _takes(name, signature, schema, is_raw):
                     return name, output
     raise UserError(
         f"export {session.path}: no signature with columns of the schema or tf.Example as inputs "
-        f"and with an output {' or '.join(SCORES[schema.task])} "
+        f"and with an output {' or '.join(SCORE_OUTPUTS[schema.task])} "
         f"(there are {', '.join(sorted(session.signatures)) or 'none'})"
     )
 

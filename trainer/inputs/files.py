@@ -61,7 +61,7 @@ def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[D
     paths: list[str] = []
     for pattern in patterns:
         is_remote = storage.is_remote(pattern)
-        found = _expand_remote(pattern, option) if is_remote else _expand(pattern)
+        found = list_paths(pattern, option)
         if not found and is_remote:
             raise UserError(
                 f"{option}: no object matches {pattern!r}; check the name, for instance with "
@@ -71,8 +71,22 @@ def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[D
             raise UserError(
                 f"{option}: no file matches {pattern!r} (looked from {os.getcwd()}); check the path"
             )
-        paths += _skip_documents(found, pattern)
+        paths += found
     return [_inspect(path, file_format, option) for path in dict.fromkeys(paths)]
+
+
+def list_paths(pattern: str, option: str) -> list[str]:
+    """Returns the files that a path, glob or folder matches, sorted, without documents.
+
+    Args:
+        pattern: local or gs://.
+        option: name of the option, for messages.
+
+    Raises:
+        UserError: the bucket cannot be read.
+    """
+    found = _expand_remote(pattern, option) if storage.is_remote(pattern) else _expand(pattern)
+    return _skip_documents(found, pattern)
 
 
 def _skip_documents(paths: list[str], pattern: str) -> list[str]:

@@ -11,6 +11,13 @@ SHOWN_METRICS = {
     # The metrics of each head are named metric/head.
     "multihead": ("loss",),
 }
+# Outputs of an export with the scores of a task, the first choice first. Of two classes, the last
+# is taken.
+SCORE_OUTPUTS = {
+    "binary": ("logistic", "probabilities", "scores", "predictions"),
+    "multiclass": ("probabilities", "scores"),
+    "regression": ("predictions", "outputs"),
+}
 
 LOWER_IS_BETTER = (
     "loss",

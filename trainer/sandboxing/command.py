@@ -13,19 +13,18 @@ tf_serving_warmup_requests, which TensorFlow Serving sends to itself after it ha
 Exit status: 0 if nothing failed, 3 if something did.
 """
 
-import importlib.util
 from pathlib import Path
 from typing import Any, Optional
 
 from absl import flags
 
-from estimator_bridge.versions import installed_tensorflow
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import EXTRA, SANDBOX_REPORT, WARM_UP_REQUESTS, fingerprint_export
+from trainer.export.serving_api import require_serving_api
 from trainer.prediction.command import DATA_FLAGS
 from trainer.prediction.description import ExportDescription, find_description, load_data_config
 from trainer.sandboxing.process import Limits, Trial, run_probe
@@ -48,13 +47,8 @@ def _main(argv: list[str]) -> int:
     if values is None:
         return 0
     arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
-    if values.warm_up and importlib.util.find_spec("tensorflow_serving") is None:
-        # Another version of the package would replace the installed TensorFlow.
-        minor = ".".join((installed_tensorflow() or "2").split(".")[:2])
-        raise UserError(
-            "warm-up requests need tensorflow-serving-api; run "
-            f"pip install 'tensorflow-serving-api=={minor}.*', or add --nowarm_up"
-        )
+    if values.warm_up:
+        require_serving_api("warm-up requests", ", or add --nowarm_up")
     with commands.open_storage(values) as copies:
         return _run(values, copies)
 

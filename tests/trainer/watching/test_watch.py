@@ -1,0 +1,166 @@
+"""Logged requests are read once each, whatever happens, and what moved is said in words."""
+
+import json
+import sqlite3
+
+import pytest
+
+pytestmark = pytest.mark.quick
+
+
+def currents(document):
+    return {(one["name"], one["slice"]): one for one in document["current"]}
+
+
+def count_files(folder):
+    try:
+        with sqlite3.connect(f"file:{folder / 'watch.sqlite'}?mode=ro", uri=True) as database:
+            return database.execute("SELECT COUNT(*) FROM files").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def sketches(folder):
+    """(period, slice, name) → the counts of a sketch; sums differ by the order of the rows."""
+    with sqlite3.connect(folder / "watch.sqlite") as database:
+        found = database.execute("SELECT * FROM sketches").fetchall()
+    values = {tuple(key): json.loads(value) for *key, value in found}
+    return {key: [*one[:4], *one[6:]] for key, one in values.items()}
+
+
+def test_unchanged_requests_are_green(watch, log):
+    for day in range(4):
+        log.write(day, rows=1000)
+    found = watch(0, "--by=city,age")
+    assert found["status"] == "green" and found["rows"] == found["new_rows"] == 4000
+    judged = {(one["name"], one["period"]) for one in found["findings"] if not one["slice"]}
+    # The first two days are what scores are compared with.
+    assert ("age", "2026-03-02") in judged and ("score", "2026-03-04") in judged
+    assert ("score", "2026-03-03") not in judged
+    assert {one["slice"] for one in found["findings"]} > {"city = Ulm", "age = age < 30"}
+    assert watch(0, "--by=city,age")["new_rows"] == 0
+
+
+def test_what_moved_is_said_from_what_to_what_and_since_when(watch, log):
+    def break_it(row):
+        row["age"] = None if row["age"] is None else row["age"] * 60
+        row["city"] = "Bonn a.R." if row["city"] == "Bonn" else row["city"]
+        row["hours"] = None
+
+    for day in range(5):
+        log.write(day, break_it if day >= 3 else None)
+    found = currents(watch(3))
+    assert set(found) == {("age", ""), ("city", ""), ("hours", "")}
+    assert all(one["since"] == "2026-03-05" for one in found.values())
+    assert "mean 48.89 to 3030" in found["age", ""]["reason"]
+    assert "about 59.1 times as large" in found["age", ""]["reason"]
+    assert "unit" in found["age", ""]["what_to_do"]
+    assert "'Bonn' 2" in found["city", ""]["reason"] and "Bonn a.R." in found["city", ""]["reason"]
+    assert found["hours", ""]["reason"].startswith("is missing in every row, in training in 9.8 %")
+
+
+def test_wrong_types_are_counted(watch, log):
+    def break_it(row):
+        row["age"] = "old" if row["id"].endswith("7") else row["age"]
+
+    log.write(0, break_it)
+    (found,) = watch(3)["current"]
+    assert found["name"] == "age" and "of the values have another type" in found["reason"]
+
+
+def test_late_files_and_growing_files_count_once(watch, log, tmp_path):
+    log.write(0)
+    path = log.write(2)
+    lines = path.read_text().splitlines(keepends=True)
+    # A writer is at work: its last line is half there.
+    path.write_text("".join(lines[:150]) + lines[150][:40])
+    assert watch(0)["rows"] == 550
+    log.write(1)
+    path.write_text("".join(lines))
+    found = watch(0)
+    assert found["new_rows"] == 650 and found["rows"] == 1200
+    watch(0, state="at once")
+    assert sketches(tmp_path / "state") == sketches(tmp_path / "at once")
+
+
+def test_a_killed_watch_loses_and_doubles_nothing(watch, log, export, tmp_path, start_module):
+    for day in range(15):
+        log.write(day, rows=300)
+    flags = [f"--export={export}", f"--requests={log.folder}", f"--state={tmp_path / 'state'}"]
+    process = start_module("trainer.watch", *flags, fresh=True)
+    while not (seen := count_files(tmp_path / "state")):
+        assert process.poll() is None, process.communicate()
+    process.kill()
+    process.wait()
+    assert 1 <= seen < 15
+    found = watch(0, "--reference_days=7")
+    assert found["rows"] == 4_500 and 0 < found["new_rows"] < 4_500
+    watch(0, "--reference_days=7", state="at once")
+    assert sketches(tmp_path / "state") == sketches(tmp_path / "at once")
+
+
+def test_a_file_that_shrank_or_is_damaged_is_named_and_the_others_are_read(watch, log):
+    log.write(0)
+    path = log.write(1)
+    watch(0)
+    path.write_text(path.read_text()[:1000])
+    (log.folder / "broken.parquet").write_bytes(b"PAR1 nothing else")
+    log.write(2)
+    found = watch(4)
+    assert found["new_rows"] == 400 and len(found["problems"]) == 2
+    assert "shorter" in found["problems"][0] and "broken.parquet" in found["problems"][1]
+
+
+def test_tables_and_bodies_of_requests_are_read_too(watch, log, make):
+    rows = log.rows(0)
+    make.csv(log.folder / "a.csv", rows)
+    make.parquet(log.folder / "b.parquet", log.rows(1))
+    bodies = [
+        {
+            "time": "2026-03-04T12:00:00Z",
+            "instances": [{name: row[name] for name in ("age", "hours", "city", "job", "level")}],
+            "predictions": [{"logistic": [row["logistic"]]}],
+        }
+        for row in log.rows(2)
+    ]
+    text = "".join(json.dumps(one) + "\n" for one in bodies)
+    (log.folder / "c.jsonl").write_text(text)
+    found = watch(0)
+    assert found["rows"] == 1200 and found["newest_period"] == "2026-03-04"
+
+
+def test_private_and_hashed_values_are_nowhere(described, watch, log, make, tmp_path):
+    values = make.schema_values("bought")
+    values["columns"]["city"] = {"type": "string", "hash_buckets": 9, "private": True}
+    values["columns"]["age"]["private"] = True
+    values["crosses"] = []
+    secrets = ("Geheimdorf", "Spionin", "0-r00001", "777.25")
+
+    def change(row):
+        row["city"], row["job"], row["age"] = "Geheimdorf", "Spionin", 777.25
+
+    for day in range(3):
+        log.write(day, change)
+    model = described(values, "private")
+    found = watch(4, "--reference_days=1", model=model)
+    written = b"".join(path.read_bytes() for path in (tmp_path / "state").iterdir())
+    assert not [one for one in secrets if one.encode() in written]
+    assert {one["name"] for one in found["findings"]} >= {"city", "job", "age"}
+    assert "private" in watch(2, "--by=city", model=model, state="other")
+    assert "no vocabulary" in watch(2, "--by=job", model=model, state="other")
+
+
+def test_a_hashed_column_that_moves_is_told_without_its_values(watch, log):
+    def change(row):
+        row["job"] = "Spionin"
+
+    for day in range(4):
+        log.write(day, change if day == 3 else None)
+    (found,) = watch(3)["current"]
+    assert found["name"] == "job" and "Spionin" not in json.dumps(found)
+
+
+def test_another_model_or_period_needs_another_state(watch, log):
+    log.write(0)
+    watch(0)
+    assert "--state" in watch(2, "--period=week") and "day" in watch(2, "--period=week")

@@ -1,0 +1,263 @@
+"""Logged requests as Arrow batches in the schema's types, whatever format they were logged in."""
+
+import datetime
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trainer import config as config_lib
+from trainer.inputs.bad_rows import BadRows
+from trainer.inputs.files import DataFile
+from trainer.inputs.missing import mark_missing
+from trainer.inputs.raw_batches import ReadRequest, cast_batch
+from trainer.metrics.catalogue import SCORE_OUTPUTS
+from trainer.schema import Schema
+
+# Names of a time and of a model version beside the columns of the schema, the first choice first.
+TIMES = ("time", "timestamp", "logging_time")
+VERSIONS = ("model_version", "version")
+
+
+class Row(NamedTuple):
+    """One logged request row and its answer.
+
+    Attributes:
+        features: column → value, or a list of values.
+        score: number, or list of numbers; None: no answer was logged.
+        time: seconds since 1970, or ISO text; None: not logged.
+        version: version of the model; "": not logged.
+    """
+
+    features: dict[str, Any]
+    score: Any
+    time: Any
+    version: str
+
+
+class Batch(NamedTuple):
+    """Logged rows.
+
+    Attributes:
+        columns: rows in the Arrow types of the schema; null for a missing value.
+        unreadable: column → number of values of another type than the schema's.
+        scores: float64 [rows], or [rows, classes] for more than two classes; NaN: not logged.
+        times: float64 [rows], seconds since 1970; NaN: not logged.
+        versions: version of the model of each row; "": not logged.
+    """
+
+    columns: pa.RecordBatch
+    unreadable: dict[str, int]
+    scores: np.ndarray
+    times: np.ndarray
+    versions: Sequence[str]
+
+
+class Wanted(NamedTuple):
+    """What is read of each row.
+
+    Attributes:
+        schema: types of the columns.
+        names: the columns of the schema to read.
+        time: name of the time; None: the first of TIMES.
+        version: name of the version; None: the first of VERSIONS.
+    """
+
+    schema: Schema
+    names: Sequence[str]
+    time: Optional[str] = None
+    version: Optional[str] = None
+
+    @property
+    def times(self) -> Sequence[str]:
+        """Names under which the time may be logged."""
+        return (self.time,) if self.time else TIMES
+
+    @property
+    def versions(self) -> Sequence[str]:
+        """Names under which the version may be logged."""
+        return (self.version,) if self.version else VERSIONS
+
+    @property
+    def scores(self) -> Sequence[str]:
+        """Names under which the score may be logged."""
+        taken = self.schema.columns
+        names = (*SCORE_OUTPUTS[self.schema.task], "score", "prediction")
+        return [name for name in names if name not in taken]
+
+
+def from_rows(file: DataFile, first_row: int, rows: Sequence[Row], wanted: Wanted) -> Batch:
+    """Returns rows as a batch.
+
+    Args:
+        file: that contains them, for messages.
+        first_row: number of the first row in the file.
+        rows: at least one.
+        wanted: what is read.
+    """
+    columns = {
+        name: _to_array([row.features.get(name) for row in rows], name, wanted.schema)
+        for name in wanted.names
+    }
+    conformed, unreadable = _conform(file, first_row, columns, wanted.schema)
+    return Batch(
+        conformed,
+        unreadable,
+        to_scores([row.score for row in rows], wanted.schema),
+        to_times([row.time for row in rows]),
+        [row.version for row in rows],
+    )
+
+
+def from_table(file: DataFile, first_row: int, table: pa.RecordBatch, wanted: Wanted) -> Batch:
+    """Returns a part of a table as a batch.
+
+    Args:
+        file: that contains it, for messages.
+        first_row: number of the first row in the file.
+        table: columns of any type.
+        wanted: what is read; a column that the table lacks is missing in every row.
+    """
+    rows = table.num_rows
+    given = set(table.schema.names)
+    columns = {
+        name: table.column(name) if name in given else pa.nulls(rows, pa.string())
+        for name in wanted.names
+    }
+
+    def pick(names: Sequence[str]) -> list[Any]:
+        name = next((one for one in names if one in given), None)
+        return [None] * rows if name is None else list(table.column(name).to_pylist())
+
+    conformed, unreadable = _conform(file, first_row, columns, wanted.schema)
+    return Batch(
+        conformed,
+        unreadable,
+        to_scores(pick(wanted.scores), wanted.schema),
+        to_times(pick(wanted.times)),
+        [_to_text(value) for value in pick(wanted.versions)],
+    )
+
+
+def _conform(
+    file: DataFile, first_row: int, columns: dict[str, pa.Array], schema: Schema
+) -> tuple[pa.RecordBatch, dict[str, int]]:
+    """Returns columns in the types of the schema, and the number of values that do not fit."""
+    unreadable: dict[str, int] = {}
+    for name, array in columns.items():
+        column = schema.columns[name]
+        kind = array.type
+        if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and column.separator is None:
+            # A client may send each value as a list of one.
+            single = pc.less_equal(pc.list_value_length(array), 1).fill_null(True)
+            unreadable[name] = len(array) - int(pc.sum(single).as_py() or 0)
+            values = [one[0] if one and len(one) == 1 else None for one in array.to_pylist()]
+            columns[name] = pa.array(values, kind.value_type)
+        elif pa.types.is_null(kind):
+            columns[name] = array.cast(pa.string())
+    request = ReadRequest(
+        file, schema, list(columns), config_lib.DataConfig(), bad_rows=BadRows(None)
+    )
+    raw = cast_batch(request, first_row, pa.RecordBatch.from_pydict(columns))
+    known = {word.encode() for word in schema.missing_values}
+    for name, (mask, values) in (raw.unparsed or {}).items():
+        found = values.filter(mask)
+        texts = (
+            value if isinstance(value, bytes) else str(value).encode()
+            for value in found.to_pylist()
+        )
+        unreadable[name] = unreadable.get(name, 0) + sum(
+            text.strip() not in known for text in texts
+        )
+    return mark_missing(raw.columns, schema), unreadable
+
+
+def _to_array(values: list[Any], name: str, schema: Schema) -> pa.Array:
+    """Returns logged values as numbers, texts or lists; mixed values become texts."""
+    column = schema.columns[name]
+    if column.separator is not None:
+        joined = [
+            column.separator.join(_to_text(one) for one in value)
+            if isinstance(value, (list, tuple))
+            else value
+            for value in values
+        ]
+        return pa.array(
+            [None if value in (None, "") else _to_text(value) for value in joined], pa.string()
+        )
+    values = [_unwrap(value) for value in values]
+    present = [value for value in values if value is not None]
+    if column.raw_type != "string" and all(_is_number(value) for value in present):
+        whole = all(isinstance(value, int) and abs(value) < 2**63 for value in present)
+        return pa.array(values, pa.int64() if whole else pa.float64(), from_pandas=True)
+    return pa.array([None if value is None else _to_text(value) for value in values], pa.string())
+
+
+def _unwrap(value: Any) -> Any:
+    """Returns the single value of a list of one, and None for an empty list."""
+    while isinstance(value, (list, tuple)):
+        if len(value) > 1:
+            return repr(value)
+        value = value[0] if value else None
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _to_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def to_scores(values: Sequence[Any], schema: Schema) -> np.ndarray:
+    """Returns logged scores: float64 [rows], or [rows, classes] for more than two classes.
+
+    Args:
+        values: a number or a list of numbers for each row; None: not logged.
+        schema: its task says what a list means; of two classes, the last is taken.
+    """
+    width = schema.num_classes if schema.task == "multiclass" else 1
+    scores = np.full((len(values), width), np.nan)
+    for row, value in enumerate(values):
+        try:
+            numbers = np.asarray(value, np.float64).reshape(-1)
+        except (TypeError, ValueError):
+            continue
+        if width == 1 and len(numbers):
+            scores[row, 0] = numbers[-1]
+        elif len(numbers) == width:
+            scores[row] = numbers
+    return scores if width > 1 else scores[:, 0]
+
+
+def to_times(values: Sequence[Any]) -> np.ndarray:
+    """Returns times as seconds since 1970, float64 [values]; NaN for what is no time.
+
+    Args:
+        values: numbers (seconds, or milliseconds beyond the year 5000), ISO texts or datetimes.
+    """
+    return np.array([_to_seconds(value) for value in values], np.float64)
+
+
+def _to_seconds(value: Any) -> float:
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            try:
+                value = datetime.datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
+            except ValueError:
+                return float("nan")
+    if isinstance(value, datetime.datetime):
+        zoned = value if value.tzinfo else value.replace(tzinfo=datetime.timezone.utc)
+        return zoned.timestamp()
+    if not _is_number(value):
+        return float("nan")
+    return value / 1000 if value > 1e11 else float(value)

@@ -1,0 +1,138 @@
+"""python -m trainer.watch: tells whether a served model still does what it was trained for.
+
+python -m trainer.watch --export=served/flights/7 --requests='logs/*' --state=watch/flights
+python -m trainer.watch --job_dir=jobs/flights --requests=gs://logs/flights --period=week \\
+    --by=origin,carrier --state=gs://logs/watch --then='sh retrain.sh'
+
+--requests are logged requests with their answers: PredictionLog records of TensorFlow Serving
+(TFRecord), JSON lines, CSV or Parquet; docs/watch.md describes them. A run reads what is new since
+the last one; --state is the folder of what has been read, and of the report: watch.html and
+watch.json. Served columns are compared with the training data of the model; scores and slices with
+the first served days.
+
+Exit status: 0 green, 3 red, 4 yellow.
+"""
+
+import hashlib
+import json
+
+from absl import flags
+
+import estimator_bridge as bridge
+from trainer import storage
+from trainer.config import arguments, commands
+from trainer.console import Console, show
+from trainer.errors import UserError
+from trainer.export.choose import fetch_export
+from trainer.export.serving_api import require_serving_api
+from trainer.prediction.description import describe_export
+from trainer.watching import report
+from trainer.watching.batches import Wanted
+from trainer.watching.intake import REQUESTS, Plans, make_plans, read_new
+from trainer.watching.judging import judge_periods
+from trainer.watching.reading import find_logs
+from trainer.watching.state import NAME, State
+
+PERIODS = {"day": 1, "week": 7}
+TASKS = ("binary", "multiclass", "regression")
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command and returns the exit status.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
+    return commands.run(_main, argv)
+
+
+def _main(argv: list[str]) -> int:
+    values = arguments.parse_flags("trainer.watch", _define, argv, __doc__ or "")
+    if values is None:
+        return 0
+    arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
+    arguments.require(values, "requests", "state")
+    with commands.open_storage(values) as copies:
+        return _run(values, copies)
+
+
+def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
+    export = fetch_export(values.export, values.job_dir, copies)
+    description = describe_export(export)
+    schema = description.schema
+    if schema.task not in TASKS:
+        raise UserError(f"a {schema.task} model; only {', '.join(TASKS)} models are watched")
+    days = PERIODS[values.period]
+    key = values.key or schema.key
+    if values.key and values.key not in schema.columns:
+        raise UserError(f"--key: no column {values.key!r} in the schema")
+    plans = make_plans(schema, description.statistics, values.by, days, key)
+    folder = copies.open_output(values.state, "--state", is_file=False)
+    database = folder / NAME
+    copies.fetch_output(database)
+    facts = {
+        "period": values.period,
+        "by": ",".join(values.by),
+        "columns": _describe_columns(plans),
+    }
+    console = Console(display_path=copies.display_path)
+    with State(database, facts) as state:
+        outcome = _watch(values, plans, state, console)
+    copies.store_output(database)
+    for path in report.write_report(outcome, folder):
+        copies.store_output(path)
+    show(copies.display_path(report.summarise(outcome)))
+    return report.STATUS[outcome.status]
+
+
+def _watch(
+    values: flags.FlagValues, plans: Plans, state: State, console: Console
+) -> report.Outcome:
+    names = list(plans.columns)
+    names += [plans.key] if plans.key and plans.key not in names else []
+    wanted = Wanted(plans.schema, names, values.time_column, values.version_column)
+    files = find_logs(values.requests, "requests")
+    if any(file.file.format == "tfrecord" for file in files):
+        require_serving_api("PredictionLog records")
+        bridge.set_verbosity("error")
+    new_rows, problems = read_new(files, wanted, plans, state, console)
+    seen = state.list_files(REQUESTS)
+    rows = sum(one.rows for one in seen.values())
+    if not rows and not problems:
+        raise UserError(f"--requests={','.join(values.requests)}: no rows yet; check the path")
+    reference = max(1, values.reference_days // plans.days)
+    findings = judge_periods(plans, state, reference)
+    notes = []
+    if not findings:
+        notes.append("no period has enough rows to be judged (100)")
+    model = values.export or values.job_dir
+    return report.Outcome(model, rows, new_rows, findings, problems, notes, {}, {})
+
+
+def _describe_columns(plans: Plans) -> str:
+    """Returns a text that differs for sketches that cannot be added up."""
+    text = json.dumps([plans.columns, plans.scores], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _define(values: flags.FlagValues) -> None:
+    for name, default, meaning in (
+        ("export", None, "folder of the export that is served"),
+        ("job_dir", None, "job whose export is served: its newest of best, else of final"),
+        ("state", None, "folder of what has been read and of the report, local or gs://"),
+        ("key", None, "column that joins a label to its request; unset: the key of the schema"),
+        ("time_column", None, "time of JSON and table rows; unset: time, timestamp"),
+        ("version_column", None, "model version of JSON and table rows; unset: model_version"),
+    ):
+        flags.DEFINE_string(name, default, meaning, flag_values=values)
+    flags.DEFINE_list("requests", [], "files: paths, globs, directories", flag_values=values)
+    flags.DEFINE_list("by", [], "columns to slice by; a*b: by both at once", flag_values=values)
+    flags.DEFINE_enum("period", "day", list(PERIODS), "what is judged as one", flag_values=values)
+    flags.DEFINE_integer(
+        "reference_days",
+        7,
+        "first served days that scores and slices are compared with",
+        1,
+        flag_values=values,
+    )
+    commands.define_storage(values)

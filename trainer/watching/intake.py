@@ -1,0 +1,286 @@
+"""Reads new log files into the state: sketches by period and slice, and answers with a key."""
+
+import datetime
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import pyarrow as pa
+
+from trainer.console import Console
+from trainer.errors import TemporaryError, UserError
+from trainer.metrics import slices
+from trainer.schema import Column, Schema, Statistics
+from trainer.watching.batches import Batch, Wanted
+from trainer.watching.reading import LogFile, Progress, read_log
+from trainer.watching.sketches import Plan, Sketch, plan_columns, plan_scores, sketch
+from trainer.watching.state import Answer, Seen, SketchKey, State, hash_key
+
+DAY_SECS = 86_400
+REQUESTS = "requests"
+# Name of the scores among the sketches; a version follows. No column begins so.
+SCORE = "score\n"
+# Slices of one --by that are kept apart.
+MAX_SLICES = 2_000
+OTHERS = "(others)"
+
+
+class Plans(NamedTuple):
+    """What is kept of the rows.
+
+    Attributes:
+        schema: of the model.
+        statistics: of its training data.
+        columns: column → how it is sketched.
+        scores: how the scores are sketched.
+        by: columns to slice by.
+        days: length of a period.
+        key: column of the key; None: answers are not kept.
+        sliced: the schema, with buckets for every numeric column to slice by, so that the slices
+            do not depend on the rows of a batch.
+    """
+
+    schema: Schema
+    statistics: Statistics
+    columns: dict[str, Plan]
+    scores: Plan
+    by: Sequence[Sequence[str]]
+    days: int
+    key: Optional[str]
+    sliced: Schema
+
+
+def make_plans(
+    schema: Schema,
+    statistics: Statistics,
+    by: Sequence[str],
+    days: int,
+    key: Optional[str],
+) -> Plans:
+    """Returns what is kept of the rows.
+
+    Args:
+        schema: of the model.
+        statistics: of its training data.
+        by: columns to slice by; a*b: by both at once.
+        days: length of a period.
+        key: column of the key; None: none.
+
+    Raises:
+        UserError: a column to slice by does not exist, or its values must not be shown.
+    """
+    parsed = slices.parse_by(by, schema)
+    sliced = dict(schema.columns)
+    for names in parsed:
+        count = 1
+        for name in names:
+            sliced[name], size = _slice_column(name, schema, statistics)
+            count *= size
+        if count > MAX_SLICES:
+            raise UserError(f"--by={'*'.join(names)}: {count:,} slices; at most {MAX_SLICES:,}")
+    columns = plan_columns(schema, statistics, schema.used_features)
+    return Plans(
+        schema,
+        statistics,
+        columns,
+        plan_scores(schema, statistics),
+        parsed,
+        days,
+        key,
+        schema.model_copy(update={"columns": sliced}),
+    )
+
+
+def _slice_column(name: str, schema: Schema, statistics: Statistics) -> tuple[Column, int]:
+    """Returns a column whose slices are the same in every batch, and their number."""
+    column = schema.columns[name]
+    if column.vocabulary is not None:
+        return column, len(column.vocabulary) + 2
+    if column.identities is not None:
+        return column, column.identities + 1
+    if column.is_categorical or column.raw_type == "string":
+        raise UserError(
+            f"--by: column {name} has no vocabulary; the report would contain its values"
+        )
+    trained = statistics.columns.get(name)
+    edges = column.buckets or (trained.bins.edges if trained and trained.bins else None)
+    if not edges:
+        raise UserError(f"--by: column {name} has no buckets in the schema; give it some")
+    return column.model_copy(update={"buckets": tuple(edges)}), len(edges) + 2
+
+
+def find_period(seconds: float, days: int) -> int:
+    """Returns the period of a time: the number of its first day, counted from 1970-01-01 in UTC.
+
+    Args:
+        seconds: since 1970.
+        days: length of a period; weeks begin on Monday.
+    """
+    # 1970-01-01 was a Thursday.
+    day, shift = int(seconds // DAY_SECS), 3 if days == 7 else 0
+    return (day + shift) // days * days - shift
+
+
+def name_period(period: int) -> str:
+    """Returns the first day of a period as ISO text.
+
+    Args:
+        period: number of its first day.
+    """
+    first = datetime.date(1970, 1, 1) + datetime.timedelta(days=period)
+    return first.isoformat()
+
+
+def read_new(
+    files: Sequence[LogFile], wanted: Wanted, plans: Plans, state: State, console: Console
+) -> tuple[int, list[str]]:
+    """Reads what is new in some files.
+
+    Args:
+        files: all files of the log.
+        wanted: what is read of each row.
+        plans: what is kept.
+        state: what has been read, and where the rest is added.
+        console: for progress.
+
+    Returns:
+        The number of new rows, and a line for each file that cannot be read: nothing of such a file
+        is in the state, and the next run tries it again.
+
+    Raises:
+        TemporaryError: a bucket does not answer, or another watch writes the state.
+    """
+    total, problems = 0, []
+    for number, file in enumerate(files):
+        try:
+            # Another watch may read the same files; it waits here, and then finds them read.
+            with state.transaction():
+                total += _read_file(file, wanted, plans, state, console)
+        except TemporaryError:
+            raise
+        except UserError as error:
+            problems.append(str(error))
+        if console.is_due():
+            console.progress(f"file {number + 1} of {len(files)}, {total:,} new rows")
+    return total, problems
+
+
+def _read_file(file: LogFile, wanted: Wanted, plans: Plans, state: State, console: Console) -> int:
+    path = file.file.path
+    seen = state.find_file(path)
+    if seen is not None and seen.mark == file.mark:
+        return 0
+    size = int(file.mark.split()[0])
+    if seen is not None and size < int(seen.mark.split()[0]):
+        raise UserError(f"{path}: is shorter than when it was read; log to a new file instead")
+    progress, rows = Progress(), 0
+    for batch in read_log(file.file, wanted, seen.records if seen else 0, progress):
+        rows += batch.columns.num_rows
+        _add(batch, file.time, plans, state)
+    if progress.tail:
+        console.warn(f"{path}: {progress.tail}; the rest is read when the file has grown")
+    if progress.skipped:
+        console.warn(f"{path}: {progress.skipped:,} records without a row are skipped")
+    before = seen or Seen("", 0, 0, 0, "")
+    noted = Seen(
+        file.mark,
+        progress.records,
+        before.rows + rows,
+        before.skipped + progress.skipped,
+        progress.tail,
+    )
+    state.note_file(path, REQUESTS, noted)
+    return rows
+
+
+def _add(batch: Batch, file_time: float, plans: Plans, state: State) -> None:
+    times = np.where(np.isfinite(batch.times), batch.times, file_time)
+    periods = np.array([find_period(one, plans.days) for one in times.tolist()], np.int64)
+    places = find_slices(batch.columns, plans)
+    sketches: dict[SketchKey, Sketch] = {}
+    versions = np.array(batch.versions, object)
+    for period in np.unique(periods).tolist():
+        inside = periods == period
+        for name, mask in [("", inside), *((name, inside & one) for name, one in places.items())]:
+            if mask.any():
+                found = _sketch_rows(batch, mask, versions, plans, with_unreadable=name == "")
+                sketches.update({(period, name, column): one for column, one in found.items()})
+    state.add_sketches(sketches)
+    if plans.key is not None:
+        state.add_answers(_list_answers(batch, periods, places, plans.key))
+
+
+def _sketch_rows(
+    batch: Batch, mask: np.ndarray, versions: np.ndarray, plans: Plans, with_unreadable: bool
+) -> dict[str, Sketch]:
+    rows = batch.columns if mask.all() else batch.columns.filter(pa.array(mask))
+    share = rows.num_rows / batch.columns.num_rows
+    found = {}
+    for name, plan in plans.columns.items():
+        # By row it is not known which values were unreadable.
+        unreadable = round(batch.unreadable.get(name, 0) * share) if with_unreadable else 0
+        found[name] = sketch(rows.column(name), plan, unreadable)
+    for version in set(versions[mask].tolist()):
+        scores = batch.scores[mask & (versions == version)]
+        found[f"{SCORE}{version}"] = sketch_scores(scores, plans)
+    return found
+
+
+def sketch_scores(scores: np.ndarray, plans: Plans) -> Sketch:
+    """Returns the sketch of scores.
+
+    Args:
+        scores: [rows] or [rows, classes]; NaN: not logged.
+        plans: how they are sketched.
+    """
+    if scores.ndim == 1:
+        return sketch(pa.array(scores, from_pandas=True), plans.scores)
+    names = np.array([str(one) for one in plans.schema.label.classes], object)
+    known = np.isfinite(scores).all(axis=1)
+    best = names[np.where(known, np.nan_to_num(scores).argmax(axis=1), 0)]
+    return sketch(pa.array(best, pa.string(), mask=~known), plans.scores)
+
+
+def find_slices(columns: pa.RecordBatch, plans: Plans) -> dict[str, np.ndarray]:
+    """Returns slice → mask of its rows, bool [rows].
+
+    Args:
+        columns: the rows.
+        plans: what they are sliced by.
+    """
+    chunk = {}
+    for name in {name for names in plans.by for name in names}:
+        array = columns.column(name)
+        if plans.schema.columns[name].raw_type == "string":
+            words = array.cast(pa.string()).fill_null("").to_pylist()
+            known = {str(one) for one in plans.schema.columns[name].vocabulary or ()} | {""}
+            chunk[name] = np.array(
+                [(word if word in known else OTHERS).encode() for word in words], object
+            )
+        else:
+            chunk[name] = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    grouped = slices.group([chunk], plans.by, plans.sliced, {})
+    masks = {}
+    for by, grouping in grouped.items():
+        for code in np.unique(grouping.codes).tolist():
+            masks[f"{by} = {grouping.names[code]}"] = grouping.codes == code
+    return masks
+
+
+def _list_answers(
+    batch: Batch, periods: np.ndarray, places: dict[str, np.ndarray], key: str
+) -> list[Answer]:
+    keys = batch.columns.column(key).to_pylist()
+    scores: list[Any] = batch.scores.tolist()
+    answered = np.isfinite(batch.scores.reshape(len(keys), -1)).all(axis=1)
+    return [
+        Answer(
+            hash_key(value),
+            int(periods[row]),
+            [name for name, mask in places.items() if mask[row]],
+            scores[row],
+            batch.versions[row],
+        )
+        for row, value in enumerate(keys)
+        if value is not None and answered[row]
+    ]

@@ -1,0 +1,239 @@
+"""Reads logged requests of any format, from a row on that an earlier run has reached."""
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Callable, NamedTuple
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+import estimator_bridge as bridge
+from trainer import storage
+from trainer.errors import UserError
+from trainer.inputs.files import GZIP, JSON_SUFFIXES, PARQUET, DataFile, list_paths
+from trainer.watching.batches import Batch, Row, Wanted, from_rows, from_table
+from trainer.watching.prediction_logs import LogParser
+
+# Rows that are handled at once; with the columns of a row this bounds the memory.
+BATCH_ROWS = 8_192
+
+
+class LogFile(NamedTuple):
+    """A file of logged requests.
+
+    Attributes:
+        file: the file and its format: tfrecord, json, csv or parquet.
+        mark: size and time of change, or generation; differs for two contents.
+        time: when it was written, seconds since 1970; stands for the time of rows without one.
+    """
+
+    file: DataFile
+    mark: str
+    time: float
+
+
+class Progress:
+    """How far a file has been read.
+
+    Attributes:
+        records: number of records or rows of the file that have been read, the skipped included.
+        skipped: number of those that contain no row.
+        tail: why the reading ended before the end of the file; "" if it did not.
+    """
+
+    def __init__(self) -> None:
+        self.records = 0
+        self.skipped = 0
+        self.tail = ""
+
+
+def find_logs(patterns: list[str], option: str) -> list[LogFile]:
+    """Returns the files that match paths, globs and folders; none is not an error.
+
+    Args:
+        patterns: local or gs://.
+        option: the option that contains them, for messages.
+
+    Raises:
+        UserError: a bucket cannot be read.
+    """
+    found = []
+    for path in dict.fromkeys(path for one in patterns for path in list_paths(one, option)):
+        if storage.is_remote(path):
+            _, generation, size, _ = storage.identify_data(path)
+            mark, time = f"{size} {generation}", float(generation or 0) / 1e6
+        else:
+            status = Path(path).stat()
+            size, time = status.st_size, status.st_mtime
+            mark = f"{size} {status.st_mtime_ns}"
+        if size:
+            found.append(LogFile(_inspect(path), mark, time))
+    return found
+
+
+def _inspect(path: str) -> DataFile:
+    head = storage.read_head(path, 12)
+    gzipped = head.startswith(GZIP)
+    name = path.lower().removesuffix(".gz")
+    if head.startswith(PARQUET):
+        return DataFile(path, "parquet", False)
+    if name.endswith(JSON_SUFFIXES) or head.lstrip().startswith(b"{"):
+        return DataFile(path, "json", gzipped)
+    if "tfrecord" not in name and (name.endswith((".csv", ".txt")) or head[4:8] != bytes(4)):
+        # A compressed file shows nothing of its content.
+        return DataFile(path, "csv" if not gzipped or ".csv" in name else "tfrecord", gzipped)
+    return DataFile(path, "tfrecord", gzipped)
+
+
+def read_log(file: DataFile, wanted: Wanted, done: int, progress: Progress) -> Iterator[Batch]:
+    """Yields the rows of a file after those that an earlier run has read.
+
+    A writer may be at work on the file: an incomplete last record is left for the next run.
+
+    Args:
+        file: the file.
+        wanted: what is read of each row.
+        done: number of records of the file that are passed over.
+        progress: updated as batches are yielded.
+
+    Raises:
+        UserError: the file is damaged or of another kind.
+    """
+    readers: dict[str, Callable[[DataFile, Wanted, int, Progress], Iterator[Batch]]] = {
+        "tfrecord": _read_tfrecord,
+        "json": _read_json,
+        "csv": _read_tables,
+        "parquet": _read_tables,
+    }
+    progress.records = done
+    yield from readers[file.format](file, wanted, done, progress)
+
+
+def _read_tfrecord(
+    file: DataFile, wanted: Wanted, done: int, progress: Progress
+) -> Iterator[Batch]:
+    parser = LogParser(wanted)
+    dataset = bridge.tf.data.TFRecordDataset(
+        file.local_path, compression_type="GZIP" if file.gzipped else ""
+    )
+
+    def list_rows() -> Iterator[Iterable[Row]]:
+        try:
+            for record in dataset.skip(done).as_numpy_iterator():
+                yield parser.parse(record)
+        except bridge.tf.errors.DataLossError:
+            progress.tail = "its last record is incomplete or damaged"
+
+    yield from _collect(file, wanted, progress, list_rows())
+    progress.skipped += parser.skipped
+    if progress.records > done and parser.skipped == progress.records - done:
+        raise UserError(
+            f"{file.path}: its records are not PredictionLog with rows; log requests as "
+            "docs/watch.md describes"
+        )
+
+
+def _read_json(file: DataFile, wanted: Wanted, done: int, progress: Progress) -> Iterator[Batch]:
+    def list_rows() -> Iterator[Iterable[Row]]:
+        opened = gzip.open if file.gzipped else open
+        with opened(file.local_path, "rb") as stream:
+            for number, line in enumerate(stream):
+                if number < done:
+                    continue
+                try:
+                    values = json.loads(line)
+                except ValueError:
+                    if not line.endswith(b"\n"):
+                        progress.tail = "its last line is incomplete"
+                        return
+                    values = None
+                if not isinstance(values, dict):
+                    progress.skipped += 1
+                    yield ()
+                    continue
+                yield _parse_object(values, wanted)
+
+    yield from _collect(file, wanted, progress, list_rows())
+
+
+def _parse_object(values: dict[str, Any], wanted: Wanted) -> list[Row]:
+    """Returns the rows of a line: flat, or the bodies of a request and its answer."""
+    body, answer = (
+        values[name] if isinstance(values.get(name), dict) else values
+        for name in ("request", "response")
+    )
+    time = next((values[name] for name in wanted.times if name in values), None)
+    version = next((values[name] for name in wanted.versions if name in values), "")
+    instances, predictions = body.get("instances"), answer.get("predictions")
+    if not isinstance(instances, list):
+        instances, predictions = [values], [values]
+    if not isinstance(predictions, list):
+        predictions = []
+    rows = []
+    for number, instance in enumerate(instances):
+        if not isinstance(instance, dict):
+            continue
+        score = predictions[number] if number < len(predictions) else None
+        if isinstance(score, dict):
+            score = next((score[name] for name in wanted.scores if name in score), None)
+        rows.append(Row(instance, score, time, "" if version is None else str(version)))
+    return rows
+
+
+def _collect(
+    file: DataFile, wanted: Wanted, progress: Progress, records: Iterator[Iterable[Row]]
+) -> Iterator[Batch]:
+    """Yields batches of the rows of records; `progress` counts whole records."""
+    rows: list[Row] = []
+    first = progress.records + 1
+    for record in records:
+        rows.extend(record)
+        progress.records += 1
+        if len(rows) >= BATCH_ROWS:
+            yield from_rows(file, first, rows, wanted)
+            rows, first = [], progress.records + 1
+    if rows:
+        yield from_rows(file, first, rows, wanted)
+
+
+def _read_tables(file: DataFile, wanted: Wanted, done: int, progress: Progress) -> Iterator[Batch]:
+    passed = 0
+    try:
+        for table in _open_table(file, progress):
+            start = min(table.num_rows, max(0, done - passed))
+            passed += table.num_rows
+            rest = table.slice(start)
+            for place in range(0, rest.num_rows, BATCH_ROWS):
+                part = rest.slice(place, BATCH_ROWS)
+                first = progress.records + 1
+                progress.records += part.num_rows
+                yield from_table(file, first, part, wanted)
+    except (pa.ArrowException, OSError) as error:
+        message = " ".join(str(error).split())[:150]
+        raise UserError(f"{file.path}: {message}; log the file again") from error
+
+
+def _open_table(file: DataFile, progress: Progress) -> Iterator[pa.RecordBatch]:
+    if file.format == "parquet":
+        yield from pa.parquet.ParquetFile(file.local_path).iter_batches(BATCH_ROWS)
+        return
+
+    def skip(row: Any) -> str:
+        progress.skipped += 1
+        return "skip"
+
+    with pa.csv.open_csv(file.local_path) as head:
+        names = head.schema.names
+    yield from pa.csv.open_csv(
+        file.local_path,
+        parse_options=pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
+        # Binary: a value that is no number must not end the reading.
+        convert_options=pa.csv.ConvertOptions(
+            column_types={name: pa.binary() for name in names},
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    )

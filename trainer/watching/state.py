@@ -1,0 +1,295 @@
+"""What a watch has read so far: one SQLite file, changed by whole transactions only.
+
+The sketches of a file and the note that it has been read are committed together. So a watch that is
+killed loses no row and counts none twice: its last transaction is undone when the file is opened
+again. Answers and labels are joined inside the file, by a hash of the key; the key itself is not
+stored.
+"""
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+
+from trainer.errors import TemporaryError, UserError
+from trainer.watching.sketches import Sketch
+
+FORMAT = 1
+NAME = "watch.sqlite"
+# Answers of a period that are read for its metrics; of more, a random sample of this size.
+MAX_ANSWERS = 200_000
+_TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE files (path TEXT PRIMARY KEY, kind TEXT, mark TEXT, records INTEGER, rows INTEGER,
+  skipped INTEGER, tail TEXT) WITHOUT ROWID;
+CREATE TABLE sketches (period INTEGER, slice TEXT, name TEXT, value TEXT,
+  PRIMARY KEY (period, slice, name)) WITHOUT ROWID;
+CREATE TABLE answers (key BLOB PRIMARY KEY, period INTEGER, slices TEXT, score TEXT, version TEXT)
+  WITHOUT ROWID;
+CREATE INDEX answers_by_period ON answers (period, key);
+CREATE TABLE labels (key BLOB PRIMARY KEY, label REAL) WITHOUT ROWID;
+"""
+
+SketchKey = tuple[int, str, str]
+
+
+class Seen(NamedTuple):
+    """A file that was read.
+
+    Attributes:
+        mark: of its content.
+        records: number of records read.
+        rows: number of rows among them.
+        skipped: number of records without a row.
+        tail: why the reading ended before its end; "" if it did not.
+    """
+
+    mark: str
+    records: int
+    rows: int
+    skipped: int
+    tail: str
+
+
+class Answer(NamedTuple):
+    """A logged answer, kept until its label is there.
+
+    Attributes:
+        key: from hash_key.
+        period: of the request.
+        slices: names of the slices that the row belongs to.
+        score: number, or one number for each class.
+        version: of the model.
+    """
+
+    key: bytes
+    period: int
+    slices: Sequence[str]
+    score: Any
+    version: str
+
+
+def hash_key(key: Any) -> bytes:
+    """Returns what stands for a key in the state.
+
+    Args:
+        key: number or text; 1 and "1" are the same key.
+    """
+    if isinstance(key, float) and key.is_integer():
+        key = int(key)
+    return hashlib.blake2b(str(key).encode(), digest_size=16).digest()
+
+
+class State:
+    """The state of a watch.
+
+    Args:
+        path: of the file; it is made if it does not exist.
+        facts: what the state was made for: model, period, slices. Another value is an error.
+
+    Raises:
+        UserError: the file is damaged, or was made for something else.
+        TemporaryError: another process writes it.
+    """
+
+    def __init__(self, path: Path, facts: dict[str, str]):
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._explained():
+            # Transactions are begun and committed by name.
+            self._database = sqlite3.connect(path, timeout=5, isolation_level=None)
+            self._database.execute("PRAGMA synchronous = FULL")
+            with self.transaction():
+                self._prepare({"format": str(FORMAT), **facts})
+
+    def _prepare(self, facts: dict[str, str]) -> None:
+        found = self._database.execute("SELECT name FROM sqlite_master").fetchall()
+        if not found:
+            for statement in _TABLES.split(";"):
+                self._database.execute(statement)
+            self._database.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
+            return
+        stored = dict(self._database.execute("SELECT name, value FROM facts"))
+        for name, value in facts.items():
+            if stored.get(name) != value:
+                raise UserError(
+                    f"--state={self._path.parent}: was made for {name} {stored.get(name)!r:.100}, "
+                    f"not {value!r:.100}; name another folder"
+                )
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                raise TemporaryError(
+                    f"--state={self._path.parent}: another trainer.watch writes it; try again"
+                ) from error
+            raise UserError(f"--state={self._path.parent}: {error}; check the folder") from error
+        except sqlite3.DatabaseError as error:
+            raise UserError(
+                f"--state={self._path.parent}: {NAME} is damaged ({error}); remove it, and all "
+                "logs are read again"
+            ) from error
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Makes everything that the `with` statement changes visible at once, or nothing.
+
+        Raises:
+            TemporaryError: another process writes the state.
+        """
+        with self._explained():
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._database.close()
+
+    def __enter__(self) -> "State":
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+    def find_file(self, path: str) -> Optional[Seen]:
+        """Returns what is known of a file; None if nothing of it has been read.
+
+        Args:
+            path: of the file, as it is listed.
+        """
+        found = self._database.execute(
+            "SELECT mark, records, rows, skipped, tail FROM files WHERE path = ?", (path,)
+        ).fetchone()
+        return Seen(*found) if found else None
+
+    def list_files(self, kind: str) -> dict[str, Seen]:
+        """Returns path → what is known of each file.
+
+        Args:
+            kind: requests or labels.
+        """
+        found = self._database.execute(
+            "SELECT path, mark, records, rows, skipped, tail FROM files WHERE kind = ?", (kind,)
+        )
+        return {path: Seen(*rest) for path, *rest in found}
+
+    def note_file(self, path: str, kind: str, seen: Seen) -> None:
+        """Notes what has been read of a file.
+
+        Args:
+            path: of the file, as it is listed.
+            kind: requests or labels.
+            seen: how far.
+        """
+        self._database.execute(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", (path, kind, *seen)
+        )
+
+    def add_sketches(self, sketches: dict[SketchKey, Sketch]) -> None:
+        """Adds sketches to those of earlier rows.
+
+        Args:
+            sketches: (period, slice, name) → sketch.
+        """
+        for key, sketch in sketches.items():
+            found = self._database.execute(
+                "SELECT value FROM sketches WHERE period = ? AND slice = ? AND name = ?", key
+            ).fetchone()
+            if found:
+                sketch = Sketch(*json.loads(found[0])) + sketch
+            self._database.execute(
+                "INSERT OR REPLACE INTO sketches VALUES (?, ?, ?, ?)", (*key, json.dumps(sketch))
+            )
+
+    def list_periods(self) -> list[int]:
+        """Returns the periods with rows, ascending."""
+        found = self._database.execute("SELECT DISTINCT period FROM sketches ORDER BY period")
+        return [period for (period,) in found]
+
+    def list_slices(self) -> list[str]:
+        """Returns the slices with rows; the first is "", all rows."""
+        found = self._database.execute("SELECT DISTINCT slice FROM sketches ORDER BY slice")
+        return [name for (name,) in found]
+
+    def read_sketches(self, period: int) -> dict[tuple[str, str], Sketch]:
+        """Returns (slice, name) → sketch of a period.
+
+        Args:
+            period: the period.
+        """
+        found = self._database.execute(
+            "SELECT slice, name, value FROM sketches WHERE period = ?", (period,)
+        )
+        return {(slice_, name): Sketch(*json.loads(value)) for slice_, name, value in found}
+
+    def add_answers(self, answers: Iterable[Answer]) -> None:
+        """Keeps answers for their labels; of two answers with one key, the last counts.
+
+        Args:
+            answers: in the order of the log.
+        """
+        self._database.executemany(
+            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
+            (
+                (one.key, one.period, json.dumps(one.slices), json.dumps(one.score), one.version)
+                for one in answers
+            ),
+        )
+
+    def add_labels(self, labels: Iterable[tuple[bytes, float]]) -> None:
+        """Keeps labels, also those whose answers are not there yet.
+
+        Args:
+            labels: (key from hash_key, class id or number); of two with one key, the last counts.
+        """
+        self._database.executemany("INSERT OR REPLACE INTO labels VALUES (?, ?)", labels)
+
+    def count_labels(self) -> dict[int, tuple[int, int]]:
+        """Returns period → (answers with a key, those with a label)."""
+        found = self._database.execute(
+            "SELECT period, COUNT(*), COUNT(label) FROM answers LEFT JOIN labels USING (key) "
+            "GROUP BY period"
+        )
+        return {period: (answers, labels) for period, answers, labels in found}
+
+    def read_labelled(
+        self, period: int, most: int = MAX_ANSWERS
+    ) -> tuple[np.ndarray, np.ndarray, list[list[str]], list[str]]:
+        """Returns labels, scores, slices and versions of the answers of a period with a label.
+
+        Args:
+            period: the period.
+            most: maximum number; of more answers, a random sample, since the keys are hashes.
+        """
+        found = self._database.execute(
+            "SELECT label, score, slices, version FROM answers JOIN labels USING (key) "
+            "WHERE period = ? AND label IS NOT NULL ORDER BY key LIMIT ?",
+            (period, most),
+        ).fetchall()
+        labels = np.array([label for label, *_ in found], np.float64)
+        scores = np.array([json.loads(score) for _, score, *_ in found], np.float64)
+        slices = [json.loads(slices) for *_, slices, _ in found]
+        return labels, scores, slices, [version for *_, version in found]
+
+    def forget(self, before: int) -> None:
+        """Removes the answers of old periods and their labels.
+
+        Args:
+            before: first period that is kept.
+        """
+        old = "SELECT key FROM answers WHERE period < ?"
+        self._database.execute(f"DELETE FROM labels WHERE key IN ({old})", (before,))  # noqa: S608
+        self._database.execute("DELETE FROM answers WHERE period < ?", (before,))
