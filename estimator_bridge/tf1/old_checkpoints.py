@@ -106,10 +106,23 @@ def _restored(graph: tf.Graph, saver: Any) -> tuple[list[str], dict[str, Any]]:
     return names, shapes
 
 
-def _copy(reader: Any, names: Mapping[str, str], prefix: str) -> None:
-    """Writes a checkpoint with the values of another under other names."""
+def _learning_rates(session: Any, wanted: Iterable[str], found: Iterable[str]) -> dict[str, Any]:
+    """Returns the initial values of learning rates, which were no variables in earlier versions."""
+    missing = {
+        name for name in wanted if name.rpartition("/")[2] == "learning_rate" and name not in found
+    }
+    return {
+        variable.op.name: session.run(variable.initial_value)
+        for variable in session.graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)
+        if variable.op.name in missing
+    }
+
+
+def _copy(reader: Any, names: Mapping[str, str], more: Mapping[str, Any], prefix: str) -> None:
+    """Writes a checkpoint with the values of another under other names, and with more values."""
     with tf.Graph().as_default(), tf.Session() as session:
         values = {name: reader.get_tensor(old) for name, old in names.items()}
+        values.update(more)
         inputs = [tf.placeholder(value.dtype, value.shape) for value in values.values()]
         save = tf.raw_ops.SaveV2(
             prefix=prefix,
@@ -136,12 +149,14 @@ def install() -> None:
                 raise
             reader = tf.train.load_checkpoint(str(save_path))
             wanted, shapes = _restored(sess.graph, self)
-            names = find_old_names(wanted, shapes, reader.get_variable_to_shape_map())
+            found = reader.get_variable_to_shape_map()
+            rates = _learning_rates(sess, wanted, found)
+            names = find_old_names([one for one in wanted if one not in rates], shapes, found)
             if not names:
                 raise
             with tempfile.TemporaryDirectory() as folder:
                 renamed = str(Path(folder) / "model.ckpt")
-                _copy(reader, names, renamed)
+                _copy(reader, names, rates, renamed)
                 result = restore(self, sess, renamed)
         changed = sum(name != old for name, old in names.items())
         tf.logging.warn(
@@ -149,6 +164,15 @@ def install() -> None:
             "they are read, and will be saved with the names of TensorFlow 1.15.",
             *(save_path, changed, len(names)),
         )
+        if any(
+            "_X_" in old.rsplit("/weights", 1)[0] and "linear_model/" in old
+            for old in names.values()
+        ):
+            tf.logging.warn(
+                "%s: crossed columns without hash_key have the buckets of TensorFlow 1.15 now, "
+                "not those of this checkpoint: their weights must be trained again.",
+                save_path,
+            )
         return result
 
     cls.restore = restore_any

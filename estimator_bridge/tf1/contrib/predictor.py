@@ -2,7 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.learn.utils import as_receiver_fn
+from estimator_bridge.tf1.contrib.learn.utils import as_receiver_fn as _as_receiver_fn
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __getattr__, _advice_for = _unsupported_names(globals())
@@ -175,5 +175,5 @@ def from_contrib_estimator(
     """
     del input_alternative_key
     return from_estimator(
-        estimator, as_receiver_fn(prediction_input_fn), output_alternative_key, graph, config
+        estimator, _as_receiver_fn(prediction_input_fn), output_alternative_key, graph, config
     )

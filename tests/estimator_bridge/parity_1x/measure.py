@@ -17,6 +17,7 @@ import zlib
 import numpy as np
 import signatures
 import tensorflow as tf
+import trained
 import values
 
 # Of a larger tensor only so many values are kept, at equal distances.
@@ -205,13 +206,22 @@ def moved(first, second):
     return found
 
 
-def measure(area, native):
-    """Returns case -> record of an area, or the signatures."""
+def measure(area, native, start=None):
+    """Returns case -> record of an area, or the signatures.
+
+    Args:
+      area: name of a file of cases, or `signatures`.
+      native: whether this is TensorFlow 1.15.
+      start: file of records whose ends the cases of `trained` begin with.
+    """
     if area == "signatures":
         with open(NAMES) as file:
             return signatures.of_names(tf.contrib, json.load(file), native)
+    cases = importlib.import_module("cases." + area).CASES
+    if area == "trained":
+        return trained.measure(cases, native, starts(area, native, start))
     found = {}
-    for name, case in importlib.import_module("cases." + area).CASES.items():
+    for name, case in cases.items():
         record = run(case)
         if native:
             record.pop("message", None)
@@ -225,14 +235,28 @@ def measure(area, native):
     return found
 
 
+def starts(area, native, start):
+    """Returns case -> variables to begin with."""
+    if start:
+        with open(start) as file:
+            return {case: one["end"] for case, one in json.load(file)[area].items() if "end" in one}
+    if native:
+        return {}
+    # Python 3.7 of 1.15 cannot import it.
+    import compare
+
+    return {case: one["start"] for case, one in compare.read(area).items()}
+
+
 def main(arguments):
+    start = next((one[len("--start=") :] for one in arguments if one.startswith("--start=")), None)
     arguments = [one for one in arguments if not one.startswith("-")]
     tf.logging.set_verbosity(tf.logging.ERROR)
     # Graphs have many cycles; collecting them after every few nodes takes most of the time.
     gc.disable()
     # The bridge also says 1.15; it needs Python 3.9.
     native = sys.version_info < (3, 8)
-    found = {area: measure(area, native) for area in arguments[1:]}
+    found = {area: measure(area, native, start) for area in arguments[1:]}
     with open(arguments[0], "w") as file:
         json.dump(found, file, sort_keys=True)
 

@@ -90,6 +90,56 @@ def test_a_checkpoint_with_the_names_of_an_earlier_version_is_read(name, tmp_pat
     assert len(lines) == 1
 
 
+def _earlier_name(name):
+    """Returns the name that an earlier version gave a variable of DNNLinearCombinedClassifier."""
+    primary, slash, slot = name.partition("/part_0/")
+    for new, old in (
+        ("linear/", "linear/linear_model/"),
+        ("bias_weight", "bias_weights"),
+        ("x/weight", "x/weights"),
+        ("columns/s_embedding/weights", "columns/input_layer/s_embedding/embedding_weights"),
+    ):
+        primary = primary.replace(new, old, 1)
+    if primary.startswith("dnn/") and "columns" not in primary:
+        primary = primary.replace("weights", "kernel", 1).replace("biases", "bias", 1)
+    ends = [primary.find(end) + len(end) for end in ("weights", "kernel", "bias") if end in primary]
+    return f"{primary[: min(ends)]}/{slot}" if slash else primary
+
+
+def test_a_checkpoint_of_contrib_learn_of_an_earlier_version_is_read(tmp_path, caplog):
+    layers, learn = tf.contrib.layers, tf.contrib.learn
+    column = layers.sparse_column_with_hash_bucket("s", 5)
+
+    def input_fn():
+        features = {"x": tf.constant([[1.0], [2.0]]), "s": tf.constant([["a"], ["b"]])}
+        return features, tf.constant([[0], [1]])
+
+    def model(folder):
+        return learn.DNNLinearCombinedClassifier(
+            str(folder),
+            linear_feature_columns=[layers.real_valued_column("x"), column],
+            dnn_feature_columns=[layers.embedding_column(column, 2)],
+            dnn_hidden_units=[3],
+        )
+
+    estimator = model(tmp_path / "new").fit(input_fn=input_fn, steps=3)
+    want = estimator.evaluate(input_fn=input_fn, steps=1)
+    names = [n for n in estimator.get_variable_names() if not n.endswith("learning_rate")]
+    old = {_earlier_name(name): estimator.get_variable_value(name) for name in names}
+    assert len(old) == len(names) and not [n for n in old if "part_0" in n]
+    (tmp_path / "old").mkdir()
+    prefix = str(tmp_path / "old" / "model.ckpt-3")
+    with tf.Graph().as_default(), tf.Session() as session:
+        known = {n: tf.Variable(value) for n, value in old.items()}
+        session.run(tf.global_variables_initializer())
+        tf.train.Saver(known).save(session, prefix)
+    with caplog.at_level(logging.WARNING):
+        assert model(tmp_path / "old").evaluate(input_fn=input_fn, steps=1) == want
+        resumed = model(tmp_path / "old").fit(input_fn=input_fn, steps=1)
+    assert set(resumed.get_variable_names()) == set(estimator.get_variable_names())
+    assert [r for r in caplog.records if "earlier version" in r.getMessage()]
+
+
 def test_a_checkpoint_of_another_model_is_refused_as_before(tmp_path):
     tf.get_variable("rnn/gru_cell/w_ru", [3])
     other = tf.get_variable("other", [3])

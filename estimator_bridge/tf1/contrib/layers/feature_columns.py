@@ -10,6 +10,7 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import feature_column_v2 as _fc
 from estimator_bridge.private_tf import feature_column_v2_types as _types
+from estimator_bridge.tf1.contrib.layers.crossing import CrossedColumn
 from estimator_bridge.tf1.contrib.layers.feature_inputs import (
     create_feature_spec_for_parsing,
     input_from_feature_columns,
@@ -57,15 +58,12 @@ for _kind in ("VocabularyList", "VocabularyFile", "Hashed", "Identity"):
     _SparseColumn.register(getattr(_fc, f"{_kind}CategoricalColumn"))
 
 
-def _check_combiner(function, combiner):
-    """Rejects combiners other than `sum`: a linear model has one combiner for all columns."""
-    if combiner not in (None, "sum"):
-        raise NotSuppliedError(
-            advise(
-                f"tf.contrib.layers.{function}(combiner={combiner!r})",
-                "pass sparse_combiner to the linear estimator of tf.estimator",
-            )
-        )
+def _combined_by(column, combiner):
+    """Returns a column with the combiner of its values in a linear model."""
+    if combiner not in (None, "sum", "mean", "sqrtn"):
+        raise ValueError(f"combiner: {combiner!r} is unknown; use sum, mean or sqrtn")
+    column.combiner = combiner or "sum"
+    return column
 
 
 def sparse_column_with_keys(column_name, keys, default_value=-1, combiner="sum", dtype=tf.string):
@@ -75,19 +73,19 @@ def sparse_column_with_keys(column_name, keys, default_value=-1, combiner="sum",
       column_name: str, name of the feature.
       keys: list of the values; the id is the position.
       default_value: int, id of values outside the list.
-      combiner: only `sum` or None is supported.
+      combiner: `sum`, `mean` or `sqrtn`, of the values of an example in a linear model.
       dtype: dtype of the values.
 
     Returns:
       Categorical column.
 
     Raises:
-      NotSuppliedError: another combiner.
+      ValueError: the combiner is unknown.
     """
-    _check_combiner("sparse_column_with_keys", combiner)
-    return tf.feature_column.categorical_column_with_vocabulary_list(
+    column = tf.feature_column.categorical_column_with_vocabulary_list(
         column_name, keys, dtype=dtype, default_value=default_value
     )
+    return _combined_by(column, combiner)
 
 
 def sparse_column_with_vocabulary_file(
@@ -107,17 +105,16 @@ def sparse_column_with_vocabulary_file(
       num_oov_buckets: int, number of out-of-vocabulary buckets.
       vocab_size: int, number of lines of the file to use; None for all.
       default_value: int, id of out-of-vocabulary values if there are no buckets.
-      combiner: only `sum` or None is supported.
+      combiner: `sum`, `mean` or `sqrtn`, of the values of an example in a linear model.
       dtype: dtype of the values.
 
     Returns:
       Categorical column.
 
     Raises:
-      NotSuppliedError: another combiner.
+      ValueError: the combiner is unknown.
     """
-    _check_combiner("sparse_column_with_vocabulary_file", combiner)
-    return tf.feature_column.categorical_column_with_vocabulary_file(
+    column = tf.feature_column.categorical_column_with_vocabulary_file(
         column_name,
         vocabulary_file,
         vocabulary_size=vocab_size,
@@ -125,6 +122,7 @@ def sparse_column_with_vocabulary_file(
         default_value=None if num_oov_buckets else default_value,
         dtype=dtype,
     )
+    return _combined_by(column, combiner)
 
 
 def sparse_column_with_hash_bucket(
@@ -135,7 +133,7 @@ def sparse_column_with_hash_bucket(
     Args:
       column_name: str, name of the feature.
       hash_bucket_size: int, number of buckets.
-      combiner: only `sum` or None is supported.
+      combiner: `sum`, `mean` or `sqrtn`, of the values of an example in a linear model.
       dtype: dtype of the values.
       hash_keys: not supported; must be None.
 
@@ -143,9 +141,9 @@ def sparse_column_with_hash_bucket(
       Categorical column.
 
     Raises:
-      NotSuppliedError: another combiner, or `hash_keys`.
+      NotSuppliedError: `hash_keys` is given.
+      ValueError: the combiner is unknown.
     """
-    _check_combiner("sparse_column_with_hash_bucket", combiner)
     if hash_keys is not None:
         raise NotSuppliedError(
             advise(
@@ -153,9 +151,10 @@ def sparse_column_with_hash_bucket(
                 "use one column for each hash key",
             )
         )
-    return tf.feature_column.categorical_column_with_hash_bucket(
+    column = tf.feature_column.categorical_column_with_hash_bucket(
         column_name, hash_bucket_size, dtype=dtype
     )
+    return _combined_by(column, combiner)
 
 
 def sparse_column_with_integerized_feature(
@@ -166,18 +165,18 @@ def sparse_column_with_integerized_feature(
     Args:
       column_name: str, name of the feature.
       bucket_size: int, number of ids.
-      combiner: only `sum` or None is supported.
+      combiner: `sum`, `mean` or `sqrtn`, of the values of an example in a linear model.
       dtype: ignored; any integer dtype works.
 
     Returns:
       Categorical column.
 
     Raises:
-      NotSuppliedError: another combiner.
+      ValueError: the combiner is unknown.
     """
-    _check_combiner("sparse_column_with_integerized_feature", combiner)
     del dtype  # Any integer dtype works.
-    return tf.feature_column.categorical_column_with_identity(column_name, bucket_size)
+    column = tf.feature_column.categorical_column_with_identity(column_name, bucket_size)
+    return _combined_by(column, combiner)
 
 
 def weighted_sparse_column(sparse_id_column, weight_column_name, dtype=tf.float32):
@@ -191,9 +190,10 @@ def weighted_sparse_column(sparse_id_column, weight_column_name, dtype=tf.float3
     Returns:
       Categorical column.
     """
-    return tf.feature_column.weighted_categorical_column(
+    column = tf.feature_column.weighted_categorical_column(
         sparse_id_column, weight_column_name, dtype=dtype
     )
+    return _combined_by(column, getattr(sparse_id_column, "combiner", "sum"))
 
 
 def real_valued_column(
@@ -253,18 +253,18 @@ def crossed_column(
     Args:
       columns: categorical or bucketized columns.
       hash_bucket_size: int, number of buckets.
-      combiner: only `sum` or None is supported.
+      combiner: `sum`, `mean` or `sqrtn`, of the values of an example in a linear model.
       ckpt_to_load_from: not supported; must be None.
       tensor_name_in_ckpt: not supported; must be None.
-      hash_key: int, key of the fingerprint hash, or None.
+      hash_key: int, key of the fingerprint hash; None for the older hash of 1.x.
 
     Returns:
       Categorical column.
 
     Raises:
-      NotSuppliedError: another combiner, or a checkpoint.
+      NotSuppliedError: a checkpoint is given.
+      ValueError: the combiner is unknown.
     """
-    _check_combiner("crossed_column", combiner)
     _check_no_checkpoint("crossed_column", ckpt_to_load_from, tensor_name_in_ckpt)
     # As in 1.x, the hash is of the raw features, not of their ids, in the order of their names.
     raw = (
@@ -274,7 +274,10 @@ def crossed_column(
     )
     columns = sorted(columns, key=lambda column: column.name)
     keys = [c.key if isinstance(c, raw) else c for c in columns]
-    return tf.feature_column.crossed_column(keys, hash_bucket_size, hash_key=hash_key)
+    column = tf.feature_column.crossed_column(keys, hash_bucket_size, hash_key=hash_key)
+    if hash_key is None:
+        column = CrossedColumn(*column)
+    return _combined_by(column, combiner)
 
 
 def _check_no_checkpoint(function, *arguments):

@@ -243,7 +243,10 @@ def weighted_sum_from_feature_columns(
                     shape = [column._num_buckets, num_outputs]
                     weights = _weights("weights", shape, collections, trainable)
                     output = tf.nn.safe_embedding_lookup_sparse(
-                        weights, ids.id_tensor, ids.weight_tensor, "sum"
+                        weights,
+                        ids.id_tensor,
+                        ids.weight_tensor,
+                        getattr(column, "combiner", "sum"),
                     )
                 elif isinstance(column, _fc.NumericColumn):
                     values = _dense_values(column, transformed)
@@ -308,7 +311,7 @@ def joint_weighted_sum_from_feature_columns(
                         weights,
                         tf.SparseTensor(tokens.indices, tokens.values + start, tokens.dense_shape),
                         ids.weight_tensor,
-                        "sum",
+                        getattr(columns[0], "combiner", "sum"),
                     )
                 )
                 start += size

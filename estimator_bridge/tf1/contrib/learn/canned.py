@@ -2,7 +2,9 @@
 
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.tf1.contrib.learn.fitting import FitMixin
+from estimator_bridge.tf1.contrib.learn import model_fns as _model_fns
+from estimator_bridge.tf1.contrib.learn.heads import make_class_head, make_regression_head
+from estimator_bridge.tf1.contrib.learn.predicting import Classifier, Regressor
 
 __all__ = [
     "DNNClassifier",
@@ -15,113 +17,307 @@ __all__ = [
     "infer_real_valued_columns_from_input_fn",
 ]
 
-# tf.contrib.learn averaged the loss; tf.estimator's v1 classes sum it.
-_MEAN = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
 
-_UNSUPPORTED = (
-    "enable_centered_bias",
-    "embedding_lr_multipliers",
-    "fix_global_step_increment_bug",
-    "gradient_clip_norm",
-    "joint_linear_weights",
-    "joint_weights",
-    "_joint_weight",
-    "_joint_linear_weights",
-    "feature_engineering_fn",
-    "input_layer_min_slice_size",
-    "input_layer_partitioner",
-)
+class LinearClassifier(Classifier):
+    """A linear classifier.
 
-# Arguments that do not affect the result: the bug is fixed, and joint weights are only another
-# layout of the variables.
-_WITHOUT_EFFECT = {
-    "fix_global_step_increment_bug",
-    "joint_linear_weights",
-    "_joint_linear_weights",
-    "joint_weights",
-    "_joint_weight",
-    "input_layer_min_slice_size",
-}
+    Args:
+      feature_columns: columns of tf.contrib.layers.
+      model_dir: directory for checkpoints and summaries, or None.
+      n_classes: int, number of classes.
+      weight_column_name: name of the feature with the examples' weights, or None.
+      optimizer: tf.train.Optimizer, its name or a function that returns one; None for Ftrl.
+      gradient_clip_norm: number to which the global norm of gradients is clipped, or None.
+      enable_centered_bias: whether to learn a bias of its own for the mean of the labels.
+      _joint_weight: whether the sparse columns share one variable.
+      config: RunConfig, or None.
+      feature_engineering_fn: function from (features, labels) to the same, or None.
+      label_keys: list of the strings that labels are, with three or more classes; or None.
+    """
 
-
-def _convert_arguments(name, kwargs):
-    """Renames old arguments, drops those without effect and rejects unsupported ones."""
-    kept = {}
-    for key, value in kwargs.items():
-        if key in _UNSUPPORTED:
-            if key not in _WITHOUT_EFFECT and value:
-                raise ValueError(
-                    f"tf.contrib.learn.{name}: {key} is not supported; use tf.estimator.{name} "
-                    "or an argument of the optimizer"
-                )
-            continue
-        key = {"weight_column_name": "weight_column", "label_keys": "label_vocabulary"}.get(
-            key, key
+    def __init__(
+        self,
+        feature_columns,
+        model_dir=None,
+        n_classes=2,
+        weight_column_name=None,
+        optimizer=None,
+        gradient_clip_norm=None,
+        enable_centered_bias=False,
+        _joint_weight=False,
+        config=None,
+        feature_engineering_fn=None,
+        label_keys=None,
+    ):
+        head = make_class_head(n_classes, weight_column_name, enable_centered_bias, label_keys)
+        model_fn = _model_fns.linear_model_fn(
+            head, feature_columns, optimizer, gradient_clip_norm, _joint_weight
         )
-        kept[key] = value
-    for key in ("linear_optimizer", "dnn_optimizer", "optimizer", "weight_column"):
-        if kept.get(key, 0) is None:
-            del kept[key]
-    for key in ("feature_columns", "linear_feature_columns", "dnn_feature_columns"):
-        if key in kept and kept[key] is not None:
-            kept[key] = list(kept[key])
-    kept.setdefault("loss_reduction", _MEAN)
-    return kept
+        super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
 
 
-def _accept_single_tensor(model_fn):
-    """Returns a model_fn that also accepts a single tensor as features, under the name ""."""
+class LinearRegressor(Regressor):
+    """A linear regressor.
 
-    def wrapped(features, labels, mode, config):
-        if not isinstance(features, dict):
-            features = {"": features}
-        return model_fn(features=features, labels=labels, mode=mode, config=config)
+    Args:
+      feature_columns: columns of tf.contrib.layers.
+      model_dir: directory for checkpoints and summaries, or None.
+      weight_column_name: name of the feature with the examples' weights, or None.
+      optimizer: tf.train.Optimizer, its name or a function that returns one; None for Ftrl.
+      gradient_clip_norm: number to which the global norm of gradients is clipped, or None.
+      enable_centered_bias: whether to learn a bias of its own for the mean of the labels.
+      label_dimension: int, number of labels of an example.
+      _joint_weights: whether the sparse columns share one variable.
+      config: RunConfig, or None.
+      feature_engineering_fn: function from (features, labels) to the same, or None.
+    """
 
-    return wrapped
+    def __init__(
+        self,
+        feature_columns,
+        model_dir=None,
+        weight_column_name=None,
+        optimizer=None,
+        gradient_clip_norm=None,
+        enable_centered_bias=False,
+        label_dimension=1,
+        _joint_weights=False,
+        config=None,
+        feature_engineering_fn=None,
+    ):
+        head = make_regression_head(label_dimension, weight_column_name, enable_centered_bias)
+        model_fn = _model_fns.linear_model_fn(
+            head, feature_columns, optimizer, gradient_clip_norm, _joint_weights
+        )
+        super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
 
 
-def _with_old_arguments(base, positional):
-    """Returns a subclass of an estimator with the old order of arguments and `fit`."""
+class DNNClassifier(Classifier):
+    """A classifier with hidden layers.
 
-    def __init__(self, *args, **kwargs):
-        if len(args) > len(positional):
-            raise TypeError(
-                f"tf.contrib.learn.{base.__name__}: expected at most the positional arguments "
-                f"{positional}, got {len(args)} values"
-            )
-        kwargs.update(zip(positional, args))
-        super(cls, self).__init__(**_convert_arguments(base.__name__, kwargs))
-        self._model_fn = _accept_single_tensor(self._model_fn)
+    Args:
+      hidden_units: list of ints, sizes of the hidden layers.
+      feature_columns: columns of tf.contrib.layers.
+      model_dir: directory for checkpoints and summaries, or None.
+      n_classes: int, number of classes.
+      weight_column_name: name of the feature with the examples' weights, or None.
+      optimizer: tf.train.Optimizer, its name or a function that returns one; None for Adagrad.
+      activation_fn: activation of the hidden layers.
+      dropout: probability to drop a unit in training, or None.
+      gradient_clip_norm: number to which the global norm of gradients is clipped, or None.
+      enable_centered_bias: whether to learn a bias of its own for the mean of the labels.
+      config: RunConfig, or None.
+      feature_engineering_fn: function from (features, labels) to the same, or None.
+      embedding_lr_multipliers: {embedding column: factor of its gradients}, or None.
+      input_layer_min_slice_size: int, smallest part of a table in bytes, or None.
+      label_keys: list of the strings that labels are, with three or more classes; or None.
+    """
 
-    body = {
-        "__init__": __init__,
-        "__doc__": (
-            f"tf.estimator.{base.__name__} with the arguments and methods of tf.contrib.learn."
-        ),
-        "__module__": __name__,
-    }
-    cls = type(base.__name__, (FitMixin, base), body)
-    return cls
+    def __init__(
+        self,
+        hidden_units,
+        feature_columns,
+        model_dir=None,
+        n_classes=2,
+        weight_column_name=None,
+        optimizer=None,
+        activation_fn=tf.nn.relu,
+        dropout=None,
+        gradient_clip_norm=None,
+        enable_centered_bias=False,
+        config=None,
+        feature_engineering_fn=None,
+        embedding_lr_multipliers=None,
+        input_layer_min_slice_size=None,
+        label_keys=None,
+    ):
+        head = make_class_head(n_classes, weight_column_name, enable_centered_bias, label_keys)
+        network = (hidden_units, activation_fn, dropout, input_layer_min_slice_size)
+        model_fn = _model_fns.deep_model_fn(
+            head,
+            list(feature_columns),
+            network,
+            optimizer,
+            gradient_clip_norm,
+            embedding_lr_multipliers,
+        )
+        super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
 
 
-DNNClassifier = _with_old_arguments(
-    tf.estimator.DNNClassifier, ("hidden_units", "feature_columns", "model_dir", "n_classes")
-)
-DNNRegressor = _with_old_arguments(
-    tf.estimator.DNNRegressor, ("hidden_units", "feature_columns", "model_dir")
-)
-LinearClassifier = _with_old_arguments(
-    tf.estimator.LinearClassifier, ("feature_columns", "model_dir", "n_classes")
-)
-LinearRegressor = _with_old_arguments(
-    tf.estimator.LinearRegressor, ("feature_columns", "model_dir")
-)
-DNNLinearCombinedClassifier = _with_old_arguments(
-    tf.estimator.DNNLinearCombinedClassifier, ("model_dir", "n_classes")
-)
-DNNLinearCombinedRegressor = _with_old_arguments(
-    tf.estimator.DNNLinearCombinedRegressor, ("model_dir",)
-)
+class DNNRegressor(Regressor):
+    """A regressor with hidden layers.
+
+    Args:
+      hidden_units: list of ints, sizes of the hidden layers.
+      feature_columns: columns of tf.contrib.layers.
+      model_dir: directory for checkpoints and summaries, or None.
+      weight_column_name: name of the feature with the examples' weights, or None.
+      optimizer: tf.train.Optimizer, its name or a function that returns one; None for Adagrad.
+      activation_fn: activation of the hidden layers.
+      dropout: probability to drop a unit in training, or None.
+      gradient_clip_norm: number to which the global norm of gradients is clipped, or None.
+      enable_centered_bias: whether to learn a bias of its own for the mean of the labels.
+      config: RunConfig, or None.
+      feature_engineering_fn: function from (features, labels) to the same, or None.
+      label_dimension: int, number of labels of an example.
+      embedding_lr_multipliers: {embedding column: factor of its gradients}, or None.
+      input_layer_min_slice_size: int, smallest part of a table in bytes, or None.
+    """
+
+    def __init__(
+        self,
+        hidden_units,
+        feature_columns,
+        model_dir=None,
+        weight_column_name=None,
+        optimizer=None,
+        activation_fn=tf.nn.relu,
+        dropout=None,
+        gradient_clip_norm=None,
+        enable_centered_bias=False,
+        config=None,
+        feature_engineering_fn=None,
+        label_dimension=1,
+        embedding_lr_multipliers=None,
+        input_layer_min_slice_size=None,
+    ):
+        head = make_regression_head(label_dimension, weight_column_name, enable_centered_bias)
+        network = (hidden_units, activation_fn, dropout, input_layer_min_slice_size)
+        model_fn = _model_fns.deep_model_fn(
+            head,
+            list(feature_columns),
+            network,
+            optimizer,
+            gradient_clip_norm,
+            embedding_lr_multipliers,
+        )
+        super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
+
+
+class DNNLinearCombinedClassifier(Classifier):
+    """A classifier with a linear part and a part with hidden layers.
+
+    Args:
+      model_dir: directory for checkpoints and summaries, or None.
+      n_classes: int, number of classes.
+      weight_column_name: name of the feature with the examples' weights, or None.
+      linear_feature_columns: columns of the linear part, or None.
+      linear_optimizer: optimizer of the linear part; None for Ftrl.
+      _joint_linear_weights: whether the sparse columns share one variable.
+      dnn_feature_columns: columns of the deep part, or None.
+      dnn_optimizer: optimizer of the deep part; None for Adagrad.
+      dnn_hidden_units: list of ints, sizes of the hidden layers, or None.
+      dnn_activation_fn: activation of the hidden layers.
+      dnn_dropout: probability to drop a unit in training, or None.
+      gradient_clip_norm: number to which the global norm of gradients is clipped, or None.
+      enable_centered_bias: whether to learn a bias of its own for the mean of the labels.
+      config: RunConfig, or None.
+      feature_engineering_fn: function from (features, labels) to the same, or None.
+      embedding_lr_multipliers: {embedding column: factor of its gradients}, or None.
+      input_layer_min_slice_size: int, smallest part of a table in bytes, or None.
+      label_keys: list of the strings that labels are, with three or more classes; or None.
+      fix_global_step_increment_bug: whether a step counts once; otherwise once for each part.
+    """
+
+    def __init__(
+        self,
+        model_dir=None,
+        n_classes=2,
+        weight_column_name=None,
+        linear_feature_columns=None,
+        linear_optimizer=None,
+        _joint_linear_weights=False,
+        dnn_feature_columns=None,
+        dnn_optimizer=None,
+        dnn_hidden_units=None,
+        dnn_activation_fn=tf.nn.relu,
+        dnn_dropout=None,
+        gradient_clip_norm=None,
+        enable_centered_bias=False,
+        config=None,
+        feature_engineering_fn=None,
+        embedding_lr_multipliers=None,
+        input_layer_min_slice_size=None,
+        label_keys=None,
+        fix_global_step_increment_bug=False,
+    ):
+        head = make_class_head(n_classes, weight_column_name, enable_centered_bias, label_keys)
+        network = (
+            dnn_hidden_units,
+            dnn_activation_fn,
+            dnn_dropout,
+            input_layer_min_slice_size,
+        )
+        model_fn = _model_fns.combined_model_fn(
+            head,
+            (list(linear_feature_columns or ()), linear_optimizer, _joint_linear_weights),
+            (list(dnn_feature_columns or ()), dnn_optimizer, network, embedding_lr_multipliers),
+            gradient_clip_norm,
+            fix_global_step_increment_bug,
+        )
+        super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
+
+
+class DNNLinearCombinedRegressor(Regressor):
+    """A regressor with a linear part and a part with hidden layers.
+
+    Args:
+      model_dir: directory for checkpoints and summaries, or None.
+      weight_column_name: name of the feature with the examples' weights, or None.
+      linear_feature_columns: columns of the linear part, or None.
+      linear_optimizer: optimizer of the linear part; None for Ftrl.
+      _joint_linear_weights: whether the sparse columns share one variable.
+      dnn_feature_columns: columns of the deep part, or None.
+      dnn_optimizer: optimizer of the deep part; None for Adagrad.
+      dnn_hidden_units: list of ints, sizes of the hidden layers, or None.
+      dnn_activation_fn: activation of the hidden layers.
+      dnn_dropout: probability to drop a unit in training, or None.
+      gradient_clip_norm: number to which the global norm of gradients is clipped, or None.
+      enable_centered_bias: whether to learn a bias of its own for the mean of the labels.
+      label_dimension: int, number of labels of an example.
+      config: RunConfig, or None.
+      feature_engineering_fn: function from (features, labels) to the same, or None.
+      embedding_lr_multipliers: {embedding column: factor of its gradients}, or None.
+      input_layer_min_slice_size: int, smallest part of a table in bytes, or None.
+      fix_global_step_increment_bug: whether a step counts once; otherwise once for each part.
+    """
+
+    def __init__(
+        self,
+        model_dir=None,
+        weight_column_name=None,
+        linear_feature_columns=None,
+        linear_optimizer=None,
+        _joint_linear_weights=False,
+        dnn_feature_columns=None,
+        dnn_optimizer=None,
+        dnn_hidden_units=None,
+        dnn_activation_fn=tf.nn.relu,
+        dnn_dropout=None,
+        gradient_clip_norm=None,
+        enable_centered_bias=False,
+        label_dimension=1,
+        config=None,
+        feature_engineering_fn=None,
+        embedding_lr_multipliers=None,
+        input_layer_min_slice_size=None,
+        fix_global_step_increment_bug=False,
+    ):
+        head = make_regression_head(label_dimension, weight_column_name, enable_centered_bias)
+        network = (
+            dnn_hidden_units,
+            dnn_activation_fn,
+            dnn_dropout,
+            input_layer_min_slice_size,
+        )
+        model_fn = _model_fns.combined_model_fn(
+            head,
+            (list(linear_feature_columns or ()), linear_optimizer, _joint_linear_weights),
+            (list(dnn_feature_columns or ()), dnn_optimizer, network, embedding_lr_multipliers),
+            gradient_clip_norm,
+            fix_global_step_increment_bug,
+        )
+        super().__init__(model_fn, model_dir, config, None, feature_engineering_fn)
 
 
 def infer_real_valued_columns_from_input_fn(input_fn):

@@ -14,6 +14,7 @@ from estimator_bridge.tf1.contrib.learn.model_spec import (
 )
 from estimator_bridge.tf1.contrib.learn.monitors import replace_monitors_with_hooks
 from estimator_bridge.tf1.contrib.learn.utils import as_receiver_fn
+from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
 __all__ = [
     "Estimator",
@@ -47,6 +48,33 @@ def _arrays_input_fn(x, y, batch_size, num_epochs, shuffle):
         return given if y is None else (given, result[1])
 
     return input_fn
+
+
+def _until_constant(batches, constant):
+    """Yields the batches of predictions; of a constant input, the first one."""
+    for batch in batches:
+        yield batch
+        if constant[-1]:
+            batches.close()
+            return
+
+
+def _examples(batches):
+    """Yields the predictions of single examples."""
+    for batch in batches:
+        if isinstance(batch, dict):
+            rows = len(next(iter(batch.values())))
+            for row in range(rows):
+                yield {name: values[row] for name, values in batch.items()}
+        else:
+            yield from batch
+
+
+def _concatenated(batches):
+    """Returns the predictions of all batches as arrays."""
+    if batches and isinstance(batches[0], dict):
+        return {name: np.concatenate([one[name] for one in batches]) for name in batches[0]}
+    return np.concatenate(batches) if batches else np.array([])
 
 
 class FitMixin:
@@ -131,67 +159,81 @@ class FitMixin:
         )
 
     def predict(
-        self, x=None, input_fn=None, batch_size=None, outputs=None, as_iterable=True, **kwargs
+        self,
+        x=None,
+        input_fn=None,
+        batch_size=None,
+        outputs=None,
+        as_iterable=True,
+        iterate_batches=False,
+        **kwargs,
     ):
         """Returns the predictions of a checkpoint.
+
+        An input_fn whose tensors come from no queue, and which returns no Dataset, is constant: it
+        gives one batch, as in 1.x.
 
         Args:
           x: array or {feature: array}; or the input_fn itself, as in tf.estimator.
           input_fn: input_fn in place of arrays.
           batch_size: int, examples per batch of arrays; None for all at once.
           outputs: list of names of predictions; None for all.
-          as_iterable: whether to return an iterator; else a list.
-          **kwargs: further arguments of Estimator.predict.
+          as_iterable: whether to return an iterator; else arrays of all examples.
+          iterate_batches: whether the iterator has a value per batch, not per example.
+          **kwargs: further arguments of tf.estimator.Estimator.predict.
 
         Returns:
-          Iterator of dicts or arrays, one per example.
+          Iterator of dicts or arrays; or a dict or an array of all examples.
         """
         if callable(x):
             input_fn, x = x, None
         if input_fn is None:
             input_fn = _arrays_input_fn(x, None, batch_size, num_epochs=1, shuffle=False)
         kwargs.setdefault("predict_keys", outputs)
-        found = super().predict(input_fn, **kwargs)
-        return found if as_iterable else list(found)
+        kwargs["yield_single_examples"] = False
+        constant = []
 
-    def predict_classes(self, x=None, input_fn=None, **kwargs):
-        """Returns an iterator of the predicted class ids.
+        def watched():
+            result = input_fn()
+            queues = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
+            constant.append(not queues and not isinstance(result, tf.data.Dataset))
+            return result
 
-        Args:
-          x: array or {feature: array}; or the input_fn itself, as in tf.estimator.
-          input_fn: input_fn in place of arrays.
-          **kwargs: further arguments of Estimator.predict.
+        batches = _until_constant(super().predict(watched, **kwargs), constant)
+        if not as_iterable:
+            return _concatenated(list(batches))
+        return batches if iterate_batches else _examples(batches)
 
-        Returns:
-          Iterator of ints.
-        """
-        return (p["class_ids"][0] for p in self.predict(x, input_fn, **kwargs))
-
-    def predict_proba(self, x=None, input_fn=None, **kwargs):
-        """Returns an iterator of the class probabilities.
+    def partial_fit(self, x=None, y=None, input_fn=None, steps=1, batch_size=None, monitors=None):
+        """Trains the model further; `fit` does too.
 
         Args:
-          x: array or {feature: array}; or the input_fn itself, as in tf.estimator.
+          x: array or {feature: array}, or None.
+          y: array of labels, or None.
           input_fn: input_fn in place of arrays.
-          **kwargs: further arguments of Estimator.predict.
+          steps: number of steps.
+          batch_size: int, examples per batch of arrays; None for all at once.
+          monitors: list of hooks or of monitors of tf.contrib.learn, or None.
 
         Returns:
-          Iterator of arrays [classes].
+          self.
         """
-        return (p["probabilities"] for p in self.predict(x, input_fn, **kwargs))
+        return self.fit(x, y, input_fn, steps, batch_size, monitors)
 
-    def predict_scores(self, x=None, input_fn=None, **kwargs):
-        """Returns an iterator of the predicted values.
+    def export(self, export_dir, *args, **kwargs):
+        """Is refused: the format of session bundles left TensorFlow.
 
         Args:
-          x: array or {feature: array}; or the input_fn itself, as in tf.estimator.
-          input_fn: input_fn in place of arrays.
-          **kwargs: further arguments of Estimator.predict.
+          export_dir: not used.
+          *args: not used.
+          **kwargs: not used.
 
-        Returns:
-          Iterator of values.
+        Raises:
+          NotSuppliedError: always.
         """
-        return (p["predictions"] for p in self.predict(x, input_fn, **kwargs))
+        raise NotSuppliedError(
+            advise(f"tf.contrib.learn.{type(self).__name__}.export", "use export_savedmodel")
+        )
 
     def export_savedmodel(
         self,
@@ -201,7 +243,8 @@ class FitMixin:
         assets_extra=None,
         as_text=False,
         checkpoint_path=None,
-        **kwargs,
+        graph_rewrite_specs=None,
+        strip_default_attrs=False,
     ):
         """Exports a checkpoint as a SavedModel.
 
@@ -212,19 +255,20 @@ class FitMixin:
           assets_extra: {destination path: source path} of extra assets, or None.
           as_text: whether to write the SavedModel as text.
           checkpoint_path: prefix of the checkpoint, or None for the latest.
-          **kwargs: further arguments of Estimator.export_saved_model.
+          graph_rewrite_specs: ignored; the export has the tag `serve`.
+          strip_default_attrs: ignored; attributes at their default are always left out.
 
         Returns:
           Directory of the export.
         """
-        del default_output_alternative_key  # Clients select a signature instead.
+        # Clients select a signature instead.
+        del default_output_alternative_key, graph_rewrite_specs, strip_default_attrs
         return self.export_saved_model(
             export_dir_base,
             as_receiver_fn(serving_input_fn),
             assets_extra=assets_extra,
             as_text=as_text,
             checkpoint_path=checkpoint_path,
-            **kwargs,
         )
 
 

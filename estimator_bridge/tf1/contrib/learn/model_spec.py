@@ -133,13 +133,11 @@ class ModelFnOps(_Ops):
         )
 
     def _export_outputs(self, default_key):
-        predict = tf.estimator.export.PredictOutput
         if not self.output_alternatives:
             found = self.predictions
-            return {
-                _DEFAULT_SIGNATURE: predict(found if isinstance(found, dict) else {"output": found})
-            }
-        outputs = {key: predict(tensors) for key, (_, tensors) in self.output_alternatives.items()}
+            found = found if isinstance(found, dict) else {"output": found}
+            return {_DEFAULT_SIGNATURE: tf.estimator.export.PredictOutput(found)}
+        outputs = {key: _Signature(*one) for key, one in self.output_alternatives.items()}
         if len(outputs) == 1:
             default_key = next(iter(outputs))
         if default_key not in outputs:
@@ -147,8 +145,43 @@ class ModelFnOps(_Ops):
             raise ValueError(
                 f"default_output_alternative_key: {default_key!r} is unknown; use one of {known}"
             )
-        outputs[_DEFAULT_SIGNATURE] = outputs[default_key]
-        return {key or _DEFAULT_SIGNATURE: output for key, output in outputs.items()}
+        named = {key: output for key, output in outputs.items() if key is not None}
+        long_names = {f"default_input_alternative:{key}": outputs[key] for key in outputs}
+        return {**named, **long_names, _DEFAULT_SIGNATURE: outputs[default_key]}
+
+
+class _Signature(tf.estimator.export.ExportOutput):
+    """The signature of an output alternative: of its kind if the input is serialized examples."""
+
+    def __init__(self, problem, tensors):
+        self._problem, self._tensors = problem, tensors
+
+    def as_signature_def(self, receiver_tensors):
+        """Returns the signature.
+
+        Args:
+          receiver_tensors: {input: tensor}.
+
+        Returns:
+          SignatureDef.
+        """
+        inputs, tensors = list(receiver_tensors.values()), self._tensors
+        make = tf.saved_model.signature_def_utils
+        if len(inputs) == 1 and inputs[0].dtype == tf.string:
+            if self._problem == ProblemType.LINEAR_REGRESSION:
+                scores = tensors.get(PredictionKey.SCORES)
+                only = next(iter(tensors.values())) if len(tensors) == 1 else None
+                if scores is not None or only is not None:
+                    return make.regression_signature_def(
+                        inputs[0], only if scores is None else scores
+                    )
+            elif self._problem in (ProblemType.CLASSIFICATION, ProblemType.LOGISTIC_REGRESSION):
+                classes = tensors.get(PredictionKey.CLASSES)
+                classes = None if classes is None or classes.dtype != tf.string else classes
+                scores = tensors.get(PredictionKey.SCORES, tensors.get(PredictionKey.PROBABILITIES))
+                if classes is not None or scores is not None:
+                    return make.classification_signature_def(inputs[0], classes, scores)
+        return make.predict_signature_def(receiver_tensors, tensors)
 
 
 class MetricSpec:

@@ -3,6 +3,7 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.learn.fitting import FitMixin
+from estimator_bridge.tf1.contrib.learn.predicting import one_output
 
 __all__ = ["SVM"]
 
@@ -66,6 +67,36 @@ class SVM(FitMixin, tf.estimator.LinearEstimator):
             head, list(feature_columns), model_dir=model_dir, optimizer=solver, config=config
         )
         self._model_fn = _with_classes_as_numbers(self._model_fn)
+
+    def predict_classes(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
+        """Returns the predicted classes.
+
+        Args:
+          x: array or {feature: array}, or None.
+          input_fn: input_fn in place of arrays.
+          batch_size: int, examples per batch of arrays; None for all at once.
+          as_iterable: whether to return an iterator; else an array.
+
+        Returns:
+          Iterator or array of ints.
+        """
+        return one_output(self, "classes", x, input_fn, batch_size, as_iterable)
+
+    def predict_proba(self, x=None, input_fn=None, batch_size=None, outputs=None, as_iterable=True):
+        """Returns the probabilities of the classes, as the logistic function gives them.
+
+        Args:
+          x: array or {feature: array}, or None.
+          input_fn: input_fn in place of arrays.
+          batch_size: int, examples per batch of arrays; None for all at once.
+          outputs: ignored.
+          as_iterable: whether to return an iterator; else an array.
+
+        Returns:
+          Iterator of arrays [2], or array [batch, 2].
+        """
+        del outputs
+        return one_output(self, "probabilities", x, input_fn, batch_size, as_iterable)
 
 
 def _with_classes_as_numbers(model_fn):

@@ -89,7 +89,7 @@ def make_experiment_fn(args):
             eval_steps=4,
             eval_metrics={
                 "share": tf.contrib.learn.MetricSpec(
-                    metric_fn=tf.contrib.metrics.streaming_accuracy, prediction_key="class_ids"
+                    metric_fn=tf.contrib.metrics.streaming_accuracy, prediction_key="classes"
                 ),
             },
             export_strategies=[export],
