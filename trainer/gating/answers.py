@@ -98,7 +98,7 @@ def answer(
     )
     scores, labels, weights, kept = [], [], [], []
     with ServingSession(export) as session:
-        asker = _Asker(session, schema)
+        asker = Asker(session, schema)
         latencies = np.zeros(0)
         for chunk in _split(source.read()):
             if not len(latencies):
@@ -128,8 +128,16 @@ def _measure_size(export: Path) -> float:
     return sum(path.stat().st_size for path in own) / _MB
 
 
-class _Asker:
-    """Feeds rows to the signature of an export that gives the scores of a task."""
+class Asker:
+    """Feeds rows to the signature of an export that gives the scores of a task.
+
+    Args:
+        session: of the export.
+        schema: of the rows.
+
+    Raises:
+        UserError: the export has no such signature.
+    """
 
     def __init__(self, session: ServingSession, schema: Schema):
         self._session = session
@@ -138,7 +146,14 @@ class _Asker:
         self._signature = session.signatures[self._name]
 
     def ask(self, chunk: Chunk) -> np.ndarray:
-        """Returns the scores: [rows], or [rows, classes] for more than two classes."""
+        """Returns the scores: [rows], or [rows, classes] for more than two classes.
+
+        Args:
+            chunk: columns [rows] without missing values, text as bytes.
+
+        Raises:
+            UserError: the export fails on these rows, or its answers are no scores.
+        """
         import estimator_bridge as bridge
 
         num_rows = len(next(iter(chunk.values())))
@@ -177,7 +192,11 @@ class _Asker:
         }
 
     def measure_latencies(self, chunk: Chunk) -> np.ndarray:
-        """Returns the milliseconds of NUM_TIMED requests with the first row."""
+        """Returns the milliseconds of NUM_TIMED requests with the first row.
+
+        Args:
+            chunk: at least one row.
+        """
         row = {name: array[:1] for name, array in chunk.items()}
         self.ask(row)
         inputs = self._make_inputs(row)

@@ -92,7 +92,7 @@ def measure_subjects(
         for code in [c for c in np.argsort(-counts, kind="stable") if counts[c]][:MAX_SLICES]:
             places.append((by, grouping.names[code], np.flatnonzero(grouping.codes == code)))
     models = [candidate] if baseline is None else [candidate, baseline]
-    measured = [_measure_places(model, places, num_rows, settings) for model in models]
+    measured = [measure_places(model.predictions, places, settings) for model in models]
     subjects = []
     for number, (by, value, index) in enumerate(places):
         both = [one[number] for one in measured]
@@ -103,16 +103,22 @@ def measure_subjects(
     return subjects
 
 
-def _measure_places(
-    model: "Answers",
+def measure_places(
+    predictions: Predictions,
     places: Sequence[tuple[str, str, Optional[np.ndarray]]],
-    num_rows: int,
     settings: Settings,
 ) -> list[Measured]:
-    """Measures a model in each place; the samples are the same for every model."""
+    """Measures a model in each place; the samples are the same for every model.
+
+    Args:
+        predictions: of all rows.
+        places: column of a slice, its value, and its rows, int64 [rows]; None: all rows.
+        settings: how it is measured.
+    """
+    num_rows = len(predictions.labels)
     meters = []
     for _, _, index in places:
-        part = model.predictions if index is None else _select(model.predictions, index)
+        part = predictions if index is None else _select(predictions, index)
         names = None if index is None else settings.sliced
         meters.append(resampling.make_meter(settings.task, part, settings.threshold, names))
     sampled: list[list[dict[str, np.ndarray]]] = [[] for _ in places]

@@ -15,6 +15,7 @@ Exit status: 0 green, 3 red, 4 yellow.
 
 import hashlib
 import json
+from pathlib import Path
 
 from absl import flags
 
@@ -28,9 +29,12 @@ from trainer.export.serving_api import require_serving_api
 from trainer.prediction.description import describe_export
 from trainer.watching import report
 from trainer.watching.batches import Wanted
-from trainer.watching.intake import REQUESTS, Plans, make_plans, read_new
+from trainer.watching.following import start_following
+from trainer.watching.intake import REQUESTS, Intake, Plans, make_plans, read_new
 from trainer.watching.judging import judge_periods
+from trainer.watching.labels import judge_labels, read_labels
 from trainer.watching.reading import find_logs
+from trainer.watching.replay import Sample
 from trainer.watching.state import NAME, State
 
 PERIODS = {"day": 1, "week": 7}
@@ -77,36 +81,60 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     }
     console = Console(display_path=copies.display_path)
     with State(database, facts) as state:
-        outcome = _watch(values, plans, state, console)
+        outcome = _watch(values, plans, state, export, console)
+        for path in report.write_report(outcome, folder):
+            copies.store_output(path)
+        show(copies.display_path(report.summarise(outcome)))
+        start_following(values.then, outcome, state, console)
     copies.store_output(database)
-    for path in report.write_report(outcome, folder):
-        copies.store_output(path)
-    show(copies.display_path(report.summarise(outcome)))
     return report.STATUS[outcome.status]
 
 
 def _watch(
-    values: flags.FlagValues, plans: Plans, state: State, console: Console
+    values: flags.FlagValues, plans: Plans, state: State, export: str, console: Console
 ) -> report.Outcome:
+    schema = plans.schema
     names = list(plans.columns)
     names += [plans.key] if plans.key and plans.key not in names else []
-    wanted = Wanted(plans.schema, names, values.time_column, values.version_column)
+    wanted = Wanted(schema, names, values.time_column, values.version_column)
     files = find_logs(values.requests, "requests")
     if any(file.file.format == "tfrecord" for file in files):
         require_serving_api("PredictionLog records")
         bridge.set_verbosity("error")
-    new_rows, problems = read_new(files, wanted, plans, state, console)
+    sample = Sample(values.served_version or Path(values.export or export).name)
+    new_rows, problems = read_new(files, Intake(wanted, plans, state, console, sample.add))
     seen = state.list_files(REQUESTS)
     rows = sum(one.rows for one in seen.values())
     if not rows and not problems:
         raise UserError(f"--requests={','.join(values.requests)}: no rows yet; check the path")
-    reference = max(1, values.reference_days // plans.days)
-    findings = judge_periods(plans, state, reference)
-    notes = []
-    if not findings:
-        notes.append("no period has enough rows to be judged (100)")
-    model = values.export or values.job_dir
-    return report.Outcome(model, rows, new_rows, findings, problems, notes, {}, {})
+    findings = judge_periods(plans, state, max(1, values.reference_days // plans.days))
+    if values.labels:
+        if plans.key is None:
+            raise UserError("--labels: the schema has no key; name the column with --key")
+        label_files = find_logs(values.labels, "labels")
+        wanted_labels = Wanted(schema, [plans.key, schema.label.column])
+        problems += read_labels(label_files, wanted_labels, plans.key, state)[1]
+        findings += judge_labels(plans, state, export, values.label_delay_days)
+    with state.transaction():
+        state.forget(max(state.list_periods(), default=0) - values.keep_days)
+    notes = [] if findings else ["no period has enough rows to be judged (100)"]
+    replay = state.read_note("replay") or {}
+    if values.replay and Path(export, "saved_model.pb").is_file():
+        bridge.set_verbosity("error")
+        again = sample.replay(export, schema, plans.statistics)
+        if again:
+            replay = again
+            state.write_note("replay", replay)
+    return report.Outcome(
+        values.export or values.job_dir,
+        rows,
+        new_rows,
+        findings,
+        problems,
+        notes,
+        replay,
+        state.count_labels() if values.labels else {},
+    )
 
 
 def _describe_columns(plans: Plans) -> str:
@@ -121,11 +149,14 @@ def _define(values: flags.FlagValues) -> None:
         ("job_dir", None, "job whose export is served: its newest of best, else of final"),
         ("state", None, "folder of what has been read and of the report, local or gs://"),
         ("key", None, "column that joins a label to its request; unset: the key of the schema"),
+        ("served_version", None, "version of --export in the log; unset: the name of its folder"),
+        ("then", None, "command to start when something turns red"),
         ("time_column", None, "time of JSON and table rows; unset: time, timestamp"),
         ("version_column", None, "model version of JSON and table rows; unset: model_version"),
     ):
         flags.DEFINE_string(name, default, meaning, flag_values=values)
     flags.DEFINE_list("requests", [], "files: paths, globs, directories", flag_values=values)
+    flags.DEFINE_list("labels", [], "files of keys and labels that came later", flag_values=values)
     flags.DEFINE_list("by", [], "columns to slice by; a*b: by both at once", flag_values=values)
     flags.DEFINE_enum("period", "day", list(PERIODS), "what is judged as one", flag_values=values)
     flags.DEFINE_integer(
@@ -134,5 +165,14 @@ def _define(values: flags.FlagValues) -> None:
         "first served days that scores and slices are compared with",
         1,
         flag_values=values,
+    )
+    flags.DEFINE_integer(
+        "label_delay_days", 0, "days after which labels should be there", 0, flag_values=values
+    )
+    flags.DEFINE_integer(
+        "keep_days", 120, "days for which answers wait for their labels", 1, flag_values=values
+    )
+    flags.DEFINE_boolean(
+        "replay", True, "ask the export again about some logged rows", flag_values=values
     )
     commands.define_storage(values)

@@ -273,4 +273,7 @@ def describe_name(name: str) -> str:
     Args:
         name: a column, or SCORE and a version.
     """
-    return "score" if name.startswith(SCORE) else name
+    if not name.startswith(SCORE):
+        return name
+    version = name[len(SCORE) :]
+    return f"score of version {version}" if version else "score"

@@ -1,7 +1,7 @@
 """Reads new log files into the state: sketches by period and slice, and answers with a key."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -131,17 +131,30 @@ def name_period(period: int) -> str:
     return first.isoformat()
 
 
-def read_new(
-    files: Sequence[LogFile], wanted: Wanted, plans: Plans, state: State, console: Console
-) -> tuple[int, list[str]]:
-    """Reads what is new in some files.
+class Intake(NamedTuple):
+    """Where log files are read to.
 
-    Args:
-        files: all files of the log.
+    Attributes:
         wanted: what is read of each row.
         plans: what is kept.
         state: what has been read, and where the rest is added.
         console: for progress.
+        keep: called with the path of a file and each new batch.
+    """
+
+    wanted: Wanted
+    plans: Plans
+    state: State
+    console: Console
+    keep: Callable[[str, Batch], None]
+
+
+def read_new(files: Sequence[LogFile], intake: Intake) -> tuple[int, list[str]]:
+    """Reads what is new in some files.
+
+    Args:
+        files: all files of the log.
+        intake: where they are read to.
 
     Returns:
         The number of new rows, and a line for each file that cannot be read: nothing of such a file
@@ -150,12 +163,13 @@ def read_new(
     Raises:
         TemporaryError: a bucket does not answer, or another watch writes the state.
     """
+    state, console = intake.state, intake.console
     total, problems = 0, []
     for number, file in enumerate(files):
         try:
             # Another watch may read the same files; it waits here, and then finds them read.
             with state.transaction():
-                total += _read_file(file, wanted, plans, state, console)
+                total += _read_file(file, intake)
         except TemporaryError:
             raise
         except UserError as error:
@@ -165,7 +179,8 @@ def read_new(
     return total, problems
 
 
-def _read_file(file: LogFile, wanted: Wanted, plans: Plans, state: State, console: Console) -> int:
+def _read_file(file: LogFile, intake: Intake) -> int:
+    state, console = intake.state, intake.console
     path = file.file.path
     seen = state.find_file(path)
     if seen is not None and seen.mark == file.mark:
@@ -174,9 +189,10 @@ def _read_file(file: LogFile, wanted: Wanted, plans: Plans, state: State, consol
     if seen is not None and size < int(seen.mark.split()[0]):
         raise UserError(f"{path}: is shorter than when it was read; log to a new file instead")
     progress, rows = Progress(), 0
-    for batch in read_log(file.file, wanted, seen.records if seen else 0, progress):
+    for batch in read_log(file.file, intake.wanted, seen.records if seen else 0, progress):
         rows += batch.columns.num_rows
-        _add(batch, file.time, plans, state)
+        _add(batch, file.time, intake.plans, state)
+        intake.keep(path, batch)
     if progress.tail:
         console.warn(f"{path}: {progress.tail}; the rest is read when the file has grown")
     if progress.skipped:

@@ -107,6 +107,11 @@ def judge_periods(plans: Plans, state: State, reference_periods: int) -> list[Fi
     return found
 
 
+def _family(finding: Finding) -> str:
+    """Returns what is judged together: labels come later than columns."""
+    return finding.name.partition(" of version ")[0]
+
+
 def find_current(findings: Sequence[Finding]) -> list[Current]:
     """Returns what is not green in the newest period of each kind of finding, the worst first.
 
@@ -116,11 +121,13 @@ def find_current(findings: Sequence[Finding]) -> list[Current]:
     by_subject: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         by_subject.setdefault((finding.slice, finding.name), []).append(finding)
-    newest = max((finding.period for finding in findings), default=0)
+    newest: dict[str, int] = {}
+    for finding in findings:
+        newest[_family(finding)] = max(finding.period, newest.get(_family(finding), finding.period))
     found = []
     for history in by_subject.values():
         last = history[-1]
-        if last.status == GREEN or last.period != newest:
+        if last.status == GREEN or last.period != newest[_family(last)]:
             continue
         since = last.period
         for finding in reversed(history):

@@ -214,6 +214,29 @@ class State:
                 "INSERT OR REPLACE INTO sketches VALUES (?, ?, ?, ?)", (*key, json.dumps(sketch))
             )
 
+    def read_note(self, name: str) -> Any:
+        """Returns what write_note has kept; None without it.
+
+        Args:
+            name: of the note.
+        """
+        found = self._database.execute(
+            "SELECT value FROM facts WHERE name = ?", (f"note {name}",)
+        ).fetchone()
+        return json.loads(found[0]) if found else None
+
+    def write_note(self, name: str, value: Any) -> None:
+        """Keeps a value for later runs.
+
+        Args:
+            name: of the note.
+            value: a value of JSON.
+        """
+        with self.transaction():
+            self._database.execute(
+                "INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"note {name}", json.dumps(value))
+            )
+
     def list_periods(self) -> list[int]:
         """Returns the periods with rows, ascending."""
         found = self._database.execute("SELECT DISTINCT period FROM sketches ORDER BY period")
@@ -267,22 +290,21 @@ class State:
 
     def read_labelled(
         self, period: int, most: int = MAX_ANSWERS
-    ) -> tuple[np.ndarray, np.ndarray, list[list[str]], list[str]]:
-        """Returns labels, scores, slices and versions of the answers of a period with a label.
+    ) -> tuple[np.ndarray, np.ndarray, list[list[str]]]:
+        """Returns labels, scores and slices of the answers of a period with a label.
 
         Args:
             period: the period.
             most: maximum number; of more answers, a random sample, since the keys are hashes.
         """
         found = self._database.execute(
-            "SELECT label, score, slices, version FROM answers JOIN labels USING (key) "
+            "SELECT label, score, slices FROM answers JOIN labels USING (key) "
             "WHERE period = ? AND label IS NOT NULL ORDER BY key LIMIT ?",
             (period, most),
         ).fetchall()
         labels = np.array([label for label, *_ in found], np.float64)
-        scores = np.array([json.loads(score) for _, score, *_ in found], np.float64)
-        slices = [json.loads(slices) for *_, slices, _ in found]
-        return labels, scores, slices, [version for *_, version in found]
+        scores = np.array([json.loads(score) for _, score, _ in found], np.float64)
+        return labels, scores, [json.loads(slices) for *_, slices in found]
 
     def forget(self, before: int) -> None:
         """Removes the answers of old periods and their labels.

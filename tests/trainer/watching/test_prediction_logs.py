@@ -69,7 +69,7 @@ def test_each_kind_of_record_gives_the_rows_of_the_log(kind, watch, log, make):
     found = watch(4 if kind == "tensors" else 0)
     assert found["rows"] == 1200 and found["newest_period"] == "2026-03-04"
     by_name = {one["name"]: one for one in found["findings"]}
-    assert by_name["score"]["rows"] == 400 and by_name["age"]["value"] is not None
+    assert by_name["score of version 7"]["rows"] == 400 and by_name["age"]["value"] is not None
 
 
 def test_an_incomplete_record_is_read_when_it_is_there(watch, log, make):

@@ -35,8 +35,8 @@ def test_unchanged_requests_are_green(watch, log):
     assert found["status"] == "green" and found["rows"] == found["new_rows"] == 4000
     judged = {(one["name"], one["period"]) for one in found["findings"] if not one["slice"]}
     # The first two days are what scores are compared with.
-    assert ("age", "2026-03-02") in judged and ("score", "2026-03-04") in judged
-    assert ("score", "2026-03-03") not in judged
+    assert ("age", "2026-03-02") in judged and ("score of version 7", "2026-03-04") in judged
+    assert ("score of version 7", "2026-03-03") not in judged
     assert {one["slice"] for one in found["findings"]} > {"city = Ulm", "age = age < 30"}
     assert watch(0, "--by=city,age")["new_rows"] == 0
 

@@ -1,0 +1,110 @@
+"""Labels that come later tell how good the served model is, and how many are still missing."""
+
+import json
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.quick
+
+
+@pytest.fixture
+def label(log, make):
+    """label(day, change=None, share=1) writes the labels of a day."""
+
+    def write(day, change=None, share=1.0, rows=400):
+        truth = make.rows(rows, seed=100 + day)
+        found = [{"id": f"{day}-{row['id']}", "bought": row["bought"]} for row in truth]
+        found = found[: int(share * len(found))]
+        for row in found if change else ():
+            change(row)
+        folder = log.folder.parent / "labels"
+        folder.mkdir(exist_ok=True)
+        make.csv(folder / f"{day}.csv", found)
+        return f"--labels={folder}"
+
+    return write
+
+
+def flip(row):
+    if row["id"].endswith(("1", "2", "3")):
+        row["bought"] = "no" if row["bought"] == "yes" else "yes"
+
+
+def test_metrics_of_labels_that_come_later(watch, log, label):
+    for day in range(5):
+        log.write(day)
+    for day in range(3):
+        flag = label(day)
+    found = watch(0, flag, "--label_delay_days=3")
+    assert [one["labels"] for one in found["labels"]] == [400, 400, 400, 0, 0]
+    auc = [one for one in found["findings"] if one["name"] == "auc"]
+    assert len(auc) == 2 and all(one["value"] > 0.99 and one["noise"] < 0.01 for one in auc)
+    # Two days later, the labels of the last days have another quality.
+    for day in (3, 4):
+        flag = label(day, flip)
+    found = watch(3, flag)
+    worse = {one["name"]: one for one in found["current"]}
+    assert worse["auc"]["status"] == "red" and worse["auc"]["since"] == "2026-03-05"
+    assert "in the first labelled period 1" in worse["auc"]["reason"]
+    assert "calibration_error" in worse
+
+
+def test_missing_labels_are_told_after_their_delay(watch, log, label):
+    for day in range(12):
+        log.write(day, rows=120)
+    flag = label(0, rows=120)
+    label(1, rows=120, share=0.5)
+    current = watch(3, flag, "--label_delay_days=1")["current"]
+    assert [one["reason"] for one in current] == ["120 of 120 answers have no label"]
+    assert current[0]["since"] == "2026-03-03"
+    assert watch(4, flag, "--label_delay_days=10")["current"][0]["reason"].startswith("60 of 120")
+    assert watch(0, flag, "--label_delay_days=11")["status"] == "green"
+    assert len(watch(0, flag, "--label_delay_days=11", "--keep_days=4")["labels"]) == 5
+
+
+def test_the_gate_says_what_is_expected(described, watch, log, label):
+    model = described(name="gated")
+    interval = {"candidate": 0.999, "candidate_interval": [0.998, 1.0]}
+    subject = {"by": "", "value": "", "metrics": {"auc": interval}}
+    (model / "assets.extra/gate.json").write_text(json.dumps({"metrics": [subject]}))
+    log.write(0)
+    (found,) = [
+        one for one in watch(3, label(0, flip), model=model)["current"] if one["name"] == "auc"
+    ]
+    assert found["reason"].endswith("in the gate 0.999")
+
+
+def test_labels_before_their_requests_and_wrong_files(watch, log, label, make):
+    log.write(0)
+    flag = label(1)
+    (log.folder.parent / "labels" / "wrong.csv").write_text("id,bought\n1,maybe\n")
+    delay = "--label_delay_days=5"
+    found = watch(4, flag, delay)
+    assert "wrong.csv: no row has a id and a known bought" in found["problems"][0]
+    log.write(1)
+    assert watch(4, flag, delay)["labels"][1]["labels"] == 400
+
+
+def test_a_command_is_started_once_for_what_turned_red(watch, log, tmp_path):
+    started = tmp_path / "started"
+    program = f"import sys; open({str(started)!r}, 'a').write('x'); sys.exit(len(sys.argv) - 1)"
+    (tmp_path / "then.py").write_text(program)
+    then = f"--then={sys.executable} {tmp_path / 'then.py'}"
+
+    def break_it(row):
+        row["hours"] = None
+
+    log.write(0)
+    watch(0, then)
+    assert not started.exists()
+    log.write(1, break_it)
+    watch(3, f"{then} fail")
+    watch(3, then)
+    watch(3, then)
+    assert started.read_text() == "xx"
+    log.write(2)
+    watch(0, then)
+    log.write(3, break_it)
+    watch(3, then)
+    assert started.read_text() == "xxx"

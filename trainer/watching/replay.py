@@ -1,0 +1,129 @@
+"""Asks the export again about logged rows: any difference from the logged answer is a fault.
+
+The export contains the transform of the training, so the same row must get the same answer. If it
+does not, the server has another model, or changes the row, or the log is not what was served.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from trainer.inputs.raw_batches import ARROW_TYPES
+from trainer.inputs.shuffle import Chunk
+from trainer.schema import Schema, Statistics, resolve_defaults
+from trainer.watching.batches import Batch
+from trainer.watching.findings import GREEN, RED
+
+# Rows of one run that are asked again, and of one batch.
+MAX_ROWS, ROWS_EACH = 1_000, 100
+# Answers of float32 differ by less than this from machine to machine.
+TOLERANCE = 1e-4
+SHOWN = 10
+
+
+class Sample:
+    """Some of the logged rows of one version of the model.
+
+    Args:
+        version: of the export; rows of other versions are left out, and rows without one are not.
+    """
+
+    def __init__(self, version: str):
+        self._version = version
+        self._parts: list[tuple[str, pa.RecordBatch, np.ndarray]] = []
+        self._rows = 0
+
+    def add(self, path: str, batch: Batch) -> None:
+        """Keeps some rows of a batch that have an answer.
+
+        Args:
+            path: of the file, for messages.
+            batch: the rows.
+        """
+        if self._rows >= MAX_ROWS:
+            return
+        rows = batch.columns.num_rows
+        answered = np.isfinite(batch.scores.reshape(rows, -1)).all(axis=1)
+        own = np.array([one in ("", self._version) for one in batch.versions], bool)
+        chosen = np.flatnonzero(answered & own)[:ROWS_EACH]
+        if len(chosen):
+            self._parts.append((path, batch.columns.take(pa.array(chosen)), batch.scores[chosen]))
+            self._rows += len(chosen)
+
+    def replay(self, export: str, schema: Schema, statistics: Statistics) -> dict[str, Any]:
+        """Asks an export about the rows; returns what differed, empty without rows.
+
+        Args:
+            export: its folder.
+            schema: of the export.
+            statistics: of the training data, for missing values.
+
+        Raises:
+            UserError: the export cannot be loaded, or fails on the rows.
+        """
+        from trainer.export.serving_session import ServingSession
+        from trainer.gating.answers import Asker
+
+        rows, differences = 0, []
+        with ServingSession(export) as session:
+            asker = Asker(session, schema)
+            for path, columns, logged in self._parts:
+                chunk, kept = _fill(columns, schema, statistics)
+                if not len(kept):
+                    continue
+                answers, logged = asker.ask(chunk), logged[kept]
+                gaps = np.abs(answers - logged) / np.maximum(1, np.abs(logged))
+                for row in np.flatnonzero(gaps.reshape(len(kept), -1).max(axis=1) > TOLERANCE):
+                    both = [np.round(one[row], 6).tolist() for one in (logged, answers)]
+                    differences.append(
+                        {"where": path, "logged": f"{both[0]}", "model": f"{both[1]}"}
+                    )
+                rows += len(kept)
+        if not rows:
+            return {}
+        reason = ""
+        if differences:
+            first = differences[0]
+            reason = (
+                f"of {rows:,} logged rows, {len(differences):,} get another answer from the export "
+                f"than was logged, such as {first['model']} instead of {first['logged']}; compare "
+                "the served version with the export, and what the server does to a row before it"
+            )
+        status = RED if differences else GREEN
+        return {
+            "status": status,
+            "rows": rows,
+            "different": len(differences),
+            "reason": reason,
+            "differences": differences[:SHOWN],
+        }
+
+
+def _fill(
+    columns: pa.RecordBatch, schema: Schema, statistics: Statistics
+) -> tuple[Chunk, np.ndarray]:
+    """Returns the features with defaults for missing values, and the rows that are complete."""
+    defaults = resolve_defaults(schema, statistics)
+    complete = np.ones(columns.num_rows, bool)
+    filled = {}
+    inputs = [*schema.used_features, *([schema.key] if schema.key else [])]
+    for name in inputs:
+        if name not in columns.schema.names:
+            # The key is an input that the answer only repeats.
+            columns = columns.append_column(name, pa.nulls(columns.num_rows, pa.string()))
+        array, default = columns.column(name), defaults[name]
+        if default is None and name != schema.key:
+            complete &= np.asarray(array.is_valid())
+        is_text = schema.columns[name].raw_type == "string"
+        if is_text:
+            words = array.cast(pa.string()).fill_null(default or "").to_pylist()
+            filled[name] = np.array([word.encode() for word in words], object)
+        else:
+            filled[name] = (
+                array.cast(ARROW_TYPES[schema.columns[name].raw_type])
+                .fill_null(default or 0)
+                .to_numpy(zero_copy_only=False)
+            )
+    kept = np.flatnonzero(complete)
+    return {name: array[kept] for name, array in filled.items()}, kept
