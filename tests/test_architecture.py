@@ -33,6 +33,7 @@ TRAINER = {
     "sandbox": "sandboxing",
     "report": "evaluation config",
     "push": "release",
+    "serve": "serving",
     "schema.__main__": "data_validation config errors",
     "kubernetes": "cluster config storage environment errors",
     "tune": "tuning config",
@@ -52,6 +53,7 @@ TRAINER = {
     "gating": "release prediction reporting export metrics inputs config schema storage console "
     "errors",
     "sandboxing": "prediction export features config schema storage console errors",
+    "serving": "release export config storage console errors",
     "release": "export config storage console errors",
     "prediction": "export inputs features config schema storage console errors job_layout",
     "reporting": "export metrics data_validation job_dir schema storage job_layout",
@@ -121,6 +123,7 @@ ENTRY_POINTS = {
     "sandbox",
     "report",
     "push",
+    "serve",
     "schema.__main__",
     "kubernetes",
     "tune",

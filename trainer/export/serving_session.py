@@ -48,6 +48,7 @@ class ServingSession:
     Attributes:
         path: as given.
         signatures: name → signature.
+        definitions: name → its SignatureDef.
 
     Raises:
         UserError: there is no SavedModel, or this TensorFlow cannot load it.
@@ -74,6 +75,12 @@ class ServingSession:
                 raise UserError(
                     f"export {path}: cannot be loaded: {message[:_MAX_MESSAGE]}"
                 ) from error
+        self.definitions = {
+            name: found
+            for name, found in loaded.signature_def.items()
+            # Omit TensorFlow's internal signatures, for example __saved_model_init_op.
+            if not name.startswith("__")
+        }
         self.signatures = {
             name: Signature(
                 {each: tf.as_dtype(info.dtype) for each, info in sorted(found.inputs.items())},
@@ -87,9 +94,7 @@ class ServingSession:
                     )
                 },
             )
-            for name, found in loaded.signature_def.items()
-            # Omit TensorFlow's internal signatures, for example __saved_model_init_op.
-            if not name.startswith("__")
+            for name, found in self.definitions.items()
         }
 
     def find_signature(self, output: str, receiver: str) -> str:
