@@ -48,8 +48,8 @@ TRAINER = {
     "history": "release metrics job_dir config storage console errors job_layout",
     "tuning": "metrics inputs job_dir cluster config schema storage environment console errors "
     "job_layout",
-    "watching": "gating prediction reporting export metrics data_validation inputs config schema "
-    "storage console errors",
+    "watching": "gating release prediction reporting export metrics data_validation inputs config "
+    "schema storage console errors",
     "gating": "release prediction reporting export metrics inputs config schema storage console "
     "errors",
     "sandboxing": "prediction export features config schema storage console errors",

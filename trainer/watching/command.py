@@ -10,7 +10,11 @@ the last one; --state is the folder of what has been read, and of the report: wa
 watch.json. Served columns are compared with the training data of the model; scores and slices with
 the first served days.
 
-Exit status: 0 green, 3 red, 4 yellow.
+--compare=6,7 --metric=log_loss --effect=0.01 compares two versions on the units that a hash has
+assigned to them, after the report.
+
+Exit status: 0 green, 3 red, 4 yellow; of --compare, as the gate: 0 blessed, 3 not blessed, 4
+inconclusive.
 """
 
 import hashlib
@@ -23,11 +27,13 @@ import estimator_bridge as bridge
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
-from trainer.errors import UserError
+from trainer.errors import UserError, nearest
 from trainer.export.choose import fetch_export
 from trainer.export.serving_api import require_serving_api
 from trainer.prediction.description import describe_export
-from trainer.watching import report
+from trainer.release.verdict import STATUS
+from trainer.schema import Schema
+from trainer.watching import comparing, report
 from trainer.watching.batches import Wanted
 from trainer.watching.following import start_following
 from trainer.watching.intake import REQUESTS, Intake, Plans, make_plans, read_new
@@ -67,10 +73,9 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     if schema.task not in TASKS:
         raise UserError(f"a {schema.task} model; only {', '.join(TASKS)} models are watched")
     days = PERIODS[values.period]
+    _check_flags(values, schema)
     key = values.key or schema.key
-    if values.key and values.key not in schema.columns:
-        raise UserError(f"--key: no column {values.key!r} in the schema")
-    plans = make_plans(schema, description.statistics, values.by, days, key)
+    plans = make_plans(schema, description.statistics, values.by, days, key, values.unit)
     folder = copies.open_output(values.state, "--state", is_file=False)
     database = folder / NAME
     copies.fetch_output(database)
@@ -86,8 +91,39 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
             copies.store_output(path)
         show(copies.display_path(report.summarise(outcome)))
         start_following(values.then, outcome, state, console)
+        status = report.STATUS[outcome.status]
+        if values.compare:
+            status = _compare(values, schema, state, folder, copies)
     copies.store_output(database)
-    return report.STATUS[outcome.status]
+    return status
+
+
+def _compare(
+    values: flags.FlagValues, schema: Schema, state: State, folder: Path, copies: storage.Copies
+) -> int:
+    found = comparing.compare(
+        state, schema, values.compare, values.metric, values.effect, values.share
+    )
+    path = folder / comparing.DOCUMENT
+    storage.write_json(path, comparing.to_json(found))
+    copies.store_output(path)
+    show(comparing.describe(found))
+    return STATUS[found.verdict]
+
+
+def _check_flags(values: flags.FlagValues, schema: Schema) -> None:
+    for flag in ("key", "unit"):
+        name = values[flag].value
+        if name and name not in schema.columns:
+            raise UserError(
+                f"--{flag}: no column {name!r}{nearest(name, schema.columns)} in the schema"
+            )
+    if (values.labels or values.compare) and not (values.key or schema.key):
+        raise UserError("--labels: the schema has no key; name the column with --key")
+    if values.compare and (len(set(values.compare)) != 2 or not values.labels):
+        raise UserError("--compare: name two versions, and --labels=FILES")
+    if values.compare:
+        arguments.require(values, "metric", "effect")
 
 
 def _watch(
@@ -95,7 +131,7 @@ def _watch(
 ) -> report.Outcome:
     schema = plans.schema
     names = list(plans.columns)
-    names += [plans.key] if plans.key and plans.key not in names else []
+    names += [name for name in (plans.key, plans.unit) if name and name not in names]
     wanted = Wanted(schema, names, values.time_column, values.version_column)
     files = find_logs(values.requests, "requests")
     if any(file.file.format == "tfrecord" for file in files):
@@ -108,9 +144,7 @@ def _watch(
     if not rows and not problems:
         raise UserError(f"--requests={','.join(values.requests)}: no rows yet; check the path")
     findings = judge_periods(plans, state, max(1, values.reference_days // plans.days))
-    if values.labels:
-        if plans.key is None:
-            raise UserError("--labels: the schema has no key; name the column with --key")
+    if values.labels and plans.key is not None:
         label_files = find_logs(values.labels, "labels")
         wanted_labels = Wanted(schema, [plans.key, schema.label.column])
         problems += read_labels(label_files, wanted_labels, plans.key, state)[1]
@@ -150,6 +184,8 @@ def _define(values: flags.FlagValues) -> None:
         ("state", None, "folder of what has been read and of the report, local or gs://"),
         ("key", None, "column that joins a label to its request; unset: the key of the schema"),
         ("served_version", None, "version of --export in the log; unset: the name of its folder"),
+        ("unit", None, "column of what --compare assigns to a version as a whole; unset: the key"),
+        ("metric", None, "of --compare: log_loss, accuracy, squared_error, label"),
         ("then", None, "command to start when something turns red"),
         ("time_column", None, "time of JSON and table rows; unset: time, timestamp"),
         ("version_column", None, "model version of JSON and table rows; unset: model_version"),
@@ -157,6 +193,15 @@ def _define(values: flags.FlagValues) -> None:
         flags.DEFINE_string(name, default, meaning, flag_values=values)
     flags.DEFINE_list("requests", [], "files: paths, globs, directories", flag_values=values)
     flags.DEFINE_list("labels", [], "files of keys and labels that came later", flag_values=values)
+    flags.DEFINE_list(
+        "compare", [], "two versions: the one in service, and the other", flag_values=values
+    )
+    flags.DEFINE_float(
+        "effect", None, "difference of --metric that matters", 1e-12, flag_values=values
+    )
+    flags.DEFINE_float(
+        "share", 0.5, "of the units that the other version serves", 0, 1, flag_values=values
+    )
     flags.DEFINE_list("by", [], "columns to slice by; a*b: by both at once", flag_values=values)
     flags.DEFINE_enum("period", "day", list(PERIODS), "what is judged as one", flag_values=values)
     flags.DEFINE_integer(

@@ -15,9 +15,9 @@ from trainer.watching.sketches import Plan, Sketch
 
 GREEN, YELLOW, RED = "green", "yellow", "red"
 ORDER = (GREEN, YELLOW, RED)
-# Share of the reports on unchanged data that may contain a false alarm: it is divided by the number
-# of comparisons of a report's newest period.
-FALSE_ALARMS = 0.01
+# Share of the periods of unchanged data that may contain a false alarm; it is divided by the number
+# of their comparisons. Half of the 1 % that is promised, since the quantile is an approximation.
+FALSE_ALARMS = 0.005
 # Fewer rows of a period or a slice are not judged.
 MIN_ROWS = 100
 # From these shares on, a difference in missing or unknown values is red.

@@ -36,6 +36,7 @@ class Plans(NamedTuple):
         by: columns to slice by.
         days: length of a period.
         key: column of the key; None: answers are not kept.
+        unit: column of what is assigned to a version as a whole; None: each row is.
         sliced: the schema, with buckets for every numeric column to slice by, so that the slices
             do not depend on the rows of a batch.
     """
@@ -47,6 +48,7 @@ class Plans(NamedTuple):
     by: Sequence[Sequence[str]]
     days: int
     key: Optional[str]
+    unit: Optional[str]
     sliced: Schema
 
 
@@ -55,7 +57,8 @@ def make_plans(
     statistics: Statistics,
     by: Sequence[str],
     days: int,
-    key: Optional[str],
+    key: Optional[str] = None,
+    unit: Optional[str] = None,
 ) -> Plans:
     """Returns what is kept of the rows.
 
@@ -65,6 +68,7 @@ def make_plans(
         by: columns to slice by; a*b: by both at once.
         days: length of a period.
         key: column of the key; None: none.
+        unit: column of what is assigned to a version as a whole; None: each row is.
 
     Raises:
         UserError: a column to slice by does not exist, or its values must not be shown.
@@ -87,6 +91,7 @@ def make_plans(
         parsed,
         days,
         key,
+        unit,
         schema.model_copy(update={"columns": sliced}),
     )
 
@@ -223,7 +228,7 @@ def _add(batch: Batch, file_time: float, plans: Plans, state: State) -> None:
                 sketches.update({(period, name, column): one for column, one in found.items()})
     state.add_sketches(sketches)
     if plans.key is not None:
-        state.add_answers(_list_answers(batch, periods, places, plans.key))
+        state.add_answers(_list_answers(batch, periods, places, (plans.key, plans.unit)))
 
 
 def _sketch_rows(
@@ -284,9 +289,12 @@ def find_slices(columns: pa.RecordBatch, plans: Plans) -> dict[str, np.ndarray]:
 
 
 def _list_answers(
-    batch: Batch, periods: np.ndarray, places: dict[str, np.ndarray], key: str
+    batch: Batch,
+    periods: np.ndarray,
+    places: dict[str, np.ndarray],
+    names: tuple[str, Optional[str]],
 ) -> list[Answer]:
-    keys = batch.columns.column(key).to_pylist()
+    keys, units = (batch.columns.column(name or names[0]).to_pylist() for name in names)
     scores: list[Any] = batch.scores.tolist()
     answered = np.isfinite(batch.scores.reshape(len(keys), -1)).all(axis=1)
     return [
@@ -296,6 +304,7 @@ def _list_answers(
             [name for name, mask in places.items() if mask[row]],
             scores[row],
             batch.versions[row],
+            hash_key(units[row]),
         )
         for row, value in enumerate(keys)
         if value is not None and answered[row]

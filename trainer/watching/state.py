@@ -29,7 +29,8 @@ CREATE TABLE files (path TEXT PRIMARY KEY, kind TEXT, mark TEXT, records INTEGER
   skipped INTEGER, tail TEXT) WITHOUT ROWID;
 CREATE TABLE sketches (period INTEGER, slice TEXT, name TEXT, value TEXT,
   PRIMARY KEY (period, slice, name)) WITHOUT ROWID;
-CREATE TABLE answers (key BLOB PRIMARY KEY, period INTEGER, slices TEXT, score TEXT, version TEXT)
+CREATE TABLE answers (key BLOB PRIMARY KEY, period INTEGER, slices TEXT, score TEXT, version TEXT,
+  unit BLOB)
   WITHOUT ROWID;
 CREATE INDEX answers_by_period ON answers (period, key);
 CREATE TABLE labels (key BLOB PRIMARY KEY, label REAL) WITHOUT ROWID;
@@ -65,6 +66,7 @@ class Answer(NamedTuple):
         slices: names of the slices that the row belongs to.
         score: number, or one number for each class.
         version: of the model.
+        unit: from hash_key: what is assigned to a version as a whole, such as a user.
     """
 
     key: bytes
@@ -72,6 +74,7 @@ class Answer(NamedTuple):
     slices: Sequence[str]
     score: Any
     version: str
+    unit: bytes
 
 
 def hash_key(key: Any) -> bytes:
@@ -265,9 +268,9 @@ class State:
             answers: in the order of the log.
         """
         self._database.executemany(
-            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (one.key, one.period, json.dumps(one.slices), json.dumps(one.score), one.version)
+                one._replace(slices=json.dumps(one.slices), score=json.dumps(one.score))
                 for one in answers
             ),
         )
@@ -305,6 +308,22 @@ class State:
         labels = np.array([label for label, *_ in found], np.float64)
         scores = np.array([json.loads(score) for _, score, _ in found], np.float64)
         return labels, scores, [json.loads(slices) for *_, slices in found]
+
+    def read_outcomes(
+        self, versions: Sequence[str]
+    ) -> Iterator[tuple[bytes, str, np.ndarray, float]]:
+        """Yields unit, version, score and label of the labelled answers, unit by unit.
+
+        Args:
+            versions: two versions of the model.
+        """
+        found = self._database.execute(
+            "SELECT unit, version, score, label FROM answers JOIN labels USING (key) "
+            "WHERE version IN (?, ?) ORDER BY unit",
+            tuple(versions),
+        )
+        for unit, version, score, label in found:
+            yield unit, version, np.array(json.loads(score), np.float64), label
 
     def forget(self, before: int) -> None:
         """Removes the answers of old periods and their labels.

@@ -12,6 +12,8 @@ from trainer.errors import UserError
 from trainer.evaluation import command
 from trainer.prediction import command as predict
 from trainer.schema import __main__ as schema_command
+from trainer.watching import command as watch_command
+from trainer.watching import report as watch_report
 
 pytestmark = pytest.mark.newest
 
@@ -272,3 +274,29 @@ def test_a_warm_start_may_come_from_a_bucket(job, cloud, tmp_path):
     ):
         with pytest.raises(UserError, match=words):
             find_checkpoint(path)
+
+
+def test_watch_reads_requests_and_keeps_its_state_in_a_bucket(done, cloud, make):
+    def log(number):
+        names = ("id", "age", "hours", "city", "job", "level")
+        lines = [
+            json.dumps({**{name: row[name] for name in names}, "logistic": 0.5, "time": 1.77e9})
+            for row in make.rows(150, seed=number)
+        ]
+        cloud.write(f"logs/{number}.jsonl", ("\n".join(lines) + "\n").encode())
+
+    flags = [f"--export={done.export}", "--requests=gs://a-bucket/logs/*.jsonl", "--noreplay"]
+    flags.append("--state=gs://a-bucket/watch/first")
+
+    def watch():
+        status = watch_command.main(flags)
+        document = json.loads(cloud.read("watch/first/watch.json"))
+        assert watch_report.STATUS[document["status"]] == status
+        assert cloud.read("watch/first/watch.html").startswith(b"<!doctype html>")
+        return document["rows"], document["new_rows"]
+
+    log(1)
+    assert watch() == (150, 150)
+    assert watch() == (150, 0)
+    log(2)
+    assert watch() == (300, 150)
