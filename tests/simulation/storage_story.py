@@ -361,7 +361,8 @@ def run(seed, keeps_trace=False):
     """Runs a schedule; returns the World, whose `violation` is None if all invariants held."""
     with tempfile.TemporaryDirectory(prefix="sim-", dir=FAST) as folder:
         story = Story(seed, Path(folder), keeps_trace)
-        with installed():
+        # Readers overlap, so that the last one to end may restore the settings of another.
+        with data_settings(data.current_settings()), installed():
             story.run()
         return story.world
 

@@ -11,6 +11,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from simulation import storage_story  # noqa: E402
 
+from trainer.storage.data import current_settings  # noqa: E402
+
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
 # Seeds that failed before a fault was mended. A change of the simulation gives them other meanings.
@@ -37,8 +39,10 @@ def test_a_schedule_that_failed(seed):
 
 
 def check(seed):
+    settings = current_settings()
     violation = storage_story.run(seed).violation
     assert violation is None, f"python tests/simulation --seed={seed}: {violation}"
+    assert current_settings() == settings, "the settings of gs:// data were not restored"
 
 
 def test_a_seed_determines_everything():
