@@ -16,7 +16,7 @@ import importlib
 import importlib.util
 import sys
 import threading
-from typing import Any
+from typing import Any, Optional
 
 from . import private_tf, versions
 from .errors import BridgeError
@@ -31,17 +31,32 @@ _lock = threading.RLock()
 _installed = False
 
 
-def install() -> None:
+def install(as_version: Optional[str] = None) -> None:
     """Supplies `tf.estimator` and the other names of Estimators that this TensorFlow lacks.
 
     Cheap, idempotent and thread-safe. It does not import TensorFlow: the names are supplied when
     the program imports TensorFlow, or at once if it has been imported. On TensorFlow 2.15 nothing
     is supplied, because it has all names.
 
+    Args:
+      as_version: the TensorFlow 2 that the program was written for, such as '2.8': names that had
+        another meaning then get it back, `tf.keras.optimizers` first of all. None changes no names.
+
     Raises:
       BridgeError: TensorFlow, tensorflow-estimator or tf-keras is not installed, or the program
         has already used `tf.keras` as Keras 3. The message names the remedy.
     """
+    _install()
+    if as_version is not None:
+        from . import era
+
+        version = era.parse(as_version)
+        if version == era.TF1:
+            raise BridgeError("as_version: for TensorFlow 1.x, call estimator_bridge.tf1.install()")
+        era.install(version)
+
+
+def _install() -> None:
     global _installed
     with _lock:
         if _installed:

@@ -14,7 +14,8 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from .. import current_folder, install
+from .. import current_folder, era, install, terminal
+from ..era import advice, declared, optimizers
 from ..errors import BridgeError
 from . import children
 from .importing import prefer_folders
@@ -24,7 +25,9 @@ __all__ = ["Target", "main", "parse"]
 _USAGE = """usage: python -m estimator_bridge run [options] SCRIPT [args]
        python -m estimator_bridge run [options] -m MODULE [args]
 
-  --tf1   `import tensorflow as tf` gives the view of TensorFlow 1.x, with graph mode and tf.contrib
+  --as=VERSION   `import tensorflow as tf` gives the interface of this TensorFlow, 2.0 to 2.15 or
+                 1.15; without it, of the version that the project's files declare
+  --tf1          the same as --as=1.15: graph mode and tf.contrib
   --exports_for=VERSION   writes SavedModels and graphs that this older TensorFlow loads, e.g. 1.15
 """
 
@@ -36,14 +39,14 @@ class Target(NamedTuple):
       name: path of a script, folder or archive; or a module's dotted name.
       is_module: whether it is a module's name.
       args: the program's own arguments, unchanged.
-      tf1: whether the program gets TensorFlow 1.x.
+      as_version: the (major, minor) of the TensorFlow that the program gets; None for no choice.
       exports_for: the older TensorFlow that must load what the program exports; "" for none.
     """
 
     name: str
     is_module: bool
     args: list[str]
-    tf1: bool
+    as_version: Optional[tuple[int, int]] = None
     exports_for: str = ""
 
 
@@ -61,29 +64,62 @@ def parse(argv: list[str]) -> Target:
     Returns:
       The program; exits with status 2 for a wrong option.
     """
-    rest, tf1, exports_for = list(argv), False, ""
+    rest, options = list(argv), {"--as": "", "--exports_for": ""}
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
+        name, equals, value = option.partition("=")
         if option in ("-h", "--help"):
             print(_USAGE, end="")
             sys.exit(0)
         elif option == "--tf1":
-            tf1 = True
-        elif option.startswith("--exports_for="):
-            exports_for = option.partition("=")[2]
-        elif option == "-m":
-            if not rest:
-                _refuse("-m needs the name of a module")
-            return Target(rest[0], True, rest[1:], tf1, exports_for)
+            options["--as"] = era.format_version(era.TF1)
+        elif equals and value and name in options:
+            options[name] = value
         elif option.startswith("-m"):
-            return Target(option[2:], True, rest, tf1, exports_for)
+            if option == "-m" and not rest:
+                _refuse("-m needs the name of a module")
+            module = option[2:] or rest.pop(0)
+            return _build(module, True, rest, options)
         elif option == "--":
             break
+        elif name in options:
+            _refuse(f"{name} needs a version, for example {name}=2.8")
         else:
             _refuse(f"no such option: {option} (the program's own arguments come after its name)")
     if not rest:
         _refuse("no program given")
-    return Target(rest[0], False, rest[1:], tf1, exports_for)
+    return _build(rest[0], False, rest[1:], options)
+
+
+def _build(name: str, is_module: bool, args: list[str], options: dict[str, str]) -> Target:
+    try:
+        chosen = era.parse(options["--as"]) if options["--as"] else None
+    except BridgeError as error:
+        _refuse(f"--as: {error}")
+    return Target(name, is_module, args, chosen, options["--exports_for"])
+
+
+def _choose_version(target: Target) -> Optional[tuple[int, int]]:
+    """Returns the version that the program gets, and says where it comes from if nobody chose."""
+    if target.as_version is not None:
+        return target.as_version
+    found = declared.find(os.getcwd() if target.is_module else target.name)
+    if found is None:
+        return None
+    if found.version is None:
+        print(
+            f"estimator_bridge: {terminal.escape(found.where)}: the program gets the newest names; "
+            "--as=VERSION chooses a version.",
+            file=sys.stderr,
+        )
+    elif found.version < optimizers.REPLACED_IN:
+        print(
+            f"estimator_bridge: the program gets the names of TensorFlow "
+            f"{era.format_version(found.version)}, because {terminal.escape(found.where)}; "
+            "--as=VERSION chooses another version.",
+            file=sys.stderr,
+        )
+    return found.version
 
 
 def _new_main() -> types.ModuleType:
@@ -168,17 +204,20 @@ def main(argv: list[str]) -> int:
             f"estimator_bridge run: no such file: {os.path.abspath(target.name)}", file=sys.stderr
         )
         return 2
+    version = _choose_version(target)
     install()
     if target.exports_for:
         from ..downgrade import exports
 
         exports.install(target.exports_for)
-    if target.tf1:
+    if version == era.TF1:
         from .. import tf1
 
         tf1.install()
+    elif version is not None:
+        era.install(version)
     prefer_folders(children.OWN_PACKAGES)
-    children.inherit(tf1=target.tf1, exports_for=target.exports_for)
+    children.inherit(version, exports_for=target.exports_for)
     try:
         _run(target)
     except SystemExit:
@@ -189,6 +228,9 @@ def main(argv: list[str]) -> int:
         # KeyboardInterrupt.
         error.__traceback__ = _own_frames_removed(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
+        remedy = advice.describe(error, version)
+        if remedy:
+            print(remedy, file=sys.stderr)
         if isinstance(error, BridgeError):
             # The program used a name that is not supplied; the traceback shows the line.
             return 2

@@ -14,7 +14,7 @@ import types
 from .. import private_tf
 from ..errors import BridgeError
 
-__all__ = ["VARIABLE", "apply", "prepare", "refuse_variable_without_package"]
+__all__ = ["NAMESPACES", "VARIABLE", "apply", "prepare", "refuse_variable_without_package"]
 
 VARIABLE = "TF_USE_LEGACY_KERAS"
 
@@ -24,7 +24,7 @@ _V2 = ("_v2",)
 
 # The namespaces whose attributes load Keras lazily and choose Keras 2 or 3 on first use. The values
 # are the folders of tf_keras/api that `import <namespace>.keras` (.layers, .nn.rnn_cell) searches.
-_NAMESPACES = {
+NAMESPACES = {
     "tensorflow": _V2,
     "tensorflow.compat.v1": _V1,
     "tensorflow.compat.v2": _V2,
@@ -79,7 +79,7 @@ def refuse_variable_without_package() -> None:
 
 def _loaders():
     """Yields (namespace, attribute, loader) of every lazy loader of Keras."""
-    for name in _NAMESPACES:
+    for name in NAMESPACES:
         module = sys.modules.get(name)
         for attribute, value in list(vars(module).items()) if module is not None else ():
             if type(value) is private_tf.lazy_loader.KerasLazyLoader:
@@ -111,7 +111,7 @@ def _names_of_keras3():
             if f"{os.sep}tf_keras{os.sep}" not in origin:
                 yield name
     # On first use, the module replaces its loader, under one name of the loader or under all.
-    for namespace in _NAMESPACES:
+    for namespace in NAMESPACES:
         module = sys.modules.get(namespace)
         where = namespace.replace("tensorflow._api.v2.", "tf.").replace("tensorflow", "tf")
         for attribute in _ATTRIBUTES:
@@ -165,7 +165,7 @@ def apply() -> None:
     package = importlib.util.find_spec("tf_keras")
     assert package is not None and package.submodule_search_locations
     api = os.path.join(package.submodule_search_locations[0], "api")
-    for name, folders in _NAMESPACES.items():
+    for name, folders in NAMESPACES.items():
         _put_on_path(name, [os.path.join(api, folder) for folder in folders])
     # TensorFlow imports this at the end of its own import, so that Keras 2 is registered with
     # SavedModel.

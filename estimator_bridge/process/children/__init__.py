@@ -6,13 +6,14 @@ find it through PYTHONPATH; the two variables below configure it.
 
 import os
 import sys
+from typing import Optional
 
 __all__ = ["FOLDER", "MODE_VARIABLE", "PREFIX_VARIABLE", "enter", "inherit"]
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 # sys.prefix of the interpreter in which the bridge is installed. Others do not install the bridge.
 PREFIX_VARIABLE = "ESTIMATOR_BRIDGE_PREFIX"
-# "tf2" or "tf1": the version of TensorFlow that the program gets.
+# The TensorFlow whose interface the program gets, such as "1.15" or "2.8"; empty without a choice.
 MODE_VARIABLE = "ESTIMATOR_BRIDGE_MODE"
 # The older TensorFlow for which exports are written; empty for none.
 EXPORTS_VARIABLE = "ESTIMATOR_BRIDGE_EXPORTS_FOR"
@@ -21,16 +22,16 @@ EXPORTS_VARIABLE = "ESTIMATOR_BRIDGE_EXPORTS_FOR"
 OWN_PACKAGES = ("trainer",)
 
 
-def inherit(tf1: bool, exports_for: str = "") -> None:
+def inherit(version: Optional[tuple[int, int]], exports_for: str = "") -> None:
     """Makes the Python processes started from now on install the bridge.
 
     Args:
-      tf1: whether they get TensorFlow 1.x.
+      version: the (major, minor) of the TensorFlow whose interface they get; None for no choice.
       exports_for: the older TensorFlow that must load what they export; "" for none.
     """
     os.environ[EXPORTS_VARIABLE] = exports_for
     os.environ[PREFIX_VARIABLE] = sys.prefix
-    os.environ[MODE_VARIABLE] = "tf1" if tf1 else "tf2"
+    os.environ[MODE_VARIABLE] = "" if version is None else ".".join(map(str, version))
     entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     if FOLDER not in entries:
         os.environ["PYTHONPATH"] = os.pathsep.join([FOLDER, *entries])
@@ -48,7 +49,11 @@ def enter() -> None:
 
         exports.install(os.environ[EXPORTS_VARIABLE])
     prefer_folders(OWN_PACKAGES)
-    if os.environ.get(MODE_VARIABLE) == "tf1":
-        from estimator_bridge import tf1
+    if os.environ.get(MODE_VARIABLE):
+        from estimator_bridge import era, tf1
 
-        tf1.install()
+        version = era.parse(os.environ[MODE_VARIABLE])
+        if version == era.TF1:
+            tf1.install()
+        else:
+            era.install(version)

@@ -215,9 +215,16 @@ def test_a_wrong_command_is_an_error_of_one_line(folder, args, problem):
 
 
 def test_options_end_at_the_programs_name():
-    assert run.parse(["--tf1", "a.py", "--tf1", "-m"]) == ("a.py", False, ["--tf1", "-m"], True, "")
-    assert run.parse(["-m", "a.b", "-x"]) == ("a.b", True, ["-x"], False, "")
-    assert run.parse(["-ma.b"]) == ("a.b", True, [], False, "")
-    assert run.parse(["--", "-odd.py"]) == ("-odd.py", False, [], False, "")
+    assert run.parse(["--tf1", "a.py", "--tf1", "-m"]) == (
+        "a.py",
+        False,
+        ["--tf1", "-m"],
+        (1, 15),
+        "",
+    )
+    assert run.parse(["--as=2.8.4", "a.py"]) == ("a.py", False, [], (2, 8), "")
+    assert run.parse(["-m", "a.b", "-x"]) == ("a.b", True, ["-x"], None, "")
+    assert run.parse(["-ma.b"]) == ("a.b", True, [], None, "")
+    assert run.parse(["--", "-odd.py"]) == ("-odd.py", False, [], None, "")
     older = ["--exports_for=1.15", "a.py", "--exports_for=2.5"]
-    assert run.parse(older) == ("a.py", False, older[2:], False, "1.15")
+    assert run.parse(older) == ("a.py", False, older[2:], None, "1.15")

@@ -1,0 +1,132 @@
+"""Finds the TensorFlow that a project declares: in requirements, packaging and container files."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from . import NEWEST, OLDEST, TF1, optimizers
+
+__all__ = ["Declaration", "find"]
+
+_FILES = (
+    "requirements*.txt",
+    "requirements/*.txt",
+    "constraints*.txt",
+    "setup.py",
+    "setup.cfg",
+    "pyproject.toml",
+    "Pipfile",
+    "environment.y*ml",
+    "Dockerfile*",
+    "cloudbuild.y*ml",
+    "config.y*ml",
+)
+_MAX_BYTES = 1 << 20
+# How many folders above the program are searched.
+_MAX_PARENTS = 3
+
+# `tensorflow-gpu[extra]>=2.4,<2.9`, also with quotes as in setup.py, Pipfile and pyproject.toml.
+_REQUIREMENT = re.compile(
+    r"(?<![\w./-])tensorflow(?:[-_](?:cpu|gpu|intel|macos))?(?:\[[\w, -]*\])?[\"']?"
+    r"(?P<specifiers>(?:[ \t]*,?[ \t]*(?:[=~<>!]=?=?|=)[ \t]*[\"']?[\^~]?=*v?[\d.]+(?:\.\*)?)+)"
+)
+_SPECIFIER = re.compile(r"([=~<>!]+)[ \t]*[\"']?(\^|~|==)?v?(\d+)(?:\.(\d+))?(\.[\d*]+)?")
+# Images and services name the version in other forms.
+_IMAGES = (
+    re.compile(r"tensorflow/tensorflow:(\d)\.(\d+)"),
+    re.compile(r"\btf2?-(?:cpu|gpu|tpu)\.(\d)-(\d+)"),
+    re.compile(r"runtime[-_]?[vV]ersion[\"']?[ \t]*[:= ][ \t]*[\"']?(\d)\.(\d+)"),
+)
+
+
+class Declaration(NamedTuple):
+    """What a project says of its TensorFlow.
+
+    Attributes:
+      version: (major, minor); (1, 15) for every 1.x; None where the files disagree.
+      where: the file and what it says, for a message.
+    """
+
+    version: Optional[tuple[int, int]]
+    where: str
+
+
+def find(program: str) -> Optional[Declaration]:
+    """Returns what the project of a program declares, or None if it declares no single version.
+
+    Versions that show a program the same interface count as equal.
+
+    Args:
+      program: the path of a script or folder.
+    """
+    folder = Path(os.path.realpath(program))
+    if not folder.is_dir():
+        folder = folder.parent
+    for parent in [folder, *folder.parents][: _MAX_PARENTS + 1]:
+        found = list(_find_in(parent))
+        if found:
+            return _agree(found)
+        if (parent / ".git").exists() or parent == Path.home():
+            return None
+    return None
+
+
+def _agree(found: list[tuple[tuple[int, int], str]]) -> Declaration:
+    first, where = found[0]
+    for version, other in found[1:]:
+        if _effect_of(version) != _effect_of(first):
+            return Declaration(None, f"{where}, but {other}")
+    return Declaration(first, where)
+
+
+def _effect_of(version: tuple[int, int]) -> str:
+    if version == TF1:
+        return "1.x"
+    return "old optimizers" if version < optimizers.REPLACED_IN else "new optimizers"
+
+
+def _find_in(folder: Path) -> Iterator[tuple[tuple[int, int], str]]:
+    """Yields (version, what is said where) of the files of one folder."""
+    for pattern in _FILES:
+        for path in sorted(folder.glob(pattern)):
+            try:
+                if not path.is_file() or path.stat().st_size > _MAX_BYTES:
+                    continue
+                text = path.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            for line in text.splitlines():
+                line = line.partition("#")[0]
+                version = _read(line)
+                if version is not None:
+                    yield version, f"{path.name} says {line.strip()[:80]}"
+
+
+def _read(line: str) -> Optional[tuple[int, int]]:
+    for pattern in _IMAGES:
+        image = pattern.search(line)
+        if image:
+            return _known(int(image.group(1)), int(image.group(2)))
+    requirement = _REQUIREMENT.search(line)
+    if requirement is None:
+        return None
+    for sign, inner, major, minor, patch in _SPECIFIER.findall(requirement["specifiers"]):
+        number = (int(major), int(minor or 0))
+        if sign == "~=" and not patch or inner in ("^", "~") and not patch or inner == "^":
+            # A lower bound, with every later minor version.
+            continue
+        if sign in ("==", "===", "~=", "=", "<="):
+            return _known(*number)
+        if sign == "<" and number[1] > 0:
+            return _known(number[0], number[1] - 1)
+        if sign == "<" and number == (2, 0):
+            return TF1
+    return None
+
+
+def _known(major: int, minor: int) -> Optional[tuple[int, int]]:
+    if major == 1:
+        return TF1
+    return (major, minor) if OLDEST <= (major, minor) <= NEWEST else None

@@ -1,0 +1,192 @@
+"""Programs of TensorFlow 2.0 to 2.10 under `run --as`, beside values that 2.8.4 computed."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from estimator_bridge import era
+from estimator_bridge.era import advice, declared
+from estimator_bridge.errors import BridgeError
+
+HERE = Path(__file__).parent
+STORED = HERE / "stored"
+
+
+def run(*arguments, cwd=None):
+    """Runs a program under the bridge; returns (status, stdout, stderr)."""
+    done = subprocess.run(
+        [sys.executable, "-m", "estimator_bridge", "run", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=cwd,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_checkpoints_of_old_keras_optimizers_train_on(tmp_path):
+    expected = json.loads((STORED / "after_40_steps.json").read_text())["logits"]
+    for kind in expected:
+        shutil.copytree(STORED / kind, tmp_path / kind)
+    status, stdout, stderr = run("--as=2.8", HERE / "old_trainer.py", 40, tmp_path, *expected)
+    assert status == 0, stderr
+    answers = json.loads(stdout)
+    for kind, logits in expected.items():
+        # Two versions of TensorFlow differ in the order of float32 sums.
+        np.testing.assert_allclose(answers[kind], logits, rtol=2e-6, atol=2e-6, err_msg=kind)
+
+
+def test_names_mean_what_they_meant(tmp_path):
+    status, stdout, stderr = run("--as=2.8.4", HERE / "old_names.py")
+    assert status == 0, stderr
+    values, expected = json.loads(stdout), json.loads((STORED / "names.json").read_text())
+    assert values.keys() == expected.keys()
+    for name, value in expected.items():
+        if isinstance(value, list) and value and not isinstance(value[0], (str, bool)):
+            np.testing.assert_allclose(values[name], value, rtol=1e-6, err_msg=name)
+        else:
+            assert values[name] == value, name
+
+
+PROGRAM_2_4 = """
+import numpy as np
+import estimator_bridge
+estimator_bridge.install(as_version="2.4")
+import tensorflow as tf
+options = tf.data.Options()
+options.experimental_optimization.map_vectorization = None
+options.experimental_optimization.hoist_random_uniform = True
+print([int(one) for one in tf.data.Dataset.range(3).with_options(options)])
+schedule = tf.keras.experimental.LinearCosineDecay(0.5, 10, num_periods=1.5, alpha=0.1)
+noisy = tf.keras.experimental.NoisyLinearCosineDecay(0.5, 10, initial_variance=0.0)
+print([round(float(schedule(step)), 5) for step in (0, 3, 10, 20)], round(float(noisy(3)), 5))
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones")])
+print(model.predict_classes(np.array([[1.0], [-1.0]])).tolist())
+scale = tf.mixed_precision.experimental.FixedLossScale(8.0)
+scaled = tf.keras.mixed_precision.experimental.LossScaleOptimizer(tf.optimizers.SGD(), scale)
+print(float(scaled.loss_scale))
+from tensorflow.keras.wrappers.scikit_learn import KerasClassifier
+"""
+
+
+def test_install_restores_names_of_2_4_and_refuses_the_others_by_name(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM_2_4], capture_output=True, text=True, timeout=120
+    )
+    # 0.5 * ((0.1 + 0.7) * (1 + cos(0.9 pi)) / 2 + 0.001), worked out by hand.
+    assert done.stdout.splitlines() == [
+        "[0, 1, 2]",
+        "[0.5505, 0.01029, 0.0005, 0.0005] 0.27836",
+        "[[1], [0]]",
+        "8.0",
+    ], done.stderr
+    assert "tf.keras.wrappers is not supplied on this TensorFlow: use the package scikeras" in (
+        done.stderr
+    )
+
+
+@pytest.mark.newest
+def test_a_declared_version_is_taken_and_children_inherit_it(tmp_path):
+    (tmp_path / "requirements.txt").write_text("pandas\ntensorflow-cpu>=2.4,<2.9  # the servers\n")
+    code = "import tensorflow as tf; print(tf.keras.optimizers.Adam.__module__)"
+    (tmp_path / "program.py").write_text(
+        f"import subprocess, sys\n{code}\nsys.stdout.flush()\n"
+        f"subprocess.run([sys.executable, '-c', {code!r}], check=True)\n"
+    )
+    status, stdout, stderr = run("program.py", cwd=tmp_path)
+    assert status == 0, stderr
+    assert [line.split(".", 1)[1] for line in stdout.split()] == ["src.optimizers.legacy.adam"] * 2
+    line = next(line for line in stderr.splitlines() if line.startswith("estimator_bridge:"))
+    assert "TensorFlow 2.8, because requirements.txt says tensorflow-cpu>=2.4,<2.9" in line
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "name, text, version",
+    [
+        ("requirements.txt", "tensorflow==2.8.0", (2, 8)),
+        ("requirements-gpu.txt", "tensorflow-gpu == 1.15.5", (1, 15)),
+        ("requirements.txt", "tensorflow[and-cuda]~=2.4.1", (2, 4)),
+        ("requirements.txt", "tensorflow<2", (1, 15)),
+        ("setup.py", "install_requires=['numpy', 'tensorflow>=2.4,<2.11'],", (2, 10)),
+        ("pyproject.toml", 'tensorflow = "2.6.*"', (2, 6)),
+        ("Pipfile", 'tensorflow = "==2.9.1"', (2, 9)),
+        ("environment.yml", "  - tensorflow=2.7", (2, 7)),
+        ("Dockerfile", "FROM tensorflow/tensorflow:2.5.0-gpu", (2, 5)),
+        ("Dockerfile.train", "FROM gcr.io/deeplearning-platform-release/tf2-gpu.2-8", (2, 8)),
+        ("cloudbuild.yaml", "  - --runtime-version=2.3", (2, 3)),
+        ("requirements.txt", "tensorflow>=2.4", None),
+        ("requirements.txt", "tensorflow", None),
+        ("requirements.txt", "tensorflow~=2.4", None),
+        ("requirements.txt", "# tensorflow==2.4", None),
+        ("requirements.txt", "tensorflow-io==0.24\nmy-tensorflow==2.4", None),
+        ("requirements.txt", "tensorflow==2.17.0", None),
+        ("pyproject.toml", 'tensorflow = "^2.6"', None),
+    ],
+)
+def test_a_version_is_found_where_projects_declare_it(tmp_path, name, text, version):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_text(text)
+    (tmp_path / "src").mkdir()
+    found = declared.find(str(tmp_path / "src" / "program.py"))
+    assert (found.version if found else None) == version
+
+
+@pytest.mark.quick
+def test_files_that_disagree_choose_nothing(tmp_path):
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.4.4\n")
+    (tmp_path / "Dockerfile").write_text("FROM tensorflow/tensorflow:2.8.0\n")
+    assert declared.find(str(tmp_path)).version == (2, 4)
+    (tmp_path / "setup.py").write_text("setup(install_requires=['tensorflow==2.12'])\n")
+    found = declared.find(str(tmp_path))
+    assert found.version is None and "setup.py says" in found.where
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("text", ["2.16", "3.0", "0.9", "2", "2.x", "", "2.8; rm"])
+def test_a_version_that_is_not_there_is_refused(text):
+    with pytest.raises(BridgeError, match="no such TensorFlow to run as"):
+        era.parse(text)
+
+
+@pytest.mark.quick
+def test_a_wrong_version_is_one_line():
+    for option in ("--as=2.30", "--as"):
+        status, stdout, stderr = run(option, "program.py")
+        assert (status, stdout) == (2, "") and "Traceback" not in stderr
+        assert stderr.splitlines()[0].startswith("estimator_bridge run: --as")
+
+
+@pytest.mark.newest
+def test_a_program_with_todays_optimizers_is_told_of_the_option(tmp_path):
+    shutil.copytree(STORED / "adam", tmp_path / "adam")
+    status, _, stderr = run("--as=2.12", HERE / "old_trainer.py", 40, tmp_path, "adam")
+    assert status == 1 and "'Adam' object has no attribute 'get_updates'" in stderr
+    (line,) = [line for line in stderr.splitlines() if line.startswith("estimator_bridge:")]
+    assert "run --as=2.8" in line
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "text, is_explained",
+    [
+        (
+            "Please set your optimizer as an instance of `tf.keras.optimizers.legacy.Optimizer`",
+            True,
+        ),
+        ("Key Adam/m/dense/kernel not found in checkpoint", True),
+        ("Key iteration not found in checkpoint", True),
+        ("Key dense/kernel not found in checkpoint", False),
+        ("'Adam' object has no attribute 'learn_faster'", False),
+        ("a message that names no optimizer", False),
+    ],
+)
+def test_only_failures_of_optimizers_are_explained(monkeypatch, text, is_explained):
+    monkeypatch.setitem(sys.modules, "tf_keras.src.optimizers.optimizer", era)
+    assert (advice.describe(ValueError(text), None) is not None) == is_explained
+    assert advice.describe(ValueError(text), (2, 8)) is None
