@@ -10,7 +10,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from simulation import storage_story  # noqa: E402
-
 from trainer.storage.data import current_settings  # noqa: E402
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
