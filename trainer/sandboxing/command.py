@@ -3,6 +3,8 @@
 python -m trainer.sandbox --job_dir=jobs/flights
 python -m trainer.sandbox --export=jobs/f/export/best/1700000000 --baseline=served/flights/7 \\
     --memory_mib=2000 --timeout_secs=120
+python -m trainer.sandbox --export=served/flights/7 --with=old/bin/python \\
+    --server=http://127.0.0.1:8501/v1/models/flights/versions/7 --server=grpc://127.0.0.1:8500/flights
 
 Every signature is queried with made-up rows in its format (tf.Example, tensors or CSV): with
 missing values, with unknown words, and in batches of 1, 64 and 1024 rows. The output lists each
@@ -13,6 +15,7 @@ tf_serving_warmup_requests, which TensorFlow Serving sends to itself after it ha
 Exit status: 0 if nothing failed, 3 if something did.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
 
@@ -27,7 +30,9 @@ from trainer.export.fingerprint import EXTRA, SANDBOX_REPORT, WARM_UP_REQUESTS, 
 from trainer.export.serving_api import require_serving_api
 from trainer.prediction.command import DATA_FLAGS
 from trainer.prediction.description import ExportDescription, find_description, load_data_config
+from trainer.sandboxing.elsewhere import find_python, load_elsewhere
 from trainer.sandboxing.process import Limits, Trial, run_probe
+from trainer.sandboxing.servers import check_address
 from trainer.schema import Statistics, dump_statistics, load_schema
 
 FAILED_STATUS = 3
@@ -49,11 +54,14 @@ def _main(argv: list[str]) -> int:
     arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
     if values.warm_up:
         require_serving_api("warm-up requests", ", or add --nowarm_up")
+    if any([check_address(address)["grpc"] for address in values.server]):
+        require_serving_api("requests over gRPC")
     with commands.open_storage(values) as copies:
         return _run(values, copies)
 
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
+    pythons = [find_python(python) for python in values["with"].value or ()]
     export = fetch_export(values.export, values.job_dir, copies)
     shown = copies.display_path(export)
     console = Console(display_path=copies.display_path)
@@ -62,7 +70,14 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
         extra = copies.open_output(f"{shown}/{EXTRA}", "--export", is_file=False)
     warm_up = extra / WARM_UP_REQUESTS if values.warm_up else None
     console.log(f"trying {export}")
-    trial = _try(export, values, warm_up)
+    trial = _try(export, values, warm_up, values.server)
+    compared: list[str] = []
+    for python in pythons:
+        console.log(f"loading it with {python}")
+        lines, failure = load_elsewhere(export, python)
+        compared += [f"{python}: {line}" for line in lines]
+        if failure is not None:
+            trial.failures.append(f"{python}: {failure}")
     baseline = None
     if values.baseline:
         console.log(f"trying {values.baseline}")
@@ -72,14 +87,17 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
         "fingerprint": fingerprint_export(export),
         "verdict": "failed" if trial.failures else "passed",
         **trial._asdict(),
+        "elsewhere": compared,
         "baseline": baseline._asdict() if baseline is not None else None,
     }
     _store(report, extra, warm_up if not trial.failures else None, copies)
-    show(_describe(shown, trial, baseline))
+    show("\n".join([_describe(shown, trial, baseline), *compared]))
     return FAILED_STATUS if trial.failures else 0
 
 
-def _try(export: str, values: flags.FlagValues, warm_up: Optional[Path]) -> Trial:
+def _try(
+    export: str, values: flags.FlagValues, warm_up: Optional[Path], servers: Sequence[str] = ()
+) -> Trial:
     if not Path(export, "saved_model.pb").is_file():
         raise UserError(f"export {export}: no saved_model.pb there; name an export's own folder")
     found = find_description(export)
@@ -95,6 +113,7 @@ def _try(export: str, values: flags.FlagValues, warm_up: Optional[Path]) -> Tria
         "statistics": dump_statistics(found.statistics),
         "delimiter": load_data_config(export, dict.fromkeys(DATA_FLAGS.values())).delimiter,
         "warm_up": str(warm_up) if warm_up is not None else None,
+        "servers": list(servers),
     }
     return run_probe(request, Limits(values.memory_mib, values.timeout_secs))
 
@@ -136,6 +155,8 @@ def _describe(shown: str, trial: Trial, baseline: Optional[Trial]) -> str:
         if baseline is not None and baseline.peak_mib is not None:
             text += f", the baseline {baseline.peak_mib:,} MiB"
         lines.append(text)
+    if trial.oldest is not None:
+        lines.append(f"its operations exist since TensorFlow {trial.oldest}")
     for failure in baseline.failures if baseline else ():
         lines.append(f"the baseline failed: {failure}")
     return "\n".join([f"{'failed' if trial.failures else 'passed'}: {shown}", *lines])
@@ -154,4 +175,9 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_boolean(
         "warm_up", True, "write assets.extra/tf_serving_warmup_requests", flag_values=values
     )
+    text = "a running TensorFlow Serving that must give the same answers: http://HOST:8501/v1/"
+    text += "models/NAME or grpc://HOST:8500/NAME, also with /versions/N; repeatable"
+    flags.DEFINE_multi_string("server", [], text, flag_values=values)
+    text = "Python of another environment that must load the export; repeatable"
+    flags.DEFINE_multi_string("with", [], text, flag_values=values)
     commands.define_storage(values)

@@ -8,7 +8,7 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
@@ -16,9 +16,11 @@ import numpy as np
 
 from estimator_bridge import tf
 from trainer.errors import UserError
-from trainer.export.serving_session import ServingSession, describe_error
+from trainer.export.serving_session import ServingSession, Signature, describe_error
 from trainer.prediction.description import ExportDescription
+from trainer.sandboxing.elsewhere import find_oldest
 from trainer.sandboxing.rows import MISSING, ORDINARY, UNKNOWN, Rows
+from trainer.sandboxing.servers import compare, open_server
 from trainer.schema import Schema, parse_statistics
 
 # Rows of a request → number of requests that are timed.
@@ -36,13 +38,16 @@ def write_line(**values: Any) -> None:
     print(json.dumps(values), flush=True)
 
 
-def try_export(export: str, rows: Rows, warm_up: Optional[str]) -> None:
+def try_export(
+    export: str, rows: Rows, warm_up: Optional[str], servers: Sequence[str] = ()
+) -> None:
     """Queries all signatures, and writes the requests for warming up.
 
     Args:
         export: its folder.
         rows: the rows to send.
         warm_up: file for the requests; None: none is written.
+        servers: addresses of servers that must give the same answers; see `open_server`.
     """
     write_line(trying="loading")
     started = time.monotonic()
@@ -56,7 +61,9 @@ def try_export(export: str, rows: Rows, warm_up: Optional[str]) -> None:
         # Of getrusage: in KiB on Linux, in bytes on macOS.
         unit = 1 if sys.platform == "darwin" else 1024
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-        write_line(peak_mib=round(peak / 2**20))
+        write_line(peak_mib=round(peak / 2**20), oldest=find_oldest(export))
+        for address in servers:
+            _try_server(session, address, rows)
     if warm_up is not None:
         write_requests(requests, Path(warm_up))
     write_line(done=True)
@@ -91,6 +98,18 @@ def _try_signature(
 
         _attempt(f"{name}, {batch} {ORDINARY}", measure)
     return requests
+
+
+def _try_server(session: ServingSession, address: str, rows: Rows) -> None:
+    """Sends a server one request for each signature and kind of row."""
+    server = open_server(address)
+    for name, signature in sorted(session.signatures.items()):
+        for kind in (ORDINARY, MISSING, UNKNOWN):
+
+            def ask(name: str = name, signature: Signature = signature, kind: str = kind) -> None:
+                compare(server, session, name, rows.feed(name, signature, rows.make(kind), 2))
+
+            _attempt(f"{address}: {name}, {kind}", ask)
 
 
 def _attempt(what: str, action: Callable[[], None]) -> None:
@@ -145,7 +164,8 @@ def main() -> int:
     schema = Schema.model_validate(request["schema"])
     description = ExportDescription(schema, parse_statistics(request["statistics"]))
     try:
-        try_export(request["export"], Rows(description, request["delimiter"]), request["warm_up"])
+        rows = Rows(description, request["delimiter"])
+        try_export(request["export"], rows, request["warm_up"], request["servers"])
     except (UserError, OSError) as error:
         write_line(failure=" ".join(str(error).split()))
     return 0

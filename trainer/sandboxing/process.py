@@ -31,19 +31,22 @@ class Trial(NamedTuple):
         latencies: signature, batch, p50_ms and p99_ms of each measurement.
         load_secs: seconds for loading; None if it was not loaded.
         peak_mib: peak memory of the process; None if it did not end by itself.
+        oldest: the oldest TensorFlow that has all operations of the export; None: unknown.
     """
 
     failures: list[str]
     latencies: list[dict[str, Any]]
     load_secs: Optional[float]
     peak_mib: Optional[int]
+    oldest: Optional[str] = None
 
 
 def run_probe(request: dict[str, Any], limits: Limits) -> Trial:
     """Runs the probe.
 
     Args:
-        request: of `probe.main`: export, schema, statistics, delimiter and warm_up.
+        request: of `probe.main`: export, schema, statistics, delimiter, warm_up and
+            servers.
         limits: of its process.
     """
     process = subprocess.Popen(
@@ -110,4 +113,6 @@ def _parse(out: str, err: str, status: int, reasons: list[str]) -> Trial:
         last = (err.strip().splitlines() or ["no message"])[-1]
         how = f"signal {-status}" if status < 0 else f"status {status}"
         failures.append(f"{merged.get('trying', 'starting')}: ended with {how}: {last[:200]}")
-    return Trial(failures, latencies, merged.get("load_secs"), merged.get("peak_mib"))
+    return Trial(
+        failures, latencies, merged.get("load_secs"), merged.get("peak_mib"), merged.get("oldest")
+    )

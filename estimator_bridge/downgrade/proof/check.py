@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from ...errors import BridgeError
 from ...versions import parse
@@ -24,12 +24,12 @@ _TOLERANCE = 1e-5
 _SECONDS = 600
 
 
-def find_interpreter(python: str, version: str) -> str:
+def find_interpreter(python: str, version: Optional[str]) -> str:
     """Returns the path of a Python that has a TensorFlow version.
 
     Args:
       python: its path, or its name on PATH.
-      version: the version of TensorFlow that it must have, "1.15".
+      version: the version of TensorFlow that it must have, "1.15"; None: any.
 
     Raises:
       BridgeError: there is no such program, or it has another TensorFlow or none.
@@ -42,7 +42,7 @@ def find_interpreter(python: str, version: str) -> str:
     if done.returncode or not parse(found):
         reason = (done.stderr.strip().splitlines() or ["it prints no version"])[-1]
         raise BridgeError(f"--with={python}: cannot import TensorFlow: {reason}")
-    if parse(found)[:2] != parse(version)[:2]:
+    if version is not None and parse(found)[:2] != parse(version)[:2]:
         raise BridgeError(f"--with={python}: has TensorFlow {found}, not {version}")
     return os.path.abspath(path)
 

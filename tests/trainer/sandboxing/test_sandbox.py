@@ -2,12 +2,14 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+from trainer.errors import UserError
 from trainer.export.fingerprint import fingerprint_export
-from trainer.sandboxing import command, process, rows
+from trainer.sandboxing import command, process, rows, servers
 
 pytestmark = pytest.mark.newest
 
@@ -79,3 +81,57 @@ def test_rows_have_missing_values_and_unknown_words(export):
     assert ordinary["city"] == "Ulm" and unknown["city"] == rows.UNKNOWN_WORD
     assert unknown["id"] == ordinary["id"]
     assert missing["age"] != missing["age"] and missing["city"] == ""
+
+
+def test_a_server_and_another_environment_must_give_the_same_answers(export, serve, capsys):
+    served = serve(export)
+    flags = [f"--server={served.url}", f"--server=grpc://{served.address}/default/versions/1"]
+    assert command.main([f"--export={export}", *flags, f"--with={sys.executable}"]) == 0
+    out = capsys.readouterr().out
+    assert f"{sys.executable}: loaded by" in out and f"{sys.executable}: signature predict" in out
+    assert "its operations exist since TensorFlow " in out
+    for wrong in ("--with=true", "--with=no-such-python", "--server=127.0.0.1"):
+        assert command.main([f"--export={export}", wrong]) == 2
+        assert wrong in capsys.readouterr().err
+
+
+def test_each_difference_of_a_server_has_its_reason(export, serve, tmp_path):
+    from trainer.export.serving_session import ServingSession
+    from trainer.prediction.description import find_description
+
+    served = serve(export)
+    made = rows.Rows(find_description(str(export)), ",")
+    other = shutil.copytree(export, tmp_path / "other")
+    _change_variables(other)
+    changed = "output '.*' differs: .*; does the server have this version"
+    with ServingSession(str(export)) as same, ServingSession(str(other)) as different:
+        for name, signature in same.signatures.items():
+            for kind in (rows.ORDINARY, rows.MISSING, rows.UNKNOWN):
+                inputs = made.feed(name, signature, made.make(kind), 2)
+                for address in (served.url, f"grpc://{served.address}/default"):
+                    server = servers.open_server(address)
+                    servers.compare(server, same, name, inputs)
+                    with pytest.raises(UserError, match=changed):
+                        servers.compare(server, different, name, inputs)
+        unknown = servers.open_server(f"grpc://{served.address}/default/versions/9")
+        with pytest.raises(UserError, match="NOT_FOUND: no loaded version 9 of default"):
+            unknown.ask(name, inputs)
+        with pytest.raises(UserError, match="status 404: no label 'x'"):
+            servers.open_server(f"{served.url}/labels/x").ask(name, inputs)
+        with pytest.raises(UserError, match="no answer"):
+            servers.open_server("http://127.0.0.1:9/v1/models/x").ask(name, inputs)
+
+
+def _change_variables(export):
+    from estimator_bridge import tf
+
+    prefix = str(export / "variables/variables")
+    reader = tf.train.load_checkpoint(prefix)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        values = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
+        variables = [
+            tf.compat.v1.Variable(value + 1 if value.dtype.kind == "f" else value, name=name)
+            for name, value in values.items()
+        ]
+        session.run(tf.compat.v1.global_variables_initializer())
+        tf.compat.v1.train.Saver(variables).save(session, prefix, write_meta_graph=False)
