@@ -11,6 +11,7 @@ from trainer.job_dir.metrics_log import MetricsLog
 
 # Options that do not change the result.
 IRRELEVANT = ("job_dir", "verbosity", "storage.", "data.cache", "run.log_step", "run.save_summary")
+DATA_PATHS = ("data.train", "data.eval")
 # identify_file: path, format, gzipped, size, times, checksum of both ends.
 FILE_PARTS = ("path", "format", "compression", "size", "times", "content")
 WIDTH = 60
@@ -23,8 +24,10 @@ def list_differences(runs: Sequence[Run]) -> list[tuple[str, list[str]]]:
         runs: at least two jobs.
     """
     rows = []
+    # The same files can be named in many ways; what was read is recorded.
+    recorded = DATA_PATHS if all(_find(run.inputs, "data.train") for run in runs) else ()
     for name in dict.fromkeys(name for run in runs for name in run.config):
-        if not name.startswith(IRRELEVANT):
+        if not name.startswith(IRRELEVANT) and name not in recorded:
             rows.append((name, [_show(run.config.get(name)) for run in runs]))
     for part in ("train", "eval"):
         rows.append((f"{part} data", [_describe_data(run, part) for run in runs]))

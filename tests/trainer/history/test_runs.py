@@ -115,6 +115,15 @@ def test_why_names_the_changes(jobs, capsys):
     assert "are the same" in lines[1]
 
 
+def test_another_spelling_of_the_same_data_path_is_no_change(jobs, capsys):
+    for name, path in (("a", "/data/train.csv"), ("eeeee", "/data/*.csv")):
+        job_dir = jobs / name if name == "a" else make_job(jobs, name, 0.81)
+        config = yaml.safe_load((job_dir / CONFIG).read_text())
+        (job_dir / CONFIG).write_text(yaml.safe_dump({**config, "data": {"train": path}}))
+    _, lines, _ = _call(capsys, "why", jobs / "a", jobs / "eeeee")
+    assert "are the same" in lines[1]
+
+
 def test_compare_draws_the_curves(jobs, capsys, tmp_path):
     plot = tmp_path / "curves.png"
     status, lines, _ = _call(capsys, "compare", jobs / "a", jobs / "bb", f"--plot={plot}")
