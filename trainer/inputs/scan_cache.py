@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional
 from trainer import config as config_lib
 from trainer.environment.variables import find_cache_folder
 from trainer.inputs.cache import CacheFolder
-from trainer.inputs.cache_key import READING, checksum_code, identify_file
+from trainer.inputs.file_identity import READING, checksum_code, identify_file
 from trainer.inputs.files import DataFile
 from trainer.inputs.scan import Scan, scan_files
 from trainer.schema import Schema, dump_statistics, parse_statistics

@@ -17,7 +17,7 @@ import trainer
 from estimator_bridge import tf
 from trainer import storage
 from trainer.errors import UserError
-from trainer.inputs.cache_key import identify_file
+from trainer.inputs.file_identity import identify_file
 from trainer.inputs.files import DataFile
 from trainer.job_layout import INPUTS
 from trainer.storage.files import checksum_files

@@ -18,7 +18,8 @@ import trainer
 from trainer.config import load_config
 from trainer.environment.variables import find_cache_folder, find_cache_home
 from trainer.inputs.cache import CacheFolder, Damaged
-from trainer.inputs.cache_key import CODE, build_key, checksum_code
+from trainer.inputs.cache_key import build_key
+from trainer.inputs.file_identity import CODE, checksum_code
 from trainer.schema import Schema
 from trainer.training.job import build_source, encode_sources, prepare
 
@@ -151,7 +152,7 @@ def test_a_change_of_the_code_changes_the_key(tmp_path, monkeypatch, package):
     root = Path(trainer.__file__).parent
     for name in CODE:
         shutil.copytree(root / name, tmp_path / name)
-    monkeypatch.setattr("trainer.inputs.cache_key.__file__", str(tmp_path / "inputs" / "a.py"))
+    monkeypatch.setattr("trainer.inputs.file_identity.__file__", str(tmp_path / "inputs" / "a.py"))
     assert checksum_code() == before
     with (tmp_path / package / "__init__.py").open("a") as stream:
         stream.write("# changed\n")
