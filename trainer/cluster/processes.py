@@ -9,8 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, Optional, TextIO
+from typing import IO, Optional, TextIO, Union
 
+from trainer.cluster.forking import Forked, ForkServer
 from trainer.environment.variables import PARENT_PIPE
 
 COLOURS = {"chief": 32, "worker": 36, "ps": 35, "evaluator": 33}
@@ -67,6 +68,7 @@ class Processes:
             `log` writes every line.
         inherited: further file descriptors that each process inherits, for example of a lock that
             all of them hold.
+        server: forks the processes whose modules it has imported; None: each imports its own.
 
     Attributes:
         running: name → process; a process is removed after it has ended.
@@ -77,7 +79,9 @@ class Processes:
         stream: TextIO = sys.stderr,
         on_line: Optional[Callable[[str, str, bool], None]] = None,
         inherited: Sequence[int] = (),
+        server: Optional[ForkServer] = None,
     ):
+        self._server = server
         self._inherited = tuple(inherited)
         self._stream = stream
         self._on_line = on_line or (lambda name, line, is_output: self.log(name, line))
@@ -86,7 +90,7 @@ class Processes:
         self._closed = False
         self._readers: list[tuple[str, threading.Thread]] = []
         self._parent_pipe, self._writing_end = os.pipe()
-        self.running: dict[str, subprocess.Popen[str]] = {}
+        self.running: dict[str, Union[subprocess.Popen[str], Forked]] = {}
 
     def start(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
         """Starts a process.
@@ -96,22 +100,7 @@ class Processes:
             command: program and arguments.
             environment: its environment variables.
         """
-        process = subprocess.Popen(
-            command,
-            env={
-                **environment,
-                **SHARING,
-                "PYTHONUNBUFFERED": "1",
-                PARENT_PIPE: str(self._parent_pipe),
-            },
-            pass_fds=(self._parent_pipe, *self._inherited),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
-            # Ctrl-C then interrupts only this process, which sends signals to the others.
-            start_new_session=True,
-        )
+        process = self._open(name, command, environment)
         self.running[name] = process
         for stream, is_output in ((process.stdout, True), (process.stderr, False)):
             # A daemon, so that an output that stays open does not keep this process running.
@@ -120,6 +109,25 @@ class Processes:
             )
             reader.start()
             self._readers.append((name, reader))
+
+    def _open(
+        self, name: str, command: list[str], environment: Mapping[str, str]
+    ) -> Union[subprocess.Popen[str], Forked]:
+        own = {"PYTHONUNBUFFERED": "1", PARENT_PIPE: str(self._parent_pipe)}
+        environment = {**environment, **SHARING, **own}
+        fds = (self._parent_pipe, *self._inherited)
+        forked = self._server.start(name, command, environment, fds) if self._server else None
+        return forked or subprocess.Popen(
+            command,
+            env=environment,
+            pass_fds=fds,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            # Ctrl-C then interrupts only this process, which sends signals to the others.
+            start_new_session=True,
+        )
 
     def _read(self, name: str, stream: IO[str], is_output: bool) -> None:
         for line in stream:

@@ -106,6 +106,15 @@ def take_parent_pipe() -> Optional[int]:
     return number if is_pipe else None
 
 
+def put_parent_pipe(number: int) -> None:
+    """Sets PARENT_PIPE, for a process that has been forked.
+
+    Args:
+        number: file descriptor of the parent-death pipe.
+    """
+    os.environ[PARENT_PIPE] = str(number)
+
+
 @contextmanager
 def set_variable(name: str, value: str) -> Iterator[None]:
     """Sets an environment variable while a `with` statement runs.

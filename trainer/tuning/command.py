@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Optional
 
 from absl import flags
 
-import estimator_bridge
 from trainer import config as config_lib
 from trainer import schema as schema_lib
 from trainer import storage
+from trainer.cluster.forking import ForkServer
 from trainer.config.arguments import TASK_FLAGS_HINT, parse_flags, split_task_flags
 from trainer.config.flags import parse_command_line
 from trainer.config.search_space import (
@@ -26,10 +26,11 @@ from trainer.config.search_space import (
 from trainer.console import Console, show
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
+from trainer.inputs.scan_cache import open_cache, scan_or_load
 from trainer.tuning import locks, report
 from trainer.tuning.search import Search, choose_objectives, to_flags
 from trainer.tuning.study import PRUNERS, SAMPLERS, Study, check_name, import_optuna
-from trainer.tuning.trials import TRIALS_FOLDER, Budget, Signals, Trials, rehearse
+from trainer.tuning.trials import MODULES, TRIALS_FOLDER, Budget, Signals, Trials, rehearse
 
 USAGE = """python -m trainer.tune: searches hyperparameters on this machine.
 
@@ -231,11 +232,13 @@ def _search(options: Options, signals: Signals) -> None:
     with ExitStack() as stack:
         is_stopped = lambda: bool(signals.received)  # noqa: E731
         lock = stack.enter_context(locks.hold(folder, console.log, is_stopped))
+        server = ForkServer(MODULES)
+        stack.callback(server.close)
         search = options.search._replace(num_rows=_count_rows(options.search, console))
         described = search.describe()
         _compare(folder, described)
         if not (folder / STUDY).exists():
-            rehearse(search, folder, signals, console.log)
+            rehearse(search, folder, signals, console.log, server)
             if signals.received:
                 return
             storage.write_json(folder / STUDY, described)
@@ -243,7 +246,7 @@ def _search(options: Options, signals: Signals) -> None:
         if len(search.objectives) > 1 and options.pruner != "none":
             console.log("two objectives: no trial is pruned")
         try:
-            Trials(folder, search, study, options.budget, console, signals, lock).run()
+            Trials(folder, search, study, options.budget, console, signals, lock, server).run()
         finally:
             show(report.write_table(folder, search, study))
         best = report.write_best(folder, search, study)
@@ -260,10 +263,6 @@ def _search(options: Options, signals: Signals) -> None:
 
 def _count_rows(search: Search, console: Console) -> int:
     """Checks the data once for all trials; returns the number of training rows."""
-    # Imported here: it loads TensorFlow, which takes seconds. The flags have been checked before.
-    estimator_bridge.set_verbosity("error")
-    from trainer.inputs.scan_cache import open_cache, scan_or_load
-
     config = search.load_config({})
     if not config.data.schema_file:
         raise UserError(

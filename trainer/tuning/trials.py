@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from trainer.cluster.forking import ForkServer
 from trainer.cluster.processes import Processes, to_exit_status
 from trainer.console import Console
 from trainer.environment.variables import copy_environment
@@ -24,6 +25,15 @@ from trainer.tuning.study import FLAGS, REASON, SECS, STEPS, Study
 TRIALS_FOLDER = "trials"
 LOGS_FOLDER = "logs"
 POLL_SECS = 0.2
+# The program of a trial, and what it imports while it runs.
+MODULES = (
+    "trainer.task",
+    "trainer.roles.dispatch",
+    "trainer.training.dry_run",
+    "tensorflow_estimator.python.estimator.api._v1.estimator",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.figure",
+)
 # Processes of one trial in one run of the tuner: a process that was killed is started again.
 MAX_STARTS = 3
 # The search ends if so many trials fail and none succeeds.
@@ -106,6 +116,7 @@ class Trials:
         console: shows the trials.
         signals: end the search.
         lock: file descriptor that the processes inherit.
+        server: forks the trials.
     """
 
     def __init__(  # noqa: PLR0913
@@ -117,10 +128,11 @@ class Trials:
         console: Console,
         signals: Signals,
         lock: int,
+        server: ForkServer,
     ):
         self._folder, self._search, self._study = folder, search, study
         self._budget, self._console, self._signals = budget, console, signals
-        self._processes = Processes(on_line=self._write_line, inherited=(lock,))
+        self._processes = Processes(on_line=self._write_line, inherited=(lock,), server=server)
         self._running: dict[str, Running] = {}
         self._starts: dict[str, int] = {}
         self._pruned: set[str] = set()
@@ -309,7 +321,13 @@ class Trials:
         self._study.add_secs(time.monotonic() - self._clock)
 
 
-def rehearse(search: Search, folder: Path, signals: Signals, log: Callable[[str], None]) -> None:
+def rehearse(
+    search: Search,
+    folder: Path,
+    signals: Signals,
+    log: Callable[[str], None],
+    server: Optional[ForkServer] = None,
+) -> None:
     """Checks data, model and metric with the flags of a trial, before anything is recorded.
 
     Args:
@@ -317,6 +335,7 @@ def rehearse(search: Search, folder: Path, signals: Signals, log: Callable[[str]
         folder: of the study.
         signals: end the check.
         log: writes a line.
+        server: forks the process that checks; None: it is started in the usual way.
 
     Raises:
         UserError: the trainer refuses the flags, or the check was killed.
@@ -325,7 +344,7 @@ def rehearse(search: Search, folder: Path, signals: Signals, log: Callable[[str]
     first = {name: given.samples[0] for name, given in search.parameters.items()}
     temporary = folder / ".rehearsal"
     flags, _ = search.plan_trial(first, str(temporary))
-    processes = Processes(on_line=lambda name, line, is_output: lines.append(line))
+    processes = Processes(on_line=lambda name, line, is_output: lines.append(line), server=server)
     log("checking data, model and metric with one step")
     try:
         command = [sys.executable, "-m", "trainer.task", "--dry_run", *flags]

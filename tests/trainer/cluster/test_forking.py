@@ -1,0 +1,129 @@
+"""Processes that a server forks: their output, ends, signals, and what they inherit."""
+
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from trainer.cluster.forking import CAN_FORK, ForkServer
+from trainer.cluster.processes import Processes
+from trainer.environment.variables import copy_environment
+
+pytestmark = [
+    pytest.mark.quick,
+    pytest.mark.skipif(not CAN_FORK, reason="processes are forked on Linux only"),
+]
+PROGRAM = """
+import os, sys, time
+
+START = os.getpid()
+
+def run_as_program(arguments):
+    what = arguments[0]
+    if what == "describe":
+        forked = START not in (0, os.getpid())
+        print(forked, os.getppid(), os.getpgid(0) == os.getpid(), sys.argv[1:], os.environ["MINE"])
+        print("to standard error", file=sys.stderr)
+    if what == "sleep":
+        print("sleeps", flush=True)
+        time.sleep(100)
+    if what == "lines":
+        print("\\u00e9" * 100_000)
+    if what == "write":
+        from trainer.environment.variables import take_parent_pipe
+        print(take_parent_pipe() is not None)
+    sys.exit(int(arguments[1]))
+
+if __name__ == "__main__":
+    START = 0
+    run_as_program(sys.argv[1:])
+"""
+
+
+class Runner:
+    """Runs the program, and collects its lines."""
+
+    def __init__(self, server):
+        self.lines = []
+        self.server = server
+        self.processes = Processes(
+            on_line=lambda name, line, is_output: self.lines.append((is_output, line)),
+            server=server,
+        )
+
+    def start(self, *arguments):
+        command = [sys.executable, "-m", "forked_program", *arguments]
+        self.processes.start("trial-1", command, copy_environment({}))
+        return self.processes.running["trial-1"]
+
+    def wait(self):
+        deadline = time.monotonic() + 60
+        ended = []
+        while not ended:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+            ended = self.processes.take_ended()
+        self.processes.wait_for_output()
+        return ended[0][1]
+
+    def wait_for_line(self):
+        deadline = time.monotonic() + 60
+        while not self.lines:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+@pytest.fixture
+def runner(tmp_path, monkeypatch):
+    (tmp_path / "forked_program.py").write_text(PROGRAM)
+    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    monkeypatch.setenv("MINE", "yes")
+    server = ForkServer(["forked_program", "numpy"])
+    runner = Runner(server)
+    yield runner
+    runner.processes.close()
+    server.close()
+
+
+def test_a_forked_process_is_a_child_with_its_own_session_output_and_status(runner):
+    process = runner.start("describe", "3")
+    with open(f"/proc/{process.pid}/comm") as stream:
+        assert stream.read().strip() in ("trial-1", "python", os.path.basename(sys.executable))
+    assert runner.wait() == 3
+    expected = f"True {os.getpid()} True ['describe', '3'] yes"
+    assert sorted(runner.lines) == [(False, "to standard error"), (True, expected)]
+    runner.lines.clear()
+    runner.start("write", "0")
+    assert runner.wait() == 0 and runner.lines == [(True, "True")]
+    runner.lines.clear()
+    runner.start("lines", "0")
+    assert runner.wait() == 0 and runner.lines == [(True, "\u00e9" * 100_000)]
+
+
+def test_a_signal_reaches_the_forked_process_alone(runner):
+    runner.start("sleep", "0")
+    runner.wait_for_line()
+    runner.processes.send(signal.SIGTERM)
+    assert runner.wait() == -signal.SIGTERM
+    runner.start("describe", "0")
+    assert runner.wait() == 0
+
+
+def test_a_killed_server_takes_no_process_with_it_and_is_replaced(runner):
+    runner.start("sleep", "0")
+    runner.wait_for_line()
+    server = runner.server._process.pid
+    os.kill(server, signal.SIGKILL)
+    os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT)
+    assert runner.processes.take_ended() == []
+    runner.processes.send(signal.SIGKILL)
+    assert runner.wait() == -signal.SIGKILL
+    # Without a server a process is started in the usual way, and then there is another server.
+    for is_forked in ("False", "True"):
+        runner.lines.clear()
+        runner.start("describe", "4")
+        assert runner.wait() == 4
+        assert next(line for is_output, line in runner.lines if is_output).startswith(is_forked)
