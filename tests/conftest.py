@@ -37,6 +37,8 @@ def pytest_addoption(parser):
     )
     parser.addoption("--fuzz_rounds", type=int, default=0, help="mutations of each kind")
     parser.addoption("--fuzz_first", type=int, default=0, help="number of the first mutation")
+    parser.addoption("--kills", type=int, default=3, help="kills of a search")
+    parser.addoption("--kills_seed", type=int, default=1, help="seed of the kills")
 
 
 def _read_durations():
