@@ -95,6 +95,8 @@ class Version:
     def test(self, mark):
         """Runs `make test`, prints its output, and reads the counts of pytest's last line."""
         command = ["make", "-s", "test", *self._choice(), f"MARK={mark}"]
+        if self.tensorflow == WHOLE_SUITE[0]:
+            command.append("ARGS=--cov --cov-report=")
         closing = ""
         # Unbuffered, so that the output shows the progress.
         variables = dict(os.environ, PYTHONUNBUFFERED="1")

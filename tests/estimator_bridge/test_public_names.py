@@ -68,6 +68,6 @@ def test_the_package_has_the_names_that_it_had():
     assert (len(NAMES["v1"]), len(NAMES["v2"]), len(SHARED)) == (83, 74, 57)
 
 
-@pytest.mark.parametrize(("view", "name"), list_uses())
+@pytest.mark.parametrize(("view", "name"), list(list_uses()))
 def test_public_name(view, name, tmp_path):
     uses.USES[name](Api(view, tmp_path))

@@ -142,7 +142,7 @@ def test_binary_metrics(rng, weighted, classes, threshold):
 def test_multiclass_metrics(rng, weighted, text):
     labels = rng.integers(0, 3, ROWS)
     logits = rng.normal(0, 1, (ROWS, 3)) + 2 * np.eye(3)[labels]
-    probabilities = (np.exp(logits) / np.exp(logits).sum(1, keepdims=True)).astype(np.float32)
+    probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     weights = rng.uniform(0.1, 3, ROWS)
     names = np.array([b"a", b"b", b"c"])
     schema = (
@@ -151,10 +151,10 @@ def test_multiclass_metrics(rng, weighted, text):
         else _schema({"num_classes": 3}, "int", weighted)
     )
     given = names[labels] if text else labels
-    got = _measure(schema, given[:, None], {"probabilities": probabilities}, weights)
-    wanted = reference.log_loss(
-        labels, probabilities.astype(float), sample_weight=weights if weighted else None
+    got = _measure(
+        schema, given[:, None], {"probabilities": probabilities.astype(np.float32)}, weights
     )
+    wanted = reference.log_loss(labels, probabilities, sample_weight=weights if weighted else None)
     assert got == {"log_loss": pytest.approx(wanted, rel=1e-4)}
 
 
