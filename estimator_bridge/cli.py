@@ -1,5 +1,6 @@
 """The command line: runs a command and prints the bridge's own errors as one line."""
 
+import difflib
 import importlib
 import sys
 from typing import Optional
@@ -55,8 +56,14 @@ def main(argv: Optional[list[str]] = None) -> int:
         print(_usage())
         return 0
     if command not in _COMMANDS:
-        problem = "no command given" if command is None else f"no such command: {command!r}"
-        print(f"estimator_bridge: {problem}\n{_usage()}", file=sys.stderr)
+        if command is None:
+            problem = "no command given"
+        else:
+            near = difflib.get_close_matches(command, _COMMANDS, 1)
+            problem = f"no such command: {command!r}" + (
+                f" (did you mean {near[0]}?)" if near else ""
+            )
+        print(f"estimator_bridge: {problem}; --help lists the commands", file=sys.stderr)
         return 2
     module = importlib.import_module(f".{_COMMANDS[command][0]}", __package__)
     try:

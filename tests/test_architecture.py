@@ -22,7 +22,7 @@ BRIDGE = "estimator_bridge"
 TRAINER = {
     # Entry points; nothing imports them.
     "__main__": "command_line",
-    "command_line": "errors",
+    "command_line": "config errors",
     "task": "vertex roles training job_dir cluster config schema storage environment console "
     "signals errors",
     "launch": "cluster",

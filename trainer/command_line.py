@@ -55,6 +55,11 @@ def main(argv: Optional[list[str]] = None) -> int:
     if argv and argv[0] in ("--help", "-h", "help"):
         print(describe())
         return 0
+    if argv and argv[0] == "--version":
+        from trainer.config.arguments import describe_version
+
+        print(describe_version())
+        return 0
     if not argv or argv[0] not in COMMANDS:
         problem = (
             f"{argv[0]!r}: no such command{nearest(argv[0], COMMANDS)}"

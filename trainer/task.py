@@ -1,5 +1,6 @@
 """python -m trainer.task: parse, resolve, run, report."""
 
+import json
 import sys
 import traceback
 from typing import Optional
@@ -9,7 +10,7 @@ from trainer import config as config_lib
 from trainer import schema as schema_lib
 from trainer import storage
 from trainer.cluster import processes
-from trainer.config import flags
+from trainer.config import effects, flags
 from trainer.console import Console, show
 from trainer.environment.cluster_spec import Cluster, read_cluster
 from trainer.environment.services import read_service
@@ -36,7 +37,13 @@ def main(argv: list[str]) -> int:
         command = flags.parse_command_line(argv)
         if command is None:
             return 0
+        if command.prints == "json_schema":
+            print(json.dumps(config_lib.Config.model_json_schema(), indent=2))
+            return 0
         config = config_lib.load_config(command.hparams, command.overrides)
+        if command.prints == "config":
+            print(config_lib.to_yaml(config), end="")
+            return 0
         with SignalWatch() as watch:
             _run_in_workspace(config, command, watch)
     except UserError as error:
@@ -92,6 +99,9 @@ def _run_in_workspace(
             console.warn(
                 f"user.{name}: is stored in config.yaml; give a secret as --secret.{name}=VARIABLE"
             )
+        if cluster.role == "chief":
+            for name, reason in effects.find_unused(config, command.overrides).items():
+                console.warn(f"--{name}: has no effect: {reason}")
         try:
             with translate_resource_errors(space.folder):
                 if config.experiment or config.tfx.trainer_fn:

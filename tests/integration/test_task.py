@@ -367,9 +367,10 @@ def test_infinite_activations_are_reported_before_the_loss(shop, tmp_path, capfd
 
 
 def test_help_returns_status_0(run_module):
-    done = run_module("trainer.task", "--help")
-    assert done.returncode == 0 and done.stderr == ""
-    assert "--train.learning_rate (also --learning_rate)" in done.stdout
+    for argument in ("--help", "--helpfull"):
+        done = run_module("trainer.task", argument)
+        assert done.returncode == 0 and done.stderr == ""
+        assert "--train.learning_rate (also --learning_rate)" in done.stdout
 
 
 def _wait_for(condition, process):

@@ -1,5 +1,9 @@
 """Command-line arguments: one parser of absl flags for all commands, and the split at `--`."""
 
+import importlib.metadata
+import platform
+import sys
+from collections import Counter
 from typing import Callable, Optional
 
 from absl import flags
@@ -8,7 +12,7 @@ from trainer.errors import UserError, nearest
 
 # Flags that absl adds to every command.
 ABSL_FLAGS = ("flagfile", "undefok")
-HELP_FLAGS = ("help", "h")
+HELP_FLAGS = ("help", "h", "helpfull", "version")
 LISTED = "(--help lists the flags)"
 STRAY_HINT = f"write --name=value {LISTED}"
 TASK_FLAGS_HINT = f"flags of trainer.task go after -- {LISTED}"
@@ -61,17 +65,22 @@ def parse_flags(
         define: adds the command's flags.
         argv: the arguments after the program's name.
         usage: first part of the --help text.
-        describe: returns the rest of the --help text.
+        describe: returns the rest of the --help text, or of the --helpfull text if
+            `values.helpfull` is set.
         stray_hint: the remedy for an argument that is not a flag.
 
     Returns:
-        The values; None if --help was given. In this case the help text has been printed.
+        The values; None if --help, --helpfull or --version was given. In this case the text has
+        been printed. A flag that is given several times has its last value; a line on stderr says
+        so where the values differ.
 
     Raises:
         UserError: an unknown flag, an invalid value, or an argument that is not a flag.
     """
     values = flags.FlagValues()
     flags.DEFINE_boolean("help", False, "show this help", flag_values=values)
+    flags.DEFINE_boolean("helpfull", False, "show all flags", flag_values=values)
+    flags.DEFINE_boolean("version", False, "show the version", flag_values=values)
     flags.DEFINE_alias("h", "help", flag_values=values)
     define(values)
     try:
@@ -83,12 +92,40 @@ def parse_flags(
         raise UserError(f"--{name}: no such flag{suggestion} {LISTED}") from error
     except flags.Error as error:
         raise UserError(f"{' '.join(str(error).split())} {LISTED}") from error
-    if values.help:
+    if values.version:
+        print(describe_version())
+        return None
+    if values.help or values.helpfull:
         print("\n\n".join(part for part in (usage.strip(), describe(values)) if part))
         return None
     if rest:
         raise UserError(f"{rest[0]!r} is not a flag; {stray_hint}")
+    _report_repeated(values, argv)
     return values
+
+
+def describe_version() -> str:
+    """Returns the version of this package, of TensorFlow and of Python, without importing them."""
+    found = []
+    for package in ("estimator-trainer", "tensorflow"):
+        try:
+            found.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            found.append(f"{package} (not installed)")
+    return ", ".join([*found, f"Python {platform.python_version()}"])
+
+
+def _report_repeated(values: flags.FlagValues, argv: list[str]) -> None:
+    """Prints a line for each flag that was given several times with different values."""
+    words = [word.lstrip("-") for word in argv if word.startswith("-") and "=" in word]
+    counts = Counter(name for name, _ in {tuple(word.split("=", 1)) for word in words})
+    for name, count in counts.items():
+        if count > 1 and name in values and not isinstance(values[name], flags.MultiFlag):
+            print(
+                f"warning: --{name} is given with {count} values; the last one counts: "
+                f"{values[name].value}",
+                file=sys.stderr,
+            )
 
 
 def require_one(values: flags.FlagValues, first: str, second: str) -> None:

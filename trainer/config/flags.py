@@ -28,7 +28,23 @@ COMMANDS = {
     "dry_run": "check everything, train one step in a temporary folder, and end",
     "reuse": "end at once if job_dir has the complete job of the same data, options and code",
     "fresh": "delete the contents of job_dir first; repeat its name as the value",
+    "print_config": "print every option with its value as YAML, and end",
+    "print_json_schema": "print the JSON schema of hparams files, for editors, and end",
 }
+_SWITCHES = ("dry_run", "reuse", "print_config", "print_json_schema")
+# The options of the --help text; --helpfull has all.
+MOST_USED = (
+    "job_dir",
+    "data.train",
+    "data.eval",
+    "data.schema_file",
+    "model.type",
+    "model.hidden_units",
+    "train.epochs",
+    "train.max_steps",
+    "train.batch_size",
+    "train.learning_rate",
+)
 # Options of these sections are hyperparameters. A tuning service sets them by the last part of
 # their names.
 TUNABLE_SECTIONS = ("model", "train")
@@ -52,6 +68,7 @@ class CommandLine(NamedTuple):
         dry_run: whether to check everything, train one step in a temporary folder, and end.
         fresh: the folder to empty first; None for none.
         reuse: whether to end at once if the job in job_dir is complete and unchanged.
+        prints: "config" or "json_schema" to print instead of a run; None for a run.
     """
 
     hparams: Optional[str]
@@ -59,6 +76,7 @@ class CommandLine(NamedTuple):
     dry_run: bool
     fresh: Optional[str]
     reuse: bool
+    prints: Optional[str] = None
 
 
 def list_aliases() -> dict[str, str]:
@@ -87,20 +105,31 @@ def parse_command_line(argv: list[str]) -> Optional[CommandLine]:
         _define(values)
         _define_user(values, argv)
 
-    values = parse_flags("trainer.task", define, argv, USAGE, describe=lambda _: _describe())
+    values = parse_flags(
+        "trainer.task",
+        define,
+        argv,
+        USAGE,
+        describe=lambda values: _describe() if values.helpfull else _describe_most(),
+    )
     if values is None:
         return None
     if values.dry_run and values.reuse:
         raise UserError("--dry_run and --reuse: are both given; remove one of them")
+    prints = [name for name in ("config", "json_schema") if values[f"print_{name}"].value]
     return CommandLine(
-        values.hparams, _collect(values), values.dry_run, values.fresh, bool(values.reuse)
+        values.hparams,
+        _collect(values),
+        values.dry_run,
+        values.fresh,
+        bool(values.reuse),
+        prints[0] if prints else None,
     )
 
 
 def _define(values: flags.FlagValues) -> None:
     for name, described in COMMANDS.items():
-        is_switch = name in ("dry_run", "reuse")
-        define = flags.DEFINE_boolean if is_switch else flags.DEFINE_string
+        define = flags.DEFINE_boolean if name in _SWITCHES else flags.DEFINE_string
         define(name, None, described, flag_values=values)
     for option in config_lib.list_options():
         names = [option.name]
@@ -142,9 +171,22 @@ def _collect(values: flags.FlagValues) -> dict[str, Any]:
     return {name: value for name, value in overrides.items() if name not in ABSL_FLAGS}
 
 
+def _describe_most() -> str:
+    """Returns the --help text after its usage: the commands and the most used options."""
+    lines = [f"  --{name:<19}{described}" for name, described in COMMANDS.items()]
+    aliases = list_aliases()
+    for option in config_lib.list_options():
+        if option.name in MOST_USED:
+            names = [alias for alias, target in aliases.items() if target == option.name]
+            lines += _describe_option(option, names)
+    return "\n".join(
+        [*lines, "", "--helpfull shows all options; README.md and docs/ explain them."]
+    )
+
+
 def _describe() -> str:
-    """Returns the --help text after its usage: every option, by section."""
-    lines = [f"  --{name:<10}{described}" for name, described in COMMANDS.items()]
+    """Returns the --helpfull text after its usage: every option, by section."""
+    lines = [f"  --{name:<19}{described}" for name, described in COMMANDS.items()]
     lines.append(f"  --{config_lib.USER}.NAME=VALUE  a hyperparameter of your own code")
     lines.append(
         f"  --{config_lib.SECRET}.NAME=VARIABLE  a secret of your own code: the environment "

@@ -2,6 +2,7 @@
 
 import sys
 
+from trainer.config.arguments import describe_version
 from trainer.config.commands import run
 from trainer.errors import UserError
 
@@ -25,6 +26,9 @@ def main(argv: list[str]) -> int:
     command = argv[0] if argv else ""
     if command in ("--help", "-h", "-help"):
         print(USAGE)
+        return 0
+    if command == "--version":
+        print(describe_version())
         return 0
     if command == "infer":
         from trainer.data_validation.infer import run_infer

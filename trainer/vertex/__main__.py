@@ -46,6 +46,9 @@ def _main(argv: list[str]) -> int:
     if not argv or argv[0] in ("--help", "-h", "help"):
         print(__doc__.strip())
         return 0
+    if argv[0] == "--version":
+        print(arguments.describe_version())
+        return 0
     if argv[0] not in known:
         raise UserError(
             f"{argv[0]!r}: no such command{nearest(argv[0], known)}; use {', '.join(known)}"

@@ -1,5 +1,7 @@
 """trainer.config.flags: every option as a flag, under its dotted and its short name."""
 
+import re
+
 import pytest
 
 from trainer.config import flags, list_options, load_config
@@ -128,8 +130,31 @@ def test_flagfile(tmp_path):
 
 
 @pytest.mark.parametrize("argument", ["--help", "-h", "--h"])
-def test_help_names_every_option_with_its_description(capsys, argument):
+def test_help_shows_the_options_that_matter(capsys, argument):
     assert _parse(argument) is None
+    text = capsys.readouterr().out
+    shown = [option.name for option in list_options() if re.search(rf"--{option.name}\b", text)]
+    assert sorted(shown) == sorted(flags.MOST_USED)
+    assert "--hparams" in text and "--helpfull" in text and len(text.splitlines()) < 50
+
+
+def test_version_names_the_packages(capsys):
+    assert _parse("--version") is None
+    text = capsys.readouterr().out
+    assert re.fullmatch(r"estimator-trainer \S+, tensorflow 2\.\S+, Python 3\.\S+\n", text)
+
+
+def test_a_flag_with_two_values_is_reported(capsys):
+    assert _parse("--batch_size=8", "--batch_size=9").overrides == {"train.batch_size": "9"}
+    assert capsys.readouterr().err == (
+        "warning: --batch_size is given with 2 values; the last one counts: 9\n"
+    )
+    _parse("--batch_size=8", "--batch_size=8")
+    assert capsys.readouterr().err == ""
+
+
+def test_helpfull_names_every_option_with_its_description(capsys):
+    assert _parse("--helpfull") is None
     text = capsys.readouterr().out
     for option in list_options():
         assert f"--{option.name}" in text
@@ -141,7 +166,7 @@ def test_help_names_every_option_with_its_description(capsys, argument):
 
 
 def test_help_shows_defaults(capsys):
-    _parse("--help")
+    _parse("--helpfull")
     text = capsys.readouterr().out
     for option in list_options():
         if option.default not in (None, "", (), "\t"):
