@@ -34,6 +34,7 @@ TRAINER = {
     "report": "evaluation config",
     "push": "release",
     "serve": "serving",
+    "pipeline": "pipelines",
     "schema.__main__": "data_validation config errors",
     "kubernetes": "cluster config storage environment errors",
     "tune": "tuning config",
@@ -53,6 +54,7 @@ TRAINER = {
     "gating": "release prediction reporting export metrics inputs config schema storage console "
     "errors",
     "sandboxing": "prediction export features config schema storage console errors",
+    "pipelines": "release export config storage console errors job_layout",
     "serving": "release export config storage console errors",
     "release": "export config storage console errors",
     "prediction": "export inputs features config schema storage console errors job_layout",
@@ -125,6 +127,7 @@ ENTRY_POINTS = {
     "report",
     "push",
     "serve",
+    "pipeline",
     "schema.__main__",
     "kubernetes",
     "tune",

@@ -18,6 +18,7 @@ COMMANDS = {
     "watch": "tell whether a served model still does what it was trained for",
     "report": "write a trained job as one HTML page",
     "push": "push an export as the next version of a served model, or roll back",
+    "pipeline": "run commands one after the other, each only if its inputs changed",
     "serve": "answer as TensorFlow Serving does, for trying",
     "schema": "infer a schema from data, or check data against one",
     "tune": "search hyperparameters on this machine",

@@ -1,0 +1,159 @@
+"""Steps run when their inputs have changed, and a negative verdict ends the run."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from trainer.pipelines import command
+from trainer.pipelines.definition import read_pipeline
+from trainer.pipelines.history import History
+
+pytestmark = pytest.mark.quick
+ROOT = Path(__file__).parents[3]
+
+SCHEMA = {
+    "columns": {"age": {"type": "float"}, "bought": {"type": "int"}},
+    "label": {"column": "bought", "num_classes": 2},
+}
+CHECK = {"command": "schema check", "flags": {"schema": "schema.yaml", "data": "*.csv"}}
+PUSH = {"command": "push", "flags": {"export": "jobs/a/export/best/1", "to": "served"}}
+FORCED = {**PUSH, "flags": {**PUSH["flags"], "force": True, "reason": "first"}}
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    """A folder with data, an export and a way to run a pipeline."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    Path("schema.yaml").write_text(yaml.safe_dump(SCHEMA))
+    Path("data.csv").write_text("age,bought\n" + "41.5,1\n18.5,0\n" * 10)
+    variables = Path("jobs/a/export/best/1/variables")
+    variables.mkdir(parents=True)
+    (variables / "variables.index").write_text("index")
+    (variables.parent / "saved_model.pb").write_text("graph")
+
+    def run(*steps, flags=()):
+        Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": list(steps)}))
+        before = len(read_events())
+        status = command.main(["run", "p.yaml", *flags])
+        return status, [event for event in read_events()[before:] if event["event"] == "step"]
+
+    return run
+
+
+def read_events():
+    return History(Path("runs")).read()
+
+
+def list_ran(events):
+    return [event["step"] for event in events if not event.get("skipped")]
+
+
+def test_a_step_runs_again_when_an_input_changed(work, capfd):
+    status, events = work(CHECK, FORCED)
+    assert status == 0 and list_ran(events) == ["schema_check", "push"]
+    status, events = work(CHECK, FORCED)
+    assert status == 0 and list_ran(events) == [] and len(events) == 2
+    assert os.listdir("served").count("1") == 1
+    # A row more, another file, another flag, another export: exactly what reads it runs again.
+    with open("data.csv", "a") as stream:
+        stream.write("50.0,1\n")
+    assert list_ran(work(CHECK, FORCED)[1]) == ["schema_check"]
+    assert "schema_check: changed: *.csv" in capfd.readouterr().err
+    Path("more.csv").write_text("age,bought\n1.0,1\n")
+    assert list_ran(work(CHECK, FORCED)[1]) == ["schema_check"]
+    os.utime("data.csv")
+    assert list_ran(work(CHECK, FORCED)[1]) == []
+    Path("jobs/a/export/best/1/saved_model.pb").write_text("another graph")
+    assert list_ran(work(CHECK, FORCED)[1]) == ["push"]
+    assert {"1", "2"} <= set(os.listdir("served"))
+    assert list_ran(work(CHECK, FORCED, flags=["--force=push"])[1]) == ["push"]
+
+
+def test_a_negative_verdict_ends_the_run_and_the_next_one_continues_there(work, capfd):
+    last = {**CHECK, "name": "last"}
+    status, events = work(CHECK, PUSH, last)
+    # The export is not blessed.
+    assert status == 3 and list_ran(events) == ["schema_check", "push"]
+    assert "push: the pipeline ends with status 3" in capfd.readouterr().err
+    status, events = work(CHECK, PUSH, last)
+    assert status == 3 and list_ran(events) == ["push"]
+    status, events = work(CHECK, FORCED, last)
+    assert status == 0 and list_ran(events) == ["push", "last"]
+    # Data that do not fit end the run, too, with the status of trainer.schema.
+    Path("data.csv").write_text("age,bought\nx,1\n")
+    assert work(CHECK, FORCED, last)[0] == 1
+    assert command.main(["list", "p.yaml"]) == 0
+    first, second = capfd.readouterr().out.splitlines()[-2:]
+    assert "2 runs, none ended well, 100% failed" in first
+    assert "2 runs, mean " in second and "50% failed" in second
+    assert second.endswith("ended with 1 at schema_check")
+
+
+def test_a_verdict_that_changes_is_an_input_of_the_push(work):
+    from trainer.export.fingerprint import fingerprint_export
+
+    assert work(PUSH)[0] == 3
+    export = Path("jobs/a/export/best/1")
+    verdict = {"verdict": "blessed", "fingerprint": fingerprint_export(str(export))}
+    (export / "assets.extra").mkdir()
+    (export / "assets.extra/gate.json").write_text(json.dumps(verdict))
+    assert work(PUSH)[0] == 0
+    assert list_ran(work(PUSH)[1]) == []
+
+
+def test_values_of_earlier_steps_and_the_key_are_inserted(work):
+    infer = {
+        "command": "schema infer",
+        "name": "infer",
+        "flags": {"data": "data.csv", "label": "bought", "output": "inferred-{key}.yaml"},
+    }
+    check = {**CHECK, "flags": {"schema": "{infer.output}", "data": "data.csv"}}
+    status, events = work(infer, check)
+    assert status == 0
+    (made,) = Path().glob("inferred-*.yaml")
+    assert made.name == f"inferred-{events[0]['key']}.yaml"
+    assert f"--schema={made.name}" in events[1]["command"]
+    # An output that was removed is made again.
+    made.unlink()
+    assert list_ran(work(infer, check)[1]) == ["infer"]
+
+
+def test_what_is_wrong_in_the_file_is_named(work, capfd):
+    for steps, reason in (
+        ([], "steps: none"),
+        ([{"command": "trian"}], "no such command"),
+        ([{"command": "push", "flag": {}}], "steps.0.flag"),
+        ([CHECK, CHECK], "two steps are called 'schema_check'"),
+        ([{"command": "push", "flags": {"to": "{train.job_dir}"}}], "{train.job_dir}: must be"),
+    ):
+        assert work(*steps)[0] == 2
+        lines = capfd.readouterr().err.splitlines()
+        assert len(lines) == 1 and reason in lines[0]
+    for argv in ([], ["run"], ["rnu", "p.yaml"], ["run", "no-such-file.yaml"]):
+        assert command.main(argv) == 2
+    assert work(CHECK, flags=["--force=x"])[0] == 2
+
+
+def test_a_step_of_a_killed_run_holds_the_lock_and_the_next_run_resumes(work, capfd):
+    Path("p.yaml").write_text(yaml.safe_dump({"folder": "runs", "steps": [CHECK]}))
+    assert command.main(["run", "p.yaml"]) == 0
+    with History(Path("runs")).lock() as lock:
+        # A process that inherits the lock, as a step does.
+        child = subprocess.Popen(
+            [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=[lock.fileno()]
+        )
+    assert command.main(["run", "p.yaml"]) == 75
+    assert "has not ended; wait for it" in capfd.readouterr().err
+    child.communicate(b"\n")
+    assert command.main(["run", "p.yaml"]) == 0
+
+
+def test_the_pipelines_of_the_package_are_valid():
+    for path in sorted((ROOT / "hparams/pipelines").glob("*.yaml")):
+        assert read_pipeline(str(path)).steps

@@ -1,0 +1,167 @@
+"""The file of a pipeline."""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any, Union
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from trainer import config as config_lib
+from trainer.errors import UserError, nearest
+
+# Command of a step → the flags that name what it writes.
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "schema infer": ("output",),
+    "schema check": (),
+    "tune": ("study_dir", "job_dir"),
+    "task": ("job_dir",),
+    "evaluate": ("output",),
+    "gate": (),
+    "sandbox": (),
+    "push": ("to",),
+    "predict": ("output",),
+    "report": ("output",),
+}
+# A part of a value: the step and the flag whose value is inserted, or "key".
+_REFERENCE = re.compile(r"\{([\w-]+)(?:\.([\w.]+))?\}")
+KEY = "key"
+_Value = Union[bool, int, float, str, list[Union[int, float, str]]]
+
+
+class Step(BaseModel):
+    """A step.
+
+    Attributes:
+        name: of the step; the command, if it is not given.
+        command: of COMMANDS.
+        flags: flag without dashes → value; a list repeats the flag.
+        task: of tune: the flags of trainer.task.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = ""
+    command: str
+    flags: dict[str, _Value] = {}
+    task: dict[str, _Value] = {}
+
+    @field_validator("command")
+    @classmethod
+    def _check_command(cls, value: str) -> str:
+        if value not in COMMANDS:
+            raise ValueError(f"no such command{nearest(value, COMMANDS)}")
+        return value
+
+    def list_arguments(self) -> list[str]:
+        """Returns the command line after `python -m`."""
+        module, *words = self.command.split()
+        arguments = [f"trainer.{module}", *words, *_list_flags(self.flags)]
+        return [*arguments, "--", *_list_flags(self.task)] if self.task else arguments
+
+    def list_outputs(self) -> list[str]:
+        """Returns the paths that the step writes."""
+        return [str(self.flags[name]) for name in COMMANDS[self.command] if name in self.flags]
+
+
+class Pipeline(BaseModel):
+    """The content of the file.
+
+    Attributes:
+        folder: of the history, relative to the current folder.
+        steps: in their order.
+        fingerprint: of the file.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    folder: str
+    steps: list[Step]
+    fingerprint: str = ""
+
+
+def _list_flags(flags: dict[str, _Value]) -> list[str]:
+    found = []
+    for name, value in flags.items():
+        if isinstance(value, bool):
+            found.append(f"--{name}" if value else f"--no{name}")
+        else:
+            found += [f"--{name}={one}" for one in (value if isinstance(value, list) else [value])]
+    return found
+
+
+def read_pipeline(name: str) -> Pipeline:
+    """Reads a pipeline.
+
+    Args:
+        name: its file, or the name of a file in hparams/pipelines/.
+
+    Raises:
+        UserError: the file is wrong; the message names the step.
+    """
+    path = config_lib.find_preset(name, "FILE", "pipelines")
+    values = config_lib.read_yaml(path, "pipeline")
+    try:
+        pipeline = Pipeline.model_validate(values)
+    except ValidationError as error:
+        first: Any = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UserError(f"{path}: {where}: {first['msg']}") from error
+    pipeline.fingerprint = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    known: dict[str, Step] = {}
+    for step in pipeline.steps:
+        step.name = step.name or step.command.replace(" ", "_")
+        if step.name in known:
+            raise UserError(f"{path}: two steps are called {step.name!r}; give one another name")
+        for match in _list_references(step):
+            _check_reference(match, step, known, str(path))
+        known[step.name] = step
+    if not known:
+        raise UserError(f"{path}: steps: none; give at least one")
+    return pipeline
+
+
+def _list_references(step: Step) -> list["re.Match[str]"]:
+    texts = [text for values in (step.flags, step.task) for text in values.values()]
+    flat = [one for text in texts for one in (text if isinstance(text, list) else [text])]
+    return [match for one in flat if isinstance(one, str) for match in _REFERENCE.finditer(one)]
+
+
+def _check_reference(match: "re.Match[str]", step: Step, known: dict[str, Step], path: str) -> None:
+    name, flag = match.groups()
+    if (name == KEY and flag is None) or (name in known and flag in known[name].flags):
+        return
+    raise UserError(
+        f"{path}: step {step.name}: {match.group()}: must be {{{KEY}}}, or {{STEP.FLAG}} of an "
+        "earlier step"
+    )
+
+
+def fill(step: Step, earlier: dict[str, Step], key: str) -> Step:
+    """Returns a step with values in place of its references to earlier steps; others stay.
+
+    Args:
+        step: the step.
+        earlier: name → earlier step, filled.
+        key: of this step, for {key}.
+    """
+
+    def insert(match: "re.Match[str]") -> str:
+        name, flag = match.groups()
+        if flag is None:
+            return key
+        return str(earlier[name].flags[flag]) if name in earlier else match.group()
+
+    def fill_all(flags: dict[str, _Value]) -> dict[str, _Value]:
+        filled: dict[str, _Value] = {}
+        for name, value in flags.items():
+            if isinstance(value, str):
+                value = _REFERENCE.sub(insert, value)
+            elif isinstance(value, list):
+                value = [
+                    _REFERENCE.sub(insert, one) if isinstance(one, str) else one for one in value
+                ]
+            filled[name] = value
+        return filled
+
+    return step.model_copy(update={"flags": fill_all(step.flags), "task": fill_all(step.task)})

@@ -1,0 +1,126 @@
+"""The key of a step: equal if and only if its flags, inputs and versions are equal."""
+
+import glob
+import hashlib
+import importlib.metadata
+import json
+import platform
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from estimator_bridge.versions import installed_tensorflow
+from trainer import config as config_lib
+from trainer import storage
+from trainer.errors import UserError
+from trainer.export.choose import find_export
+from trainer.export.fingerprint import fingerprint_export
+from trainer.job_layout import CONFIG
+from trainer.pipelines.definition import Step
+from trainer.release.verdict import read_verdict
+
+_GRAPH = "saved_model.pb"
+
+
+def list_versions() -> dict[str, str]:
+    """Returns the versions of what runs the steps."""
+    try:
+        own = importlib.metadata.version("estimator-trainer")
+    except importlib.metadata.PackageNotFoundError:
+        own = "not installed"
+    return {
+        "trainer": own,
+        "tensorflow": installed_tensorflow() or "none",
+        "python": platform.python_version(),
+    }
+
+
+def compute_key(step: Step, written: Collection[str]) -> tuple[str, dict[str, str]]:
+    """Returns the key of a step, and path → fingerprint of each input.
+
+    Each value of a flag that is a path is an input, unless the step or a later one writes there.
+
+    Args:
+        step: the step; its references to earlier steps are filled.
+        written: paths that this step and later ones write.
+
+    Raises:
+        UserError: an input cannot be read.
+    """
+    inputs: dict[str, str] = {}
+    for flags in (step.flags, step.task):
+        for name, value in flags.items():
+            for one in value if isinstance(value, list) else [value]:
+                if isinstance(one, str) and one not in written:
+                    found = _identify(name, one, step.command)
+                    if found:
+                        inputs[one] = found
+    described = [step.list_arguments(), inputs, list_versions()]
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:12], inputs
+
+
+def _identify(flag: str, value: str, command: str) -> str:
+    """Returns the fingerprint of what a value names; "" if it is no path."""
+    if flag in ("hparams", "tuning"):
+        kind = "tuning" if flag == "tuning" else ""
+        return _hash([config_lib.find_preset(value, flag, kind)])
+    if storage.is_remote(value):
+        found = [storage.identify_data(one) for one in storage.find_data(value, f"--{flag}")]
+        return _hash_text(json.dumps(sorted(found, key=str)))
+    path = Path(value)
+    if path.is_dir():
+        return _identify_folder(path, command)
+    found_paths = sorted(glob.glob(value))
+    return _hash([Path(one) for one in found_paths]) if found_paths else ""
+
+
+def _identify_folder(path: Path, command: str) -> str:
+    if (path / CONFIG).is_file() and not (path / _GRAPH).is_file():
+        try:
+            path = Path(find_export(str(path)))
+        except UserError:
+            return _hash_text("a job without an export")
+    if (path / _GRAPH).is_file():
+        # The gate and the sandbox add their reports to an export; only a push reads the verdict.
+        fingerprint = fingerprint_export(str(path))
+        verdict = read_verdict(path, fingerprint) if command == "push" else ""
+        return _hash_text(f"{fingerprint} {verdict}")
+    return _hash([one for one in sorted(path.rglob("*")) if one.is_file()])
+
+
+def _hash_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _hash(paths: list[Path]) -> str:
+    """Returns a hash of the names and contents of files."""
+    digest = hashlib.sha256()
+    for path in paths:
+        try:
+            with path.open("rb") as stream:
+                digest.update(f"{path}\0{path.stat().st_size}\0".encode())
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}; check the path") from error
+    return digest.hexdigest()
+
+
+def is_there(path: str) -> bool:
+    """Returns whether an output exists.
+
+    Args:
+        path: a local path, or a gs:// address, of which this is not checked.
+    """
+    return storage.is_remote(path) or Path(path).exists()
+
+
+def describe_changes(before: dict[str, Any], now: dict[str, str]) -> str:
+    """Returns which inputs differ between two runs of a step.
+
+    Args:
+        before: path → fingerprint of the earlier run.
+        now: of this one.
+    """
+    changed = [path for path in now if before.get(path) != now[path]]
+    return ", ".join(changed) or "its flags or the versions"

@@ -1,0 +1,128 @@
+"""Runs the steps of a pipeline on this machine."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, BinaryIO, Callable
+
+from trainer import storage
+from trainer.pipelines.definition import Pipeline, Step, fill
+from trainer.pipelines.history import History
+from trainer.pipelines.identity import compute_key, describe_changes, is_there, list_versions
+
+# Stands for itself while the key is computed.
+_KEY = "{key}"
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Runner:
+    """Runs a pipeline.
+
+    Args:
+        pipeline: its steps.
+        history: of its runs.
+        log: writes one line for people.
+        force: names of steps that run in any case.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        history: History,
+        log: Callable[[str], None],
+        force: frozenset[str] = frozenset(),
+    ):
+        self._pipeline = pipeline
+        self._history = history
+        self._log = log
+        self._force = force
+        self._received = 0
+
+    def run(self) -> int:
+        """Runs the steps whose inputs have changed; returns 0, or the status of a failed step.
+
+        Raises:
+            TemporaryError: another run has not ended.
+        """
+        with self._history.lock() as lock:
+            started = time.monotonic()
+            versions = list_versions()
+            self._history.add("start", file=self._pipeline.fingerprint, versions=versions)
+            status, name = 0, ""
+            self._make_folders()
+            done: dict[str, Step] = {}
+            for number, step in enumerate(self._pipeline.steps):
+                name = step.name
+                status, done[name] = self._run_step(number, step, done, lock)
+                if status:
+                    self._log(f"{name}: the pipeline ends with status {status}")
+                    break
+            secs = round(time.monotonic() - started, 1)
+            self._history.add("end", status=status, step=name, secs=secs)
+            return status
+
+    def _make_folders(self) -> None:
+        """Creates the folders of versions; a gate takes an empty one for that of a first model."""
+        for step in self._pipeline.steps:
+            for path in step.list_outputs() if step.command == "push" else ():
+                if not storage.is_remote(path) and "{" not in path:
+                    Path(path).mkdir(parents=True, exist_ok=True)
+
+    def _run_step(
+        self, number: int, step: Step, earlier: dict[str, Step], lock: BinaryIO
+    ) -> tuple[int, Step]:
+        later = self._pipeline.steps[number:]
+        written = {path for one in later for path in fill(one, earlier, _KEY).list_outputs()}
+        key, inputs = compute_key(fill(step, earlier, _KEY), written)
+        filled = fill(step, earlier, key)
+        last = self._history.find_last(step.name)
+        is_same = last is not None and last.key == key and last.status == 0
+        if is_same and step.name not in self._force and all(map(is_there, filled.list_outputs())):
+            self._log(f"{step.name}: skipped, nothing changed ({key})")
+            self._history.add("step", step=step.name, key=key, status=0, skipped=True, secs=0.0)
+            return 0, filled
+        if last is not None and last.key != key:
+            self._log(f"{step.name}: changed: {describe_changes(last.inputs, inputs)}")
+        started = time.monotonic()
+        status = self._start(filled, lock)
+        self._history.add(
+            "step",
+            step=step.name,
+            key=key,
+            status=status,
+            secs=round(time.monotonic() - started, 1),
+            command=filled.list_arguments(),
+            inputs=inputs,
+        )
+        return status, filled
+
+    def _start(self, step: Step, lock: BinaryIO) -> int:
+        """Runs a command; a signal to this process goes to it."""
+        arguments = step.list_arguments()
+        self._log(f"{step.name}: python -m {' '.join(arguments)}")
+        process = subprocess.Popen([sys.executable, "-m", *arguments], pass_fds=[lock.fileno()])
+
+        def forward(number: int, frame: Any) -> None:
+            self._received = number
+            process.send_signal(number)
+
+        before = {number: signal.signal(number, forward) for number in _SIGNALS}
+        try:
+            status = process.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        if self._received:
+            return 128 + self._received
+        return status if status >= 0 else 128 - status
+
+
+def open_history(pipeline: Pipeline) -> History:
+    """Returns the history of a pipeline.
+
+    Args:
+        pipeline: the pipeline.
+    """
+    return History(Path(pipeline.folder))
