@@ -17,7 +17,7 @@ from trainer.cluster.run_config import build_run_config
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.evaluation.evaluator import Evaluator
-from trainer.job_dir import checkpoints
+from trainer.job_dir import checkpoints, quarantine
 from trainer.metrics.catalogue import choose_direction
 from trainer.models import tfx
 from trainer.models.code import HParams, call_code, load_function, translate_user_errors
@@ -90,6 +90,9 @@ def _run(config: config_lib.Config, session: Session, steps: Optional[int] = Non
     """Trains and evaluates, at most `steps` steps if given; writes the report."""
     console, job_dir = session.console, config.require_job_dir()
     run_config = build_run_config(config)
+    if run_config.is_chief:
+        quarantine.forget_outside(job_dir, console.warn)
+        quarantine.quarantine_corrupt(job_dir, console.warn)
     experiment = _limit(build_experiment(config, run_config), config.train.max_steps, steps)
     metric = config.export.best_metric or "loss"
     best = BestMetric(metric, choose_direction(metric, config.export.best_mode))

@@ -1,6 +1,7 @@
 """User code: models, metrics, receivers, hooks and experiments."""
 
 import json
+import shutil
 import sys
 import textwrap
 
@@ -400,6 +401,26 @@ def test_user_experiment(tmp_path, theirs, capsys, steps):
     if steps:
         status, told = run_task(capsys, *flags)
         assert status == 0 and "final evaluation and export" in told.err
+
+
+@pytest.mark.newest
+def test_a_copied_experiment_leaves_the_original_checkpoints_alone(tmp_path, theirs, capsys):
+    theirs(EXPERIMENT)
+    job, copied = tmp_path / "job", tmp_path / "copied"
+
+    def flags(folder, steps):
+        own = ["--experiment=theirs:experiment", "--user.value=3.0", f"--user.steps={steps}"]
+        return [*own, f"--job_dir={folder}", "--run.keep_checkpoint_max=1"]
+
+    assert run_task(capsys, *flags(job, 3))[0] == 0
+    shutil.copytree(job, copied)
+    state = (copied / "checkpoint").read_text()
+    (copied / "checkpoint").write_text(state.replace('"model', f'"{job}/model'))
+    before = {path.name: path.read_bytes() for path in job.glob("model.ckpt-*")}
+    status, told = run_task(capsys, *flags(copied, 6))
+    assert status == 0 and "which are left alone" in told.err
+    assert {path.name: path.read_bytes() for path in job.glob("model.ckpt-*")} == before
+    assert [path.name for path in copied.glob("model.ckpt-*.index")] == ["model.ckpt-6.index"]
 
 
 def test_dry_run_of_an_experiment_does_not_change_job_dir(tmp_path, theirs, capsys):
