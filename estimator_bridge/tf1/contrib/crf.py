@@ -31,6 +31,8 @@ def crf_unary_score(tag_indices, sequence_lengths, inputs):
     Returns:
       float32 tensor [batch].
     """
+    # A reference variable has a type of its own.
+    inputs = tf.convert_to_tensor(inputs)
     picked = tf.reduce_sum(
         inputs * tf.one_hot(tag_indices, tf.shape(inputs)[2], dtype=inputs.dtype), axis=2
     )
@@ -52,7 +54,7 @@ def crf_binary_score(tag_indices, sequence_lengths, transition_params):
     """
     tag_indices = tf.cast(tag_indices, tf.int32)
     pairs = tf.stack([tag_indices[:, :-1], tag_indices[:, 1:]], axis=-1)
-    scores = tf.gather_nd(transition_params, pairs)
+    scores = tf.gather_nd(tf.convert_to_tensor(transition_params), pairs)
     # A sequence of n tags has n - 1 transitions.
     mask = _mask(_lengths(sequence_lengths) - 1, tf.shape(scores)[1], scores.dtype)
     return tf.reduce_sum(scores * mask, axis=1)
@@ -87,6 +89,7 @@ def crf_multitag_sequence_score(inputs, tag_bitmap, sequence_lengths, transition
     Returns:
       float32 tensor [batch].
     """
+    inputs = tf.convert_to_tensor(inputs)
     allowed = tf.where(
         tag_bitmap, inputs, tf.fill(tf.shape(inputs), inputs.dtype.as_numpy_dtype(-np.inf))
     )
@@ -109,6 +112,7 @@ def crf_log_norm(inputs, sequence_lengths, transition_params):
       float32 tensor [batch].
     """
     lengths = _lengths(sequence_lengths)
+    transition_params = tf.convert_to_tensor(transition_params)
     steps = _time_major(inputs)
     count = tf.shape(steps)[0]
 
@@ -157,7 +161,10 @@ def crf_decode(potentials, transition_params, sequence_length):
     Returns:
       int32 tensor [batch, length], 0 beyond a sequence's length, and the scores, float32 [batch].
     """
-    lengths = _lengths(sequence_length)
+    # An empty sequence is decoded as one of one step, as in 1.x.
+    lengths = tf.maximum(_lengths(sequence_length), 1)
+    potentials = tf.convert_to_tensor(potentials)
+    transition_params = tf.convert_to_tensor(transition_params)
     steps = _time_major(potentials)
     count, batch, num_tags = tf.unstack(tf.shape(steps))
     identity = tf.tile(tf.expand_dims(tf.range(num_tags), 0), [batch, 1])
@@ -191,8 +198,7 @@ def crf_decode(potentials, transition_params, sequence_length):
     )
     tags = tf.transpose(path.stack()) * _mask(lengths, count, tf.int32)
     tags.set_shape(potentials.shape[:2])
-    scores = tf.reduce_max(scores, axis=1)
-    return tags, tf.where(lengths > 0, scores, tf.zeros_like(scores))
+    return tags, tf.reduce_max(scores, axis=1)
 
 
 def viterbi_decode(score, transition_params):
@@ -205,7 +211,7 @@ def viterbi_decode(score, transition_params):
     Returns:
       List of tags, and the score.
     """
-    best = np.array(score[0], dtype=np.float64)
+    best = np.array(score[0])
     pointers = []
     for unary in score[1:]:
         candidates = best[:, None] + transition_params

@@ -26,7 +26,14 @@ NAMES = os.path.join(
     os.path.dirname(os.path.abspath(__file__)),
     *["..", "..", "..", "estimator_bridge", "audit", "symbols", "supplied.json"],
 )
-HIDDEN = (values.INPUTS, "cond_context", "while_context", "savers", "saveable_objects")
+HIDDEN = (
+    values.INPUTS,
+    "table_initializer",
+    "cond_context",
+    "while_context",
+    "savers",
+    "saveable_objects",
+)
 
 
 def flatten(result, path=""):
@@ -63,7 +70,8 @@ def stored(value):
 
 
 def is_tensor(value):
-    return isinstance(value, (tf.Tensor, tf.Variable, tf.Operation))
+    # On TensorFlow 2 a resource variable is no tf.compat.v1.Variable.
+    return isinstance(value, (tf.Tensor, tf.Operation)) or hasattr(value, "initializer")
 
 
 def evaluate(session, fetches):
@@ -114,7 +122,8 @@ def collections(graph):
     for key in graph.get_all_collection_keys():
         if isinstance(key, str) and key not in HIDDEN and not key.startswith("_"):
             items = graph.get_collection(key)
-            found[key] = [getattr(item, "name", type(item).__name__) for item in items]
+            if items:
+                found[key] = [getattr(item, "name", type(item).__name__) for item in items]
     return found
 
 

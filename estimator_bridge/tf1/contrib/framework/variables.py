@@ -65,7 +65,7 @@ def variable(
     synchronization=tf.VariableSynchronization.AUTO,
     aggregation=tf.VariableAggregation.NONE,
 ):
-    """Creates or gets a variable like tf.get_variable; it is always in the global variables too.
+    """Creates or gets a variable like tf.get_variable.
 
     Args:
       name: str, name of the variable.
@@ -74,7 +74,7 @@ def variable(
       initializer: initializer, or None for the scope's.
       regularizer: regularizer, or None for the scope's.
       trainable: whether the variables are trainable.
-      collections: further collections of the variable.
+      collections: collections of the variable; None for the global variables.
       caching_device: device on which reads are cached, or None.
       device: device name, or a function of the operation that returns one.
       partitioner: partitioner, or None for the scope's.
@@ -86,7 +86,7 @@ def variable(
     Returns:
       The variable.
     """
-    collections = {_GLOBAL, *(collections or ())}
+    collections = set(collections or [_GLOBAL])
     getter = custom_getter or tf.get_variable
     with tf.device(device or ""):
         return getter(
@@ -150,7 +150,7 @@ def model_variable(
         initializer=initializer,
         regularizer=regularizer,
         trainable=trainable,
-        collections=[*(collections or [_GLOBAL]), _MODEL],
+        collections=[*(collections or ()), _GLOBAL, _MODEL],
         caching_device=caching_device,
         device=device,
         partitioner=partitioner,

@@ -101,8 +101,13 @@ def batch_norm(
                 variables_collections,
             )
 
-        beta = param("beta", tf.zeros_initializer(), True) if center else None
-        gamma = param("gamma", tf.ones_initializer(), True) if scale else None
+        starts = {"beta": (center, tf.zeros_initializer()), "gamma": (scale, tf.ones_initializer())}
+        # The order of creation is that of 1.x.
+        order = ("gamma", "beta") if inputs.shape.ndims == 4 else ("beta", "gamma")
+        made = {
+            name: param(name, starts[name][1], True) if starts[name][0] else None for name in order
+        }
+        beta, gamma = made["beta"], made["gamma"]
         # The moving averages are not partitioned.
         with tf.variable_scope(tf.get_variable_scope(), partitioner=None):
             moving_mean = param("moving_mean", tf.zeros_initializer(), False)

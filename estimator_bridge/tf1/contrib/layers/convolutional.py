@@ -8,6 +8,7 @@ from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
 from estimator_bridge.tf1.contrib.layers.dense import finish
 from estimator_bridge.tf1.contrib.layers.initializers import xavier_initializer
 from estimator_bridge.tf1.contrib.layers.variables import (
+    collections_for,
     layer_variable,
     n_positive_integers,
     static_size,
@@ -328,6 +329,7 @@ def separable_convolution2d(
         inputs = tf.convert_to_tensor(inputs)
         dtype = inputs.dtype.base_dtype
         channels = static_size(inputs, find_channels_axis(data_format, 4), "separable_conv2d")
+        of_weights = collections_for(variables_collections, "weights")
         depthwise = layer_variable(
             "depthwise_weights",
             [*n_positive_integers(2, kernel_size), channels, depth_multiplier],
@@ -335,7 +337,7 @@ def separable_convolution2d(
             weights_initializer,
             weights_regularizer,
             trainable,
-            variables_collections,
+            of_weights,
         )
         stride = n_positive_integers(2, stride)
         strides = [1, 1, *stride] if data_format == "NCHW" else [1, *stride, 1]
@@ -353,7 +355,7 @@ def separable_convolution2d(
                 pointwise_initializer or weights_initializer,
                 weights_regularizer,
                 trainable,
-                variables_collections,
+                of_weights,
             )
             outputs = tf.nn.separable_conv2d(
                 inputs, depthwise, pointwise, strides, padding, rate=rates, data_format=data_format

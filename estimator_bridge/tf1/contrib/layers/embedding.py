@@ -2,6 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.framework.variables import model_variable
 from estimator_bridge.tf1.contrib.layers.variables import collect_named_outputs
 
 
@@ -44,7 +45,7 @@ def embed_sequence(
         )
     shape = [vocab_size, embed_dim] if vocab_size and embed_dim else None
     with tf.variable_scope(scope, "EmbedSequence", [ids], reuse=reuse):
-        embeddings = tf.get_variable(
+        embeddings = model_variable(
             "embeddings",
             shape,
             tf.float32,
@@ -108,7 +109,7 @@ def bow_encoder(
       float32 tensor [batch, embed_dim].
     """
     with tf.variable_scope(scope, "bow_encoder", [ids], reuse=reuse):
-        embeddings = tf.get_variable(
+        embeddings = model_variable(
             "embeddings",
             [vocab_size, embed_dim],
             initializer=initializer,

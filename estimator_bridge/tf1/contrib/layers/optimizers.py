@@ -84,7 +84,7 @@ def optimize_loss(
             loss, tf.get_collection(tf.GraphKeys.UPDATE_OPS) if update_ops is None else update_ops
         )
         rate = _learning_rate(learning_rate, learning_rate_decay_fn, global_step)
-        if rate is not None and "learning_rate" in summaries:
+        if learning_rate_decay_fn is not None and "learning_rate" in summaries:
             tf.summary.scalar("learning_rate", rate)
         applied = _build_optimizer(optimizer, rate)
         gradients = applied.compute_gradients(
@@ -196,7 +196,7 @@ def _add_noise(gradient, scale):
 def _multiply(gradients, multipliers):
     result = []
     for gradient, var in gradients:
-        key = next((k for k in (var.name, var.op.name) if k in multipliers), None)
+        key = var.name if var.name in multipliers else None
         factor = (
             multipliers[key]
             if key
@@ -228,7 +228,7 @@ def _summarize(gradients, summaries, clipped):
         if gradient is None:
             continue
         values = gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient
-        name = var.op.name
+        name = var.name.replace(":", "_")
         if "gradients" in summaries:
             tf.summary.histogram(f"gradients/{name}", values)
         if "gradient_norm" in summaries:

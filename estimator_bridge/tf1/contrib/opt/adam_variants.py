@@ -108,9 +108,26 @@ class AdaMaxOptimizer(tf.train.AdamOptimizer):
     ):
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
+    def _beta1_power(self):
+        return self._get_non_slot_variable("beta1_power", graph=tf.get_default_graph())
+
+    def _create_slots(self, var_list):
+        first = min(var_list, key=lambda var: var.name)
+        # There is no power of beta2, unlike in Adam.
+        self._create_non_slot_variable(self._beta1, name="beta1_power", colocate_with=first)
+        for var in var_list:
+            self._zeros_slot(var, "m", self._name)
+            self._zeros_slot(var, "v", self._name)
+
+    def _finish(self, update_ops, name_scope):
+        power = self._beta1_power()
+        with tf.control_dependencies(update_ops), tf.colocate_with(power):
+            update = power.assign(power * self._beta1_t, use_locking=self._use_locking)
+        return tf.group(*update_ops, update, name=name_scope)
+
     def _step(self, grad, var):
         dtype = var.dtype.base_dtype
-        beta1_power, _ = self._get_beta_accumulators()
+        beta1_power = self._beta1_power()
         rate = tf.cast(self._lr_t, dtype) / (1 - tf.cast(beta1_power, dtype))
         beta1, beta2 = tf.cast(self._beta1_t, dtype), tf.cast(self._beta2_t, dtype)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")

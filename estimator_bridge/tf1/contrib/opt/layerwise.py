@@ -92,3 +92,27 @@ class LARSOptimizer(tf.train.Optimizer):
 
     def _resource_apply_dense(self, grad, var):
         return self._step(grad, var)
+
+    # Sparse gradients have plain momentum with the learning rate itself, as in 1.x.
+    def _apply_sparse(self, grad, var):
+        dtype = var.dtype.base_dtype
+        return tf.raw_ops.SparseApplyMomentum(
+            var=var._ref(),
+            accum=self.get_slot(var, "momentum")._ref(),
+            lr=tf.cast(self._rate, dtype),
+            grad=grad.values,
+            indices=grad.indices,
+            momentum=tf.cast(self._momentum, dtype),
+            use_nesterov=self._use_nesterov,
+        ).op
+
+    def _resource_apply_sparse(self, grad, var, indices):
+        return tf.raw_ops.ResourceSparseApplyMomentum(
+            var=var.handle,
+            accum=self.get_slot(var, "momentum").handle,
+            lr=tf.cast(self._rate, grad.dtype),
+            grad=grad,
+            indices=indices,
+            momentum=tf.cast(self._momentum, grad.dtype),
+            use_nesterov=self._use_nesterov,
+        )

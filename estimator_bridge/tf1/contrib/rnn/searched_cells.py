@@ -51,9 +51,9 @@ class NASCell(tf.nn.rnn_cell.RNNCell):
         size = tf.compat.dimension_value(inputs.shape[-1])
         if size is None:
             raise ValueError(f"inputs: the last dimension must be known, got shape {inputs.shape}")
-        from_inputs = tf.matmul(inputs, tf.get_variable("kernel", [size, 8 * units], dtype))
         shape = [self.output_size, 8 * units]
         from_m = tf.matmul(m, tf.get_variable("recurrent_kernel", shape, dtype))
+        from_inputs = tf.matmul(inputs, tf.get_variable("kernel", [size, 8 * units], dtype))
         if self._use_bias:
             bias = tf.get_variable("bias", shape[1:], dtype, tf.zeros_initializer())
             from_m = tf.nn.bias_add(from_m, bias)

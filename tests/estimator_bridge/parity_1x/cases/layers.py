@@ -1,0 +1,125 @@
+"""Cases of tf.contrib.layers: layers, columns and optimize_loss."""
+
+import functools
+
+import tensorflow as tf
+import values
+
+CASES = {}
+layers = tf.contrib.layers
+
+
+def image(*shape):
+    return values.real(*(shape or (2, 6, 5, 3)), seed=1)
+
+
+def rows(*shape):
+    return values.real(*(shape or (4, 6)), seed=2)
+
+
+LAYERS = {
+    "avg_pool2d": lambda: layers.avg_pool2d(image(), [2, 2]),
+    "avg_pool2d, same": lambda: layers.avg_pool2d(image(), 3, stride=1, padding="SAME"),
+    "batch_norm": lambda: layers.batch_norm(rows()),
+    "batch_norm, not training": lambda: layers.batch_norm(rows(), is_training=False, scale=True),
+    "batch_norm, fused": lambda: layers.batch_norm(image(), fused=True, scale=True),
+    "batch_norm, not fused": lambda: layers.batch_norm(image(), fused=False, scale=True),
+    "batch_norm, no updates": lambda: layers.batch_norm(rows(), updates_collections=None),
+    "batch_norm, zero_debias": lambda: layers.batch_norm(rows(), zero_debias_moving_mean=True),
+    "bias_add": lambda: layers.bias_add(rows(), activation_fn=tf.nn.relu),
+    "bow_encoder": lambda: layers.bow_encoder(values.whole(3, 2, below=5), 5, 2),
+    "conv1d": lambda: layers.conv1d(image(2, 6, 3), 4, 3),
+    "conv2d": lambda: layers.conv2d(image(), 4, [3, 2], stride=2),
+    "conv2d, normalized": lambda: layers.conv2d(
+        image(), 4, 3, padding="VALID", normalizer_fn=layers.batch_norm
+    ),
+    "conv2d, dilated": lambda: layers.conv2d(image(), 4, 3, rate=2, activation_fn=None),
+    "conv2d, regularized": lambda: layers.conv2d(
+        image(), 4, 3, weights_regularizer=layers.l2_regularizer(0.1), biases_initializer=None
+    ),
+    "conv2d_in_plane": lambda: layers.conv2d_in_plane(image(), 3),
+    "conv2d_transpose": lambda: layers.conv2d_transpose(image(), 4, 3, stride=2),
+    "dropout": lambda: layers.dropout(rows(), is_training=False),
+    "embed_sequence": lambda: layers.embed_sequence(values.whole(3, 2, below=5), 5, 2),
+    "flatten": lambda: layers.flatten(image()),
+    "fully_connected": lambda: layers.fully_connected(rows(), 3),
+    "fully_connected, rank 4": lambda: layers.fully_connected(image(), 3, activation_fn=None),
+    "fully_connected, normalized": lambda: layers.fully_connected(
+        rows(), 3, normalizer_fn=layers.layer_norm, scope="mine"
+    ),
+    "fully_connected, no rows": lambda: layers.fully_connected(rows(0, 6), 3),
+    "group_norm": lambda: layers.group_norm(image(2, 4, 4, 4), groups=2),
+    "instance_norm": lambda: layers.instance_norm(image()),
+    "layer_norm": lambda: layers.layer_norm(image()),
+    "layer_norm, axis": lambda: layers.layer_norm(image(), begin_norm_axis=2, scale=False),
+    "legacy_fully_connected": lambda: layers.legacy_fully_connected(rows(), 3),
+    "legacy_relu": lambda: layers.legacy_relu(rows(), 3),
+    "linear": lambda: layers.linear(rows(), 3),
+    "max_pool2d": lambda: layers.max_pool2d(image(), 2),
+    "maxout": lambda: layers.maxout(rows(), 3),
+    "maxout, axis": lambda: layers.maxout(image(), 3, axis=1),
+    "one_hot_encoding": lambda: layers.one_hot_encoding(values.whole(4, below=3), 3),
+    "relu6": lambda: layers.relu6(rows(), 3),
+    "repeat": lambda: layers.repeat(rows(), 2, layers.fully_connected, 3, scope="fc"),
+    "separable_conv2d": lambda: layers.separable_conv2d(image(), 4, 3, 2),
+    "separable_conv2d, depthwise": lambda: layers.separable_conv2d(image(), None, 3, 1),
+    "separable_conv2d, collections": lambda: layers.separable_conv2d(
+        *(image(), 4, 3), variables_collections={"weights": ["mine"]}
+    ),
+    "softmax": lambda: layers.softmax(image()),
+    "stack": lambda: layers.stack(rows(), layers.fully_connected, [3, 2], scope="fc"),
+    "unit_norm": lambda: layers.unit_norm(rows(), 1),
+    "apply_regularization": lambda: layers.apply_regularization(
+        layers.l1_l2_regularizer(0.1, 0.2), [values.given([1.0, -2.0])]
+    ),
+    "summarize_activation": lambda: layers.summarize_activation(tf.nn.relu(rows())),
+    "variable": lambda: tf.contrib.framework.variable("v", [2], collections=["mine"]),
+    "model_variable": lambda: tf.contrib.framework.model_variable(
+        "v", [2], tf.float32, tf.ones_initializer(), collections=["mine"]
+    ),
+}
+CASES.update(LAYERS)
+
+
+def optimized(**options):
+    weight = tf.get_variable("w", [3], initializer=tf.ones_initializer())
+    loss = tf.reduce_sum(tf.square(weight) * values.array(3, seed=3, low=0.5))
+    step = tf.train.get_or_create_global_step()
+    options.setdefault("learning_rate", 0.1)
+    train = layers.optimize_loss(loss, step, optimizer=options.pop("optimizer", "SGD"), **options)
+    return {"w": weight, "step": step}, [train]
+
+
+CASES["optimize_loss"] = optimized
+CASES["optimize_loss, Adam"] = lambda: optimized(optimizer="Adam", clip_gradients=0.5)
+CASES["optimize_loss, multipliers"] = lambda: optimized(gradient_multipliers={"w:0": 0.5})
+CASES["optimize_loss, multipliers by op"] = lambda: optimized(gradient_multipliers={"w": 0.5})
+CASES["optimize_loss, no rate"] = lambda: optimized(
+    learning_rate=None, optimizer=tf.train.GradientDescentOptimizer(0.1)
+)
+CASES["optimize_loss, decay"] = lambda: optimized(
+    learning_rate_decay_fn=lambda rate, step: tf.train.exponential_decay(rate, step, 1, 0.5)
+)
+CASES["optimize_loss, all summaries"] = lambda: optimized(summaries=layers.OPTIMIZER_SUMMARIES)
+CASES["optimize_loss, adaptive"] = lambda: optimized(
+    clip_gradients=layers.adaptive_clipping_fn(report_summary=True)
+)
+CASES["optimize_loss, negative rate"] = lambda: optimized(learning_rate=-1.0)
+
+
+def columns(hash_key, combiner, dense):
+    text = tf.constant([["a"], ["b"], ["a"]])
+    pairs = tf.SparseTensor([[0, 0], [0, 1], [2, 0]], ["x", "y", "x"], [3, 2])
+    features = {"s": text if dense else tf.contrib.layers.dense_to_sparse(text, ""), "t": pairs}
+    one = layers.sparse_column_with_hash_bucket("s", 5, combiner)
+    two = layers.sparse_column_with_keys("t", ["x", "y"], combiner=combiner)
+    cross = layers.crossed_column([one, two], 9, combiner, hash_key=hash_key)
+    logits, _, _ = layers.weighted_sum_from_feature_columns(features, [one, two, cross], 2)
+    return logits
+
+
+for _combiner in ("sum", "mean", "sqrtn"):
+    CASES[f"weighted_sum, {_combiner}"] = functools.partial(columns, None, _combiner, False)
+CASES["weighted_sum, dense"] = lambda: columns(None, "sum", True)
+CASES["weighted_sum, hash_key"] = lambda: columns(99, "sum", False)
+CASES["weighted_sum, unknown combiner"] = lambda: columns(99, "max", False)
