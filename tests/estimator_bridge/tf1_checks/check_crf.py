@@ -59,9 +59,8 @@ def test_decode_finds_the_best_sequence(run, problem):
     )
     assert tags.dtype == np.int32
     for i, length in enumerate(LENGTHS):
+        length = max(length, 1)  # As in 1.15, an empty sequence has one step.
         assert tags[i, length:].tolist() == [0] * (4 - length)
-        if length == 0:
-            continue
         sequences, all_scores = everything(unary[i], transitions, length)
         assert tuple(tags[i, :length]) == sequences[all_scores.argmax()]
         np.testing.assert_allclose(scores[i], all_scores.max(), rtol=1e-5)

@@ -48,7 +48,7 @@ def test_names_and_shapes_of_variables():
         "EmbedSequence/embeddings": [11, 5],
     }
     model = {v.op.name for v in framework.get_model_variables()}
-    assert model == set(shapes()) - {"EmbedSequence/embeddings"}
+    assert model == set(shapes())
     assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 4
 
 
@@ -181,8 +181,8 @@ def test_optimize_loss_applies_a_step(optimizer):
     assert {
         "OptimizeLoss/learning_rate",
         "OptimizeLoss/loss",
-        "OptimizeLoss/gradients/x",
-        "OptimizeLoss/gradient_norm/x",
+        "OptimizeLoss/gradients/x_0",
+        "OptimizeLoss/gradient_norm/x_0",
         "OptimizeLoss/global_norm/gradient_norm",
         "OptimizeLoss/global_norm/clipped_gradient_norm",
     } <= {tag.rsplit("_1", 1)[0] for tag in tags}
@@ -204,7 +204,7 @@ def test_optimize_loss_runs_the_updates_first():
     x = tf.get_variable("x", initializer=1.0)
     tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, tf.assign_add(count, 1.0))
     train = layers.optimize_loss(
-        x * 1.0, None, 0.1, "SGD", gradient_multipliers={"x": 2.0}, increment_global_step=False
+        x * 1.0, None, 0.1, "SGD", gradient_multipliers={"x:0": 2.0}, increment_global_step=False
     )
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())

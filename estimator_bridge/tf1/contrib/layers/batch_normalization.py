@@ -103,7 +103,8 @@ def batch_norm(
 
         starts = {"beta": (center, tf.zeros_initializer()), "gamma": (scale, tf.ones_initializer())}
         # The order of creation is that of 1.x.
-        order = ("gamma", "beta") if inputs.shape.ndims == 4 else ("beta", "gamma")
+        gamma_first = inputs.shape.ndims == 4 and updates_collections is not None
+        order = ("gamma", "beta") if gamma_first else ("beta", "gamma")
         made = {
             name: param(name, starts[name][1], True) if starts[name][0] else None for name in order
         }
