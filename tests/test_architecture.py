@@ -36,7 +36,7 @@ TRAINER = {
     "serve": "serving",
     "pipeline": "pipelines",
     "schema.__main__": "data_validation config errors",
-    "kubernetes": "cluster config storage environment errors",
+    "kubernetes.__main__": "kubernetes",
     "tune": "tuning config",
     "runs": "history config",
     # What trains.
@@ -55,7 +55,7 @@ TRAINER = {
     "errors",
     "sandboxing": "prediction export features config schema storage console errors",
     "pipelines": "release export config storage console errors job_layout",
-    "serving": "release export config storage console errors",
+    "serving": "release kubernetes export config storage console errors",
     "release": "export config storage console errors",
     "prediction": "export inputs features config schema storage console errors job_layout",
     "reporting": "export metrics data_validation job_dir schema storage job_layout",
@@ -68,6 +68,7 @@ TRAINER = {
     "features": "schema storage errors",
     "job_dir": "config schema storage errors job_layout",
     "vertex": "cluster config storage environment errors",
+    "kubernetes": "cluster config storage environment errors",
     "cluster": "config storage environment console signals errors job_layout",
     # What everything rests on.
     "schema": "config errors",
@@ -129,7 +130,7 @@ ENTRY_POINTS = {
     "serve",
     "pipeline",
     "schema.__main__",
-    "kubernetes",
+    "kubernetes.__main__",
     "tune",
     "runs",
 }

@@ -2,6 +2,7 @@
 
 python -m trainer.serve jobs/flights/export/best/1700000000
 python -m trainer.serve served/flights --log=logs/flights --sampling_rate=0.1
+python -m trainer.serve served/flights --render=kubernetes --volume=models:/models
 
 The argument is an export, or a folder of trainer.push, on this machine or gs://. The REST interface
 answers on --rest_api_port, and gRPC on --port. The versions and labels of a folder are followed.
@@ -19,6 +20,7 @@ from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError
 from trainer.export.serving_api import require_serving_api
+from trainer.serving import manifests
 from trainer.serving.sources import open_source
 
 
@@ -38,6 +40,10 @@ def _main(argv: list[str]) -> int:
         return 0
     if not words:
         raise UserError("name an export or a folder of trainer.push first (--help shows examples)")
+    if values.render:
+        with commands.open_storage(values):
+            commands.write_result(_render(words[0], values), values.output, "written")
+        return 0
     require_serving_api("requests and answers")
     if importlib.util.find_spec("aiohttp") is None:
         raise UserError("the REST interface needs aiohttp; run pip install 'aiohttp>=3.9,<4'")
@@ -46,6 +52,26 @@ def _main(argv: list[str]) -> int:
     with commands.open_storage(values) as copies:
         _serve(words[0], values, copies)
     return 0
+
+
+def _render(place: str, values: flags.FlagValues) -> str:
+    if values.render == "docker":
+        return manifests.render_docker(place, values.image)
+    try:
+        least, greatest = (int(one) for one in values.replicas.split(","))
+    except ValueError as error:
+        raise UserError(
+            f"--replicas={values.replicas}: write LEAST,GREATEST, such as 2,10"
+        ) from error
+    options = manifests.Options(
+        values.image,
+        (least, greatest),
+        values.cpu,
+        values.memory,
+        values.volume,
+        values.namespace,
+    )
+    return manifests.render_kubernetes(place, options)
 
 
 def _serve(place: str, values: flags.FlagValues, copies: storage.Copies) -> None:
@@ -95,4 +121,20 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_string("log", None, text, flag_values=values)
     text = "share of the requests that are logged"
     flags.DEFINE_float("sampling_rate", 1.0, text, 0.0, 1.0, flag_values=values)
+    _define_rendering(values)
     commands.define_storage(values)
+
+
+def _define_rendering(values: flags.FlagValues) -> None:
+    text = "writes what runs TensorFlow Serving itself for the folder, instead of serving"
+    flags.DEFINE_enum("render", None, ["docker", "kubernetes"], text, flag_values=values)
+    for name, default, text in (
+        ("image", "tensorflow/serving:latest", "container image of --render"),
+        ("output", None, "file for --render; unset: standard output"),
+        ("replicas", "2,10", "least and greatest number of replicas"),
+        ("cpu", "2", "processors of a replica"),
+        ("memory", None, "memory of a replica; unset: from the sandbox's measurement"),
+        ("volume", None, "CLAIM:/PATH of the folder, if it is not in a bucket"),
+        ("namespace", None, "namespace of the manifests"),
+    ):
+        flags.DEFINE_string(name, default, text, flag_values=values)
