@@ -46,7 +46,7 @@ TRAINER = {
     "cluster config schema storage environment phase_timer console signals errors job_layout",
     "evaluation": "export reporting metrics data_validation models inputs job_dir cluster config "
     "schema storage phase_timer console errors job_layout",
-    "history": "release metrics job_dir config storage console errors job_layout",
+    "history": "release export metrics job_dir config storage console errors job_layout",
     "tuning": "metrics inputs job_dir cluster config schema storage environment console errors "
     "job_layout",
     "watching": "gating release prediction reporting export metrics data_validation inputs config "

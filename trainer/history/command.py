@@ -11,8 +11,9 @@ from trainer.config.arguments import parse_flags
 from trainer.config.commands import define_storage, open_storage
 from trainer.console import show
 from trainer.errors import UserError, nearest
+from trainer.export.fingerprint import GATE_REPORT
 from trainer.history import compare
-from trainer.history.lineage import describe_lineage
+from trainer.history.lineage import describe_lineage, list_verdicts
 from trainer.history.runs import FILES, Run, list_runs, read_run
 from trainer.history.select import (
     check_known,
@@ -100,7 +101,8 @@ def _fetch(path: str, option: str, copies: storage.Copies) -> Path:
     """Returns the local folder with the small files of jobs."""
     if not storage.is_remote(path) and not Path(path).is_dir():
         raise UserError(f"{option}: {path}: no such folder; name the folder of your jobs")
-    return Path(copies.fetch(path, option, lambda name: name.rpartition("/")[2] in FILES))
+    wanted = (*FILES, GATE_REPORT)
+    return Path(copies.fetch(path, option, lambda name: name.rpartition("/")[2] in wanted))
 
 
 def _list_all(values: flags.FlagValues, copies: storage.Copies) -> tuple[Path, list[Run]]:
@@ -143,6 +145,8 @@ def _run_show(words: list[str], values: flags.FlagValues, copies: storage.Copies
     rows = [["state", run.state], ["started", run.started], ["steps", f"{run.last_step:,}"]]
     rows += [[name, _show(value)] for name, value in run.metrics.items()]
     rows += [[name, texts] for name, texts in compare.describe_inputs(run)]
+    verdicts = list_verdicts(_fetch(words[0], "job", copies))
+    rows += [[f"gate on {export}", text] for export, text in verdicts]
     rows += [[name, str(value)] for name, value in run.config.items()]
     show(_align(rows))
 

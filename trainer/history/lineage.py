@@ -5,6 +5,7 @@ from typing import Callable
 
 from trainer import storage
 from trainer.errors import UserError
+from trainer.export.fingerprint import EXTRA, GATE_REPORT
 from trainer.history.compare import describe_inputs
 from trainer.history.runs import Run, read_run
 from trainer.job_layout import CONFIG, EXPORT_FOLDER
@@ -44,6 +45,24 @@ def describe_lineage(path: str, fetch: Callable[[str], Path]) -> str:
             lines.append(f"job {job_dir}: not there any more")
             break
     return "\n".join(lines)
+
+
+def list_verdicts(folder: Path) -> list[tuple[str, str]]:
+    """Returns (export, verdict with its time and reason) of each export that the gate has judged.
+
+    Args:
+        folder: of the job, on this machine.
+
+    Raises:
+        UserError: a report of the gate is damaged.
+    """
+    found = []
+    for path in sorted(folder.glob(f"{EXPORT_FOLDER}/*/*/{EXTRA}/{GATE_REPORT}")):
+        report = storage.read_json(path) or {}
+        reason = f", forced: {report.get('reason')!r}" if report.get("forced") else ""
+        text = f"{report.get('verdict')} {report.get('time', '')}{reason}"
+        found.append((path.parents[1].relative_to(folder).as_posix(), text))
+    return found
 
 
 def _find_pushed(path: str) -> tuple[list[str], str]:

@@ -194,3 +194,13 @@ def test_lineage_shortens_digests_and_names_what_is_missing(jobs, capsys):
 def test_one_line_says_what_is_wrong(jobs, capsys, words, message):
     status, _, errors = _call(capsys, *(word.replace("FOLDER", str(jobs)) for word in words))
     assert status == 2 and len(errors) == 1 and message in errors[0]
+
+
+def test_show_names_the_verdicts_of_the_gate(jobs, capsys):
+    extra = jobs / "a/export/best/17/assets.extra"
+    extra.mkdir(parents=True)
+    report = {"verdict": "blessed", "time": "2026-01-02", "forced": True, "reason": "first"}
+    (extra / "gate.json").write_text(json.dumps(report))
+    status, lines, _ = _call(capsys, "show", jobs / "a")
+    (line,) = [line for line in lines if line.startswith("gate on export/best/17")]
+    assert status == 0 and line.endswith("blessed 2026-01-02, forced: 'first'")
