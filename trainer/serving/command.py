@@ -15,6 +15,7 @@ from pathlib import Path
 
 from absl import flags
 
+import estimator_bridge as bridge
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
@@ -78,6 +79,8 @@ def _serve(place: str, values: flags.FlagValues, copies: storage.Copies) -> None
     source = open_source(place, values.name, copies)
     real = source.describe_real_server()
     show(f"for trying and rehearsing only; in production: {real} --rest_api_port=8501")
+    bridge.set_verbosity("error")
+    bridge.prefer_onednn()
     # Imported here, because they import TensorFlow; --help and a wrong flag need no TensorFlow.
     from trainer.serving.grpc_server import GrpcServer
     from trainer.serving.http_server import HttpServer
