@@ -184,9 +184,6 @@ def _find_baseline(
         return _find_latest_blessed(candidate, values.candidate, copies), None
     if not storage.is_remote(place) and not Path(place).is_dir():
         raise UserError(f"--baseline={place}: no such folder; name an export, a job or a folder")
-    if not storage.is_remote(place) and not any(Path(place).iterdir()):
-        # Nothing has been pushed there yet.
-        return None, None
     deployment = Deployment(place, "--baseline")
     state = deployment.read()
     if not state.versions:

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO, Callable
 
-from trainer import storage
 from trainer.pipelines.definition import Pipeline, Step, fill
 from trainer.pipelines.history import History
 from trainer.pipelines.identity import compute_key, describe_changes, is_there, list_versions
+from trainer.release.pushing import Deployment
 
 # Stands for itself while the key is computed.
 _KEY = "{key}"
@@ -51,7 +51,6 @@ class Runner:
             versions = list_versions()
             self._history.add("start", file=self._pipeline.fingerprint, versions=versions)
             status, name = 0, ""
-            self._make_folders()
             done: dict[str, Step] = {}
             for number, step in enumerate(self._pipeline.steps):
                 name = step.name
@@ -62,13 +61,6 @@ class Runner:
             secs = round(time.monotonic() - started, 1)
             self._history.add("end", status=status, step=name, secs=secs)
             return status
-
-    def _make_folders(self) -> None:
-        """Creates the folders of versions; a gate takes an empty one for that of a first model."""
-        for step in self._pipeline.steps:
-            for path in step.list_outputs() if step.command == "push" else ():
-                if not storage.is_remote(path) and "{" not in path:
-                    Path(path).mkdir(parents=True, exist_ok=True)
 
     def _run_step(
         self, number: int, step: Step, earlier: dict[str, Step], lock: BinaryIO
@@ -85,6 +77,7 @@ class Runner:
             return 0, filled
         if last is not None and last.key != key:
             self._log(f"{step.name}: changed: {describe_changes(last.inputs, inputs)}")
+        filled = _choose_baseline(filled, written)
         started = time.monotonic()
         status = self._start(filled, lock)
         self._history.add(
@@ -117,6 +110,16 @@ class Runner:
         if self._received:
             return 128 + self._received
         return status if status >= 0 else 128 - status
+
+
+def _choose_baseline(step: Step, written: set[str]) -> Step:
+    """Returns a gate that judges a first model if nothing has been pushed to its baseline yet."""
+    baseline = step.flags.get("baseline")
+    if step.command != "gate" or baseline not in written:
+        return step
+    if Deployment(str(baseline), "baseline").read().versions:
+        return step
+    return step.model_copy(update={"flags": {**step.flags, "baseline": "latest-blessed"}})
 
 
 def open_history(pipeline: Pipeline) -> History:
