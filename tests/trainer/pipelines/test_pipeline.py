@@ -157,3 +157,13 @@ def test_a_step_of_a_killed_run_holds_the_lock_and_the_next_run_resumes(work, ca
 def test_the_pipelines_of_the_package_are_valid():
     for path in sorted((ROOT / "hparams/pipelines").glob("*.yaml")):
         assert read_pipeline(str(path)).steps
+
+
+def test_the_first_push_comes_after_a_gate_without_a_baseline(work, capfd):
+    gate = {"command": "gate", "flags": {"candidate": "jobs/a", "baseline": "served", "data": "x"}}
+    # The export cannot be judged here: what counts is which baseline the gate is given.
+    _, (event,) = work(gate, FORCED)
+    assert "--baseline=latest-blessed" in event["command"]
+    assert work(FORCED)[0] == 0
+    _, (event,) = work(gate, FORCED)
+    assert "--baseline=served" in event["command"]
