@@ -19,7 +19,8 @@ from estimator_bridge.convert.read.job_dir import read_job_dir
 from estimator_bridge.convert.read.rows import read_files
 from estimator_bridge.convert.write.module import write_module
 from trainer.config import Config
-from trainer.data_validation.profile import CsvStyle, profile_files
+from trainer.data_validation.profile import profile_files
+from trainer.data_validation.reading import CsvStyle
 from trainer.errors import UserError
 from trainer.evaluation.checkpoint_metrics import _build_source
 from trainer.inputs.files import find_files

@@ -13,6 +13,7 @@ from trainer.config.loading import (
     to_yaml,
 )
 from trainer.config.sections import (
+    DATA_FORMATS,
     SECRET,
     USER,
     ClusterConfig,
@@ -50,6 +51,7 @@ from trainer.errors import nearest
 
 __all__ = [
     "CODE_REFERENCE",
+    "DATA_FORMATS",
     "ClusterConfig",
     "CodeName",
     "Config",

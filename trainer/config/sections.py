@@ -6,7 +6,7 @@ service is converted: "64,32" to a list, "true" to a boolean.
 """
 
 import re
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal, Optional, get_args
 
 import pydantic
 from pydantic import BeforeValidator, Field
@@ -46,6 +46,8 @@ _SECRET_NAME = re.compile(
 )
 # Seconds between checkpoints if neither steps nor seconds are given.
 DEFAULT_CHECKPOINT_SECS = 300
+DataFormat = Literal["auto", "csv", "tfrecord", "parquet", "jsonl"]
+DATA_FORMATS: tuple[str, ...] = get_args(DataFormat)
 
 
 class DataConfig(Section):
@@ -63,9 +65,9 @@ class DataConfig(Section):
         None,
         description="YAML file of columns, types and label; relative to the hparams file",
     )
-    format: Literal["auto", "csv", "tfrecord", "parquet"] = Field(
+    format: DataFormat = Field(
         "auto",
-        description="file format; auto: by the first bytes of the file",
+        description="file format; auto: by the name and the first bytes of the file",
     )
     delimiter: Annotated[str, BeforeValidator(check_delimiter)] = Field(
         ",",

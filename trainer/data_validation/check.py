@@ -138,7 +138,7 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_enum(
         "data_format",
         "auto",
-        ["auto", "csv", "tfrecord", "parquet"],
+        config_lib.DATA_FORMATS,
         "file format; auto: by the first bytes of the file",
         flag_values=values,
     )

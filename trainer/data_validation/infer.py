@@ -19,7 +19,6 @@ from trainer.data_validation.detect import detect_delimiter, detect_encoding
 from trainer.data_validation.profile import (
     NO_NUMBER,
     NO_VALUE,
-    CsvStyle,
     Profile,
     Table,
     profile_files,
@@ -33,6 +32,7 @@ from trainer.data_validation.propose import (
     propose_column,
     share,
 )
+from trainer.data_validation.reading import CsvStyle
 from trainer.errors import UserError, redacts_data
 from trainer.inputs.files import DataFile, find_files
 from trainer.schema.types import Schema
@@ -138,7 +138,7 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_enum(
         "format",
         "auto",
-        ["auto", "csv", "tfrecord", "parquet"],
+        config_lib.DATA_FORMATS,
         "file format; auto: by the first bytes of the file",
         flag_values=values,
     )

@@ -1,21 +1,21 @@
 """Profiles the columns of data without a schema, in one pass and with bounded memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet
 
-from trainer import config as config_lib
-from trainer.data_validation.lists import are_numbers
+from trainer.data_validation.reading import (
+    CsvStyle,
+    list_json_names,
+    name_csv,
+    read_csv,
+    read_untyped,
+)
 from trainer.errors import UserError
-from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
-from trainer.inputs.csv_files import CsvLayout, open_reader, read_first_fields
 from trainer.inputs.files import DataFile
-from trainer.inputs.parquet_files import check_sizes, check_values
 from trainer.inputs.streaming_statistics import (
     DistinctCount,
     RowSample,
@@ -28,9 +28,6 @@ NO_VALUE = ("", "?", "\\N", "#N/A", "N/A", "<NA>", "NULL", "null", "NaN", "nan")
 # Text that means a missing value in a column of numbers. In a column of words it may be a value:
 # NA is the code of Namibia.
 NO_NUMBER = ("NA", "n/a", "None", "none", "-", ".")
-# Number of TFRecord records from which the features and their types are inferred.
-FIRST_RECORDS = 1_000
-PARQUET_ROWS = 65_536
 # A float64 represents every whole number up to this one. Larger numbers count as identifiers.
 LARGEST_QUANTITY = 2**53
 
@@ -47,26 +44,6 @@ class Table(NamedTuple):
     num_rows: int
     columns: dict[str, "Profile"]
     header: Optional[bool]
-
-
-class CsvStyle(NamedTuple):
-    """How CSV files are written, as the user says or as it was detected.
-
-    Attributes:
-        delimiter: text between fields.
-        encoding: of the text.
-        header: whether there is a header line: auto, yes or no.
-        columns: names for files without a header; empty: column_1, column_2, ...
-        label: name of the label; a line that contains it is a header.
-        limits: limits of the sizes of rows and columns.
-    """
-
-    delimiter: str
-    encoding: str
-    header: str
-    columns: Sequence[str]
-    label: str
-    limits: config_lib.DataConfig = config_lib.DataConfig()
 
 
 class Profile:
@@ -257,15 +234,14 @@ def profile_files(files: Sequence[DataFile], style: CsvStyle) -> tuple[Table, Ro
     profiles: dict[str, Profile] = {}
     sample: Optional[RowSample] = None
     rows, with_header = 0, None
+    json_names = list_json_names(files, style.limits)
     for file in files:
         if file.format == "csv":
-            layout = _name_csv(file, style)
+            layout = name_csv(file, style)
             with_header = layout.skip_lines > 0
-            batches = _read_csv(file, layout)
-        elif file.format == "parquet":
-            batches = _read_parquet(file, style.limits)
+            batches = read_csv(file, layout)
         else:
-            batches = _read_tfrecord(file)
+            batches = read_untyped(file, json_names, style.limits)
         for batch in batches:
             if sample is None:
                 profiles = {name: Profile() for name in batch.schema.names}
@@ -318,83 +294,3 @@ def _unsupported(batch: pa.RecordBatch, name: str) -> Optional[str]:
         or pa.types.is_null(kind)
     )
     return None if plain else str(kind)
-
-
-def _name_csv(file: DataFile, style: CsvStyle) -> CsvLayout:
-    """Returns the layout with the names of the columns."""
-    fields, lines = read_first_fields(
-        file, style.delimiter, style.encoding, style.limits.max_row_mib << 20
-    )
-    fields = [field.strip() for field in fields]
-    has_header = style.header == "yes" or (
-        style.header == "auto"
-        and (
-            style.label in fields
-            or list(style.columns) == fields
-            or _looks_like_names(file, fields, style)
-        )
-    )
-    names = list(style.columns)
-    if names and len(names) != len(fields):
-        raise UserError(
-            f"--columns: {len(names)} names, and {file.path} has {len(fields)} fields; "
-            f"name each, and check --delimiter (now {style.delimiter!r})"
-        )
-    if not names:
-        names = fields if has_header else [f"column_{n + 1}" for n in range(len(fields))]
-    twice = [name for name in names if names.count(name) > 1 or not name]
-    if twice:
-        raise UserError(
-            f"{file.path}: column name {twice[0]!r} is empty or appears twice; "
-            "name the columns with --columns"
-        )
-    return _lay_out(names, lines if has_header else 0, style)
-
-
-def _lay_out(names: list[str], skip_lines: int, style: CsvStyle) -> CsvLayout:
-    block_bytes = style.limits.max_row_mib << 20
-    return CsvLayout(names, skip_lines, style.delimiter, style.encoding, block_bytes)
-
-
-def _looks_like_names(file: DataFile, fields: list[str], style: CsvStyle) -> bool:
-    """Returns whether the first line has words only and the second has a number."""
-    has_number = any(are_numbers([field]) for field in fields)
-    if has_number or not all(fields) or len(set(fields)) < len(fields):
-        return False
-    names = [str(index) for index in range(len(fields))]
-    layout = _lay_out(names, 0, style)
-    first = next(_read_csv(file, layout), None)
-    if first is None or first.num_rows < 2:
-        return False
-    return any(are_numbers([first.column(name)[1].as_py() or ""]) for name in names)
-
-
-def _read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:
-    types = pa.schema([(name, pa.string()) for name in layout.columns])
-    try:
-        yield from open_reader(file, layout, types)
-    except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
-        detail = HIDDEN_DETAIL if hides(None) else " ".join(str(error).split())[:200]
-        raise UserError(
-            f"{file.path}: cannot be read as CSV: {detail}; correct it, or check --delimiter "
-            f"(now {layout.delimiter!r}) and --encoding (now {layout.encoding})"
-        ) from error
-
-
-def _read_parquet(file: DataFile, limits: config_lib.DataConfig) -> Iterator[pa.RecordBatch]:
-    try:
-        with pa.parquet.ParquetFile(file.local_path) as parquet:
-            names = parquet.schema_arrow.names
-            check_sizes(file, parquet.metadata, names, limits)
-            for batch in parquet.iter_batches(PARQUET_ROWS):
-                check_values(file, batch)
-                yield batch
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        words = " ".join(str(error).split())
-        raise UserError(f"{file.path}: damaged: {words}; write the file again") from error
-
-
-def _read_tfrecord(file: DataFile) -> Iterator[pa.RecordBatch]:
-    from trainer.inputs.tfrecord_files import iterate_columns
-
-    yield from iterate_columns(file, FIRST_RECORDS)

@@ -167,7 +167,7 @@ def define_model(values: flags.FlagValues) -> None:
     flags.DEFINE_enum(
         "data_format",
         None,
-        ["auto", "csv", "tfrecord", "parquet"],
+        config_lib.DATA_FORMATS,
         "of --data; unset: the job's",
         flag_values=values,
     )

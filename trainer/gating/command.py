@@ -21,6 +21,7 @@ import numpy as np
 from absl import flags
 
 import estimator_bridge as bridge
+from trainer import config as config_lib
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
@@ -247,7 +248,7 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_enum(
         "data_format",
         None,
-        ["auto", "csv", "tfrecord", "parquet"],
+        config_lib.DATA_FORMATS,
         "of --data; unset: the candidate's",
         flag_values=values,
     )

@@ -14,6 +14,8 @@ from trainer.errors import UserError
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 SUFFIXES = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
+JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+SUFFIXES.update(dict.fromkeys(JSON_SUFFIXES, "jsonl"))
 # The first 8 bytes of a TFRecord file are the length of the first record. The upper 4 bytes of that
 # length are zero; CSV text contains no zero bytes.
 TFRECORD_LENGTH = slice(4, 8)
@@ -21,7 +23,6 @@ TFRECORD_LENGTH = slice(4, 8)
 DOCUMENT = re.compile(
     r"(.*\.(md|rst)|(readme|license|licence|changelog|notice)(\.(txt|html|pdf))?)", re.I
 )
-JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
 class DataFile(NamedTuple):
@@ -29,7 +30,7 @@ class DataFile(NamedTuple):
 
     Attributes:
         path: local path or gs:// address.
-        format: csv, tfrecord or parquet.
+        format: csv, jsonl, tfrecord or parquet.
         gzipped: whether the file as a whole is compressed.
     """
 
@@ -50,7 +51,7 @@ def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[D
 
     Args:
         patterns: paths, globs and directories; local or gs://.
-        file_format: csv, tfrecord, parquet, or auto to detect the format of each file.
+        file_format: csv, jsonl, tfrecord, parquet, or auto to detect the format of each file.
         option: name of the option, for messages.
 
     Raises:
@@ -128,12 +129,6 @@ def _inspect(path: str, file_format: str, option: str) -> DataFile:
     if not head:
         raise UserError(f"{option}: {path} is empty; remove it or write it again")
     gzipped = head.startswith(GZIP)
-    name = path.lower()[:-3] if gzipped and path.lower().endswith(".gz") else path.lower()
-    if file_format == "auto" and name.endswith(JSON_SUFFIXES):
-        raise UserError(
-            f"{option}: {path} is JSON, which is not read; convert JSON lines to Parquet with "
-            "pyarrow.json.read_json and pyarrow.parquet.write_table"
-        )
     if file_format == "auto":
         file_format = _guess_format(path, head, gzipped)
     if file_format == "parquet" and not head.startswith(PARQUET):
@@ -153,5 +148,7 @@ def _guess_format(path: str, head: bytes, gzipped: bool) -> str:
         return SUFFIXES[suffix]
     if "tfrecord" in name.name:
         return "tfrecord"
+    if head.lstrip().startswith(b'{"'):
+        return "jsonl"
     binary = len(head) == 12 and head[TFRECORD_LENGTH] == b"\0\0\0\0"
     return "tfrecord" if binary else "csv"

@@ -17,6 +17,9 @@ from trainer.schema import Bins, Schema, Statistics, hide_private
 
 # Seconds between two progress lines.
 REPORT_SECS = 5.0
+# Formats whose rows name their values: a wrong column name looks like a value that is always
+# missing.
+KEYED = ("tfrecord", "jsonl")
 
 
 class Scan(NamedTuple):
@@ -25,8 +28,8 @@ class Scan(NamedTuple):
     Attributes:
         statistics: number of rows, range of each numeric column, counts of each categorical one.
         rows: path → number of rows in that file, without bad rows.
-        absent: columns without a value in any row; found only if all files are TFRecord, because a
-            wrong column name there looks like a value that is always missing.
+        absent: columns without a value in any row; found only if the formats of all files are
+            KEYED.
         num_bad_rows: number of rows that were dropped because data.max_bad_rows allows it.
         bad_rows: descriptions of the first dropped rows.
     """
@@ -59,7 +62,7 @@ def scan_files(
     streaming = StreamingStatistics(schema, names)
     bad = BadRows(data.max_bad_rows) if data.max_bad_rows else None
     rows: dict[str, int] = {}
-    absent = set(names) if all(file.format == "tfrecord" for file in files) else set()
+    absent = set(names) if all(file.format in KEYED for file in files) else set()
     started = reported = time.monotonic()
     for number, file in enumerate(files):
         rows[file.path] = 0

@@ -15,6 +15,7 @@ from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows, Fault, find_faults
 from trainer.inputs.cell_text import quote_cell
 from trainer.inputs.csv_files import read_csv
 from trainer.inputs.files import DataFile
+from trainer.inputs.json_files import read_json_lines
 from trainer.inputs.missing import mark_missing
 from trainer.inputs.parquet_files import count_rows, read_parquet
 from trainer.inputs.raw_batches import ARROW_TYPES, RawBatch, ReadRequest, unparsed_fault
@@ -25,6 +26,7 @@ __all__ = ["ARROW_TYPES", "Batch", "count_rows", "read_batches"]
 
 READERS: dict[str, Callable[[ReadRequest], Iterator[RawBatch]]] = {
     "csv": read_csv,
+    "jsonl": read_json_lines,
     "parquet": read_parquet,
     "tfrecord": read_tfrecord,
 }

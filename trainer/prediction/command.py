@@ -16,6 +16,7 @@ from typing import Any
 from absl import flags
 
 import estimator_bridge as bridge
+from trainer import config as config_lib
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.errors import UserError, redacts_data
@@ -120,7 +121,7 @@ def _define(values: flags.FlagValues) -> None:
             "format of the predictions; unset: that of --output's name, else csv",
         ),
         ("header", ["auto", "yes", "no"], "CSV header line; unset: the job's"),
-        ("data_format", ["auto", "csv", "tfrecord", "parquet"], "of --data; unset: the job's"),
+        ("data_format", config_lib.DATA_FORMATS, "of --data; unset: the job's"),
     ):
         flags.DEFINE_enum(name, None, choices, meaning, flag_values=values)
     flags.DEFINE_boolean("overwrite", False, "replace existing files", flag_values=values)

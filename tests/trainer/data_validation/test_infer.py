@@ -1,5 +1,6 @@
 """trainer.schema infer: the data fit the inferred schema, and a model trains with it."""
 
+import json
 import math
 import subprocess
 import sys
@@ -578,3 +579,22 @@ def test_a_check_reports_invalid_weights_and_sequences(make, tmp_path, capsys):
         "row 5, column s: '1 x' is not whole numbers",
     ):
         assert words in told
+
+
+def test_json_lines_give_the_schema_of_the_same_csv_file(tmp_path):
+    rows = [
+        {"day": f"2020-01-{n % 28 + 1:02}", "n": n % 90, "city": "AB"[n % 2], "y": n % 3 / 2}
+        for n in range(400)
+    ]
+    lines = [json.dumps({k: v for k, v in row.items() if k != "n" or v % 7}) for row in rows]
+    (tmp_path / "a.json").write_text("\n".join(lines))
+    cells = [[v if k != "n" or v % 7 else "" for k, v in row.items()] for row in rows]
+    text = "\n".join(",".join(map(str, row)) for row in [["day", "n", "city", "y"], *cells])
+    (tmp_path / "a.csv").write_text(text + "\n")
+    found = []
+    for name in ("a.json", "a.csv"):
+        output = tmp_path / f"{name}.yaml"
+        assert main(["infer", f"--data={tmp_path / name}", "--label=y", f"--output={output}"]) == 0
+        found.append(yaml.safe_load(output.read_text()))
+    # Rows of JSON name their values, in any order.
+    assert found[0] == found[1] and set(found[0]["columns"]) == set(rows[0])

@@ -59,10 +59,11 @@ def test_documents_beside_the_data_are_skipped_with_a_notice(folder, capsys):
     assert not capsys.readouterr().err
 
 
-def test_json_names_the_way_out(tmp_path):
-    path = tmp_path / "a.jsonl"
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.ndjson", "log"])
+def test_json_lines_are_detected(tmp_path, name):
+    path = tmp_path / name
     path.write_text('{"x": 1}\n')
-    assert "pyarrow.json.read_json" in _refuse(path)
+    assert _find(path)[0].format == "jsonl"
 
 
 def test_a_tilde_is_the_home_folder(folder, monkeypatch):

@@ -1,6 +1,7 @@
-"""Reading CSV, Parquet and TFRecord: the same rows in every format; errors name the place."""
+"""Reading CSV, Parquet, TFRecord and JSON lines: the same rows; errors name the place."""
 
 import gzip
+import json
 import zlib
 
 import numpy as np
@@ -59,6 +60,17 @@ def wanted(rows):
     }
 
 
+def _write_json(path, rows):
+    """Writes half of the missing values as null and leaves out the other half."""
+    lines = []
+    for number, row in enumerate(rows):
+        kept = {name: v for name, v in row.items() if v is not None or number % 2}
+        lines.append(json.dumps(kept, ensure_ascii=number % 3 > 0))
+    text = "\n".join(lines).encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return path
+
+
 FORMS = {
     "csv": lambda make, path, rows: make.csv(path / "a.csv", rows),
     "csv without header": lambda make, path, rows: make.csv(path / "a.csv", rows, header=False),
@@ -88,10 +100,13 @@ FORMS = {
     "tfrecord in gzip": lambda make, path, rows: make.tfrecord(
         path / "a.tfrecord.gz", rows, compress=True
     ),
+    "json lines": lambda make, path, rows: _write_json(path / "a.jsonl", rows),
+    "json lines in gzip": lambda make, path, rows: _write_json(path / "a.json.gz", rows),
     "one of each": lambda make, path, rows: [
         make.csv(path / "a.csv", rows[:50]),
         make.parquet(path / "b.parquet", rows[50:120]),
-        make.tfrecord(path / "c.tfrecord", rows[120:]),
+        make.tfrecord(path / "c.tfrecord", rows[120:200]),
+        _write_json(path / "d.jsonl", rows[200:]),
     ],
 }
 

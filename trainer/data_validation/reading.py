@@ -1,0 +1,188 @@
+"""Reads files without a schema: the names and raw values of their columns."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from trainer import config as config_lib
+from trainer.data_validation.lists import are_numbers
+from trainer.errors import UserError
+from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
+from trainer.inputs.csv_files import CsvLayout, open_reader, read_first_fields
+from trainer.inputs.files import DataFile
+from trainer.inputs.json_files import iterate_json_lines, select_columns
+from trainer.inputs.parquet_files import check_sizes, check_values
+
+# Number of TFRecord records from which the features and their types are inferred.
+FIRST_RECORDS = 1_000
+PARQUET_ROWS = 65_536
+
+
+class CsvStyle(NamedTuple):
+    """How CSV files are written, as the user says or as it was detected.
+
+    Attributes:
+        delimiter: text between fields.
+        encoding: of the text.
+        header: whether there is a header line: auto, yes or no.
+        columns: names for files without a header; empty: column_1, column_2, ...
+        label: name of the label; a line that contains it is a header.
+        limits: limits of the sizes of rows and columns.
+    """
+
+    delimiter: str
+    encoding: str
+    header: str
+    columns: Sequence[str]
+    label: str
+    limits: config_lib.DataConfig = config_lib.DataConfig()
+
+
+def name_csv(file: DataFile, style: CsvStyle) -> CsvLayout:
+    """Returns the layout of a CSV file with the names of the columns.
+
+    Args:
+        file: the file.
+        style: as the user says or as it was detected.
+
+    Raises:
+        UserError: the names do not fit the file.
+    """
+    fields, lines = read_first_fields(
+        file, style.delimiter, style.encoding, style.limits.max_row_mib << 20
+    )
+    fields = [field.strip() for field in fields]
+    has_header = style.header == "yes" or (
+        style.header == "auto"
+        and (
+            style.label in fields
+            or list(style.columns) == fields
+            or _looks_like_names(file, fields, style)
+        )
+    )
+    names = list(style.columns)
+    if names and len(names) != len(fields):
+        raise UserError(
+            f"--columns: {len(names)} names, and {file.path} has {len(fields)} fields; "
+            f"name each, and check --delimiter (now {style.delimiter!r})"
+        )
+    if not names:
+        names = fields if has_header else [f"column_{n + 1}" for n in range(len(fields))]
+    twice = [name for name in names if names.count(name) > 1 or not name]
+    if twice:
+        raise UserError(
+            f"{file.path}: column name {twice[0]!r} is empty or appears twice; "
+            "name the columns with --columns"
+        )
+    return _lay_out(names, lines if has_header else 0, style)
+
+
+def _lay_out(names: list[str], skip_lines: int, style: CsvStyle) -> CsvLayout:
+    block_bytes = style.limits.max_row_mib << 20
+    return CsvLayout(names, skip_lines, style.delimiter, style.encoding, block_bytes)
+
+
+def _looks_like_names(file: DataFile, fields: list[str], style: CsvStyle) -> bool:
+    """Returns whether the first line has words only and the second has a number."""
+    has_number = any(are_numbers([field]) for field in fields)
+    if has_number or not all(fields) or len(set(fields)) < len(fields):
+        return False
+    names = [str(index) for index in range(len(fields))]
+    layout = _lay_out(names, 0, style)
+    first = next(read_csv(file, layout), None)
+    if first is None or first.num_rows < 2:
+        return False
+    return any(are_numbers([first.column(name)[1].as_py() or ""]) for name in names)
+
+
+def read_csv(file: DataFile, layout: CsvLayout) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of a CSV file; every column is text.
+
+    Args:
+        file: the file.
+        layout: of the file.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    types = pa.schema([(name, pa.string()) for name in layout.columns])
+    try:
+        yield from open_reader(file, layout, types)
+    except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
+        detail = HIDDEN_DETAIL if hides(None) else " ".join(str(error).split())[:200]
+        raise UserError(
+            f"{file.path}: cannot be read as CSV: {detail}; correct it, or check --delimiter "
+            f"(now {layout.delimiter!r}) and --encoding (now {layout.encoding})"
+        ) from error
+
+
+def list_json_names(files: Sequence[DataFile], limits: config_lib.DataConfig) -> list[str]:
+    """Returns the keys of all objects of all files of JSON lines, in the order of appearance.
+
+    Args:
+        files: files of any format.
+        limits: longest line.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+    names: dict[str, None] = {}
+    for file in files:
+        if file.format == "jsonl":
+            for batch in iterate_json_lines(file, limits.max_row_mib << 20):
+                names.update(dict.fromkeys(batch.schema.names))
+    return list(names)
+
+
+def read_untyped(
+    file: DataFile, json_names: Sequence[str], limits: config_lib.DataConfig
+) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of a file that names its columns itself.
+
+    Args:
+        file: a Parquet, TFRecord or JSON lines file.
+        json_names: columns of JSON lines.
+        limits: limits of the sizes of rows and columns.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    if file.format == "parquet":
+        return _read_parquet(file, limits)
+    if file.format == "jsonl":
+        return _read_json(file, json_names, limits)
+    return _read_tfrecord(file)
+
+
+def _read_json(
+    file: DataFile, names: Sequence[str], limits: config_lib.DataConfig
+) -> Iterator[pa.RecordBatch]:
+    """Yields the rows with scalars as text, because their types differ from block to block."""
+    for batch in iterate_json_lines(file, limits.max_row_mib << 20):
+        columns = select_columns(batch, names)
+        arrays = [
+            column if pa.types.is_nested(column.type) else column.cast(pa.string())
+            for column in columns.columns
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+
+def _read_parquet(file: DataFile, limits: config_lib.DataConfig) -> Iterator[pa.RecordBatch]:
+    try:
+        with pa.parquet.ParquetFile(file.local_path) as parquet:
+            names = parquet.schema_arrow.names
+            check_sizes(file, parquet.metadata, names, limits)
+            for batch in parquet.iter_batches(PARQUET_ROWS):
+                check_values(file, batch)
+                yield batch
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        words = " ".join(str(error).split())
+        raise UserError(f"{file.path}: damaged: {words}; write the file again") from error
+
+
+def _read_tfrecord(file: DataFile) -> Iterator[pa.RecordBatch]:
+    from trainer.inputs.tfrecord_files import iterate_columns
+
+    yield from iterate_columns(file, FIRST_RECORDS)
