@@ -13,6 +13,8 @@ _OUTSIDE = frozenset(
     ("tensorflow", "tensorflow_estimator", "tensorflow_core", "estimator_bridge", "keras", "absl")
 )
 
+# References followed from one use. `a = package.a.b` in `package` refers to itself without end.
+_MAX_FOLLOWED = 1000
 
 # The path of a module or None, the components after the module, and the paths of its packages.
 _Location = tuple[Optional[str], list[str], tuple[str, ...]]
@@ -137,35 +139,37 @@ class CodeBase:
           Absolute dotted names; several if branches bind different things.
         """
         found: dict[str, None] = {}
-        self._follow(ref, facts, path, found, set())
+        # A stack, since modules may import from each other in chains of any length.
+        pending = [(ref, path)]
+        seen: set[tuple[str, str]] = set()
+        while pending and len(seen) < _MAX_FOLLOWED:
+            here = pending.pop()
+            if here in seen:
+                continue
+            seen.add(here)
+            module, left, _ = self.locate(*here)
+            if module is None:
+                if not here[0].startswith("."):
+                    found[here[0]] = None
+            elif left and module in facts:
+                further = self._sources(module, left, facts[module])
+                pending += [(target, module) for target in reversed(further)]
         return tuple(found)
 
-    def _follow(
-        self,
-        ref: str,
-        facts: Mapping[str, ModuleFacts],
-        path: str,
-        found: dict[str, None],
-        seen: set[tuple[str, str]],
-    ) -> None:
-        if (ref, path) in seen:
-            return
-        seen.add((ref, path))
-        module, left, _ = self.locate(ref, path)
-        if module is None:
-            if not ref.startswith("."):
-                found[ref] = None
-            return
-        if not left or module not in facts:
-            return
-        rest = "." + ".".join(left[1:]) if left[1:] else ""
-        exports = facts[module].exports.get(left[0], ())
-        for target in exports:
-            self._follow(target + rest, facts, module, found, seen)
-        if not exports:
-            for star in facts[module].stars:
+    def _sources(self, module: str, left: list[str], facts: ModuleFacts) -> list[str]:
+        """Returns the references that a name of a module may be bound to."""
+        rest = "".join(f".{name}" for name in left[1:])
+        exports = [target + rest for target in facts.exports.get(left[0], ())]
+        if exports:
+            return exports
+        found = []
+        for star in facts.stars:
+            home, missing, _ = self.locate(star, module)
+            # `from .generated import *` of a file that is not in the code base binds nothing known.
+            if home is None or not missing:
                 separator = "" if star.endswith(".") else "."
-                self._follow(f"{star}{separator}{left[0]}{rest}", facts, module, found, seen)
+                found.append(f"{star}{separator}{left[0]}{rest}")
+        return found
 
     def imports(self, ref: str, path: str) -> tuple[str, ...]:
         """Returns the paths of the modules that the import of a reference executes, in order.

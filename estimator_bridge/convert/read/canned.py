@@ -339,14 +339,7 @@ def _head(head: Any) -> Head:
             f"head {kind}: only heads of TensorFlow can be converted; --model_fn wraps any other"
         )
     task = _HEADS[kind]
-    inverse = getattr(head, "_inverse_link_fn", None)
-    if task == "regression" and inverse is not None:
-        task = {"exp": "poisson", "sigmoid": "logistic"}.get(inverse.__name__, "")
-        if not task:
-            raise BridgeError(
-                f"head {kind}: its inverse link {inverse.__name__} cannot be converted, only exp "
-                "and sigmoid; --model_fn wraps any other"
-            )
+    _refuse_own_functions(head, kind, task)
     vocabulary = getattr(head, "_label_vocabulary", None)
     weight = getattr(head, "_weight_column", None)
     return Head(
@@ -356,6 +349,26 @@ def _head(head: Any) -> Head:
         _REDUCTIONS[head._loss_reduction],
         getattr(weight, "key", weight),
     )
+
+
+def _refuse_own_functions(head: Any, kind: str, task: str) -> None:
+    """Refuses a head with a loss or predictions other than those of its class.
+
+    Raises:
+      BridgeError: the head has them.
+    """
+    if task in ("poisson", "logistic"):
+        # These two classes set both functions themselves.
+        return
+    for argument in ("loss_fn", "inverse_link_fn"):
+        own = getattr(head, f"_{argument}", None)
+        if own is not None:
+            name = getattr(own, "__name__", type(own).__name__)
+            raise BridgeError(
+                f"head {kind}: its {argument} {name} cannot be converted; use "
+                "PoissonRegressionHead or LogisticRegressionHead if that is what it computes, or "
+                "wrap the model with --model_fn"
+            )
 
 
 def _optimizers(

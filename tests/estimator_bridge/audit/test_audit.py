@@ -4,6 +4,7 @@ import html.parser
 import json
 import os
 import pathlib
+import random as randomness
 import re
 import shlex
 import subprocess
@@ -562,3 +563,84 @@ def test_example_in_the_docs_equals_the_output():
     for part in block.split("\n...\n"):
         place = printed.find(part.rstrip("\n"), place)
         assert place >= 0, part
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from pkg.generated import *\nuse(generated.flags)\n",
+        "from .generated import *\nuse(anything.at_all)\n",
+        "import pkg\nloop = pkg.loop.once\nuse(loop)\n",
+        "import pkg\nif pkg:\n    loop = pkg.loop.a\nelse:\n    loop = pkg.loop.b\nuse(loop.c)\n",
+    ],
+)
+def test_names_that_lead_back_to_themselves(tmp_path, source):
+    more = "from pkg import anything, loop\nanything.at_all()\nloop()\n" + PLAIN + MAIN
+    root = write(tmp_path, {"pkg/__init__.py": source, "main.py": more})
+    assert entry_of(audit(root), "main.py").verdict == "plain"
+
+
+def test_a_long_chain_of_star_imports_is_followed(tmp_path):
+    files = {f"m{number}.py": f"from m{number + 1} import *\n" for number in range(900)}
+    files["m900.py"] = "from tensorflow.estimator import RunConfig\n"
+    files["main.py"] = "from m0 import *\nRunConfig()\n" + MAIN
+    assert entry_of(audit(write(tmp_path, files)), "main.py").verdict == "plain"
+
+
+PIECES = """\
+import tensorflow as tf
+import pkg.a as b
+from . import a
+from .. import pkg
+from ... import x
+from .a import *
+from pkg import *
+from pkg.b import *
+from pkg.absent import *
+from .absent.deep import a as tf
+from tensorflow import *
+from tensorflow.contrib import layers as a
+from tensorflow.python.lib.io import file_io
+a = b
+b = a.a.b
+tf = a.tf if x else b
+def f(a, *b, c=tf.x, **d): return a.b
+class a(b.a, tf.estimator.Estimator): x = tf.y
+self.a = tf.contrib
+getattr(tf, "estimator").Estimator()
+getattr(a, 'b' + c)
+__import__("a.b")
+importlib.import_module(".a", "pkg")
+tf.reduce_sum(a, keep_dims=True)
+a.make_one_shot_iterator()
+global a
+lambda tf: tf.a
+[tf for tf in tf.a]
+async def a(): await tf.b
+try: import a.b
+except ImportError: b = None
+if __name__ == "__main__": a.b.tf.estimator.Estimator(b)
+print "a"
+del tf
+match a:
+    case tf.b: a
+""".splitlines()
+
+
+def test_any_code_base_is_audited(tmp_path):
+    names = ("pkg/__init__.py", "pkg/a.py", "pkg/b.py", "a.py", "b/__init__.py", "tensorflow/x.py")
+    random = randomness.Random(7)
+    for number in range(150):
+        files = {}
+        for name in names:
+            text = "\n".join(random.choices(PIECES, k=random.randrange(12)))
+            if random.random() < 0.2:
+                cut = random.randrange(len(text) + 1)
+                text = text[:cut] + random.choice("(\t\0\\'\"\ufeff:é") + text[cut:]
+            files[name] = text
+        files["good.py"] = PLAIN + MAIN
+        report = audit(write(tmp_path / str(number), files))
+        assert entry_of(report, "good.py").verdict == "plain", files
+        to_json(report)
+        render_text(report, 80)
+        render_html(report)

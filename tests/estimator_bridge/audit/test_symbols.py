@@ -18,6 +18,7 @@ from estimator_bridge.versions import installed_tensorflow, parse
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
+TOOLS = pathlib.Path(__file__).parents[3] / "tools"
 TODAY = parse(installed_tensorflow())[:2]
 UNLISTED = ("raw_ops", "__internal__", "__operators__", "tools")
 
@@ -195,24 +196,29 @@ def test_each_entry_is_well_formed():
         assert traps[required]["title"] and traps[required]["text"]
 
 
-def test_private_modules_match_the_table(table):
+def test_private_modules_match_the_table(table, monkeypatch):
+    monkeypatch.syspath_prepend(str(TOOLS))
+    from record_private_modules import fates, modules_of
+
     known = data("private")
     root = folder("tensorflow").parent
-
-    def there(module):
-        path = root.joinpath(*module.split("."))
-        if path.is_dir() or path.with_suffix(".py").exists():
-            return True
-        return any(path.parent.glob(path.name + ".*so"))
-
-    if TODAY >= (2, 21):
-        assert [module for module in known["modules"] if not there(module)] == []
+    files = (path.relative_to(root).as_posix() for path in (root / "tensorflow").rglob("*"))
+    there = modules_of(files)
+    assert len(there) > 1300
+    if TODAY == (2, 21):
+        assert set(known["modules"]) == there
+    for module in ("lib.io.file_io", "lib.io.file_io.FileIO", "debug.lib.debug_data"):
+        assert table.look_up(f"tensorflow.python.{module}").plain, module
     for module, since in known["gone"].items():
-        if since == "2.15 or before" or parse(since) <= TODAY:
-            assert not there(module), module
-        elif TODAY == (2, 15):
-            assert there(module), module
-    assert [module for module in known["estimator_modules"] if not there(module)] == []
+        assert parse(since) > TODAY or module not in there, module
+    estimator = folder("tensorflow_estimator").parent
+    for module in known["estimator_modules"]:
+        path = estimator.joinpath(*module.split("."))
+        assert path.is_dir() or path.with_suffix(".py").exists(), module
+    versions = [("1.15.5", {"a", "b", "c"}), ("2.0.4", {"a", "b"}), ("2.1.4", {"a", "c"})]
+    assert fates(versions) == ({"a", "c"}, {"b": "2.1"})
+    old = ["tensorflow_core/python/x.py", "tensorflow-1.13.2.data/purelib/tensorflow/core/y.py"]
+    assert {"tensorflow.python.x", "tensorflow.core.y"} <= modules_of([*old, "numpy/core/z.py"])
 
 
 SCRIPT = """
@@ -244,8 +250,7 @@ json.dump({{"supplied": supplied(), "wrong": wrong, "examples": examples}}, open
 def tf1_view(tmp_path_factory):
     """Returns the names that a program finds when it runs with --tf1."""
     place = tmp_path_factory.mktemp("tf1")
-    tools = str(pathlib.Path(__file__).parents[3] / "tools")
-    script = textwrap.dedent(SCRIPT).format(tools=tools, output=str(place / "out.json"))
+    script = textwrap.dedent(SCRIPT).format(tools=str(TOOLS), output=str(place / "out.json"))
     (place / "program.py").write_text(script, encoding="utf-8")
     command = [sys.executable, "-m", "estimator_bridge", "run", "--tf1", str(place / "program.py")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)

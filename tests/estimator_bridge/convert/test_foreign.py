@@ -92,6 +92,44 @@ def test_unsupported_estimators_are_errors(tmp_path):
         describe_estimator(Loaded(other, "test:build"), 0)
 
 
+def heads_with_own_functions(tf):
+    """Returns heads whose loss or predictions are not those of their class."""
+    api = tf.estimator
+
+    def loss_fn(labels, logits):
+        return tf.abs(logits - tf.cast(labels, tf.float32))
+
+    own = {"loss_fn": loss_fn, "name": "own"}
+    yield "loss_fn loss_fn", api.RegressionHead(**own)
+    yield "loss_fn loss_fn", api.BinaryClassHead(**own)
+    yield "loss_fn loss_fn", api.MultiClassHead(3, **own)
+    yield "loss_fn loss_fn", api.MultiLabelHead(3, **own)
+    # Squared error of the logits, and their exponential as predictions: not Poisson.
+    yield "inverse_link_fn exp", api.RegressionHead(inverse_link_fn=tf.exp, name="own")
+    yield "inverse_link_fn sigmoid", api.RegressionHead(inverse_link_fn=tf.sigmoid, name="own")
+
+
+def test_heads_with_own_functions_are_refused(tmp_path):
+    from estimator_bridge import BridgeError, tf
+    from estimator_bridge.convert.read.canned import Loaded, describe_estimator
+
+    column = tf.feature_column.numeric_column("age")
+
+    def describe(head):
+        built = tf.estimator.LinearEstimator(head, [column], model_dir=str(tmp_path))
+        return describe_estimator(Loaded(built, "test:build"), 0).head.task
+
+    for what, head in heads_with_own_functions(tf):
+        with pytest.raises(BridgeError, match=f"its {what} cannot be converted.*--model_fn"):
+            describe(head)
+        both = tf.estimator.MultiHead([tf.estimator.RegressionHead(name="plain"), head])
+        with pytest.raises(BridgeError, match=f"its {what} cannot be converted"):
+            describe(both)
+    assert describe(tf.estimator.PoissonRegressionHead()) == "poisson"
+    assert describe(tf.estimator.LogisticRegressionHead()) == "logistic"
+    assert describe(tf.estimator.RegressionHead()) == "regression"
+
+
 FLAGS_MODULE = textwrap.dedent(
     """
     import tensorflow as tf
