@@ -30,8 +30,8 @@ ROWS_PER_CATEGORY = 200
 # A text column is left out if most rows have a value with fewer rows than this. A model would learn
 # such rows by heart.
 ROWS_PER_WORD = 5
-# What makes words of free text features; the user decides, since it costs time.
-FREE_TEXT = {
+# What makes words of free text features.
+FREE_TEXT: dict[str, Any] = {
     "type": "string",
     "hash_buckets": 5000,
     "embedding": 16,
@@ -227,10 +227,10 @@ def _propose_words(profile: Profile, distinct: int, missing: str) -> Proposal:
         return multivalent
     if distinct > MAX_VOCABULARY and profile.words / profile.count > TEXT_WORDS:
         return Proposal(
-            {"type": "string", "use": []},
-            f"left out: free text, {distinct:,} values of "
-            f"{profile.words / profile.count:.0f} words on average{missing}; to use its words, set "
-            f"{flow(FREE_TEXT)}",
+            FREE_TEXT,
+            f"free text, {distinct:,} values of {profile.words / profile.count:.0f} words on "
+            f"average{missing}: its words are features; to leave it out, set "
+            "{type: string, use: []}",
         )
     if distinct >= KEY_SHARE * profile.count and profile.count > KEY_ROWS:
         return Proposal(
