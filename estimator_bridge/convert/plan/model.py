@@ -97,6 +97,11 @@ class Head(NamedTuple):
         """The heads with one loss each: the parts of a multihead, or this head alone."""
         return self.parts or (self,)
 
+    @property
+    def weights(self) -> frozenset[str]:
+        """The features with weights of rows that this head or its parts read."""
+        return frozenset(one.weight for one in (self, *self.parts) if one.weight is not None)
+
     def output(self, name: str) -> str:
         """Returns the name of an output of this head in the model.
 

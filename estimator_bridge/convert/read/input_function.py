@@ -1,5 +1,6 @@
 """Reads rows for a comparison from an input function."""
 
+from collections.abc import Iterable
 from typing import Any, Callable, Optional
 
 import numpy as np
@@ -13,7 +14,10 @@ __all__ = ["read_input_fn"]
 
 
 def read_input_fn(
-    function: Callable[[], Any], inputs: Optional[tuple[Input, ...]], limit: int
+    function: Callable[[], Any],
+    inputs: Optional[tuple[Input, ...]],
+    limit: int,
+    weights: Iterable[str] = (),
 ) -> Rows:
     """Returns the first rows of an input function; sparse features are padded.
 
@@ -21,6 +25,7 @@ def read_input_fn(
       function: returns a tf.data.Dataset of (features, labels), or the two as tensors.
       inputs: the features that the model reads; others are dropped. None keeps all.
       limit: number of rows.
+      weights: names of the features with weights of rows, which the heads read.
 
     Raises:
       BridgeError: the function raises, returns no rows, or lacks a feature.
@@ -31,7 +36,7 @@ def read_input_fn(
     if not batches:
         raise BridgeError("--input_fn: it returned no rows; the first batch must not be empty")
     names = set(batches[0][0])
-    wanted = names if inputs is None else {feature.name for feature in inputs}
+    wanted = names if inputs is None else {*weights, *(feature.name for feature in inputs)}
     missing = sorted(wanted - names)
     if missing:
         raise BridgeError(f"--input_fn: it did not return the features {', '.join(missing)}")

@@ -144,7 +144,8 @@ def _read_rows(options: Any, plan: Plan) -> Rows:
         raise BridgeError("--estimator: the rows are missing; add --input_fn=MODULE:FUNCTION")
     from ..read.user_code import load_function
 
-    return read_input_fn(load_function(options.input_fn, "--input_fn"), plan.inputs, options.rows)
+    function = load_function(options.input_fn, "--input_fn")
+    return read_input_fn(function, plan.inputs, options.rows, plan.head.weights)
 
 
 def _training_steps(options: Any, source: Source, rows: Rows, notes: list[str]) -> int:
@@ -188,7 +189,10 @@ def _run_sides(options: Any, source: Source, comparison: Comparison, notes: list
     elif estimator_side.export_step(export) not in (None, checkpoint.step):
         notes.append(f"the export {export} was not compared: its step is not the checkpoint's")
     else:
-        outputs["export"], speeds["export"] = estimator_side.predict_export(export, rows)
+        try:
+            outputs["export"], speeds["export"] = estimator_side.predict_export(export, rows)
+        except estimator_side.OtherInputsError as error:
+            notes.append(f"the export {export} was not compared: {error}")
     losses: list[float] = []
     perturbed: list[float] = []
     if len(comparison.batches):
@@ -276,12 +280,14 @@ def _run_keras(
 
 def _weights_of(head: Head, rows: Rows, labels: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Returns output -> weights of the rows in training; {} if all are 1."""
-    weight = None if head.weight is None else rows.features[head.weight].ravel()
-    if weight is None and not any(one.class_weights for one in head.single):
+    if not head.weights and not any(one.class_weights for one in head.single):
         return {}
     found = {}
     for one in head.single:
-        weights = np.ones(len(rows), np.float32) if weight is None else weight
+        feature = one.weight or head.weight
+        weights = (
+            np.ones(len(rows), np.float32) if feature is None else rows.features[feature].ravel()
+        )
         if one.class_weights and labels:
             factors = np.array(one.class_weights, np.float32)
             weights = weights * factors[labels[one.target].ravel().astype(int)]

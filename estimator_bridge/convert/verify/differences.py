@@ -121,7 +121,7 @@ def metrics_of(
     head: Head,
     outputs: dict[str, np.ndarray],
     labels: dict[str, np.ndarray],
-    weights: Optional[np.ndarray],
+    features: dict[str, np.ndarray],
 ) -> dict[str, float]:
     """Returns the metrics of each head in float64: the loss, and by task AUC, accuracy or RMSE.
 
@@ -129,10 +129,12 @@ def metrics_of(
       head: the head.
       outputs: output -> array [rows, ...].
       labels: labels as returned by encode_labels.
-      weights: weights of the rows; None for 1 each.
+      features: name -> array [rows, ...], with the weights of the rows that the heads read.
     """
     found = {}
     for one in head.single:
+        weight = one.weight or head.weight
+        weights = None if weight is None else features[weight]
         own = {
             name: outputs[one.output(name)]
             for name in ("logits", "logistic", "predictions", "probabilities")

@@ -15,9 +15,20 @@ from estimator_bridge.errors import BridgeError
 from ..read.rows import Rows
 from ..read.user_code import describe_error
 
-__all__ = ["export_step", "find_export", "predict_checkpoint", "predict_export", "train_on"]
+__all__ = [
+    "OtherInputsError",
+    "export_step",
+    "find_export",
+    "predict_checkpoint",
+    "predict_export",
+    "train_on",
+]
 
 BATCH_ROWS = 512
+
+
+class OtherInputsError(Exception):
+    """An export has an input that the rows do not have."""
 
 
 def _dataset(
@@ -146,7 +157,8 @@ def predict_export(path: str, rows: Rows) -> tuple[dict[str, np.ndarray], float]
       {output: array [rows, ...]}, and rows per second.
 
     Raises:
-      BridgeError: the export has no such signature, or it fails.
+      OtherInputsError: each signature needs an input that the rows do not have.
+      BridgeError: the export has no predict signature, or it fails.
     """
     from estimator_bridge import tf
 
@@ -165,6 +177,15 @@ def predict_export(path: str, rows: Rows) -> tuple[dict[str, np.ndarray], float]
         if len(specs) == 1 and next(iter(specs.values())).dtype == tf.string:
             examples = tf.constant([_to_example(tf, rows, row) for row in range(len(rows))])
             return _predict_batches(tf, signature, {next(iter(specs)): examples}, len(rows))
+    missing = {
+        name
+        for signature in names
+        if "predict" in signature
+        for name in set(loaded.signatures[signature].structured_input_signature[1]) - set(inputs)
+    }
+    if missing:
+        listed = ", ".join(sorted(missing))
+        raise OtherInputsError(f"it has inputs that the compared rows do not have: {listed}")
     raise BridgeError(f"export {path}: no predict signature takes raw features or tf.Examples")
 
 

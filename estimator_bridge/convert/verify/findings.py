@@ -110,9 +110,8 @@ def _metrics(comparison: Comparison, results: Results) -> dict[str, dict[str, fl
     if not comparison.labels:
         return {}
     head, features = comparison.plan.head, comparison.rows.features
-    weights = None if head.weight is None else features.get(head.weight)
     return {
-        side: metrics_of(head, outputs, comparison.labels, weights)
+        side: metrics_of(head, outputs, comparison.labels, features)
         for side, outputs in results.outputs.items()
     }
 

@@ -211,6 +211,63 @@ def test_commands_convert_and_verify(tmp_path, monkeypatch, capsys):
         command.main(["--job_dir=gs://bucket/job", "--output=model.keras"])
 
 
+WEIGHTED_MODULE = textwrap.dedent(
+    """
+    import tensorflow as tf
+
+    fc, api = tf.feature_column, tf.estimator
+
+    def build():
+        heads = [
+            api.BinaryClassHead(name="one", weight_column="share"),
+            api.RegressionHead(name="two"),
+        ]
+        age = fc.numeric_column("age")
+        return api.LinearEstimator(api.MultiHead(heads), [age], model_dir="weighted")
+
+    def input_fn():
+        rows = {
+            "age": [[float(row)] for row in range(40)],
+            "share": [0.5 + row % 3 for row in range(40)],
+        }
+        labels = {"one": [[row % 2] for row in range(40)], "two": [[row / 9] for row in range(40)]}
+        return tf.data.Dataset.from_tensor_slices((rows, labels)).batch(8)
+
+    def without_weights():
+        return input_fn().map(lambda features, labels: ({"age": features["age"]}, labels))
+
+    def receiver_fn():
+        given = {name: tf.compat.v1.placeholder("float", [None, 1]) for name in ("age", "key")}
+        return api.export.ServingInputReceiver(given, given)
+    """
+)
+
+
+def test_weights_are_compared_and_other_exports_are_left_out(tmp_path, monkeypatch, capsys):
+    from estimator_bridge import BridgeError
+    from estimator_bridge.convert import command
+    from estimator_bridge.convert.read.user_code import load_function
+    from estimator_bridge.convert.verify import command as verify
+
+    monkeypatch.chdir(tmp_path)
+    name = "weighted_module_under_test"
+    (tmp_path / f"{name}.py").write_text(WEIGHTED_MODULE)
+    built = load_function(f"{name}:build", "--estimator")()
+    built.train(load_function(f"{name}:input_fn", "--input_fn"))
+    receiver_fn = load_function(f"{name}:receiver_fn", "--input_fn")
+    built.export_saved_model(f"{built.model_dir}/export/all", receiver_fn)
+    estimator, rows = f"--estimator={name}:build", f"--input_fn={name}:input_fn"
+    assert command.main([estimator, rows, "--output=model.keras"]) == 0
+    for steps in ("0", "20"):
+        flags = [estimator, "--keras_model=model.keras", f"--steps={steps}", "--batch_size=16"]
+        assert verify.main([*flags, rows]) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert "PASSED" in printed
+        assert "it has inputs that the compared rows do not have: key" in printed
+        with pytest.raises(BridgeError, match="did not return the features share$"):
+            verify.main([*flags, f"--input_fn={name}:without_weights"])
+
+
 PARSED_MODULE = textwrap.dedent(
     """
     import tensorflow as tf

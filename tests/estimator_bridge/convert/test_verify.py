@@ -512,6 +512,6 @@ def test_losses_and_metrics():
     assert compare_losses([1.0], []) is None
     head = Head("multiclass", 3, None, "sum", None)
     answers = {"logits": np.log(np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1]]))}
-    found = metrics_of(head, answers, {"logits": np.array([0, 2])}, None)
+    found = metrics_of(head, answers, {"logits": np.array([0, 2])}, {})
     assert found["loss"] == pytest.approx((np.log(2) + np.log(10)) / 2)
     assert found["accuracy"] == 0.5
