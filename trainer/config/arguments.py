@@ -121,9 +121,9 @@ def _report_repeated(values: flags.FlagValues, argv: list[str]) -> None:
     counts = Counter(name for name, _ in {tuple(word.split("=", 1)) for word in words})
     for name, count in counts.items():
         if count > 1 and name in values and not isinstance(values[name], flags.MultiFlag):
+            # Without the values: some are secrets.
             print(
-                f"warning: --{name} is given with {count} values; the last one counts: "
-                f"{values[name].value}",
+                f"warning: --{name} is given with {count} values; the last one counts",
                 file=sys.stderr,
             )
 
