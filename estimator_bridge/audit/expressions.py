@@ -42,8 +42,8 @@ class Use(NamedTuple):
       line: line of the expression, from 1.
       column: column of the expression, from 1.
       how: "import", "use", "alias" (the whole reference under a local name, as in
-        `from m import f; f()`), "star" (perhaps imported by `from m import *`) or "method" (refs is
-        the name of the method).
+        `from m import f; f()`), "star" (perhaps imported by `from m import *`), "star attribute"
+        (an attribute of such a name) or "method" (refs is the name of the method).
       guarded: whether the program handles the absence of the name: a `try` catches the failure, or
         a condition tests the version.
       keywords: names of the keyword arguments if the use is a call.
@@ -115,8 +115,24 @@ class Expressions:
             return False
         if node.attr in METHODS and type(node.ctx) is ast.Load:
             self._add_use((node.attr,), node, "method")
+        elif self._stars and self._attribute_of_star(node):
+            return False
         stack.append(node.value)
         return False
+
+    def _attribute_of_star(self, node: ast.Attribute) -> bool:
+        """Collects `tf.x.y` if `tf` may come from a star import; returns whether it may."""
+        names, value = [node.attr], node.value
+        while isinstance(value, ast.Attribute):
+            names.append(value.attr)
+            value = value.value
+        if not isinstance(value, ast.Name) or value.id in _BUILTINS:
+            return False
+        if self._scopes.lookup(value.id) is not None:
+            return False
+        path = ".".join([value.id, *reversed(names)])
+        self._add_use(tuple(_join(star, path) for star in self._stars), node, "star attribute")
+        return True
 
     def _visit_call(self, node: ast.Call, stack: list[Any]) -> bool:
         self._call(node)
@@ -157,7 +173,7 @@ class Expressions:
         if refs:
             self._add_use(refs, node, "alias")
         elif refs is None and self._stars and node.id not in _BUILTINS:
-            self._add_use(tuple(f"{star}.{node.id}" for star in self._stars), node, "star")
+            self._add_use(tuple(_join(star, node.id) for star in self._stars), node, "star")
 
     def _call(self, node: ast.Call) -> None:
         if node.keywords:
@@ -236,6 +252,11 @@ _VISITORS: dict[type, Callable[[Expressions, Any, list[Any]], bool]] = {
     ast.Lambda: Expressions._visit_lambda,
     ast.comprehension: Expressions._visit_comprehension,
 }
+
+
+def _join(module: str, name: str) -> str:
+    """Returns the reference of a name of a module; `from . import *` has the module `.`."""
+    return f"{module}{name}" if module.endswith(".") else f"{module}.{name}"
 
 
 def _source(node: ast.AST) -> str:

@@ -95,6 +95,7 @@ def _symbol_of(use: Use, path: str, reading: Reading, table: Table) -> Optional[
     if use.how == "method":
         return table.method(use.refs[0])
     best: Optional[Symbol] = None
+    is_star = use.how in ("star", "star attribute")
     for ref in use.refs:
         if ref.split(".", 1)[0] in _TENSORFLOW:
             targets: tuple[str, ...] = (ref,)
@@ -103,13 +104,11 @@ def _symbol_of(use: Use, path: str, reading: Reading, table: Table) -> Optional[
         for target in targets:
             symbol = table.look_up(target, use.keywords)
             if symbol is None:
-                if use.how != "star" and target.startswith(_TENSORFLOW) and len(use.refs) > 1:
+                if not is_star and target.startswith(_TENSORFLOW) and len(use.refs) > 1:
                     # One of the branches uses a name that every version has.
                     return None
                 continue
-            if use.how == "star" and (
-                symbol.kind == "unknown" or symbol.removed_in == "1.15 or before"
-            ):
+            if is_star and (symbol.kind == "unknown" or symbol.removed_in == "1.15 or before"):
                 continue
             if best is None or (symbol.plain, symbol.tf1) > (best.plain, best.tf1):
                 best = symbol

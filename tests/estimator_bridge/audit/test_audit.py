@@ -580,6 +580,33 @@ def test_names_that_lead_back_to_themselves(tmp_path, source):
     assert entry_of(audit(root), "main.py").verdict == "plain"
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "tf.estimator.RunConfig()",
+        "tf.contrib.layers.fully_connected(x, 3)",
+        "def f():\n    return tf.placeholder(tf.float32)",
+        "tf.reduce_sum(x)",
+        "os.path.join(x)",
+    ],
+)
+def test_names_of_tensorflow_that_come_by_a_star_import_are_found(tmp_path, code):
+    common, more = (
+        "import os\nimport tensorflow as tf\nx = 1\n",
+        f"tf.estimator.ModeKeys.EVAL\n{code}\n{MAIN}",
+    )
+    star = audit(
+        write(tmp_path / "a", {"common.py": common, "main.py": "from common import *\n" + more})
+    )
+    plain = audit(write(tmp_path / "b", {"common.py": common, "main.py": common + more}))
+
+    def tell(result):
+        uses = [(one.symbol.name, one.through) for one in result.findings if one.path == "main.py"]
+        return entry_of(result, "main.py").verdict, [use for use in uses if "." in use[0]]
+
+    assert tell(star) == tell(plain)
+
+
 def test_a_long_chain_of_star_imports_is_followed(tmp_path):
     files = {f"m{number}.py": f"from m{number + 1} import *\n" for number in range(900)}
     files["m900.py"] = "from tensorflow.estimator import RunConfig\n"
