@@ -12,6 +12,7 @@ import sys
 import time
 
 import pytest
+from repeated_flags import keep_last
 
 from trainer import task
 from trainer.job_dir.metrics_log import MetricsLog
@@ -341,8 +342,10 @@ def test_wrong_commands_as_processes(place, run_module, change, words):
 def test_a_job_dir_of_another_model(whole, shop, capfd, option, words):
     folder, _ = whole
     before = _fingerprint(folder)
-    status = task.main(_small(shop, folder, option.format(shop=shop)))
-    _check_error(status, capfd.readouterr().err.splitlines(), ["job_dir", *words])
+    status = task.main(keep_last(_small(shop, folder, option.format(shop=shop))))
+    # A linear model reads no hidden units, which is noted.
+    errors = [line for line in capfd.readouterr().err.splitlines() if "has no effect" not in line]
+    _check_error(status, errors, ["job_dir", *words])
     assert _fingerprint(folder) == before
 
 

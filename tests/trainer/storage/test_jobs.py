@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+from repeated_flags import keep_last
 
 pytestmark = [pytest.mark.slow, pytest.mark.newest]
 JOB = "gs://a-bucket/jobs/first"
@@ -174,7 +175,7 @@ def test_a_wrong_job_dir_is_reported_before_anything_is_stored(run_module, cloud
         "--storage.cache_gib=0.000001": "raise --storage.cache_gib",
     }
     for flag, words in wrong.items():
-        done = run_module("trainer.task", *flags, "--train_steps=10", flag)
+        done = run_module("trainer.task", *keep_last([*flags, "--train_steps=10", flag]))
         assert done.returncode == 2, (flag, done.stderr)
         assert words in done.errors[-1] and len(done.errors) == 1, (flag, done.stderr)
     cloud.fail("status", status=403, times=1000)

@@ -2,6 +2,7 @@ import shlex
 
 import pytest
 import yaml
+from repeated_flags import keep_last
 
 from trainer.errors import UserError
 from trainer.vertex import __main__ as vertex
@@ -195,7 +196,7 @@ def test_a_search_over_a_shipped_space(tmp_path, aiplatform, name):
 )  # fmt: skip
 def test_invalid_requests_print_one_line(tmp_path, capsys, words, task, message):
     path = tmp_path / "job.yaml"
-    assert vertex.main([*BASE, f"--output={path}", *words, *TASK, *task]) == 2
+    assert vertex.main(keep_last([*BASE, f"--output={path}", *words, *TASK, *task])) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ") and message in line
     assert not path.exists()

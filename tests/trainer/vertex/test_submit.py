@@ -4,6 +4,7 @@ import hashlib
 from concurrent import futures
 
 import pytest
+from repeated_flags import keep_last
 
 from trainer.vertex import __main__ as vertex
 from trainer.vertex import package
@@ -80,13 +81,13 @@ def job(cloud, tmp_path):
 
     def render(*words, task=()):
         path = tmp_path / "job.yaml"
-        status = vertex.main([
+        status = vertex.main(keep_last([
             "render", "--name=census", "--image=gcr.io/project/trainer:1", f"--output={path}",
             "--base_output_dir=gs://a-bucket/census", "--region=europe-west4",
             "--labels=team=risk", *words, "--", "--hparams=census",
             "--train_data=gs://a-bucket/train.csv", "--eval_data=gs://a-bucket/eval.csv",
             *task,
-        ])  # fmt: skip
+        ]))  # fmt: skip
         assert status == 0
         return f"--job={path}"
 
