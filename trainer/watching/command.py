@@ -20,6 +20,7 @@ inconclusive.
 import hashlib
 import json
 from pathlib import Path
+from typing import Optional
 
 from absl import flags
 
@@ -34,10 +35,11 @@ from trainer.prediction.description import describe_export
 from trainer.release.verdict import STATUS
 from trainer.schema import Schema
 from trainer.watching import comparing, report
-from trainer.watching.batches import Wanted
+from trainer.watching.batches import Batch, Wanted
 from trainer.watching.following import start_following
 from trainer.watching.intake import REQUESTS, Intake, Plans, make_plans, read_new
 from trainer.watching.judging import judge_periods
+from trainer.watching.labelling import Pool, write_next
 from trainer.watching.labels import judge_labels, read_labels
 from trainer.watching.reading import find_logs
 from trainer.watching.replay import Sample
@@ -86,7 +88,12 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     }
     console = Console(display_path=copies.display_path)
     with State(database, facts) as state:
-        outcome = _watch(values, plans, state, export, console)
+        pool = Pool(key) if values.label_next and key else None
+        outcome = _watch(values, plans, state, export, (console, pool))
+        if pool is not None:
+            written = write_next(pool, values.label_next, plans, state, outcome.findings, folder)
+            for path in written:
+                copies.store_output(path)
         for path in report.write_report(outcome, folder):
             copies.store_output(path)
         show(copies.display_path(report.summarise(outcome)))
@@ -118,8 +125,11 @@ def _check_flags(values: flags.FlagValues, schema: Schema) -> None:
             raise UserError(
                 f"--{flag}: no column {name!r}{nearest(name, schema.columns)} in the schema"
             )
-    if (values.labels or values.compare) and not (values.key or schema.key):
+    key = values.key or schema.key
+    if (values.labels or values.compare) and not key:
         raise UserError("--labels: the schema has no key; name the column with --key")
+    if values.label_next and (not key or schema.hides(key)):
+        raise UserError("--label_next: rows are labelled by a key that is not private; give --key")
     if values.compare and (len(set(values.compare)) != 2 or not values.labels):
         raise UserError("--compare: name two versions, and --labels=FILES")
     if values.compare:
@@ -127,8 +137,13 @@ def _check_flags(values: flags.FlagValues, schema: Schema) -> None:
 
 
 def _watch(
-    values: flags.FlagValues, plans: Plans, state: State, export: str, console: Console
+    values: flags.FlagValues,
+    plans: Plans,
+    state: State,
+    export: str,
+    told: tuple[Console, Optional[Pool]],
 ) -> report.Outcome:
+    console, pool = told
     schema = plans.schema
     names = list(plans.columns)
     names += [name for name in (plans.key, plans.unit) if name and name not in names]
@@ -138,7 +153,13 @@ def _watch(
         require_serving_api("PredictionLog records")
         bridge.set_verbosity("error")
     sample = Sample(values.served_version or Path(values.export or export).name)
-    new_rows, problems = read_new(files, Intake(wanted, plans, state, console, sample.add))
+
+    def keep(path: str, batch: Batch) -> None:
+        sample.add(path, batch)
+        if pool is not None:
+            pool.add(batch)
+
+    new_rows, problems = read_new(files, Intake(wanted, plans, state, console, keep))
     seen = state.list_files(REQUESTS)
     rows = sum(one.rows for one in seen.values())
     if not rows and not problems:
@@ -209,6 +230,13 @@ def _define(values: flags.FlagValues) -> None:
         7,
         "first served days that scores and slices are compared with",
         1,
+        flag_values=values,
+    )
+    flags.DEFINE_integer(
+        "label_next",
+        0,
+        "write this many of the new rows whose labels would tell most",
+        0,
         flag_values=values,
     )
     flags.DEFINE_integer(

@@ -283,6 +283,15 @@ class State:
         """
         self._database.executemany("INSERT OR REPLACE INTO labels VALUES (?, ?)", labels)
 
+    def has_label(self, key: bytes) -> bool:
+        """Returns whether the label of a key is there.
+
+        Args:
+            key: from hash_key.
+        """
+        found = self._database.execute("SELECT 1 FROM labels WHERE key = ?", (key,)).fetchone()
+        return found is not None
+
     def count_labels(self) -> dict[int, tuple[int, int]]:
         """Returns period → (answers with a key, those with a label)."""
         found = self._database.execute(
