@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from estimator_bridge import estimator, tf
+from trainer.environment.variables import read_replaced
 
 # The phases of a process, in the order of reports; training is reported as input wait and compute.
 START_UP, TRAINING, CHECKPOINT, EVALUATION, EXPORT, VERIFY, REPORT = (
@@ -111,12 +112,16 @@ class Times:
 
 
 def process_age() -> float:
-    """Returns the seconds since this process was started; 0 if the system has no /proc."""
+    """Returns the seconds since this process was started; 0 if the system has no /proc.
+
+    Where another program has replaced itself by this one, the time before does not count.
+    """
     try:
         # The fields after the program's name, which is in brackets and may contain spaces.
         fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
-        return max(time.clock_gettime(time.CLOCK_BOOTTIME) - started, 0.0)
+        now = time.clock_gettime(time.CLOCK_BOOTTIME)
+        return max(now - max(started, read_replaced()), 0.0)
     except (OSError, ValueError, IndexError, AttributeError):
         return 0.0
 

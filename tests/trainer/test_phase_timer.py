@@ -79,6 +79,19 @@ def test_the_age_of_the_process():
     assert process_age() > 0.3
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="told by /proc")
+def test_the_age_of_a_process_that_has_replaced_another_program():
+    age = "from trainer.phase_timer import process_age; print(process_age())"
+    program = (
+        "import os, sys, time; from trainer.environment.variables import note_replaced; "
+        "time.sleep(1); note_replaced(); "
+        f"os.execv(sys.executable, [sys.executable, '-c', {age!r}])"
+    )
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert 0 < float(done.stdout) < time.monotonic() - began - 1
+
+
 def _train(tmp_path, times, slow_input, slow_step, steps=8):
     def rest(secs):
         def wait(value):

@@ -3,6 +3,7 @@
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ from trainer.errors import UserError, conceal
 # The variable that contains the file descriptor of the parent-death pipe. The pipe is closed when
 # the parent process ends.
 PARENT_PIPE = "TRAINER_PARENT_PIPE"
+# The variable that contains when a program has replaced itself by another one (os.exec): the
+# process id, and seconds of CLOCK_BOOTTIME.
+REPLACED = "TRAINER_REPLACED"
 
 
 def find_cache_home() -> Path:
@@ -113,6 +117,19 @@ def put_parent_pipe(number: int) -> None:
         number: file descriptor of the parent-death pipe.
     """
     os.environ[PARENT_PIPE] = str(number)
+
+
+def note_replaced() -> None:
+    """Records that another program takes the place of this one now."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        os.environ[REPLACED] = f"{os.getpid()} {time.clock_gettime(time.CLOCK_BOOTTIME)}"
+
+
+def read_replaced() -> float:
+    """Returns when this program has replaced another one (seconds of CLOCK_BOOTTIME), or 0."""
+    number, _, secs = os.environ.get(REPLACED, "").partition(" ")
+    # Child processes inherit the variable.
+    return float(secs) if number == str(os.getpid()) else 0.0
 
 
 @contextmanager

@@ -24,10 +24,11 @@ from trainer.config.search_space import (
     resolve_name,
 )
 from trainer.console import Console, show
+from trainer.environment.variables import note_replaced
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
 from trainer.inputs.scan_cache import open_cache, scan_or_load
-from trainer.tuning import locks, report
+from trainer.tuning import locks, report, tensorboard
 from trainer.tuning.search import Search, choose_objectives, to_flags
 from trainer.tuning.study import PRUNERS, SAMPLERS, Study, check_name, import_optuna
 from trainer.tuning.trials import MODULES, TRIALS_FOLDER, Budget, Signals, Trials, rehearse
@@ -250,6 +251,7 @@ def _search(options: Options, signals: Signals) -> None:
         finally:
             show(report.write_table(folder, search, study))
         best = report.write_best(folder, search, study)
+        tensorboard.write_trials(folder, TRIALS_FOLDER, search, study)
         if best is not None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -314,6 +316,7 @@ def _train_fully(options: Options) -> None:
         kept["train.warm_start"] = _find_best_folder(options)
     arguments = to_flags(str(folder / report.BEST), kept)
     sys.stdout.flush()
+    note_replaced()
     os.execv(sys.executable, [sys.executable, "-m", "trainer.task", *arguments])  # noqa: S606
 
 
