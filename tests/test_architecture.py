@@ -89,7 +89,7 @@ BRIDGE_ROOMS = {
     "doctor": "shims tf1 versions",
     "probe": "",
     "probe_1x": "",
-    "audit": "shims tf1 tf1.contrib errors terminal",
+    "audit": "era shims tf1 tf1.contrib errors terminal",
     "convert.command": "convert.write convert.read convert.plan errors logs terminal",
     "convert.verify": (
         "convert.write convert.read convert.plan scaled_regression errors logs terminal"

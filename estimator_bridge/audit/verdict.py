@@ -1,8 +1,11 @@
 """Computes the verdict of each program, the effort, and the order of a migration."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Optional
 
+from .. import era
+from ..era import declared, optimizers
 from ..terminal import quote_command
 from .files import Reading
 from .findings import Finding, import_graph
@@ -175,7 +178,10 @@ def _command(path: str, verdict: str, reading: Reading) -> str:
     """Returns the command that runs a program in the folder that its imports require."""
     folder, module = _start(path, reading)
     words = ["python"] if verdict == "today" else ["python", "-m", "estimator_bridge", "run"]
-    words += ["--tf1"] if verdict == "--tf1" else []
+    if verdict == "--tf1":
+        words.append("--tf1")
+    elif verdict == "plain":
+        words += _older_tf2(os.path.join(reading.root, path if module is None else folder))
     if module is None:
         # Without the folder, a name such as -c.py would be an option.
         return quote_command(*words, f"./{path}" if path.startswith("-") else path)
@@ -185,6 +191,15 @@ def _command(path: str, verdict: str, reading: Reading) -> str:
         else ""
     )
     return start + quote_command(*words, "-m", module)
+
+
+def _older_tf2(program: str) -> list[str]:
+    """Returns the option for a program whose project declares a TensorFlow 2 with other names."""
+    found = declared.find(program)
+    if found is None or found.version is None:
+        return []
+    older = era.TF1 < found.version < optimizers.REPLACED_IN
+    return [f"--as={era.format_version(found.version)}"] if older else []
 
 
 def _start(path: str, reading: Reading) -> tuple[str, Optional[str]]:

@@ -122,6 +122,25 @@ def test_command_starts_in_the_folder_of_the_imports(tmp_path, path, source, com
     assert entry.command == f"{start}python -m estimator_bridge run {command}"
 
 
+@pytest.mark.parametrize(
+    ("path", "source", "declaration", "command"),
+    [
+        ("main.py", "", "tensorflow==2.8.4", "--as=2.8 main.py"),
+        ("app/pkg/task.py", "from pkg import near", "tensorflow>=2.4,<2.9", "--as=2.8 -m pkg.task"),
+        # What 2.12 and 1.15 declare is no other interface of TensorFlow 2.
+        ("main.py", "", "tensorflow==2.12.1", "main.py"),
+        ("main.py", "", "tensorflow==1.15.5", "main.py"),
+    ],
+)
+def test_the_command_names_the_declared_version(tmp_path, path, source, declaration, command):
+    files = {"app/pkg/__init__.py": "", "app/pkg/near.py": "", path: f"{source}\n{PLAIN}{MAIN}"}
+    folder = write(tmp_path, files)
+    (tmp_path / "requirements.txt").write_text(f"{declaration}\n")
+    start = "cd app && " if "-m" in command else ""
+    entry = entry_of(audit(folder), path)
+    assert entry.command == f"{start}python -m estimator_bridge run {command}"
+
+
 @pytest.mark.parametrize("name", ["a b;id.py", "$(id).py", "-c.py", "it's.py"])
 def test_the_command_is_quoted_for_the_shell(tmp_path, name):
     entry = entry_of(audit(write(tmp_path, {name: f"{PLAIN}{MAIN}"})), name)
