@@ -2,7 +2,7 @@
 
 import contextlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
@@ -155,21 +155,21 @@ class Study:
             for name, value in trial.params.items()
         }
 
-    def report(self, trial: Any, values: Sequence[float]) -> bool:
+    def report(self, trial: Any, values: Mapping[int, float]) -> bool:
         """Records evaluations; returns whether the trial should be pruned.
 
         Args:
             trial: a trial that runs.
-            values: of the objective at each evaluation since its start.
+            values: of the objective, by part of the trial, from 1 to the number of evaluations.
         """
         reported = self.trials[trial.number].intermediate_values
         is_behind = False
-        for step, value in enumerate(values, start=1):
-            if step not in reported:
-                trial.report(value, step)
+        for part, value in values.items():
+            if part not in reported:
+                trial.report(value, part)
                 # Successive halving compares the trials that it was asked about, at each step.
                 is_behind = trial.should_prune()
-        return is_behind and len(values) < self._search.evaluations
+        return is_behind and max(values) < self._search.evaluations
 
     def tell(self, trial: Any, state: str, values: Optional[Sequence[float]] = None) -> None:
         """Records the end of a trial.

@@ -80,6 +80,22 @@ class Running(NamedTuple):
         """Returns its evaluations, in order of step."""
         return MetricsLog(str(self.folder)).read("eval")
 
+    def read_parts(self, metric: str, parts: int) -> dict[int, float]:
+        """Returns part of the trial → value of a metric, where it was evaluated.
+
+        A trial that was started again is evaluated at other steps than its neighbours.
+
+        Args:
+            metric: its name.
+            parts: number of parts of a trial, each of which ends with an evaluation.
+        """
+        found = {
+            round(line["step"] * parts / self.steps): line[metric]
+            for line in self.read()
+            if metric in line
+        }
+        return {part: value for part, value in found.items() if part}
+
 
 class Signals:
     """Counts SIGINT and SIGTERM; the second one kills the trials at once.
@@ -236,8 +252,7 @@ class Trials:
     def _observe_trial(self, running: Running) -> None:
         if len(self._search.objectives) > 1 or running.name in self._pruned:
             return
-        metric = self._search.objectives[0].metric
-        values = [line[metric] for line in running.read() if metric in line]
+        values = running.read_parts(self._search.objectives[0].metric, self._search.evaluations)
         if self._study.report(running.trial, values):
             self._pruned.add(running.name)
             self._processes.send(signal.SIGTERM, running.name)
@@ -251,8 +266,9 @@ class Trials:
         values = self._measure(evaluations)
         if code == 0 and values is not None:
             if len(values) == 1:
+                parts = self._search.evaluations
                 metric = self._search.objectives[0].metric
-                self._study.report(running.trial, [line[metric] for line in evaluations])
+                self._study.report(running.trial, running.read_parts(metric, parts))
             self._tell(running, "COMPLETE", values)
             return
         reason = self._errors.get(running.name, f"exit status {to_exit_status(code)}")

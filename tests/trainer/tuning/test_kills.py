@@ -133,8 +133,10 @@ def test_kills_while_trials_train_lose_nothing(words, tmp_path, start_module, ru
     assert sorted(int(path.name) for path in (study / "trials").iterdir()) == list(range(wanted))
     for number in range(wanted):
         folder = study / "trials" / str(number)
-        # Each evaluation is there, from the first step to the last.
-        steps = [line["step"] for line in MetricsLog(str(folder)).read("eval")]
-        assert steps == [STEPS * part // 5 for part in range(1, 6)], folder
+        # Evaluations are there from the first step to the last. A trial whose tuner is killed saves
+        # a checkpoint at any step, and the next evaluation is a fifth of the steps after that.
+        steps = [0, *(line["step"] for line in MetricsLog(str(folder)).read("eval"))]
+        gaps = [after - before for before, after in zip(steps, steps[1:])]
+        assert steps[-1] == STEPS and min(gaps) > 0 and max(gaps) < 2 * STEPS // 5, (folder, steps)
         assert _read_step(folder) == STEPS
     assert not _find_trials(study)

@@ -7,8 +7,10 @@ import pytest
 
 from trainer.config.search_space import parse_search
 from trainer.errors import UserError
+from trainer.job_dir.metrics_log import MetricsLog
 from trainer.tuning.search import Objective, Search
 from trainer.tuning.study import JOURNAL, Study
+from trainer.tuning.trials import Running
 
 pytestmark = pytest.mark.quick
 SPACE = ["learning_rate=log:1e-3..1", "batch_size=int:32..128", "optimizer=adam|adagrad"]
@@ -97,12 +99,23 @@ def test_a_trial_that_falls_behind_is_pruned(tmp_path, pruner, pruned):
     for number in range(6):
         trial = study.ask()
         values = [0.8 + number / 100, 0.82 + number / 100, 0.9, 0.91]
-        study.report(trial, values)
+        study.report(trial, dict(enumerate(values, start=1)))
         study.tell(trial, "COMPLETE", [0.91])
     bad = study.ask()
-    assert any(study.report(bad, [0.5] * count) for count in range(1, 4)) == pruned
+    told = (study.report(bad, dict.fromkeys(range(1, count + 1), 0.5)) for count in range(1, 4))
+    assert any(told) == pruned
     # The last evaluation ends the trial in any case.
-    assert not study.report(bad, [0.5] * 4)
+    assert not study.report(bad, dict.fromkeys(range(1, 5), 0.5))
+
+
+def test_a_trial_that_was_started_again_is_compared_at_the_same_parts(tmp_path):
+    log = MetricsLog(str(tmp_path))
+    # It was stopped at step 250 of 1000, and evaluated each 200 steps after that.
+    for step in (200, 450, 650, 850, 1000):
+        log.append("eval", step, {"auc": step / 1000})
+    log.append("eval", 900, {"loss": 1.0})
+    running = Running(None, tmp_path, 1000, 0.0)
+    assert running.read_parts("auc", 5) == {1: 0.2, 2: 0.45, 3: 0.65, 4: 0.85, 5: 1.0}
 
 
 def test_two_objectives(tmp_path):
