@@ -1,4 +1,4 @@
-"""python -m trainer.kubernetes: renders the manifests of a cluster, as plain Jobs or as a TFJob.
+"""python -m trainer.kubernetes: renders the manifests of a cluster: Jobs, a JobSet or a TFJob.
 
   python -m trainer.kubernetes render --name=census --image=IMAGE --workers=2 --evaluator \\
       --output=census.yaml -- --hparams=census --strategy=multi_worker_mirrored \\
@@ -7,70 +7,37 @@
 Flags of trainer.task go after --. `kubectl apply -f census.yaml` starts the cluster.
 
 Plain Jobs are one Indexed Job per role with TF_CONFIG, and a headless Service that provides the
-host names of the pods. For a TFJob, Kubeflow's operator starts the pods and sets TF_CONFIG.
+host names of the pods. A JobSet has the same Jobs: if one fails, all end. For a TFJob, Kubeflow's
+operator starts the pods and sets TF_CONFIG.
 """
 
 import json
-from pathlib import Path
-from typing import Any, NamedTuple, Optional
+import sys
+from typing import Any
 
-import yaml
 from absl import flags
 
 from estimator_bridge.terminal import quote_command
-from trainer import config as config_lib
-from trainer import storage
 from trainer.config import arguments, commands
-from trainer.config import flags as task_flags_lib
-from trainer.environment.cluster_spec import Cluster
 from trainer.errors import USER_ERROR_STATUS, UserError
-from trainer.kubernetes import names, security
+from trainer.kubernetes import security
+from trainer.kubernetes.documents import to_yaml
+from trainer.kubernetes.pods import build_template
+from trainer.kubernetes.request import (
+    HOST,
+    JOBSET_HOST,
+    PORT,
+    ROLES,
+    Request,
+    check,
+    list_addresses,
+    list_inside,
+)
 
-PORT = 2222
-ROLES = ("chief", "worker", "ps", "evaluator")
 TFJOB_ROLES = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "Evaluator"}
-# Seconds for saving and uploading a checkpoint before a pod is killed.
-GRACE_SECS = 120
 INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 INDEX_VARIABLE = "REPLICA_INDEX"
-
-
-class Request(NamedTuple):
-    """The options of render.
-
-    Attributes:
-        name: name of the job.
-        image: container image.
-        counts: role → number of replicas.
-        task_flags: flags of trainer.task.
-        namespace: namespace of the manifests; None: that of kubectl.
-        gpus: GPUs of the chief and of each worker.
-        cpu: CPU request of each replica.
-        memory: memory of each replica, requested and at most.
-        service_account: service account of the pods.
-        volume: CLAIM:/PATH, a claim to mount in each replica.
-        backoff_limit: restarts of failed pods.
-        secret: a Secret, whose keys are the variables that the flags --secret.NAME name.
-        disk: local disk of each replica for copies of gs:// files, requested and at most.
-        deadline_secs: longest time of the job.
-        ttl_secs: seconds after which a finished job is deleted.
-    """
-
-    name: str
-    image: str
-    counts: dict[str, int]
-    task_flags: list[str]
-    namespace: Optional[str] = None
-    gpus: int = 0
-    cpu: Optional[str] = None
-    memory: Optional[str] = None
-    service_account: Optional[str] = None
-    volume: Optional[str] = None
-    backoff_limit: int = 6
-    secret: Optional[str] = None
-    disk: Optional[str] = None
-    deadline_secs: Optional[int] = None
-    ttl_secs: Optional[int] = None
+TTL = "ttlSecondsAfterFinished"
 
 
 def main(argv: list[str]) -> int:
@@ -124,14 +91,18 @@ def _main(argv: list[str]) -> int:
         values.disk,
         values.deadline_secs,
         values.ttl_secs,
+        tuple(values.node_selector),
+        tuple(values.toleration),
     )
     check(request)
-    documents = build_jobs(request) if values.kind == "jobs" else [build_tfjob(request)]
-    if _list_addresses(request):
+    for line in list_inside(request):
+        print(f"note: {line}", file=sys.stderr)
+    documents = BUILDERS[values.kind](request)
+    if list_addresses(request):
         # Before the pods start.
         labels = {"estimator-trainer/job": request.name}
         documents.insert(0, security.build_policy(_metadata(request, request.name), labels))
-    text = yaml.safe_dump_all(documents, sort_keys=False, width=100)
+    text = to_yaml(documents)
     commands.write_result(
         text, values.output, quote_command("kubectl", "apply", "-f", str(values.output))
     )
@@ -152,7 +123,12 @@ def _define(values: flags.FlagValues) -> None:
         ("output", "file to write; unset: standard output"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
-    flags.DEFINE_enum("kind", "jobs", ["jobs", "tfjob"], "kind of manifest", flag_values=values)
+    flags.DEFINE_enum("kind", "jobs", list(BUILDERS), "kind of manifest", flag_values=values)
+    for name, meaning in (
+        ("node_selector", "KEY=VALUE, a label of the nodes; may be given several times"),
+        ("toleration", "KEY[=VALUE][:EFFECT], a tolerated taint; may be given several times"),
+    ):
+        flags.DEFINE_multi_string(name, [], meaning, flag_values=values)
     flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
     flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
     flags.DEFINE_boolean("evaluator", False, "whether to add an evaluator", flag_values=values)
@@ -165,72 +141,25 @@ def _define(values: flags.FlagValues) -> None:
         flags.DEFINE_integer(name, None, meaning, 1, flag_values=values)
 
 
-def check(request: Request) -> None:
-    """Checks a request, so that errors are found before the job runs.
-
-    Args:
-        request: the options of render.
-
-    Raises:
-        UserError: an option or a flag is invalid, or the job's results would be lost.
-    """
-    from trainer.cluster.strategies import check_strategy
-
-    names.check_names(request._asdict())
-    command, config = _read_config(request)
-    if not config.job_dir:
-        raise UserError("--job_dir: not given after --; nothing would be saved")
-    if config.secret and not request.secret:
-        raise UserError(
-            f"--secret.{next(iter(config.secret))}: the pods read it from a Secret; name that in "
-            "--secret before --"
-        )
-    if command.fresh is not None:
-        raise UserError(
-            "--fresh: a restarted pod would delete the job's results; empty the folder "
-            "yourself, or name another one"
-        )
-    counts = request.counts
-    check_strategy(config.cluster, Cluster(_list_addresses(request)))
-    if storage.is_remote(config.job_dir):
-        storage.parse_address(config.job_dir.rstrip("/"), "job_dir")
-        if counts["ps"]:
-            raise UserError(
-                f"--ps={counts['ps']}: parameter servers write parts of a checkpoint, which needs "
-                f"a shared folder, and {config.job_dir} is not one; mount one with --volume and "
-                "name it in --job_dir"
-            )
-    else:
-        match = names.CLAIM.fullmatch(request.volume or "")
-        if match is None or not Path(config.job_dir).is_relative_to(match["path"]):
-            raise UserError(
-                f"--job_dir={config.job_dir}: is deleted with the container; name a gs:// "
-                "address, or a folder of a --volume=CLAIM:/PATH"
-            )
-
-
-def _list_addresses(request: Request) -> dict[str, tuple[str, ...]]:
-    """Returns the cluster of TF_CONFIG; empty for a job of one process."""
-    if sum(request.counts.values()) == 1:
-        return {}
-    return {
-        role: tuple(
-            f"{request.name}-{role}-{index}.{request.name}:{PORT}"
-            for index in range(request.counts[role])
-        )
-        for role in ROLES[:3]
-        if request.counts[role]
-    }
-
-
 def build_jobs(request: Request) -> list[dict[str, Any]]:
     """Returns a headless Service and one Indexed Job per role.
 
     Args:
         request: the options of render.
     """
-    documents = [_build_job(request, role) for role in ROLES if request.counts[role]]
-    if not _list_addresses(request):
+    documents: list[dict[str, Any]] = [
+        {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": _metadata(request, f"{request.name}-{role}"),
+            "spec": {**_build_job(request, role, HOST), **_limit_time(request)},
+        }
+        for role in ROLES
+        if request.counts[role]
+    ]
+    for document in documents:
+        document["spec"]["template"]["spec"]["subdomain"] = request.name
+    if not list_addresses(request):
         return documents
     service = {
         "apiVersion": "v1",
@@ -247,9 +176,10 @@ def build_jobs(request: Request) -> list[dict[str, Any]]:
     return [service, *documents]
 
 
-def _build_job(request: Request, role: str) -> dict[str, Any]:
+def _build_job(request: Request, role: str, host: str) -> dict[str, Any]:
+    """Returns the JobSpec of a role, without the limits of time."""
     count = request.counts[role]
-    addresses = _list_addresses(request)
+    addresses = list_addresses(request, host)
     environment: list[dict[str, Any]] = []
     if addresses:
         place = {"type": role, "index": f"$({INDEX_VARIABLE})"}
@@ -258,94 +188,114 @@ def _build_job(request: Request, role: str) -> dict[str, Any]:
             {"name": INDEX_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": INDEX}}},
             {"name": "TF_CONFIG", "value": config},
         ]
-    template = _build_template(request, role, environment)
+    template = build_template(request, role, environment)
     # The Job replaces a failed pod by a new pod with the same index and the same host name.
-    template["spec"].update(restartPolicy="Never", subdomain=request.name)
+    template["spec"]["restartPolicy"] = "Never"
     return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": _metadata(request, f"{request.name}-{role}"),
-        "spec": {
-            "completionMode": "Indexed",
-            "completions": count,
-            "parallelism": count,
-            "backoffLimit": request.backoff_limit,
-            **_limit_time(request),
-            "podFailurePolicy": {
-                "rules": [
-                    # A restart cannot correct a user error. Every other status is retried.
-                    {
-                        "action": "FailJob",
-                        "onExitCodes": {
-                            "containerName": "tensorflow",
-                            "operator": "In",
-                            "values": [USER_ERROR_STATUS],
-                        },
+        "completionMode": "Indexed",
+        "completions": count,
+        "parallelism": count,
+        "backoffLimit": request.backoff_limit,
+        "podFailurePolicy": {
+            "rules": [
+                # A restart cannot correct a user error. Every other status is retried.
+                {
+                    "action": "FailJob",
+                    "onExitCodes": {
+                        "containerName": "tensorflow",
+                        "operator": "In",
+                        "values": [USER_ERROR_STATUS],
                     },
-                    # The loss of a preempted machine does not count as a failure.
-                    {
-                        "action": "Ignore",
-                        "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-                    },
-                ]
-            },
-            "template": template,
+                },
+                # The loss of a preempted machine does not count as a failure.
+                {
+                    "action": "Ignore",
+                    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+                },
+            ]
         },
+        "template": template,
     }
 
 
-def _list_secrets(request: Request) -> list[dict[str, Any]]:
-    """Returns the variables that the cluster sets from the Secret."""
-    variables = sorted(set(_read_config(request)[1].secret.values()))
-    return [
-        {
-            "name": variable,
-            "valueFrom": {"secretKeyRef": {"name": request.secret, "key": variable}},
-        }
-        for variable in variables
-    ]
+def build_jobset(request: Request) -> list[dict[str, Any]]:
+    """Returns a JobSet with one Indexed Job per role.
 
-
-def _read_config(request: Request) -> tuple[task_flags_lib.CommandLine, config_lib.Config]:
-    command = task_flags_lib.parse_command_line(request.task_flags)
-    if command is None:
-        raise UserError("--help: a job would only print the flags; remove it")
-    return command, config_lib.load_config(command.hparams, command.overrides)
-
-
-def build_tfjob(request: Request) -> dict[str, Any]:
-    """Returns the manifest of a TFJob; the operator sets TF_CONFIG.
+    Its controller makes the headless Service. Without a failure policy, the JobSet fails with the
+    first Job that fails, and ends the others.
 
     Args:
         request: the options of render.
     """
-    return {
-        "apiVersion": "kubeflow.org/v1",
-        "kind": "TFJob",
-        "metadata": _metadata(request, request.name),
-        "spec": {
-            "runPolicy": {
-                "cleanPodPolicy": "None",
-                "backoffLimit": request.backoff_limit,
-                **_limit_time(request),
+    limits = _limit_time(request)
+    kept = {name: limits.pop(name) for name in [TTL] if name in limits}
+    labels = {"estimator-trainer/job": request.name}
+    return [
+        {
+            "apiVersion": "jobset.x-k8s.io/v1alpha2",
+            "kind": "JobSet",
+            "metadata": _metadata(request, request.name),
+            "spec": {
+                "network": {
+                    "enableDNSHostnames": True,
+                    "subdomain": request.name,
+                    # The processes connect to each other before any of them is ready.
+                    "publishNotReadyAddresses": True,
+                },
+                # A Job that was deleted before the others have ended would be made anew.
+                **kept,
+                "replicatedJobs": [
+                    {
+                        "name": role,
+                        "replicas": 1,
+                        "template": {
+                            "metadata": {"labels": labels},
+                            "spec": {**_build_job(request, role, JOBSET_HOST), **limits},
+                        },
+                    }
+                    for role in ROLES
+                    if request.counts[role]
+                ],
             },
-            "tfReplicaSpecs": {
-                TFJOB_ROLES[role]: {
-                    "replicas": request.counts[role],
-                    "restartPolicy": "OnFailure",
-                    "template": _build_template(request, role, []),
-                }
-                for role in ROLES
-                if request.counts[role]
+        }
+    ]
+
+
+def build_tfjob(request: Request) -> list[dict[str, Any]]:
+    """Returns a TFJob; the operator sets TF_CONFIG.
+
+    Args:
+        request: the options of render.
+    """
+    return [
+        {
+            "apiVersion": "kubeflow.org/v1",
+            "kind": "TFJob",
+            "metadata": _metadata(request, request.name),
+            "spec": {
+                "runPolicy": {
+                    "cleanPodPolicy": "None",
+                    "backoffLimit": request.backoff_limit,
+                    **_limit_time(request),
+                },
+                "tfReplicaSpecs": {
+                    TFJOB_ROLES[role]: {
+                        "replicas": request.counts[role],
+                        "restartPolicy": "OnFailure",
+                        "template": build_template(request, role, []),
+                    }
+                    for role in ROLES
+                    if request.counts[role]
+                },
             },
-        },
-    }
+        }
+    ]
 
 
 def _limit_time(request: Request) -> dict[str, int]:
     limits = {
         "activeDeadlineSeconds": request.deadline_secs,
-        "ttlSecondsAfterFinished": request.ttl_secs,
+        TTL: request.ttl_secs,
     }
     return {name: value for name, value in limits.items() if value is not None}
 
@@ -357,41 +307,4 @@ def _metadata(request: Request, name: str) -> dict[str, Any]:
     return metadata
 
 
-def _build_template(
-    request: Request, role: str, environment: list[dict[str, Any]]
-) -> dict[str, Any]:
-    environment = [*environment, *_list_secrets(request)]
-    container: dict[str, Any] = {
-        # The operator of TFJobs requires this name and the name of the port.
-        "name": "tensorflow",
-        "image": request.image,
-        "command": ["python", "-m", "trainer.task"],
-        "args": list(request.task_flags),
-        "ports": [{"name": "tfjob-port", "containerPort": PORT}],
-    }
-    if environment:
-        container["env"] = environment
-    sizes = {"memory": request.memory, "ephemeral-storage": request.disk}
-    limits = {name: value for name, value in sizes.items() if value}
-    requests = {**({"cpu": request.cpu} if request.cpu else {}), **limits}
-    if request.gpus and role in ROLES[:2]:
-        limits["nvidia.com/gpu"] = str(request.gpus)
-    resources = {
-        name: value for name, value in (("requests", requests), ("limits", limits)) if value
-    }
-    if resources:
-        container["resources"] = resources
-    spec: dict[str, Any] = {
-        "terminationGracePeriodSeconds": GRACE_SECS,
-        "containers": [container],
-    }
-    security.restrict(spec)
-    if request.service_account:
-        spec["serviceAccountName"] = request.service_account
-    match = names.CLAIM.fullmatch(request.volume or "")
-    if match is not None:
-        container["volumeMounts"].append({"name": "job", "mountPath": match["path"]})
-        claim = {"claimName": match["claim"]}
-        spec["volumes"].append({"name": "job", "persistentVolumeClaim": claim})
-    labels = {"estimator-trainer/job": request.name, "estimator-trainer/role": role}
-    return {"metadata": {"labels": labels}, "spec": spec}
+BUILDERS = {"jobs": build_jobs, "jobset": build_jobset, "tfjob": build_tfjob}

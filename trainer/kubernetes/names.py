@@ -1,7 +1,7 @@
 """The form of what a manifest names: jobs, images, quantities, claims and Secrets."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trainer.errors import UserError
@@ -15,6 +15,13 @@ IMAGE = re.compile(
     r"[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*(:\w[\w.-]{0,127})?(@sha256:[0-9a-f]{64})?", re.ASCII
 )
 SUBDOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+# Of a label and of a taint; the prefix is a domain.
+KEY = r"(?P<key>([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)"
+VALUE = r"(?P<value>([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?)"
+LABEL = re.compile(rf"{KEY}={VALUE}", re.ASCII)
+TAINT = re.compile(
+    rf"{KEY}(?P<equal>={VALUE})?(:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute))?", re.ASCII
+)
 
 
 def check_names(values: Mapping[str, Any]) -> None:
@@ -40,3 +47,46 @@ def check_names(values: Mapping[str, Any]) -> None:
         value = values[option]
         if value and not pattern.fullmatch(value):
             raise UserError(f"--{option}={value}: write {example}")
+
+
+def parse_node_selector(texts: Iterable[str]) -> dict[str, str]:
+    """Returns the labels that a node must have, by key.
+
+    Args:
+        texts: KEY=VALUE.
+
+    Raises:
+        UserError: a text is no label, or two have the same key.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        match = LABEL.fullmatch(text)
+        if match is None:
+            raise UserError(f"--node_selector={text}: write KEY=VALUE, a label of the nodes")
+        if match["key"] in found:
+            raise UserError(f"--node_selector={text}: no node has two labels {match['key']}")
+        found[match["key"]] = match["value"]
+    return found
+
+
+def parse_tolerations(texts: Iterable[str]) -> list[dict[str, str]]:
+    """Returns the tolerations of a PodSpec.
+
+    Args:
+        texts: KEY[=VALUE][:EFFECT]; without a value any is tolerated, without an effect all are.
+
+    Raises:
+        UserError: a text is no taint.
+    """
+    found = []
+    for text in texts:
+        match = TAINT.fullmatch(text)
+        if match is None:
+            raise UserError(
+                f"--toleration={text}: write KEY[=VALUE][:EFFECT], with the effect NoSchedule, "
+                "PreferNoSchedule or NoExecute"
+            )
+        value = {"operator": "Equal", "value": match["value"]} if match["equal"] else None
+        effect = {"effect": match["effect"]} if match["effect"] else {}
+        found.append({"key": match["key"], **(value or {"operator": "Exists"}), **effect})
+    return found

@@ -5,12 +5,11 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-import yaml
-
 from trainer import storage
 from trainer.errors import UserError
 from trainer.export.fingerprint import EXTRA, SANDBOX_REPORT
 from trainer.kubernetes import names, security
+from trainer.kubernetes.documents import to_yaml
 from trainer.release.pushing import Deployment
 from trainer.release.state import MODELS_CONFIG, STABLE, State
 
@@ -150,7 +149,7 @@ def render_kubernetes(place: str, options: Options) -> str:
             "spec": {"selector": pods, "maxUnavailable": 1},
         },
     ]
-    return yaml.safe_dump_all(manifests, sort_keys=False)
+    return to_yaml(manifests)
 
 
 def _read(place: str) -> State:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from repeated_flags import keep_last
 
 from trainer.environment.cluster_spec import parse_cluster
 from trainer.kubernetes import manifests
@@ -20,6 +21,8 @@ RUN_POLICY = {
     "cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit",
     "schedulingPolicy", "suspend", "managedBy",
 }  # fmt: skip
+# Fields of the network of a JobSet, jobset.x-k8s.io/v1alpha2, after its examples.
+NETWORK = {"enableDNSHostnames", "subdomain", "publishNotReadyAddresses"}
 REPLICAS = {"PS", "Worker", "Chief", "Master", "Evaluator"}
 RESTARTS = {"Always", "OnFailure", "Never", "ExitCode"}
 
@@ -50,7 +53,9 @@ def client():
 def _render(tmp_path, *words, task=()):
     path = tmp_path / "job.yaml"
     assert manifests.main([*BASE, f"--output={path}", *words, *TASK, *task]) == 0
-    return list(yaml.safe_load_all(path.read_text()))
+    text = path.read_text()
+    assert "&id" not in text
+    return list(yaml.safe_load_all(text))
 
 
 def test_a_cluster_as_plain_jobs(tmp_path, client):
@@ -172,10 +177,68 @@ def test_a_cluster_as_a_tfjob(tmp_path, client):
         assert (container.ports[0].name, container.ports[0].container_port) == ("tfjob-port", 2222)
 
 
-def _without(words, others):
-    """Returns the words whose flags are not among the others."""
-    names = {other.partition("=")[0] for other in others}
-    return [word for word in words if word.partition("=")[0] not in names]
+def test_a_cluster_as_a_jobset(tmp_path, client):
+    words = ("--kind=jobset", "--deadline_secs=3600", "--ttl_secs=60", "--namespace=ml")
+    policy, made = _render(tmp_path, *CLUSTER, *words, task=IN_STEP)
+    assert policy["kind"] == "NetworkPolicy"
+    assert (made["apiVersion"], made["kind"]) == ("jobset.x-k8s.io/v1alpha2", "JobSet")
+    assert made["metadata"]["namespace"] == "ml"
+    # Fields of a JobSetSpec. Without a failure policy all Jobs end with the first that fails.
+    assert set(made["spec"]) == {"network", "replicatedJobs", "ttlSecondsAfterFinished"}
+    assert set(made["spec"]["network"]) == NETWORK
+    places = []
+    for one in made["spec"]["replicatedJobs"]:
+        assert set(one) == {"name", "replicas", "template"} and one["replicas"] == 1
+        job = client(one["template"], "V1JobTemplateSpec").spec
+        assert job.active_deadline_seconds == 3600 and job.ttl_seconds_after_finished is None
+        # The controller sets it.
+        assert job.template.spec.subdomain is None
+        index, config = job.template.spec.containers[0].env
+        for number in range(job.completions):
+            text = config.value.replace(f"$({index.name})", str(number))
+            cluster = parse_cluster({"TF_CONFIG": text})
+            places.append(cluster.name)
+            if cluster.role != "evaluator":
+                # As a JobSet names its pods: JobSet, Job, number of the Job, number of the pod.
+                host = (
+                    f"census-{one['name']}-0-{number}.{made['spec']['network']['subdomain']}:2222"
+                )
+                assert cluster.spec[cluster.role][cluster.index] == host
+    assert places == ["chief-0", "worker-0", "worker-1", "evaluator-0"]
+
+
+@pytest.mark.parametrize("kind", ["jobs", "jobset", "tfjob"])
+def test_the_nodes_are_chosen(tmp_path, client, kind):
+    words = [
+        "--node_selector=cloud.google.com/gke-accelerator=nvidia-l4", "--node_selector=disk=",
+        "--toleration=nvidia.com/gpu:NoSchedule", "--toleration=team=risk", "--toleration=spot",
+    ]  # fmt: skip
+    text = json.dumps(_render(tmp_path, *CLUSTER, *words, f"--kind={kind}", task=IN_STEP))
+    selector = {"cloud.google.com/gke-accelerator": "nvidia-l4", "disk": ""}
+    tolerations = [
+        {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+        {"key": "team", "operator": "Equal", "value": "risk"},
+        {"key": "spot", "operator": "Exists"},
+    ]
+    # Of the chief, the workers and the evaluator.
+    assert text.count(json.dumps(selector)) == text.count(json.dumps(tolerations)) == 3
+    pod = client({"spec": {"containers": [], "tolerations": tolerations}}, "V1PodTemplateSpec")
+    assert [one.key for one in pod.spec.tolerations] == ["nvidia.com/gpu", "team", "spot"]
+
+
+def test_two_values_of_a_label_are_refused(capsys):
+    words = ["--node_selector=a=1", "--node_selector=a=2"]
+    assert manifests.main([*BASE, *words, *TASK]) == 2
+    assert "no node has two labels a" in capsys.readouterr().err
+
+
+def test_files_of_this_machine_are_noted(tmp_path, capsys):
+    task = ["--train_data=/data/train.csv", "--eval_data=gs://a-bucket/eval.csv"]
+    _render(tmp_path, task=task)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("note: --data.train=/data/train.csv is read in the container")
+    _render(tmp_path, "--volume=claim:/data", task=task)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -191,6 +254,8 @@ def _without(words, others):
         (["--volume=claim:/a:/b"], [], "write CLAIM:/PATH"),
         (["--memory=8 GB"], [], "a quantity such as 8Gi"),
         (["--volume=claim"], [], "write CLAIM:/PATH"),
+        (["--node_selector=gpu"], [], "--node_selector=gpu: write KEY=VALUE"),
+        (["--toleration=gpu:Never"], [], "write KEY[=VALUE][:EFFECT]"),
         (["--workers=2"], [], "2 worker(s) and no parameter server"),
         (["--workers=1", "--ps=1"], [], "--ps=1: parameter servers write parts of a checkpoint"),
         ([], ["--job_dir=/tmp/x"], "is deleted with the container"),
@@ -205,8 +270,7 @@ def _without(words, others):
 )
 def test_invalid_requests_print_one_line(tmp_path, capsys, words, task, message):
     path = tmp_path / "job.yaml"
-    base = [*_without(BASE, words), f"--output={path}", *words]
-    assert manifests.main([*base, *_without(TASK, task), *task]) == 2
+    assert manifests.main(keep_last([*BASE, f"--output={path}", *words, *TASK, *task])) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ") and message in line
     assert not path.exists()

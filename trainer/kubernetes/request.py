@@ -1,0 +1,174 @@
+"""What render is asked for: a job, its cluster and its machines."""
+
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from trainer import config as config_lib
+from trainer import storage
+from trainer.config import flags as task_flags_lib
+from trainer.environment.cluster_spec import Cluster
+from trainer.errors import UserError
+from trainer.kubernetes import names
+
+PORT = 2222
+ROLES = ("chief", "worker", "ps", "evaluator")
+# An Indexed Job names its pods so, and a Job of a JobSet, of which there is one for each role.
+HOST = "{name}-{role}-{index}"
+JOBSET_HOST = "{name}-{role}-0-{index}"
+
+
+class Request(NamedTuple):
+    """The options of render.
+
+    Attributes:
+        name: name of the job.
+        image: container image.
+        counts: role → number of replicas.
+        task_flags: flags of trainer.task.
+        namespace: namespace of the manifests; None: that of kubectl.
+        gpus: GPUs of the chief and of each worker.
+        cpu: CPU request of each replica.
+        memory: memory of each replica, requested and at most.
+        service_account: service account of the pods.
+        volume: CLAIM:/PATH, a claim to mount in each replica.
+        backoff_limit: restarts of failed pods.
+        secret: a Secret, whose keys are the variables that the flags --secret.NAME name.
+        disk: local disk of each replica for copies of gs:// files, requested and at most.
+        deadline_secs: longest time of the job.
+        ttl_secs: seconds after which a finished job is deleted.
+        node_selector: KEY=VALUE of labels that a node must have.
+        toleration: KEY[=VALUE][:EFFECT] of taints that the pods tolerate.
+    """
+
+    name: str
+    image: str
+    counts: dict[str, int]
+    task_flags: list[str]
+    namespace: Optional[str] = None
+    gpus: int = 0
+    cpu: Optional[str] = None
+    memory: Optional[str] = None
+    service_account: Optional[str] = None
+    volume: Optional[str] = None
+    backoff_limit: int = 6
+    secret: Optional[str] = None
+    disk: Optional[str] = None
+    deadline_secs: Optional[int] = None
+    ttl_secs: Optional[int] = None
+    node_selector: tuple[str, ...] = ()
+    toleration: tuple[str, ...] = ()
+
+
+def check(request: Request) -> None:
+    """Checks a request, so that errors are found before the job runs.
+
+    Args:
+        request: the options of render.
+
+    Raises:
+        UserError: an option or a flag is invalid, or the job's results would be lost.
+    """
+    from trainer.cluster.strategies import check_strategy
+
+    names.check_names(request._asdict())
+    names.parse_node_selector(request.node_selector)
+    names.parse_tolerations(request.toleration)
+    command, config = read_config(request)
+    if not config.job_dir:
+        raise UserError("--job_dir: not given after --; nothing would be saved")
+    if config.secret and not request.secret:
+        raise UserError(
+            f"--secret.{next(iter(config.secret))}: the pods read it from a Secret; name that in "
+            "--secret before --"
+        )
+    if command.fresh is not None:
+        raise UserError(
+            "--fresh: a restarted pod would delete the job's results; empty the folder "
+            "yourself, or name another one"
+        )
+    counts = request.counts
+    check_strategy(config.cluster, Cluster(list_addresses(request)))
+    if storage.is_remote(config.job_dir):
+        storage.parse_address(config.job_dir.rstrip("/"), "job_dir")
+        if counts["ps"]:
+            raise UserError(
+                f"--ps={counts['ps']}: parameter servers write parts of a checkpoint, which needs "
+                f"a shared folder, and {config.job_dir} is not one; mount one with --volume and "
+                "name it in --job_dir"
+            )
+    elif not is_mounted(request, config.job_dir):
+        raise UserError(
+            f"--job_dir={config.job_dir}: is deleted with the container; name a gs:// "
+            "address, or a folder of a --volume=CLAIM:/PATH"
+        )
+
+
+def list_inside(request: Request) -> list[str]:
+    """Returns one line for each option whose files a pod reads in its container.
+
+    The command render cannot check these files.
+
+    Args:
+        request: the options of render.
+    """
+    command, config = read_config(request)
+    # Files that a preset names by itself are installed with the trainer, and its name has no slash.
+    schema, preset = command.overrides.get("data.schema_file"), command.hparams or ""
+    named = {
+        "data.train": config.data.train,
+        "data.eval": config.data.eval,
+        "data.schema_file": [str(schema or "")],
+        "hparams": [preset if "/" in preset else ""],
+    }
+    return [
+        f"--{option}={path} is read in the container: it must exist there, under this path; "
+        "otherwise name a gs:// address, or a file of a --volume=CLAIM:/PATH"
+        for option, paths in named.items()
+        for path in paths[:1]
+        if path and not storage.is_remote(path) and not is_mounted(request, path)
+    ]
+
+
+def is_mounted(request: Request, path: str) -> bool:
+    """Returns whether a path is in the claim that each pod mounts.
+
+    Args:
+        request: the options of render.
+        path: an absolute path, otherwise it is in no claim.
+    """
+    match = names.CLAIM.fullmatch(request.volume or "")
+    return match is not None and Path(path).is_relative_to(match["path"])
+
+
+def list_addresses(request: Request, host: str = HOST) -> dict[str, tuple[str, ...]]:
+    """Returns the cluster of TF_CONFIG; empty for a job of one process.
+
+    Args:
+        request: the options of render.
+        host: how the pods are named.
+    """
+    if sum(request.counts.values()) == 1:
+        return {}
+    return {
+        role: tuple(
+            f"{host.format(name=request.name, role=role, index=index)}.{request.name}:{PORT}"
+            for index in range(request.counts[role])
+        )
+        for role in ROLES[:3]
+        if request.counts[role]
+    }
+
+
+def read_config(request: Request) -> tuple[task_flags_lib.CommandLine, config_lib.Config]:
+    """Returns flags and configuration of trainer.task.
+
+    Args:
+        request: the options of render.
+
+    Raises:
+        UserError: the flags are invalid, or only ask for help.
+    """
+    command = task_flags_lib.parse_command_line(request.task_flags)
+    if command is None:
+        raise UserError("--help: a job would only print the flags; remove it")
+    return command, config_lib.load_config(command.hparams, command.overrides)
