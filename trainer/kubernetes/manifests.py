@@ -21,8 +21,15 @@ from estimator_bridge.terminal import quote_command
 from trainer.config import arguments, commands
 from trainer.errors import USER_ERROR_STATUS, UserError
 from trainer.kubernetes import security
+from trainer.kubernetes.command_line import define_pod, read_request
 from trainer.kubernetes.documents import to_yaml
-from trainer.kubernetes.pods import build_template
+from trainer.kubernetes.pods import (
+    TTL,
+    build_failure_policy,
+    build_metadata,
+    build_template,
+    limit_time,
+)
 from trainer.kubernetes.request import (
     HOST,
     JOBSET_HOST,
@@ -37,7 +44,6 @@ from trainer.kubernetes.request import (
 TFJOB_ROLES = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "Evaluator"}
 INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 INDEX_VARIABLE = "REPLICA_INDEX"
-TTL = "ttlSecondsAfterFinished"
 
 
 def main(argv: list[str]) -> int:
@@ -75,25 +81,7 @@ def _main(argv: list[str]) -> int:
         "ps": values.ps,
         "evaluator": int(values.evaluator),
     }
-    request = Request(
-        values.name,
-        values.image,
-        counts,
-        task_flags,
-        values.namespace,
-        values.gpus,
-        values.cpu,
-        values.memory,
-        values.service_account,
-        values.volume,
-        values.backoff_limit,
-        values.secret,
-        values.disk,
-        values.deadline_secs,
-        values.ttl_secs,
-        tuple(values.node_selector),
-        tuple(values.toleration),
-    )
+    request = read_request(values, counts, task_flags)
     check(request)
     for line in list_inside(request):
         print(f"note: {line}", file=sys.stderr)
@@ -101,7 +89,7 @@ def _main(argv: list[str]) -> int:
     if list_addresses(request):
         # Before the pods start.
         labels = {"estimator-trainer/job": request.name}
-        documents.insert(0, security.build_policy(_metadata(request, request.name), labels))
+        documents.insert(0, security.build_policy(build_metadata(request, request.name), labels))
     text = to_yaml(documents)
     commands.write_result(
         text, values.output, quote_command("kubectl", "apply", "-f", str(values.output))
@@ -110,35 +98,13 @@ def _main(argv: list[str]) -> int:
 
 
 def _define(values: flags.FlagValues) -> None:
-    for name, meaning in (
-        ("name", "name of the job"),
-        ("image", "container image"),
-        ("namespace", "namespace; unset: that of kubectl"),
-        ("cpu", "CPU request of each replica: 4, 500m"),
-        ("memory", "memory of each replica, requested and at most: 8Gi"),
-        ("disk", "local disk of each replica, requested and at most: 50Gi"),
-        ("service_account", "service account of the pods"),
-        ("volume", "CLAIM:/PATH, a ReadWriteMany claim to mount in each replica"),
-        ("secret", "Secret with the variables that --secret.NAME=VARIABLE names"),
-        ("output", "file to write; unset: standard output"),
-    ):
-        flags.DEFINE_string(name, None, meaning, flag_values=values)
+    define_pod(values)
+    text = "Secret with the variables that --secret.NAME=VARIABLE names"
+    flags.DEFINE_string("secret", None, text, flag_values=values)
     flags.DEFINE_enum("kind", "jobs", list(BUILDERS), "kind of manifest", flag_values=values)
-    for name, meaning in (
-        ("node_selector", "KEY=VALUE, a label of the nodes; may be given several times"),
-        ("toleration", "KEY[=VALUE][:EFFECT], a tolerated taint; may be given several times"),
-    ):
-        flags.DEFINE_multi_string(name, [], meaning, flag_values=values)
     flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
     flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
     flags.DEFINE_boolean("evaluator", False, "whether to add an evaluator", flag_values=values)
-    flags.DEFINE_integer("gpus", 0, "GPUs of the chief and of each worker", 0, flag_values=values)
-    flags.DEFINE_integer("backoff_limit", 6, "restarts of failed pods", 0, flag_values=values)
-    for name, meaning in (
-        ("deadline_secs", "longest time of the job"),
-        ("ttl_secs", "delete the finished job after this time"),
-    ):
-        flags.DEFINE_integer(name, None, meaning, 1, flag_values=values)
 
 
 def build_jobs(request: Request) -> list[dict[str, Any]]:
@@ -151,8 +117,8 @@ def build_jobs(request: Request) -> list[dict[str, Any]]:
         {
             "apiVersion": "batch/v1",
             "kind": "Job",
-            "metadata": _metadata(request, f"{request.name}-{role}"),
-            "spec": {**_build_job(request, role, HOST), **_limit_time(request)},
+            "metadata": build_metadata(request, f"{request.name}-{role}"),
+            "spec": {**_build_job(request, role, HOST), **limit_time(request)},
         }
         for role in ROLES
         if request.counts[role]
@@ -164,7 +130,7 @@ def build_jobs(request: Request) -> list[dict[str, Any]]:
     service = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": _metadata(request, request.name),
+        "metadata": build_metadata(request, request.name),
         "spec": {
             "clusterIP": "None",
             "selector": {"estimator-trainer/job": request.name},
@@ -196,24 +162,7 @@ def _build_job(request: Request, role: str, host: str) -> dict[str, Any]:
         "completions": count,
         "parallelism": count,
         "backoffLimit": request.backoff_limit,
-        "podFailurePolicy": {
-            "rules": [
-                # A restart cannot correct a user error. Every other status is retried.
-                {
-                    "action": "FailJob",
-                    "onExitCodes": {
-                        "containerName": "tensorflow",
-                        "operator": "In",
-                        "values": [USER_ERROR_STATUS],
-                    },
-                },
-                # The loss of a preempted machine does not count as a failure.
-                {
-                    "action": "Ignore",
-                    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-                },
-            ]
-        },
+        "podFailurePolicy": build_failure_policy([USER_ERROR_STATUS]),
         "template": template,
     }
 
@@ -227,14 +176,14 @@ def build_jobset(request: Request) -> list[dict[str, Any]]:
     Args:
         request: the options of render.
     """
-    limits = _limit_time(request)
+    limits = limit_time(request)
     kept = {name: limits.pop(name) for name in [TTL] if name in limits}
     labels = {"estimator-trainer/job": request.name}
     return [
         {
             "apiVersion": "jobset.x-k8s.io/v1alpha2",
             "kind": "JobSet",
-            "metadata": _metadata(request, request.name),
+            "metadata": build_metadata(request, request.name),
             "spec": {
                 "network": {
                     "enableDNSHostnames": True,
@@ -271,12 +220,12 @@ def build_tfjob(request: Request) -> list[dict[str, Any]]:
         {
             "apiVersion": "kubeflow.org/v1",
             "kind": "TFJob",
-            "metadata": _metadata(request, request.name),
+            "metadata": build_metadata(request, request.name),
             "spec": {
                 "runPolicy": {
                     "cleanPodPolicy": "None",
                     "backoffLimit": request.backoff_limit,
-                    **_limit_time(request),
+                    **limit_time(request),
                 },
                 "tfReplicaSpecs": {
                     TFJOB_ROLES[role]: {
@@ -290,21 +239,6 @@ def build_tfjob(request: Request) -> list[dict[str, Any]]:
             },
         }
     ]
-
-
-def _limit_time(request: Request) -> dict[str, int]:
-    limits = {
-        "activeDeadlineSeconds": request.deadline_secs,
-        TTL: request.ttl_secs,
-    }
-    return {name: value for name, value in limits.items() if value is not None}
-
-
-def _metadata(request: Request, name: str) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"name": name, "labels": {"estimator-trainer/job": request.name}}
-    if request.namespace:
-        metadata["namespace"] = request.namespace
-    return metadata
 
 
 BUILDERS = {"jobs": build_jobs, "jobset": build_jobset, "tfjob": build_tfjob}

@@ -1,5 +1,6 @@
 """The pods of a job: container, resources, rights and machines."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from trainer.kubernetes import names, security
@@ -7,6 +8,9 @@ from trainer.kubernetes.request import PORT, ROLES, Request, read_config
 
 # Seconds for saving and uploading a checkpoint before a pod is killed.
 GRACE_SECS = 120
+# The operator of TFJobs requires this name.
+CONTAINER = "tensorflow"
+TTL = "ttlSecondsAfterFinished"
 
 
 def _list_secrets(request: Request) -> list[dict[str, Any]]:
@@ -33,20 +37,33 @@ def build_template(
     """
     environment = [*environment, *_list_secrets(request)]
     container: dict[str, Any] = {
-        # The operator of TFJobs requires this name and the name of the port.
-        "name": "tensorflow",
+        "name": CONTAINER,
         "image": request.image,
         "command": ["python", "-m", "trainer.task"],
         "args": list(request.task_flags),
+        # The operator of TFJobs requires this name.
         "ports": [{"name": "tfjob-port", "containerPort": PORT}],
     }
     if environment:
         container["env"] = environment
+    spec = build_spec(request, container, request.gpus if role in ROLES[:2] else 0)
+    labels = {"estimator-trainer/job": request.name, "estimator-trainer/role": role}
+    return {"metadata": {"labels": labels}, "spec": spec}
+
+
+def build_spec(request: Request, container: dict[str, Any], gpus: int) -> dict[str, Any]:
+    """Returns the PodSpec of a container: its resources, its rights and its machine.
+
+    Args:
+        request: the options of render.
+        container: name, image and command; the rest is added.
+        gpus: GPUs of the container.
+    """
     sizes = {"memory": request.memory, "ephemeral-storage": request.disk}
     limits = {name: value for name, value in sizes.items() if value}
     requests = {**({"cpu": request.cpu} if request.cpu else {}), **limits}
-    if request.gpus and role in ROLES[:2]:
-        limits["nvidia.com/gpu"] = str(request.gpus)
+    if gpus:
+        limits["nvidia.com/gpu"] = str(gpus)
     resources = {
         name: value for name, value in (("requests", requests), ("limits", limits)) if value
     }
@@ -68,5 +85,47 @@ def build_template(
         container["volumeMounts"].append({"name": "job", "mountPath": match["path"]})
         claim = {"claimName": match["claim"]}
         spec["volumes"].append({"name": "job", "persistentVolumeClaim": claim})
-    labels = {"estimator-trainer/job": request.name, "estimator-trainer/role": role}
-    return {"metadata": {"labels": labels}, "spec": spec}
+    return spec
+
+
+def build_failure_policy(final: Sequence[int]) -> dict[str, Any]:
+    """Returns the podFailurePolicy of a JobSpec.
+
+    Args:
+        final: exit statuses that a restart cannot correct. Every other one is retried.
+    """
+    codes = {"containerName": CONTAINER, "operator": "In", "values": list(final)}
+    lost = {"type": "DisruptionTarget", "status": "True"}
+    return {
+        "rules": [
+            {"action": "FailJob", "onExitCodes": codes},
+            # The loss of a preempted machine does not count as a failure.
+            {"action": "Ignore", "onPodConditions": [lost]},
+        ]
+    }
+
+
+def limit_time(request: Request) -> dict[str, int]:
+    """Returns the fields of a JobSpec that limit its time.
+
+    Args:
+        request: the options of render.
+    """
+    limits = {
+        "activeDeadlineSeconds": request.deadline_secs,
+        TTL: request.ttl_secs,
+    }
+    return {name: value for name, value in limits.items() if value is not None}
+
+
+def build_metadata(request: Request, name: str) -> dict[str, Any]:
+    """Returns the metadata of an object.
+
+    Args:
+        request: the options of render.
+        name: of the object.
+    """
+    metadata: dict[str, Any] = {"name": name, "labels": {"estimator-trainer/job": request.name}}
+    if request.namespace:
+        metadata["namespace"] = request.namespace
+    return metadata

@@ -70,9 +70,7 @@ def check(request: Request) -> None:
     """
     from trainer.cluster.strategies import check_strategy
 
-    names.check_names(request._asdict())
-    names.parse_node_selector(request.node_selector)
-    names.parse_tolerations(request.toleration)
+    check_machines(request)
     command, config = read_config(request)
     if not config.job_dir:
         raise UserError("--job_dir: not given after --; nothing would be saved")
@@ -101,6 +99,20 @@ def check(request: Request) -> None:
             f"--job_dir={config.job_dir}: is deleted with the container; name a gs:// "
             "address, or a folder of a --volume=CLAIM:/PATH"
         )
+
+
+def check_machines(request: Request) -> None:
+    """Checks the options that name a job and choose its machines.
+
+    Args:
+        request: the options of render.
+
+    Raises:
+        UserError: an option is invalid.
+    """
+    names.check_names(request._asdict())
+    names.parse_node_selector(request.node_selector)
+    names.parse_tolerations(request.toleration)
 
 
 def list_inside(request: Request) -> list[str]:

@@ -3,20 +3,27 @@
 python -m trainer.pipeline run flights
 python -m trainer.pipeline run nightly.yaml --force=train
 python -m trainer.pipeline list nightly.yaml
+python -m trainer.pipeline render nightly.yaml --name=nightly --image=IMAGE \\
+    --schedule='30 2 * * *' --volume=CLAIM:/mnt/job --output=nightly-job.yaml
 
 FILE is a YAML file, or a name in hparams/pipelines/. docs/pipeline.md describes it. The exit status
-is 0, or that of the step that ended the run: 3 of a gate that does not bless, for example.
+is 0, or that of the step that ended the run: 3 of a gate that does not bless, for example. render
+writes a Job or a CronJob of Kubernetes that runs the pipeline.
 """
 
 from absl import flags
 
+from estimator_bridge.terminal import quote_command
 from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError, nearest
+from trainer.kubernetes.command_line import define_pod, read_request
+from trainer.kubernetes.documents import to_yaml
+from trainer.pipelines import rendering
 from trainer.pipelines.definition import read_pipeline
 from trainer.pipelines.running import Runner, open_history
 
-WORDS = ("run", "list")
+WORDS = ("run", "list", "render")
 
 
 def main(argv: list[str]) -> int:
@@ -30,12 +37,18 @@ def main(argv: list[str]) -> int:
 
 def _main(argv: list[str]) -> int:
     words = [word for word in argv[:2] if not word.startswith("-")]
-    values = arguments.parse_flags("trainer.pipeline", _define, argv[len(words) :], __doc__ or "")
+    define = _define_render if words[:1] == ["render"] else _define
+    values = arguments.parse_flags("trainer.pipeline", define, argv[len(words) :], __doc__ or "")
     if values is None:
         return 0
     if len(words) != 2 or words[0] not in WORDS:
         given = f"{words[0]!r}: no such command{nearest(words[0], WORDS)}" if words else "nothing"
-        raise UserError(f"{given} given; write run FILE or list FILE (--help shows examples)")
+        raise UserError(
+            f"{given} given; write run FILE, list FILE or render FILE (--help shows examples)"
+        )
+    if words[0] == "render":
+        _render(words[1], values)
+        return 0
     with commands.open_storage(values):
         pipeline = read_pipeline(words[1])
         history = open_history(pipeline)
@@ -47,6 +60,25 @@ def _main(argv: list[str]) -> int:
         if unknown:
             raise UserError(f"--force={unknown[0]}: no such step; there are {', '.join(names)}")
         return Runner(pipeline, history, Console().log, frozenset(values.force)).run()
+
+
+def _render(file: str, values: flags.FlagValues) -> None:
+    arguments.require(values, "name", "image")
+    when = (values.schedule, values.time_zone)
+    request = read_request(values, {}, [])
+    manifest = rendering.render(file, read_pipeline(file), request, when, values.queue)
+    following = quote_command("kubectl", "apply", "-f", str(values.output))
+    commands.write_result(to_yaml([manifest]), values.output, following)
+
+
+def _define_render(values: flags.FlagValues) -> None:
+    define_pod(values)
+    for name, meaning in (
+        ("schedule", "cron's minute, hour, day, month and day of the week; unset: run once"),
+        ("time_zone", "of the schedule, such as Europe/Berlin; unset: that of the cluster"),
+        ("queue", "LocalQueue of Kueue, which starts the job when there is room"),
+    ):
+        flags.DEFINE_string(name, None, meaning, flag_values=values)
 
 
 def _define(values: flags.FlagValues) -> None:

@@ -1,0 +1,123 @@
+"""Renders a pipeline as a Job of Kubernetes, or as a CronJob that runs it by the clock."""
+
+import re
+import zoneinfo
+from pathlib import Path, PurePosixPath
+from typing import Any, Optional
+
+from trainer import storage
+from trainer.errors import USER_ERROR_STATUS, UserError, nearest
+from trainer.kubernetes import names
+from trainer.kubernetes.pods import (
+    CONTAINER,
+    build_failure_policy,
+    build_metadata,
+    build_spec,
+    limit_time,
+)
+from trainer.kubernetes.request import Request, check_machines, is_mounted
+from trainer.pipelines.definition import Pipeline
+from trainer.release.verdict import STATUS
+
+# Minute, hour, day of the month, month and day of the week, or a name such as @daily.
+_FIELD = r"[\dA-Za-z*?,/#-]+"
+_NAMES = "hourly|daily|midnight|weekly|monthly|yearly|annually"
+SCHEDULE = re.compile(rf"@({_NAMES})|{_FIELD}( {_FIELD}){{4}}")
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+
+
+def render(
+    file: str,
+    pipeline: Pipeline,
+    request: Request,
+    when: tuple[Optional[str], Optional[str]],
+    queue: Optional[str],
+) -> dict[str, Any]:
+    """Returns the manifest.
+
+    Args:
+        file: a file, or the name of a pipeline that is installed with the trainer.
+        pipeline: its content.
+        request: name, image and machine of the job.
+        when: schedule in cron's format and time zone; without a schedule the job runs once.
+        queue: a LocalQueue of Kueue.
+
+    Raises:
+        UserError: an option is invalid, or something that the pipeline writes would be lost.
+    """
+    schedule, zone = when
+    check_machines(request)
+    _check_schedule(schedule, zone)
+    if queue and not names.SUBDOMAIN.fullmatch(queue):
+        raise UserError(f"--queue={queue}: write the name of a LocalQueue")
+    claim = names.CLAIM.fullmatch(request.volume or "")
+    if claim is None:
+        raise UserError(
+            "--volume: not given; a pipeline keeps its history and its jobs in a claim: CLAIM:/PATH"
+        )
+    _check_paths(file, pipeline, request)
+    container = {
+        "name": CONTAINER,
+        "image": request.image,
+        "command": ["python", "-m", "trainer.pipeline"],
+        "args": ["run", file],
+        # The paths of the file are relative to it.
+        "workingDir": claim["path"],
+    }
+    spec = {**build_spec(request, container, request.gpus), "restartPolicy": "Never"}
+    labels = {"estimator-trainer/job": request.name}
+    # A verdict is no failure that another run corrects.
+    final = sorted({USER_ERROR_STATUS, *STATUS.values()} - {0})
+    job = {
+        "backoffLimit": request.backoff_limit,
+        **limit_time(request),
+        "podFailurePolicy": build_failure_policy(final),
+        "template": {"metadata": {"labels": labels}, "spec": spec},
+    }
+    metadata = build_metadata(request, request.name)
+    queued = {QUEUE_LABEL: queue} if queue else {}
+    if schedule is None:
+        metadata["labels"].update(queued)
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": job}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": metadata,
+        "spec": {
+            "schedule": schedule,
+            **({"timeZone": zone} if zone else {}),
+            # Two runs on one folder: the second would end with a temporary error.
+            "concurrencyPolicy": "Forbid",
+            "jobTemplate": {"metadata": {"labels": {**labels, **queued}}, "spec": job},
+        },
+    }
+
+
+def _check_schedule(schedule: Optional[str], zone: Optional[str]) -> None:
+    if schedule is not None and not SCHEDULE.fullmatch(schedule):
+        raise UserError(
+            f"--schedule={schedule}: write minute, hour, day, month and day of the week, such as "
+            "'30 2 * * *', or @daily"
+        )
+    if zone is None:
+        return
+    if schedule is None:
+        raise UserError(f"--time_zone={zone}: has no effect without --schedule")
+    known = zoneinfo.available_timezones()
+    if known and zone not in known:
+        raise UserError(f"--time_zone={zone}: no such time zone{nearest(zone, known)}")
+
+
+def _check_paths(file: str, pipeline: Pipeline, request: Request) -> None:
+    written = [path for step in pipeline.steps for path in step.list_outputs()]
+    mounted = {"folder": pipeline.folder, **{path: path for path in written}}
+    if Path(file).is_file():
+        mounted["FILE"] = file
+    for name, path in mounted.items():
+        outside = PurePosixPath(path).is_absolute() and not is_mounted(request, path)
+        if not storage.is_remote(path) and (outside or ".." in PurePosixPath(path).parts):
+            shown = path if name == path else f"{name} {path}"
+            raise UserError(
+                f"{shown}: is not in the claim {request.volume}; name a path relative to the "
+                "claim's folder, or one in it"
+            )
