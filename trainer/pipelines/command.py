@@ -42,10 +42,10 @@ def _main(argv: list[str]) -> int:
     if values is None:
         return 0
     if len(words) != 2 or words[0] not in WORDS:
-        given = f"{words[0]!r}: no such command{nearest(words[0], WORDS)}" if words else "nothing"
-        raise UserError(
-            f"{given} given; write run FILE, list FILE or render FILE (--help shows examples)"
-        )
+        what = "FILE: not given" if words else "no command given"
+        if words and words[0] not in WORDS:
+            what = f"{words[0]!r}: no such command{nearest(words[0], WORDS)}"
+        raise UserError(f"{what}; write run FILE, list FILE or render FILE (--help shows examples)")
     if words[0] == "render":
         _render(words[1], values)
         return 0
