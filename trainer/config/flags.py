@@ -2,7 +2,9 @@
 
 import re
 import typing
-from typing import Any, NamedTuple, Optional
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Callable, NamedTuple, Optional
 
 from absl import flags
 
@@ -57,6 +59,10 @@ Train, evaluate and export a TensorFlow Estimator.
 A flag overrides the hparams file, which overrides the default.
 A run whose job_dir contains a checkpoint continues from it; nothing there is deleted.
 """
+
+
+# Options whose files may be in the container of a job.
+IN_CONTAINER = ("data.schema_file", "train.warm_start")
 
 
 class CommandLine(NamedTuple):
@@ -221,3 +227,30 @@ def _list_choices(annotation: Any) -> list[str]:
     if typing.get_origin(annotation) is typing.Literal:
         return list(typing.get_args(annotation))
     return []
+
+
+def list_inside(
+    command: CommandLine,
+    is_shared: Callable[[str, str], bool],
+    data: Sequence[tuple[str, str]] = (),
+) -> list[str]:
+    """Returns one line for each file that a job reads in its container.
+
+    Args:
+        command: the command line of the job.
+        is_shared: function from a path and its flag to whether the job can read it anywhere.
+        data: (flag, path) of data files.
+    """
+    named = {"--hparams": command.hparams}
+    named.update({f"--{option}": command.overrides.get(option) for option in IN_CONTAINER})
+    files = [
+        (option, path)
+        for option, path in named.items()
+        # The name of a preset has no slash; presets are installed with the trainer.
+        if path and ("/" in path or Path(path).is_file())
+    ]
+    return [
+        f"{option}={path} is read in the container: it must exist there, under this path"
+        for option, path in [*files, *data]
+        if not is_shared(path, option)
+    ]

@@ -15,11 +15,11 @@ def define_pod(values: flags.FlagValues) -> None:
         ("name", "name of the job"),
         ("image", "container image"),
         ("namespace", "namespace; unset: that of kubectl"),
-        ("cpu", "CPU request of each replica: 4, 500m"),
-        ("memory", "memory of each replica, requested and at most: 8Gi"),
-        ("disk", "local disk of each replica, requested and at most: 50Gi"),
+        ("cpu", "CPU request of each pod: 4, 500m"),
+        ("memory", "memory of each pod, requested and at most: 8Gi"),
+        ("disk", "local disk of each pod, requested and at most: 50Gi"),
         ("service_account", "service account of the pods"),
-        ("volume", "CLAIM:/PATH, a ReadWriteMany claim to mount in each replica"),
+        ("volume", "CLAIM:/PATH, a ReadWriteMany claim to mount in each pod"),
         ("output", "file to write; unset: standard output"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
@@ -28,7 +28,7 @@ def define_pod(values: flags.FlagValues) -> None:
         ("toleration", "KEY[=VALUE][:EFFECT], a tolerated taint; may be given several times"),
     ):
         flags.DEFINE_multi_string(name, [], meaning, flag_values=values)
-    flags.DEFINE_integer("gpus", 0, "GPUs of the chief and of each worker", 0, flag_values=values)
+    flags.DEFINE_integer("gpus", 0, "GPUs of each pod that trains", 0, flag_values=values)
     flags.DEFINE_integer("backoff_limit", 6, "restarts of failed pods", 0, flag_values=values)
     for name, meaning in (
         ("deadline_secs", "longest time of the job"),
@@ -47,22 +47,6 @@ def read_request(
         counts: role → number of replicas.
         task_flags: flags of trainer.task.
     """
-    return Request(
-        values.name,
-        values.image,
-        counts,
-        task_flags,
-        values.namespace,
-        values.gpus,
-        values.cpu,
-        values.memory,
-        values.service_account,
-        values.volume,
-        values.backoff_limit,
-        values.secret if "secret" in values else None,
-        values.disk,
-        values.deadline_secs,
-        values.ttl_secs,
-        tuple(values.node_selector),
-        tuple(values.toleration),
-    )
+    given = values.flag_values_dict()
+    named = {name: given[name] for name in Request._fields if name in given}
+    return Request(counts=counts, task_flags=task_flags, **named)

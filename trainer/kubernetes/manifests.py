@@ -28,6 +28,7 @@ from trainer.kubernetes.pods import (
     build_failure_policy,
     build_metadata,
     build_template,
+    label_job,
     limit_time,
 )
 from trainer.kubernetes.request import (
@@ -88,8 +89,8 @@ def _main(argv: list[str]) -> int:
     documents = BUILDERS[values.kind](request)
     if list_addresses(request):
         # Before the pods start.
-        labels = {"estimator-trainer/job": request.name}
-        documents.insert(0, security.build_policy(build_metadata(request, request.name), labels))
+        metadata = build_metadata(request, request.name)
+        documents.insert(0, security.build_policy(metadata, label_job(request)))
     text = to_yaml(documents)
     commands.write_result(
         text, values.output, quote_command("kubectl", "apply", "-f", str(values.output))
@@ -133,7 +134,7 @@ def build_jobs(request: Request) -> list[dict[str, Any]]:
         "metadata": build_metadata(request, request.name),
         "spec": {
             "clusterIP": "None",
-            "selector": {"estimator-trainer/job": request.name},
+            "selector": label_job(request),
             # The processes connect to each other before any of them is ready.
             "publishNotReadyAddresses": True,
             "ports": [{"name": "grpc", "port": PORT}],
@@ -178,7 +179,6 @@ def build_jobset(request: Request) -> list[dict[str, Any]]:
     """
     limits = limit_time(request)
     kept = {name: limits.pop(name) for name in [TTL] if name in limits}
-    labels = {"estimator-trainer/job": request.name}
     return [
         {
             "apiVersion": "jobset.x-k8s.io/v1alpha2",
@@ -198,7 +198,7 @@ def build_jobset(request: Request) -> list[dict[str, Any]]:
                         "name": role,
                         "replicas": 1,
                         "template": {
-                            "metadata": {"labels": labels},
+                            "metadata": {"labels": label_job(request)},
                             "spec": {**_build_job(request, role, JOBSET_HOST), **limits},
                         },
                     }

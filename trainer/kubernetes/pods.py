@@ -47,7 +47,7 @@ def build_template(
     if environment:
         container["env"] = environment
     spec = build_spec(request, container, request.gpus if role in ROLES[:2] else 0)
-    labels = {"estimator-trainer/job": request.name, "estimator-trainer/role": role}
+    labels = {**label_job(request), "estimator-trainer/role": role}
     return {"metadata": {"labels": labels}, "spec": spec}
 
 
@@ -105,6 +105,15 @@ def build_failure_policy(final: Sequence[int]) -> dict[str, Any]:
     }
 
 
+def label_job(request: Request) -> dict[str, str]:
+    """Returns the labels that all objects of a job have.
+
+    Args:
+        request: the options of render.
+    """
+    return {"estimator-trainer/job": request.name}
+
+
 def limit_time(request: Request) -> dict[str, int]:
     """Returns the fields of a JobSpec that limit its time.
 
@@ -125,7 +134,7 @@ def build_metadata(request: Request, name: str) -> dict[str, Any]:
         request: the options of render.
         name: of the object.
     """
-    metadata: dict[str, Any] = {"name": name, "labels": {"estimator-trainer/job": request.name}}
+    metadata: dict[str, Any] = {"name": name, "labels": label_job(request)}
     if request.namespace:
         metadata["namespace"] = request.namespace
     return metadata

@@ -1,5 +1,6 @@
 """What render is asked for: a job, its cluster and its machines."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -55,8 +56,8 @@ class Request(NamedTuple):
     disk: Optional[str] = None
     deadline_secs: Optional[int] = None
     ttl_secs: Optional[int] = None
-    node_selector: tuple[str, ...] = ()
-    toleration: tuple[str, ...] = ()
+    node_selector: Sequence[str] = ()
+    toleration: Sequence[str] = ()
 
 
 def check(request: Request) -> None:
@@ -124,20 +125,13 @@ def list_inside(request: Request) -> list[str]:
         request: the options of render.
     """
     command, config = read_config(request)
-    # Files that a preset names by itself are installed with the trainer, and its name has no slash.
-    schema, preset = command.overrides.get("data.schema_file"), command.hparams or ""
-    named = {
-        "data.train": config.data.train,
-        "data.eval": config.data.eval,
-        "data.schema_file": [str(schema or "")],
-        "hparams": [preset if "/" in preset else ""],
-    }
+    data = {"--data.train": config.data.train, "--data.eval": config.data.eval}
+    first = [(option, paths[0]) for option, paths in data.items() if paths]
     return [
-        f"--{option}={path} is read in the container: it must exist there, under this path; "
-        "otherwise name a gs:// address, or a file of a --volume=CLAIM:/PATH"
-        for option, paths in named.items()
-        for path in paths[:1]
-        if path and not storage.is_remote(path) and not is_mounted(request, path)
+        f"{line}; otherwise name a gs:// address, or a file of a --volume=CLAIM:/PATH"
+        for line in task_flags_lib.list_inside(
+            command, lambda path, _: storage.is_remote(path) or is_mounted(request, path), first
+        )
     ]
 
 

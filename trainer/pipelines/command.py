@@ -64,9 +64,10 @@ def _main(argv: list[str]) -> int:
 
 def _render(file: str, values: flags.FlagValues) -> None:
     arguments.require(values, "name", "image")
-    when = (values.schedule, values.time_zone)
     request = read_request(values, {}, [])
-    manifest = rendering.render(file, read_pipeline(file), request, when, values.queue)
+    manifest = rendering.render(
+        file, read_pipeline(file), request, values.schedule, values.time_zone, values.queue
+    )
     following = quote_command("kubectl", "apply", "-f", str(values.output))
     commands.write_result(to_yaml([manifest]), values.output, following)
 

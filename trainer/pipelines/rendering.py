@@ -13,6 +13,7 @@ from trainer.kubernetes.pods import (
     build_failure_policy,
     build_metadata,
     build_spec,
+    label_job,
     limit_time,
 )
 from trainer.kubernetes.request import Request, check_machines, is_mounted
@@ -30,7 +31,8 @@ def render(
     file: str,
     pipeline: Pipeline,
     request: Request,
-    when: tuple[Optional[str], Optional[str]],
+    schedule: Optional[str],
+    zone: Optional[str],
     queue: Optional[str],
 ) -> dict[str, Any]:
     """Returns the manifest.
@@ -39,13 +41,13 @@ def render(
         file: a file, or the name of a pipeline that is installed with the trainer.
         pipeline: its content.
         request: name, image and machine of the job.
-        when: schedule in cron's format and time zone; without a schedule the job runs once.
+        schedule: in cron's format; None: the job runs once.
+        zone: time zone of the schedule; None: that of the cluster.
         queue: a LocalQueue of Kueue.
 
     Raises:
         UserError: an option is invalid, or something that the pipeline writes would be lost.
     """
-    schedule, zone = when
     check_machines(request)
     _check_schedule(schedule, zone)
     if queue and not names.SUBDOMAIN.fullmatch(queue):
@@ -65,7 +67,7 @@ def render(
         "workingDir": claim["path"],
     }
     spec = {**build_spec(request, container, request.gpus), "restartPolicy": "Never"}
-    labels = {"estimator-trainer/job": request.name}
+    labels = label_job(request)
     # A verdict is no failure that another run corrects.
     final = sorted({USER_ERROR_STATUS, *STATUS.values()} - {0})
     job = {
@@ -109,15 +111,14 @@ def _check_schedule(schedule: Optional[str], zone: Optional[str]) -> None:
 
 
 def _check_paths(file: str, pipeline: Pipeline, request: Request) -> None:
-    written = [path for step in pipeline.steps for path in step.list_outputs()]
-    mounted = {"folder": pipeline.folder, **{path: path for path in written}}
+    paths = [("folder", pipeline.folder)]
+    paths += [("output", path) for step in pipeline.steps for path in step.list_outputs()]
     if Path(file).is_file():
-        mounted["FILE"] = file
-    for name, path in mounted.items():
+        paths.append(("FILE", file))
+    for name, path in paths:
         outside = PurePosixPath(path).is_absolute() and not is_mounted(request, path)
         if not storage.is_remote(path) and (outside or ".." in PurePosixPath(path).parts):
-            shown = path if name == path else f"{name} {path}"
             raise UserError(
-                f"{shown}: is not in the claim {request.volume}; name a path relative to the "
+                f"{name} {path}: is not in the claim {request.volume}; name a path relative to the "
                 "claim's folder, or one in it"
             )

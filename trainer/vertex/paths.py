@@ -1,7 +1,6 @@
 """Checks that the machines of a job can read and write its paths."""
 
 import re
-from pathlib import Path
 from typing import Any, Optional
 
 from trainer import config as config_lib
@@ -14,8 +13,6 @@ from trainer.vertex import package
 NFS = re.compile(r"(?P<server>[\w.-]+):(?P<path>/[^:]*):/mnt/nfs/(?P<point>[\w.-]+)")
 MOUNT = f"{storage.addresses.MOUNT}/"
 READ = ("data.train", "data.eval", "data.schema_file")
-# Options whose files may be in the container.
-IN_CONTAINER = ("data.schema_file", "train.warm_start")
 
 
 def check_paths(config: config_lib.Config, nfs: Optional[str], is_alone: bool) -> None:
@@ -74,14 +71,7 @@ def list_inside(task_flags: list[str], nfs: Optional[str]) -> list[str]:
     """
     command = flags.parse_command_line(task_flags)
     assert command is not None
-    named = {"--hparams": command.hparams}
-    named.update({f"--{option}": command.overrides.get(option) for option in IN_CONTAINER})
-    return [
-        f"{option}={path} is read in the container: it must exist there, under this path"
-        for option, path in named.items()
-        # The name of a preset has no slash; presets are installed with the trainer.
-        if path and ("/" in path or Path(path).is_file()) and not _is_shared(path, option, nfs)
-    ]
+    return flags.list_inside(command, lambda path, option: _is_shared(path, option, nfs))
 
 
 def check_places(spec: dict[str, Any]) -> None:
