@@ -252,10 +252,15 @@ class Trials:
     def _observe_trial(self, running: Running) -> None:
         if len(self._search.objectives) > 1 or running.name in self._pruned:
             return
-        values = running.read_parts(self._search.objectives[0].metric, self._search.evaluations)
-        if self._study.report(running.trial, values):
+        if self._report(running):
             self._pruned.add(running.name)
             self._processes.send(signal.SIGTERM, running.name)
+
+    def _report(self, running: Running) -> bool:
+        """Reports the evaluations of the only objective; returns whether to prune the trial."""
+        metric = self._search.objectives[0].metric
+        values = running.read_parts(metric, self._search.evaluations)
+        return self._study.report(running.trial, values)
 
     def _finish(self, running: Running, code: int) -> None:
         evaluations = running.read()
@@ -266,9 +271,7 @@ class Trials:
         values = self._measure(evaluations)
         if code == 0 and values is not None:
             if len(values) == 1:
-                parts = self._search.evaluations
-                metric = self._search.objectives[0].metric
-                self._study.report(running.trial, running.read_parts(metric, parts))
+                self._report(running)
             self._tell(running, "COMPLETE", values)
             return
         reason = self._errors.get(running.name, f"exit status {to_exit_status(code)}")

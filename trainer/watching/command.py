@@ -89,7 +89,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     console = Console(display_path=copies.display_path)
     with State(database, facts) as state:
         pool = Pool(key) if values.label_next and key else None
-        outcome = _watch(values, plans, state, export, (console, pool))
+        outcome = _watch(values, plans, state, export, console, pool)
         if pool is not None:
             written = write_next(pool, values.label_next, plans, state, outcome.findings, folder)
             for path in written:
@@ -141,9 +141,9 @@ def _watch(
     plans: Plans,
     state: State,
     export: str,
-    told: tuple[Console, Optional[Pool]],
+    console: Console,
+    pool: Optional[Pool],
 ) -> report.Outcome:
-    console, pool = told
     schema = plans.schema
     names = list(plans.columns)
     names += [name for name in (plans.key, plans.unit) if name and name not in names]

@@ -211,12 +211,12 @@ def _rate(
     places = find_slices(columns, plans)
     for name in sorted({one.slice for one in wrong if one.slice} & set(places)):
         reasons[name] = places[name]
+        interest += places[name]
     for name in sorted({one.name for one in wrong if not one.slice} & set(plans.columns)):
         if may_show(plans, name):
             mask = _find_strange(columns.column(name), plans.columns[name])
             reasons[f"unusual {name}"] = mask
-    for reason, mask in reasons.items():
-        interest += mask if reason != "unsure" else 0.0
+            interest += mask
     return interest, reasons
 
 
@@ -231,16 +231,11 @@ def _measure_doubt(scores: np.ndarray) -> np.ndarray:
 
 def _find_strange(values: pa.Array, plan: Plan) -> np.ndarray:
     """Returns which values are missing, unknown or outside of training, bool [rows]."""
-    missing = ~np.asarray(values.is_valid())
+    found: np.ndarray = ~np.asarray(values.is_valid())
     if plan.kind == "category":
         known = set(plan.known)
-        strange = np.array([str(value) not in known for value in values.to_pylist()], bool)
-    else:
-        strange = np.zeros(len(values), bool)
-    if plan.kind == "category" or plan.low is None or plan.high is None:
-        found: np.ndarray = missing | strange
-        return found
-    numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    outside = (numbers < plan.low) | (numbers > plan.high)
-    found = missing | outside
+        found |= np.array([str(value) not in known for value in values.to_pylist()], bool)
+    elif plan.low is not None and plan.high is not None:
+        numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        found |= (numbers < plan.low) | (numbers > plan.high)
     return found
