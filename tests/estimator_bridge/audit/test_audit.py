@@ -103,6 +103,13 @@ def test_verdict_includes_imported_files(tmp_path, source, verdict, words):
         assert entry.command == f"python -m estimator_bridge run {option}-m trainer.task"
 
 
+def command_of(folder, path, source):
+    """Returns the command for a program in a code base of several folders."""
+    files = {"app/pkg/__init__.py": "", "app/pkg/near.py": "", "app/bare/near.py": ""}
+    files.update({"helper.py": "", "tool/near.py": "", path: f"{source}\n{PLAIN}{MAIN}"})
+    return entry_of(audit(write(folder, files)), path).command
+
+
 @pytest.mark.parametrize(
     ("path", "source", "command"),
     [
@@ -115,11 +122,9 @@ def test_verdict_includes_imported_files(tmp_path, source, verdict, words):
     ],
 )
 def test_command_starts_in_the_folder_of_the_imports(tmp_path, path, source, command):
-    files = {"app/pkg/__init__.py": "", "app/pkg/near.py": "", "app/bare/near.py": ""}
-    files.update({"helper.py": "", "tool/near.py": "", path: f"{source}\n{PLAIN}{MAIN}"})
-    entry = entry_of(audit(write(tmp_path, files)), path)
     start = "cd app && " if command.startswith("-m") else ""
-    assert entry.command == f"{start}python -m estimator_bridge run {command}"
+    found = command_of(tmp_path, path, source)
+    assert found == f"{start}python -m estimator_bridge run {command}"
 
 
 @pytest.mark.parametrize(
@@ -133,12 +138,10 @@ def test_command_starts_in_the_folder_of_the_imports(tmp_path, path, source, com
     ],
 )
 def test_the_command_names_the_declared_version(tmp_path, path, source, declaration, command):
-    files = {"app/pkg/__init__.py": "", "app/pkg/near.py": "", path: f"{source}\n{PLAIN}{MAIN}"}
-    folder = write(tmp_path, files)
     (tmp_path / "requirements.txt").write_text(f"{declaration}\n")
     start = "cd app && " if "-m" in command else ""
-    entry = entry_of(audit(folder), path)
-    assert entry.command == f"{start}python -m estimator_bridge run {command}"
+    found = command_of(tmp_path, path, source)
+    assert found == f"{start}python -m estimator_bridge run {command}"
 
 
 @pytest.mark.parametrize("name", ["a b;id.py", "$(id).py", "-c.py", "it's.py"])
