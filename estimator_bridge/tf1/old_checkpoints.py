@@ -40,6 +40,8 @@ _RULES = [
     (r"/B(?=/|$)", "/bias"),
     (r"/W_F_diag(?=/|$)", "/w_f_diag"),
     (r"/W_O_diag(?=/|$)", "/w_o_diag"),
+    # WALSMatrixFactorization.
+    (r"^on_rows$", "is_row_sweep"),
     # Layers and feature columns.
     (r"/(?:kernel|weight|embedding_weights)(?=/|$)", "/weights"),
     (r"/(?:biases|bias_weights?)(?=/|$)", "/bias"),
@@ -106,16 +108,31 @@ def _restored(graph: tf.Graph, saver: Any) -> tuple[list[str], dict[str, Any]]:
     return names, shapes
 
 
-def _learning_rates(session: Any, wanted: Iterable[str], found: Iterable[str]) -> dict[str, Any]:
-    """Returns the initial values of learning rates, which were no variables in earlier versions."""
-    missing = {
-        name for name in wanted if name.rpartition("/")[2] == "learning_rate" and name not in found
-    }
+# What earlier versions did not save: learning rates, and what WALSMatrixFactorization adds.
+_ADDED = re.compile(r"(?:.*/)?learning_rate|is_sweep_done|WALS_\w+|(?:row|col)_weights_shard_\d+")
+
+
+def _initial_values(session: Any, wanted: Iterable[str], found: Iterable[str]) -> dict[str, Any]:
+    """Returns the initial values of what were no variables in earlier versions."""
+    missing = {name for name in wanted if _ADDED.fullmatch(name) and name not in found}
     return {
         variable.op.name: session.run(variable.initial_value)
         for variable in session.graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)
         if variable.op.name in missing
     }
+
+
+def _gramians(reader: Any, wanted: Iterable[str], found: Iterable[str]) -> dict[str, Any]:
+    """Returns the gramians of WALSMatrixFactorization, computed from its factors."""
+    if "on_rows" not in found:
+        return {}
+    result = {}
+    for side in ("row", "col"):
+        name, parts = f"{side}_gramian", f"{side}_factors_shard_"
+        if name in wanted:
+            shards = [reader.get_tensor(one) for one in found if one.startswith(parts)]
+            result[name] = sum(shard.T @ shard for shard in shards)
+    return result
 
 
 def _copy(reader: Any, names: Mapping[str, str], more: Mapping[str, Any], prefix: str) -> None:
@@ -150,13 +167,13 @@ def install() -> None:
             reader = tf.train.load_checkpoint(str(save_path))
             wanted, shapes = _restored(sess.graph, self)
             found = reader.get_variable_to_shape_map()
-            rates = _learning_rates(sess, wanted, found)
-            names = find_old_names([one for one in wanted if one not in rates], shapes, found)
+            more = _initial_values(sess, wanted, found) | _gramians(reader, wanted, found)
+            names = find_old_names([one for one in wanted if one not in more], shapes, found)
             if not names:
                 raise
             with tempfile.TemporaryDirectory() as folder:
                 renamed = str(Path(folder) / "model.ckpt")
-                _copy(reader, names, rates, renamed)
+                _copy(reader, names, more, renamed)
                 result = restore(self, sess, renamed)
         changed = sum(name != old for name, old in names.items())
         tf.logging.warn(

@@ -59,7 +59,9 @@ def test_training_recovers_the_matrix(tmp_path, shards):
     product = np.concatenate(rows).dot(np.concatenate(columns).T)
     np.testing.assert_allclose(product, MATRIX, atol=0.01)
     result = estimator.evaluate(input_fn=input_fn, steps=3)
-    assert result[WALSMatrixFactorization.RWSE] < 0.01
+    # As in 1.15, the weighted error is no metric; the rest of the loss is the regularization.
+    assert set(result) == {"loss", "global_step"}
+    assert result["loss"] < 0.05
 
     def one_row():
         row = tf.SparseTensor([[4, column] for column in range(COLUMNS)], MATRIX[4], MATRIX.shape)
@@ -135,3 +137,41 @@ def test_export_with_a_1x_serving_function(tmp_path):
     export = estimator.export_savedmodel(str(tmp_path / "export"), serving_input_fn)
     predict = tf.contrib.predictor.from_saved_model(export)
     assert predict({"user": [3]})["projection"].shape == (1, 2)
+
+
+@pytest.mark.parametrize("side", ["rows", "columns"])
+def test_a_checkpoint_of_an_earlier_version_is_resumed(tmp_path, side):
+    """It had the factors, and a sweep's end was the start of the next one."""
+    rows, columns = RANDOM.normal(size=[ROWS, 2]), RANDOM.normal(size=[COLUMNS, 2])
+    old = {
+        "row_factors_shard_0": rows.astype(np.float32),
+        "col_factors_shard_0": columns.astype(np.float32),
+        "on_rows": np.array(side == "rows"),
+        "completed_sweeps": np.array(2 if side == "rows" else 1, np.int32),
+        "processed_rows": np.zeros(ROWS, bool),
+        "processed_cols": np.zeros(COLUMNS, bool),
+        "global_step": np.array(6, np.int64),
+    }
+    with tf.Graph().as_default(), tf.Session() as session:
+        save = tf.raw_ops.SaveV2(
+            prefix=str(tmp_path / "model.ckpt-6"),
+            tensor_names=list(old),
+            shape_and_slices=[""] * len(old),
+            tensors=[tf.constant(value) for value in old.values()],
+        )
+        session.run(save)
+    tf.train.update_checkpoint_state(str(tmp_path), str(tmp_path / "model.ckpt-6"))
+    estimator = WALSMatrixFactorization(
+        ROWS, COLUMNS, 2, regularization_coeff=1.0, model_dir=str(tmp_path)
+    )
+    # Without training, the gramians must be those of the factors.
+    expected = estimator.evaluate(input_fn=input_fn, steps=1)["loss"]
+    estimator.fit(input_fn=lambda: input_fn(batch=20), steps=1)
+    found = estimator.get_row_factors()[0], estimator.get_col_factors()[0]
+    changed = [not np.allclose(one, old[name]) for one, name in zip(found, list(old)[:2])]
+    assert changed == ([True, False] if side == "rows" else [False, True])
+    assert estimator.get_variable_value("completed_sweeps") == old["completed_sweeps"] + 1
+    if side == "rows":
+        # The rows of the first batch were projected in the evaluation.
+        result = estimator.evaluate(input_fn=input_fn, steps=1)["loss"]
+        np.testing.assert_allclose(result, expected, rtol=1e-5)

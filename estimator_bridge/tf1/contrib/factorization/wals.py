@@ -24,7 +24,12 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
     over all columns. The predictions are PROJECTION_RESULT [projected, embedding_dimension], one
     row for each row with entries, in the order of their first entries.
 
-    Variables: `row_factors_shard_<i>` and `col_factors_shard_<i>` [part, embedding_dimension].
+    Variables: `row_factors_shard_<i>` and `col_factors_shard_<i>` [part, embedding_dimension],
+    their weights `row_weights_shard_<i>` and `col_weights_shard_<i>` [part], `row_gramian` and
+    `col_gramian` [embedding_dimension, embedding_dimension], and the state of the sweep.
+
+    As in 1.15, a gramian is computed when a sweep of the other side begins. Evaluation, which
+    projects the rows first, and prediction use it, even if its factors have changed since.
 
     Args:
       num_rows: int, rows of the matrix.
@@ -32,8 +37,9 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
       embedding_dimension: int, columns of U and V.
       unobserved_weight: weight of unobserved entries.
       regularization_coeff: weight of the squares of all factors; None for 0.
-      row_init: `random`, or an array or tensor [num_rows, embedding_dimension].
-      col_init: `random`, or an array or tensor [num_cols, embedding_dimension].
+      row_init: `random`, an array [num_rows, embedding_dimension], a list of one array per shard,
+        or an initializer.
+      col_init: the same for the columns.
       num_row_shards: int, number of parts of U.
       num_col_shards: int, number of parts of V.
       row_weights: number, or one list of numbers per shard; None for `unobserved_weight` only.
@@ -85,14 +91,20 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
                 _Side("col", num_cols, num_col_shards, col_init, col_weights, embedding_dimension),
             ]
             solver = _Solver(sides, unobserved_weight, regularization_coeff or 0.0)
-            inputs = features.get(self.INPUT_ROWS), features.get(self.INPUT_COLS)
             if mode == tf.estimator.ModeKeys.TRAIN:
-                return self._training(solver, inputs, max_sweeps)
+                return self._training(solver, features, max_sweeps)
+            inputs = features.get(self.INPUT_ROWS), features.get(self.INPUT_COLS)
+            on_rows = features.get(self.PROJECT_ROW, tf.constant(True))
             if mode == tf.estimator.ModeKeys.EVAL:
-                loss, rwse = solver.loss(0, inputs[0])
-                metrics = {self.RWSE: tf.metrics.mean(rwse)}
-                return tf.estimator.EstimatorSpec(mode, loss=loss, eval_metric_ops=metrics)
-            weights = features.get(self.PROJECTION_WEIGHTS)
+                loss = _for_side(
+                    on_rows,
+                    inputs,
+                    lambda side: solver.loss(
+                        side, inputs[side], solver.project(side, inputs[side])[1]
+                    )[0],
+                )
+                return tf.estimator.EstimatorSpec(mode, loss=loss)
+            weights = features.get(self.PROJECTION_WEIGHTS, 1.0)
             projected = _for_side(
                 features[self.PROJECT_ROW],
                 inputs,
@@ -107,46 +119,23 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
         self._shards = num_row_shards, num_col_shards
         super().__init__(model_fn, model_dir=model_dir, config=config)
 
-    def _training(self, solver, inputs, max_sweeps):
-        def state(name, shape, dtype, start):
-            # Resource variables: a branch changes `on_rows` while other branches still read it,
-            # and reads of 1.x's reference variables would see the change.
-            return tf.get_variable(name, shape, dtype, start, trainable=False, use_resource=True)
-
-        on_rows = state("on_rows", [], tf.bool, tf.ones_initializer())
-        sweeps = state("completed_sweeps", [], tf.int32, tf.zeros_initializer())
-        seen = [
-            state(f"processed_{side.name}s", [side.size], tf.bool, tf.zeros_initializer())
-            for side in solver.sides
-        ]
-
-        def step(number):
-            numbers, factors = solver.project(number, inputs[number])
-            with tf.control_dependencies(solver.sides[number].assign(numbers, factors)):
-                loss, rwse = solver.loss(number, inputs[number])
-                marked = tf.scatter_update(seen[number], numbers, tf.ones_like(numbers, tf.bool))
-            done = tf.reduce_all(marked)
-
-            def turn():
-                nobody = tf.zeros_like(seen[number])
-                with tf.control_dependencies([loss, rwse, done]):
-                    return tf.group(
-                        seen[number].assign(nobody),
-                        on_rows.assign(number == 1),
-                        sweeps.assign_add(1),
-                    )
-
-            with tf.control_dependencies([tf.cond(done, turn, tf.no_op)]):
-                return tf.identity(loss), tf.identity(rwse)
-
-        loss, rwse = _for_side(on_rows.read_value(), inputs, step)
-        tf.summary.scalar(self.LOSS, loss)
-        tf.summary.scalar(self.RWSE, rwse)
-        with tf.control_dependencies([loss]):
-            train_op = tf.assign_add(tf.train.get_global_step(), 1)
-        hooks = [] if max_sweeps is None else [_StopAfterSweeps(sweeps, max_sweeps)]
+    def _training(self, solver, features, max_sweeps):
+        state = _Sweep(solver)
+        # As in 1.15, the loss and the summaries of a step are those of the step before it.
+        before = [one.read_value() for one in (state.loss, state.rwse, state.sweeps)]
+        for name, value in zip(("loss", "root_weighted_squared_error", "completed_sweeps"), before):
+            tf.summary.scalar(name, value)
+        with tf.control_dependencies(before):
+            steps = [
+                state.step(number, features[name])
+                for number, name in enumerate((self.INPUT_ROWS, self.INPUT_COLS))
+            ]
+        hooks = [_Sweeps(state, steps)]
+        if max_sweeps is not None:
+            hooks.append(_StopAfterSweeps(state.sweeps, max_sweeps))
+        train_op = tf.assign_add(tf.train.get_global_step(), 1)
         return tf.estimator.EstimatorSpec(
-            tf.estimator.ModeKeys.TRAIN, loss=loss, train_op=train_op, training_hooks=hooks
+            tf.estimator.ModeKeys.TRAIN, loss=before[0], train_op=train_op, training_hooks=hooks
         )
 
     def get_row_factors(self):
@@ -181,23 +170,55 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
 
 
 class _Side:
-    """The factors of the rows or of the columns."""
+    """The variables of the rows or of the columns."""
 
     def __init__(self, name, size, num_shards, init, weights, dimension):
         self.name, self.size, self.dimension = name, size, dimension
         # If the size is not a multiple, the first shards have one row more.
-        sizes = [len(part) for part in np.array_split(np.arange(size), num_shards)]
-        self._ends = np.cumsum(sizes)
-        self._starts = self._ends - sizes
-        if isinstance(init, str):
-            values = [tf.random_normal([length, dimension]) for length in sizes]
+        self._sizes = [len(part) for part in np.array_split(np.arange(size), num_shards)]
+        self._ends = np.cumsum(self._sizes)
+        self._starts = self._ends - self._sizes
+        self._init, self._given_weights = init, weights
+        self._weights = self._shards = self.gramian = None
+
+    def create_weights(self):
+        if self._given_weights is None:
+            return
+        given = self._given_weights
+        if isinstance(given, (list, tuple, np.ndarray)):
+            given = np.concatenate([np.ravel(part) for part in given])
         else:
-            values = tf.split(tf.convert_to_tensor(init, tf.float32), sizes)
-        self._shards = [
-            tf.Variable(value, name=f"{name}_factors_shard_{i}", trainable=False)
-            for i, value in enumerate(values)
+            given = np.full(self.size, given)
+        parts = np.split(given.astype(np.float32), self._ends[:-1])
+        self._weights = [
+            tf.Variable(part, name=f"{self.name}_weights_shard_{i}") for i, part in enumerate(parts)
         ]
-        self._weights = weights
+
+    def create_factors(self):
+        self._shards = [
+            tf.Variable(value, name=f"{self.name}_factors_shard_{i}")
+            for i, value in enumerate(self._initial_values())
+        ]
+
+    def _initial_values(self):
+        init, shapes = self._init, [(size, self.dimension) for size in self._sizes]
+        if isinstance(init, str):
+            if init != "random":
+                raise TypeError(f"{self.name}_init: 'random' or values, not {init!r}")
+            return [tf.random_normal(shape) for shape in shapes]
+        if callable(init):
+            return [init(shape, dtype=tf.float32) for shape in shapes]
+        if isinstance(init, (list, tuple)) and np.ndim(init[0]) == 2:
+            return [tf.convert_to_tensor(part, tf.float32) for part in init]
+        return tf.split(tf.convert_to_tensor(init, tf.float32), self._sizes)
+
+    def create_gramian(self):
+        self.gramian = _state(f"{self.name}_gramian", [self.dimension] * 2, tf.float32, True)
+
+    def computed_gramian(self):
+        """Returns the product of the transposed factors and the factors."""
+        factors = self.factors()
+        return tf.matmul(factors, factors, transpose_a=True)
 
     def factors(self):
         """Returns all factors, [size, dimension]."""
@@ -205,11 +226,7 @@ class _Side:
 
     def weights(self):
         """Returns all weights, [size], or None."""
-        if self._weights is None:
-            return None
-        if np.ndim(self._weights) == 0 and not isinstance(self._weights, (list, tuple)):
-            return tf.fill([self.size], float(self._weights))
-        return tf.constant(np.concatenate([np.ravel(part) for part in self._weights]), tf.float32)
+        return None if self._weights is None else tf.concat([*self._weights], 0)
 
     def assign(self, numbers, factors):
         """Returns the operations that set the factors of `numbers` [n]."""
@@ -227,6 +244,10 @@ class _Solver:
     def __init__(self, sides, unobserved_weight, regularization):
         self.sides = sides
         self._unobserved, self._regularization = unobserved_weight, regularization
+        # The order in which 1.15 creates the variables.
+        for create in (_Side.create_weights, _Side.create_factors, _Side.create_gramian):
+            for side in sides:
+                create(side)
 
     def _entries(self, side, matrix, own_weights=None):
         """Returns the rows with entries, and the values for their equations.
@@ -250,8 +271,8 @@ class _Solver:
     def project(self, side, matrix, own_weights=None):
         """Returns the rows with entries [n] and their best factors [n, dimension]."""
         rows, places, factors, values, extra = self._entries(side, matrix, own_weights)
-        other, count = self.sides[1 - side].factors(), tf.size(rows)
-        common = self._unobserved * tf.matmul(other, other, transpose_a=True)
+        count = tf.size(rows)
+        common = self._unobserved * self.sides[1 - side].gramian
         common += self._regularization * tf.eye(self.sides[side].dimension)
         squares = extra[:, None, None] * factors[:, :, None] * factors[:, None, :]
         left = common + tf.unsorted_segment_sum(squares, places, count)
@@ -259,22 +280,96 @@ class _Solver:
         right = tf.unsorted_segment_sum(targets, places, count)
         return rows, tf.matrix_solve(left, right[:, :, None])[:, :, 0]
 
-    def loss(self, side, matrix):
-        """Returns the loss and the weighted RMSE of the whole matrix, estimated from some rows."""
+    def loss(self, side, matrix, own):
+        """Returns the loss and the weighted RMSE of the whole matrix, estimated from some rows.
+
+        Args:
+          side: 0 for rows, 1 for columns.
+          matrix: SparseTensor of the rows.
+          own: the factors of the rows, [n, dimension].
+        """
         rows, places, factors, values, extra = self._entries(side, matrix)
-        own = tf.gather(self.sides[side].factors(), rows)
-        other = self.sides[1 - side].factors()
+        gramian = self.sides[1 - side].gramian
         guesses = tf.reduce_sum(tf.gather(own, places) * factors, 1)
-        everywhere = tf.reduce_sum(tf.matmul(own, other, transpose_b=True) ** 2)
+        everywhere = tf.reduce_sum(tf.matmul(own, gramian) * own)
         observed = (self._unobserved + extra) * (values - guesses) ** 2
-        # If all entries are observed, the rest is 0, and rounding may make it negative.
-        rest = tf.maximum(everywhere - tf.reduce_sum(guesses**2), 0.0)
+        rest = everywhere - tf.reduce_sum(guesses**2)
         error = self._unobserved * rest + tf.reduce_sum(observed)
         size = tf.to_float(tf.size(rows)) * self.sides[1 - side].size
         weight = self._unobserved * size + tf.reduce_sum(extra)
         share = self.sides[side].size / tf.to_float(tf.maximum(tf.size(rows), 1))
-        penalty = share * tf.reduce_sum(own**2) + tf.reduce_sum(other**2)
-        return share * error + self._regularization * penalty, tf.sqrt(error / weight)
+        penalty = share * tf.reduce_sum(own**2) + tf.linalg.trace(gramian)
+        loss = share * error + self._regularization * penalty
+        # If all entries are observed, the rest is 0, and rounding may make it negative.
+        return loss, tf.sqrt(tf.maximum(error, 0.0) / weight)
+
+
+def _state(name, shape, dtype, trainable=False, start=None):
+    # A read of a reference variable of 1.x would see a later change.
+    start = tf.zeros_initializer() if start is None else start
+    return tf.get_variable(name, shape, dtype, start, trainable=trainable, use_resource=True)
+
+
+class _Sweep:
+    """The state of training: which side is swept, and which of its rows have been seen.
+
+    A sweep that is done is followed by the other side's at the start of the next step.
+    """
+
+    def __init__(self, solver):
+        self._solver = solver
+        self.on_rows = _state("is_row_sweep", [], tf.bool, start=tf.ones_initializer())
+        self.done = _state("is_sweep_done", [], tf.bool)
+        self.sweeps = _state("completed_sweeps", [], tf.int32)
+        self.loss, self.rwse = (_state(n, [], tf.float32) for n in ("WALS_loss", "WALS_RWSE"))
+        self._seen = [_state(f"processed_{one.name}s", [one.size], tf.bool) for one in solver.sides]
+
+    def start(self, number):
+        """Returns the operation that starts a sweep of a side."""
+        return tf.group(
+            self.on_rows.assign(number == 0, read_value=False),
+            *(one.assign(tf.zeros_like(one), read_value=False) for one in self._seen),
+        )
+
+    def prepare(self):
+        """Returns the operations that prepare a sweep of each side: the other one's gramian."""
+        rows, columns = self._solver.sides
+        return [
+            one.gramian.assign(one.computed_gramian(), read_value=False) for one in (columns, rows)
+        ]
+
+    def step(self, number, matrix):
+        """Returns the operation of a step of a side."""
+        side, solver, seen = self._solver.sides[number], self._solver, self._seen[number]
+        numbers, factors = solver.project(number, matrix)
+        loss, rwse = solver.loss(number, matrix, factors)
+        done = tf.reduce_all(tf.scatter_update(seen, numbers, tf.ones_like(numbers, tf.bool)))
+        return tf.group(
+            *side.assign(numbers, factors),
+            *(self.loss.assign(loss), self.rwse.assign(rwse), self.done.assign(done)),
+            self.sweeps.assign_add(tf.cast(done, tf.int32)),
+        )
+
+
+class _Sweeps(tf.train.SessionRunHook):
+    """Runs a step of the side that is swept, so that only its input is read."""
+
+    def __init__(self, state, steps):
+        self._flags, self._steps = [state.on_rows.read_value(), state.done.read_value()], steps
+        self._starts = [state.start(number) for number in (0, 1)]
+        self._prepare = state.prepare()
+
+    def after_create_session(self, session, coord):
+        session.run(self._prepare[0 if session.run(self._flags[0]) else 1])
+
+    def before_run(self, run_context):
+        session = run_context.session
+        on_rows, done = session.run(self._flags)
+        number = 0 if on_rows != done else 1
+        if done:
+            session.run(self._starts[number])
+            session.run(self._prepare[number])
+        return tf.train.SessionRunArgs(self._steps[number])
 
 
 def _for_side(on_rows, inputs, function):

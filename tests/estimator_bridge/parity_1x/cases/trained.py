@@ -137,3 +137,61 @@ def learn_combined_regressor(folder):
         config=old(folder),
     )
     return model, input_fn(numbers)
+
+
+WALS = tf.contrib.factorization.WALSMatrixFactorization
+SIDES = (7, 5)
+
+
+def batches(matrix):
+    """Returns batches of three rows of a matrix, without end."""
+    entries = [tuple(map(int, place)) for place in zip(*values.np.nonzero(matrix))]
+    found = []
+    for start in range(0, len(matrix), 3):
+        here = [place for place in entries if start <= place[0] < start + 3]
+        given = [values.nudged(matrix[place]) for place in here]
+        found.append(tf.data.Dataset.from_tensors(tf.SparseTensor(here, given, matrix.shape)))
+    dataset = found[0]
+    for one in found[1:]:
+        dataset = dataset.concatenate(one)
+    return dataset.repeat().make_one_shot_iterator().get_next()
+
+
+def ratings():
+    matrix = values.array(*SIDES, seed=8)
+    matrix[values.np.abs(matrix) < 0.4] = 0
+    rows, columns = batches(matrix), batches(matrix.T)
+    return {
+        WALS.INPUT_ROWS: rows,
+        WALS.INPUT_COLS: columns,
+        WALS.PROJECT_ROW: tf.constant(True),
+    }, None
+
+
+def wals(folder, **options):
+    starts = {
+        name + "_init": values.np.split(values.array(size, 2, seed=9), [(size + 1) // 2])
+        for name, size in zip(("row", "col"), SIDES)
+    }
+    shards = {"num_row_shards": 2, "num_col_shards": 2}
+    if options.pop("whole", False):
+        starts = {name: values.np.concatenate(parts) for name, parts in starts.items()}
+        shards = {}
+    options.update(starts, **shards)
+    return WALS(*SIDES, 2, model_dir=folder, config=old(folder), **options), ratings
+
+
+@case
+def wals_matrix_factorization(folder):
+    return wals(folder, whole=True, regularization_coeff=0.1)
+
+
+@case
+def wals_matrix_factorization_in_two_shards(folder):
+    weights = {"row_weights": [[1.0, 2, 1, 3], [1, 2, 2]], "col_weights": [[1, 0.5, 1], [2, 2]]}
+    return wals(folder, unobserved_weight=0.3, regularization_coeff=0.5, **weights)
+
+
+@case
+def wals_matrix_factorization_without_weights(folder):
+    return wals(folder, whole=True, row_weights=None, col_weights=None, regularization_coeff=0.2)
