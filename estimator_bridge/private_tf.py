@@ -75,6 +75,7 @@ NAMES: dict[str, Private] = {
     "session_run_hook": _tensorflow("training.session_run_hook"),
     "training_util": _tensorflow("training.training_util"),
     # Graphs and their operations.
+    "clustering_ops": _tensorflow("ops.clustering_ops"),
     "confusion_matrix": _tensorflow("ops.confusion_matrix"),
     "data_flow_ops": _tensorflow("ops.data_flow_ops"),
     "feature_column": _tensorflow("feature_column.feature_column"),

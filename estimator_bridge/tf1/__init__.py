@@ -7,6 +7,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   view.py            the view itself
   app.py, flags.py   `tf.app` and `tf.flags` as in 1.x
   moved.py           private modules and names of TensorFlow that have moved since 1.x
+  kmeans.py          the seed of k-means
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   shapes.py          dimensions given as floats
   unsupported.py     the error for names that are not supplied
@@ -46,12 +47,13 @@ def install(tf2_packages: Iterable[str] = ()) -> None:
 def _build_view() -> types.ModuleType:
     # Imported first: the bridge completes TensorFlow at the end of this import.
     tensorflow = importlib.import_module("tensorflow")
-    from estimator_bridge.tf1 import moved, old_checkpoints, shapes, view
+    from estimator_bridge.tf1 import kmeans, moved, old_checkpoints, shapes, view
     from estimator_bridge.tf1.contrib import tpu_refusal
 
     module = view.build(tensorflow)
     moved.install()
     shapes.install()
     old_checkpoints.install()
+    kmeans.install()
     tpu_refusal.refuse_tpu()
     return module

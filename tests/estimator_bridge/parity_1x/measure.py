@@ -129,7 +129,12 @@ def collections(graph):
 
 def describe(variables):
     return [
-        [one.name, [size for size in one.shape.as_list()], one.dtype.base_dtype.name]
+        # The clusters of k-means have no shape before they have been chosen.
+        [
+            one.name,
+            None if one.shape.dims is None else one.shape.as_list(),
+            one.dtype.base_dtype.name,
+        ]
         for one in variables
     ]
 

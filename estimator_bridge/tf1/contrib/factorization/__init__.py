@@ -2,6 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.private_tf import clustering_ops as _clustering_ops
 from estimator_bridge.tf1.contrib.factorization import wals as _wals
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
@@ -9,11 +10,11 @@ __getattr__, _advice_for = _unsupported_names(
     globals(),
     {
         "GMM": "use sklearn.mixture, or the package tensorflow-probability",
-        "KMeans": "use tf.contrib.factorization.KMeansClustering",
         "WALSModel": "use tf.contrib.factorization.WALSMatrixFactorization",
     },
 )
 
+KMeans = _clustering_ops.KMeans
 WALSMatrixFactorization = _wals.WALSMatrixFactorization
 
 _KMeans = tf.estimator.experimental.KMeans

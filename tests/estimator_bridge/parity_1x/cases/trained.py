@@ -195,3 +195,20 @@ def wals_matrix_factorization_in_two_shards(folder):
 @case
 def wals_matrix_factorization_without_weights(folder):
     return wals(folder, whole=True, row_weights=None, col_weights=None, regularization_coeff=0.2)
+
+
+def kmeans(folder, **options):
+    model = tf.contrib.factorization.KMeansClustering(
+        3, folder, random_seed=7, use_mini_batch=False, config=config(folder), **options
+    )
+    return model, lambda: ({"x": values.real(ROWS, 2, seed=1)}, None)
+
+
+@case
+def kmeans_clustering(folder):
+    return kmeans(folder)
+
+
+@case
+def kmeans_clustering_by_cosine(folder):
+    return kmeans(folder, distance_metric="cosine", initial_clusters="kmeans_plus_plus")

@@ -1,0 +1,49 @@
+"""Cases of tf.contrib.factorization: the first clusters of k-means."""
+
+import functools
+
+import tensorflow as tf
+import values
+
+CASES = {}
+factorization = tf.contrib.factorization
+ROWS = 20
+STARTS = {
+    "random": factorization.RANDOM_INIT,
+    "kmeans_plus_plus": factorization.KMEANS_PLUS_PLUS_INIT,
+    "kmc2": "kmc2",
+    "array": values.array(3, 2, seed=2),
+    "function": lambda inputs, number: inputs[0][:number] * 2,
+}
+
+
+def started(count=3, parts=(0,), **options):
+    """Returns what a graph of k-means computes once its clusters have been chosen."""
+    points = values.real(ROWS, 2)
+    inputs = [points[start:stop] for start, stop in zip(parts, (*parts[1:], ROWS))]
+    kmeans = factorization.KMeans(inputs, count, **options)
+    distances, nearest, to_nearest, ready, start, _ = kmeans.training_graph()
+    # The variables are recorded after `start` has run; without clusters nothing can be computed.
+    del distances, nearest, to_nearest
+    return {"ready": tf.identity(ready)}, [start]
+
+
+for _start in sorted(STARTS):
+    for _seed in (0, 7):
+        CASES[f"KMeans, {_start}, seed {_seed}"] = functools.partial(
+            started, initial_clusters=STARTS[_start], random_seed=_seed
+        )
+    CASES[f"KMeans, {_start}, cosine"] = functools.partial(
+        started, initial_clusters=STARTS[_start], distance_metric="cosine"
+    )
+for _name, _options in {
+    "mini-batch": {"use_mini_batch": True},
+    "mini-batch, 3 steps": {"use_mini_batch": True, "mini_batch_steps_per_iteration": 3},
+    "two inputs": {"parts": (0, 8)},
+    "more clusters than points": {"count": 25},
+    "retries": {"initial_clusters": "kmeans_plus_plus", "kmeans_plus_plus_num_retries": 6},
+    "chain": {"initial_clusters": "kmc2", "kmc2_chain_length": 10},
+    "wrong initialization": {"initial_clusters": "first"},
+    "wrong distance": {"distance_metric": "manhattan"},
+}.items():
+    CASES[f"KMeans, {_name}"] = functools.partial(started, **_options)
