@@ -27,6 +27,7 @@ _SUPPORTED = frozenset(
         "image",
         "layers",
         "learn",
+        "legacy_seq2seq",
         "lookup",
         "losses",
         "metrics",
@@ -79,7 +80,6 @@ _UNSUPPORTED = {
     "kernel_methods": (
         "it has no successor; write the random Fourier features with tf.cos and tf.matmul"
     ),
-    "legacy_seq2seq": "use tf.contrib.seq2seq",
     "linear_optimizer": (
         "use tf.estimator.LinearClassifier with tf.estimator.experimental.LinearSDCA"
     ),

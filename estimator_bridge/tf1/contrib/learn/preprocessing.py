@@ -1,4 +1,4 @@
-"""`tf.contrib.learn.preprocessing.VocabularyProcessor`."""
+"""`tf.contrib.learn.preprocessing`."""
 
 import pickle
 import re
@@ -6,7 +6,7 @@ import re
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-__all__ = ["CategoricalVocabulary", "VocabularyProcessor", "tokenizer"]
+__all__ = ["CategoricalProcessor", "CategoricalVocabulary", "VocabularyProcessor", "tokenizer"]
 
 _TOKEN = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+", re.UNICODE)
 
@@ -102,8 +102,83 @@ class CategoricalVocabulary:
 
         Returns:
           str.
+
+        Raises:
+          ValueError: the vocabulary was made without `support_reverse`.
         """
+        if not self._support_reverse:
+            raise ValueError("reverse: the vocabulary was made with support_reverse=False")
         return self._reverse_mapping[class_id]
+
+
+class CategoricalProcessor:
+    """Converts rows of categories to arrays of ids, with one vocabulary per column.
+
+    Args:
+      min_frequency: int; categories counted more often get an id.
+      share: whether all columns have the same vocabulary.
+      vocabularies: list of CategoricalVocabulary, one per column; None for empty ones.
+    """
+
+    def __init__(self, min_frequency=0, share=False, vocabularies=None):
+        self.min_frequency = min_frequency
+        self.share = share
+        self.vocabularies_ = vocabularies
+
+    def freeze(self, freeze=True):
+        """Stops or resumes adding new categories.
+
+        Args:
+          freeze: whether unknown categories get id 0 instead of a new id.
+        """
+        for vocabulary in self.vocabularies_:
+            vocabulary.freeze(freeze)
+
+    def fit(self, x, unused_y=None):
+        """Learns the categories; returns self.
+
+        Args:
+          x: iterable of rows, sequences of categories; NaN is none.
+          unused_y: ignored.
+        """
+        for row in x:
+            if self.vocabularies_ is None:
+                new = [CategoricalVocabulary() for _ in row]
+                self.vocabularies_ = [new[0]] * len(new) if self.share else new
+            for place, value in enumerate(row):
+                if not (isinstance(value, float) and np.isnan(value)):
+                    self.vocabularies_[place].add(value)
+        if self.min_frequency > 0:
+            for vocabulary in self.vocabularies_:
+                vocabulary.trim(self.min_frequency)
+        self.freeze()
+        return self
+
+    def fit_transform(self, x, unused_y=None):
+        """Learns the categories and converts the rows.
+
+        Args:
+          x: list of rows, sequences of categories.
+          unused_y: ignored.
+
+        Returns:
+          Iterable of int64 arrays [columns].
+        """
+        return self.fit(x).transform(x)
+
+    def transform(self, x):
+        """Converts rows.
+
+        Args:
+          x: iterable of rows, sequences of categories.
+
+        Yields:
+          int64 arrays [columns].
+        """
+        self.freeze()
+        for row in x:
+            pairs = zip(self.vocabularies_, row)
+            yield np.array([vocabulary.get(value) for vocabulary, value in pairs], np.int64)
 
 
 class VocabularyProcessor:
