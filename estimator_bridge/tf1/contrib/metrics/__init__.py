@@ -211,27 +211,28 @@ def streaming_concat(
       ValueError: `axis` is outside of the rank of `values`.
     """
     rank = values.shape.ndims
-    if not 0 <= axis < rank:
-        raise ValueError(f"axis: {axis} is not in [0, {rank})")
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis: {axis} is not in [{-rank}, {rank})")
+    axis %= rank
     order = [axis, *(one for one in range(rank) if one != axis)]
     back = [order.index(one) for one in range(rank)]
     values = tf.transpose(values, order) if axis else values
     with tf.variable_scope(name, "streaming_concat", [values]):
+        options = {
+            "trainable": False,
+            "collections": [tf.GraphKeys.LOCAL_VARIABLES, tf.GraphKeys.METRIC_VARIABLES],
+            "use_resource": False,
+        }
         initial = tf.zeros([0, *values.shape[1:].as_list()], values.dtype)
-        kept = tf.get_variable(
-            "array",
-            initializer=initial,
-            trainable=False,
-            validate_shape=False,
-            collections=[tf.GraphKeys.LOCAL_VARIABLES, tf.GraphKeys.METRIC_VARIABLES],
-            use_resource=False,
-        )
+        kept = tf.get_variable("array", initializer=initial, validate_shape=False, **options)
+        size = tf.get_variable("size", initializer=0, **options)
         joined = tf.concat([kept, values], 0)
         if max_size is not None:
             joined = joined[:max_size]
         value = tf.identity(kept)
         value.set_shape([None, *values.shape[1:].as_list()])
-        update = tf.assign(kept, joined, validate_shape=False)
+        with tf.control_dependencies([tf.assign(size, tf.shape(joined)[0])]):
+            update = tf.assign(kept, joined, validate_shape=False)
         if axis:
             value, update = tf.transpose(value, back), tf.transpose(update, back)
         _collect(metrics_collections, value)
