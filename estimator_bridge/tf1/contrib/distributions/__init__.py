@@ -62,7 +62,8 @@ def percentile(
     Raises:
       ValueError: `interpolation` is unknown.
     """
-    roundings = {None: tf.round, "nearest": tf.round, "lower": tf.floor, "higher": tf.ceil}
+    # The places are counted from the largest value; so a tie goes the way it does in 1.15.
+    roundings = {None: tf.round, "nearest": tf.round, "lower": tf.ceil, "higher": tf.floor}
     if interpolation not in roundings:
         raise ValueError(
             f"interpolation: {interpolation!r} is unknown; use lower, higher or nearest"
@@ -77,8 +78,8 @@ def percentile(
         kept = tf.gather(shape, tf.constant(others, tf.int32))
         moved = tf.reshape(tf.transpose(x, others + axes), tf.concat([kept, [-1]], 0))
         last = tf.to_double(tf.shape(moved)[-1] - 1)
-        place = tf.to_int32(roundings[interpolation](last * (tf.to_double(q) / 100.0)))
-        found = tf.gather(tf.sort(moved, axis=-1), place, axis=-1)
+        place = tf.to_int32(roundings[interpolation](last * (1.0 - tf.to_double(q) / 100.0)))
+        found = tf.gather(tf.sort(moved, axis=-1, direction="DESCENDING"), place, axis=-1)
         if keep_dims:
             for one in axes:
                 found = tf.expand_dims(found, one)

@@ -48,10 +48,17 @@ class _Mixed(tf.distributions.Distribution):
 
     def _log_prob(self, x):
         weights = tf.nn.log_softmax(self._categorical.logits)
-        return tf.reduce_logsumexp(weights + self._log_probs(x), -1)
+        return tf.reduce_logsumexp(weights + self._of_point(lambda one: one.log_prob, x), -1)
 
-    def _log_probs(self, x):
-        """Returns the log_prob of each component, [..., component]."""
+    def _cdf(self, x):
+        return tf.reduce_sum(self._categorical.probs * self._of_point(lambda one: one.cdf, x), -1)
+
+    def _log_cdf(self, x):
+        weights = tf.nn.log_softmax(self._categorical.logits)
+        return tf.reduce_logsumexp(weights + self._of_point(lambda one: one.log_cdf, x), -1)
+
+    def _of_point(self, method_of, x):
+        """Returns method_of(component)(x) of all components, [..., component]."""
         raise NotImplementedError
 
     def _mean(self):
@@ -109,8 +116,8 @@ class Mixture(_Mixed):
     def _of_each(self, function):
         return tf.stack([function(component) for component in self._components], -1)
 
-    def _log_probs(self, x):
-        return self._of_each(lambda one: one.log_prob(x))
+    def _of_point(self, method_of, x):
+        return self._of_each(lambda one: method_of(one)(x))
 
     def _event_shape_tensor(self):
         return self._components[0].event_shape_tensor()
@@ -180,8 +187,8 @@ class MixtureSameFamily(_Mixed):
         order.append(order.pop(-1 - self.event_shape.ndims))
         return tf.transpose(values, order)
 
-    def _log_probs(self, x):
-        return self._family.log_prob(tf.expand_dims(x, -1 - self.event_shape.ndims))
+    def _of_point(self, method_of, x):
+        return method_of(self._family)(tf.expand_dims(x, -1 - self.event_shape.ndims))
 
     def _event_shape_tensor(self):
         return self._family.event_shape_tensor()

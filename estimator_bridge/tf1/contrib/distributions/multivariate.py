@@ -36,7 +36,7 @@ class MultivariateNormalTriL(tf.distributions.Distribution):
             if scale_tril is None:
                 loc = tf.convert_to_tensor(loc)
                 scale_tril = tf.eye(tf.shape(loc)[-1], dtype=loc.dtype)
-            scale_tril = tf.convert_to_tensor(scale_tril)
+            scale_tril = tf.matrix_band_part(tf.convert_to_tensor(scale_tril), -1, 0)
             self._make(loc, scale_tril, validate_args, allow_nan_stats, scope)
 
     def _make(self, loc, tril, validate_args, allow_nan_stats, name):
@@ -104,7 +104,8 @@ class MultivariateNormalTriL(tf.distributions.Distribution):
         return tf.matmul(self._tril, self._tril, transpose_b=True)
 
     def _variance(self):
-        return tf.reduce_sum(self._tril**2, -1) + tf.zeros_like(self._loc)
+        # As in 1.15, without the batch of `loc`.
+        return tf.reduce_sum(self._tril**2, -1)
 
     def _stddev(self):
         return tf.sqrt(self._variance())
@@ -137,7 +138,8 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
                 more = tf.convert_to_tensor(scale_identity_multiplier)[..., None]
                 scale = more + (tf.zeros_like(loc) if scale is None else scale)
             elif scale is None:
-                scale = tf.ones_like(loc)
+                loc = tf.convert_to_tensor(loc)
+                scale = tf.ones(tf.shape(loc)[-1:], loc.dtype)
             self._scale_diag = scale
             self._make(loc, tf.matrix_diag(scale), validate_args, allow_nan_stats, scope)
 

@@ -19,12 +19,20 @@ class NormalWithSoftplusScale(tf.distributions.Normal):
     Args:
       loc: floating tensor, the mean.
       scale: floating tensor.
-      *args: further arguments of Normal.
-      **kwargs: further arguments of Normal.
+      validate_args: whether to check arguments when the graph runs.
+      allow_nan_stats: whether undefined statistics are NaN; if False they raise an error.
+      name: name of the distribution.
     """
 
-    def __init__(self, loc, scale, *args, **kwargs):
-        super().__init__(loc, tf.nn.softplus(scale), *args, **kwargs)
+    def __init__(
+        self,
+        loc,
+        scale,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="NormalWithSoftplusScale",
+    ):
+        super().__init__(loc, tf.nn.softplus(scale), validate_args, allow_nan_stats, name)
 
 
 class BernoulliWithSigmoidProbs(tf.distributions.Bernoulli):
@@ -109,6 +117,9 @@ class Poisson(_Scalar):
         x = tf.cast(x, self.dtype)
         return x * self.log_rate - self.rate - tf.lgamma(1 + x)
 
+    def _cdf(self, x):
+        return tf.math.igammac(1 + tf.floor(tf.cast(x, self.dtype)), self.rate)
+
     def _mean(self):
         return tf.identity(self.rate)
 
@@ -143,7 +154,7 @@ class Deterministic(_Scalar):
         self.loc = tf.convert_to_tensor(loc)
         self._slack = (atol or 0) + (rtol or 0) * tf.abs(self.loc)
         super().__init__(
-            self.loc, self.loc.dtype, True, {"loc": loc}, validate_args, allow_nan_stats, name
+            self.loc, self.loc.dtype, False, {"loc": loc}, validate_args, allow_nan_stats, name
         )
 
     def _sample_n(self, n, seed=None):
@@ -151,6 +162,9 @@ class Deterministic(_Scalar):
 
     def _prob(self, x):
         return tf.cast(tf.abs(x - self.loc) <= self._slack, self.dtype)
+
+    def _cdf(self, x):
+        return tf.cast(x >= self.loc, self.dtype)
 
     def _log_prob(self, x):
         return tf.log(self._prob(x))

@@ -107,7 +107,19 @@ def remove_squeezable_dimensions(predictions, labels, name=None):
 
     Returns:
       Predictions and labels.
+
+    Raises:
+      ValueError: the last dimension of the one with the higher rank is not 1.
     """
+    predictions, labels = tf.convert_to_tensor(predictions), tf.convert_to_tensor(labels)
+    if predictions.shape.ndims is not None and labels.shape.ndims is not None:
+        more = predictions.shape.ndims - labels.shape.ndims
+        with tf.name_scope(name, "remove_squeezable_dimensions", [predictions, labels]):
+            if more == 1:
+                predictions = tf.squeeze(predictions, [-1])
+            elif more == -1:
+                labels = tf.squeeze(labels, [-1])
+        return predictions, labels
     labels, predictions = _confusion_matrix.remove_squeezable_dimensions(
         labels, predictions, name=name
     )

@@ -22,7 +22,7 @@ def get_variables(scope=None, suffix=None, collection=_GLOBAL):
     if isinstance(scope, tf.VariableScope):
         scope = scope.name
     if suffix is not None:
-        scope = (scope or "") + ".*" + ("" if ":" in suffix else "(?:.*/)?") + suffix
+        scope = (scope or "") + ".*" + suffix + ("" if ":" in suffix else ":")
     return tf.get_collection(collection, scope)
 
 
@@ -69,13 +69,13 @@ def get_variables_by_name(given_name, scope=None):
     """Returns the variables whose name's last component is `given_name`.
 
     Args:
-      given_name: str.
+      given_name: str, or a regular expression.
       scope: name of the scope, a VariableScope, or None for all.
 
     Returns:
       List of variables.
     """
-    pattern = re.compile(rf"(?:.*/)?{re.escape(given_name)}$")
+    pattern = re.compile(rf"(?:.*/)?{given_name}$")
     return [var for var in get_variables(scope) if pattern.match(var.op.name)]
 
 
@@ -114,7 +114,7 @@ def get_unique_variable(var_op_name):
 
 
 def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg_search=True):
-    """Returns the variables whose names match patterns.
+    """Returns the variables whose names, such as `scope/w:0`, match patterns.
 
     Args:
       var_list: list of variables.
@@ -128,7 +128,7 @@ def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg
     match = re.search if reg_search else re.match
 
     def fits(var, patterns):
-        return any(match(pattern, var.op.name) for pattern in patterns)
+        return any(match(pattern, var.name) for pattern in patterns)
 
     if include_patterns is not None:
         var_list = [var for var in var_list if fits(var, include_patterns)]

@@ -63,8 +63,7 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
       The operation, and the feed_dict it needs.
 
     Raises:
-      ValueError: a variable is missing from the checkpoint, or has another number of elements
-        there.
+      ValueError: a variable is missing from the checkpoint, or has another shape there.
     """
     reader = tf.train.load_checkpoint(model_path)
     feed, assigned = {}, []
@@ -83,13 +82,13 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
                 value = saved[
                     tuple(slice(o, o + s) for o, s in zip(info.var_offset, info.var_shape))
                 ]
-            if value.size != part.shape.num_elements():
+            if list(value.shape) != part.shape.as_list():
                 raise ValueError(
                     f"{name}: the checkpoint has shape {value.shape}, the graph {part.shape}; "
-                    "the number of elements must be the same"
+                    "assign_from_checkpoint_fn(reshape_variables=True) reshapes"
                 )
             placeholder = tf.placeholder(part.dtype.base_dtype, shape=part.shape)
-            feed[placeholder] = value.reshape(part.shape.as_list())
+            feed[placeholder] = value
             assigned.append(part.assign(placeholder))
     return tf.group(*assigned), feed
 
