@@ -134,12 +134,13 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
     ):
         with tf.name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]) as scope:
             scale = None if scale_diag is None else tf.convert_to_tensor(scale_diag)
-            if scale_identity_multiplier is not None:
-                more = tf.convert_to_tensor(scale_identity_multiplier)[..., None]
-                scale = more + (tf.zeros_like(loc) if scale is None else scale)
-            elif scale is None:
+            if scale is None:
                 loc = tf.convert_to_tensor(loc)
-                scale = tf.ones(tf.shape(loc)[-1:], loc.dtype)
+                unit = tf.ones(tf.shape(loc)[-1:], loc.dtype)
+                more = scale_identity_multiplier
+                scale = unit if more is None else tf.convert_to_tensor(more)[..., None] * unit
+            elif scale_identity_multiplier is not None:
+                scale += tf.convert_to_tensor(scale_identity_multiplier)[..., None]
             self._scale_diag = scale
             self._make(loc, tf.matrix_diag(scale), validate_args, allow_nan_stats, scope)
 

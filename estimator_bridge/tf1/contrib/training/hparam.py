@@ -168,8 +168,10 @@ class HParams:
     def _converted(name, kind, value):
         message = f"{name}: expected the type {kind.__name__}, got {value!r}"
         # A hyperparameter whose value is None accepts any type.
-        if value is None or kind is type(None):
+        if kind is type(None):
             return value
+        if value is None:
+            raise ValueError(message)
         if isinstance(value, bool) != (kind is bool) or isinstance(value, str) != (kind is str):
             raise ValueError(message)
         if issubclass(kind, numbers.Integral) and not isinstance(value, numbers.Integral):
@@ -329,7 +331,7 @@ class HParams:
         return key in self._hparam_types
 
     def __str__(self):
-        return str(sorted(self.values().items()))
+        return ",".join(f"{name}={value}" for name, value in self.values().items())
 
     def __repr__(self):
-        return f"{type(self).__name__}({self})"
+        return f"{type(self).__name__}({sorted(self.values().items())})"

@@ -156,7 +156,7 @@ def create_train_op(
         if check_numerics:
             total_loss = tf.check_numerics(total_loss, "LossTensor is inf or nan")
         with tf.control_dependencies([applied]):
-            train_op = tf.identity(total_loss)
+            train_op = tf.identity(total_loss, "control_dependency")
     tf.add_to_collection(tf.GraphKeys.TRAIN_OP, train_op)
     return train_op
 

@@ -1,0 +1,189 @@
+"""Cases of tf.contrib.training."""
+
+import functools
+
+import tensorflow as tf
+import values
+
+CASES = {}
+training = tf.contrib.training
+np = values.np
+
+
+def case(name, **options):
+    def adder(function):
+        CASES[name] = functools.partial(function, **options)
+        return function
+
+    return adder
+
+
+def parameters(**more):
+    return training.HParams(rate=0.1, layers=3, name="net", flag=True, sizes=[1, 2], **more)
+
+
+def described(found):
+    values_of = found.values()
+    return {
+        "values": {name: str(values_of[name]) for name in values_of},
+        "types": {name: type(values_of[name]).__name__ for name in values_of},
+    }
+
+
+for _name, _text in {
+    "": "rate=0.5,layers=7",
+    "list": "sizes=[4,5,6],flag=false",
+    "index": "sizes[1]=9",
+    "text": "name=other",
+    "spaces": "rate=1e-3, name = two words",
+    "integer for float": "rate=3",
+    "float for integer": "layers=3.5",
+    "one value for a list": "sizes=4",
+    "list for a value": "layers=[1,2]",
+    "unknown": "other=3",
+    "twice": "rate=1,rate=2",
+    "no value": "rate=",
+    "no name": "=3",
+    "wrong text": "rate=abc",
+    "yes": "flag=yes",
+    "1": "flag=1",
+    "empty": "",
+    "empty list": "sizes=[]",
+}.items():
+    CASES[f"HParams.parse, {_name}"] = lambda text=_text: described(parameters().parse(text))
+    CASES[f"parse_values, {_name}"] = lambda text=_text: {
+        name: str(one)
+        for name, one in training.parse_values(
+            text, {"rate": float, "layers": int, "name": str, "flag": bool, "sizes": int}
+        ).items()
+    }
+CASES["HParams.override_from_dict"] = lambda: described(
+    parameters().override_from_dict({"rate": 2, "sizes": [5]})
+)
+CASES["HParams.override_from_dict, unknown"] = lambda: described(
+    parameters().override_from_dict({"other": 2})
+)
+CASES["HParams.override_from_dict, wrong type"] = lambda: described(
+    parameters().override_from_dict({"layers": "three"})
+)
+CASES["HParams.parse_json"] = lambda: described(
+    parameters().parse_json('{"rate": 2.5, "flag": false, "sizes": [7, 8]}')
+)
+CASES["HParams.parse_json, wrong"] = lambda: described(parameters().parse_json('{"rate": "a"}'))
+CASES["HParams.to_json"] = lambda: {"text": parameters().to_json(sort_keys=True)}
+CASES["HParams.to_json, indent"] = lambda: {
+    "text": parameters().to_json(indent=1, separators=(",", ":"), sort_keys=True)
+}
+CASES["HParams.set_hparam"] = lambda: set_one("layers", 5)
+CASES["HParams.set_hparam, wrong type"] = lambda: set_one("layers", "a")
+CASES["HParams.set_hparam, None"] = lambda: set_one("layers", None)
+CASES["HParams.set_hparam, list"] = lambda: set_one("sizes", 3)
+CASES["HParams.add_hparam, twice"] = lambda: parameters().add_hparam("rate", 1)
+CASES["HParams.add_hparam, reserved"] = lambda: parameters().add_hparam("parse", 1)
+CASES["HParams.add_hparam, empty list"] = lambda: parameters().add_hparam("more", [])
+CASES["HParams.get"] = lambda: {
+    "found": [parameters().get("rate"), parameters().get("layers", 5), "rate" in parameters()],
+    "none": str(parameters().get("other")),
+    "default": parameters().get("other", 4),
+}
+CASES["HParams.get, wrong default"] = lambda: parameters().get("rate", "text")
+CASES["HParams.get, list"] = lambda: {"found": parameters().get("sizes", [3])}
+CASES["HParams.get, scalar default of a list"] = lambda: {"found": parameters().get("sizes", 3)}
+CASES["HParams, text"] = lambda: {"text": str(parameters()), "repr": str(parameters().rate)}
+
+
+def set_one(name, value):
+    found = parameters()
+    found.set_hparam(name, value)
+    return described(found)
+
+
+@case("HParams.del_hparam")
+def deleted():
+    found = parameters()
+    found.del_hparam("rate")
+    return described(found)
+
+
+def gradients_and_variables():
+    first = tf.get_variable("a", [2, 3], initializer=tf.ones_initializer())
+    second = tf.get_variable("b", [4, 2], initializer=tf.ones_initializer())
+    sparse = tf.IndexedSlices(values.real(2, 2), tf.constant([3, 1]), tf.constant([4, 2]))
+    return [(values.real(2, 3, seed=2), first), (sparse, second)]
+
+
+def kept(pairs):
+    return [gradient for gradient, _ in pairs]
+
+
+CASES["clip_gradient_norms"] = lambda: kept(
+    training.clip_gradient_norms(gradients_and_variables(), 0.5)
+)
+CASES["clip_gradient_norms_fn"] = lambda: kept(
+    training.clip_gradient_norms_fn(0.5)(gradients_and_variables())
+)
+CASES["multiply_gradients"] = lambda: kept(
+    training.multiply_gradients(gradients_and_variables(), {"a": 0.5, "b": tf.constant(2.0)})
+)
+CASES["multiply_gradients, by variable"] = lambda: multiplied_by_variable()
+CASES["multiply_gradients, none"] = lambda: training.multiply_gradients(
+    gradients_and_variables(), {}
+)
+CASES["multiply_gradients, no list"] = lambda: training.multiply_gradients("ab", {"a": 1.0})
+CASES["add_gradients_summaries"] = lambda: {
+    "number": len(training.add_gradients_summaries(gradients_and_variables()))
+}
+
+
+def multiplied_by_variable():
+    pairs = gradients_and_variables()
+    return kept(training.multiply_gradients(pairs, {pairs[0][1]: 3.0}))
+
+
+@case("create_train_op")
+@case("create_train_op, clipped", transform_grads_fn=training.clip_gradient_norms_fn(0.1))
+@case("create_train_op, summaries", summarize_gradients=True)
+@case("create_train_op, without step", global_step=None)
+@case("create_train_op, without check", check_numerics=False)
+@case("create_train_op, some variables", chosen="a")
+@case("create_train_op, own updates", own=True)
+@case("create_train_op, missing updates", own=False)
+def create_train_op(chosen=None, own=None, **options):
+    first = tf.get_variable("a", [3], initializer=tf.ones_initializer())
+    second = tf.get_variable("b", [3], initializer=tf.ones_initializer())
+    counter = tf.get_variable("count", [], trainable=False, initializer=tf.zeros_initializer())
+    update = tf.assign_add(counter, 1.0)
+    tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, update)
+    if own is not None:
+        options["update_ops"] = [update] if own else []
+    if chosen:
+        options["variables_to_train"] = [first]
+    tf.train.get_or_create_global_step()
+    loss = tf.reduce_sum(first * second * values.real(3))
+    operation = training.create_train_op(loss, tf.train.GradientDescentOptimizer(0.1), **options)
+    return {"loss": loss}, [operation]
+
+
+@case("get_or_create_eval_step")
+def eval_step():
+    return [training.get_or_create_eval_step(), training.get_or_create_eval_step()]
+
+
+@case("GreedyLoadBalancingStrategy")
+@case("GreedyLoadBalancingStrategy, load of one", load=lambda op: 1.0)
+def greedy(load=training.byte_size_load_fn):
+    strategy = training.GreedyLoadBalancingStrategy(3, load)
+    shapes = [(5,), (2, 2), (9,), (1,), (4,), (3,), (2,)]
+    tensors = [tf.placeholder(tf.float32, shape) for shape in shapes]
+    return {"tasks": [strategy(one.op) for one in tensors]}
+
+
+CASES["byte_size_load_fn"] = lambda: {
+    "sizes": [
+        training.byte_size_load_fn(tf.placeholder(dtype, shape).op)
+        for dtype, shape in [(tf.float32, (2, 3)), (tf.float64, ()), (tf.int8, (4,))]
+    ]
+}
+CASES["byte_size_load_fn, unknown shape"] = lambda: {
+    "size": training.byte_size_load_fn(tf.placeholder(tf.float32, (None, 3)).op)
+}
