@@ -54,7 +54,7 @@ TRAINER = {
     "gating": "release prediction reporting export metrics inputs config schema storage console "
     "errors",
     "sandboxing": "prediction export features config schema storage console errors",
-    "pipelines": "release kubernetes export config storage console errors job_layout",
+    "pipelines": "release vertex kubernetes export config storage console errors job_layout",
     "serving": "release kubernetes export config storage console errors",
     "release": "export config storage console errors",
     "prediction": "export inputs features config schema storage console errors job_layout",

@@ -22,7 +22,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXTRAS = "demo,test"
 # The environments of the oldest and the newest TensorFlow have everything that the tests can use.
 MORE_EXTRAS = {
-    "2.15": ",vertex,cloud-test,serving",
+    # kfp holds protobuf below 7, which the newest TensorFlow is tested with.
+    "2.15": ",vertex,cloud-test,serving,kfp",
     "2.21": ",vertex,cloud-test,serving,notebook,lint",
 }
 

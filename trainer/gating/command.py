@@ -183,10 +183,12 @@ def _find_baseline(
     place = values.baseline
     if place == LATEST_BLESSED:
         return _find_latest_blessed(candidate, values.candidate, copies), None
-    if not storage.is_remote(place) and not Path(place).is_dir():
+    if not values.may_be_first and not storage.is_remote(place) and not Path(place).is_dir():
         raise UserError(f"--baseline={place}: no such folder; name an export, a job or a folder")
     deployment = Deployment(place, "--baseline")
     state = deployment.read()
+    if not state.versions and values.may_be_first:
+        return _find_latest_blessed(candidate, values.candidate, copies), None
     if not state.versions:
         try:
             return _fetch(place, "--baseline", copies), None
@@ -252,7 +254,9 @@ def _define(values: flags.FlagValues) -> None:
         "of --data; unset: the candidate's",
         flag_values=values,
     )
-    flags.DEFINE_boolean(
-        "force", False, "bless the candidate whatever the rules say", flag_values=values
-    )
+    for name, meaning in (
+        ("force", "bless the candidate whatever the rules say"),
+        ("may_be_first", "while nothing has been pushed to --baseline, take latest-blessed"),
+    ):
+        flags.DEFINE_boolean(name, False, meaning, flag_values=values)
     commands.define_storage(values)

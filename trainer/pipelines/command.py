@@ -5,25 +5,29 @@ python -m trainer.pipeline run nightly.yaml --force=train
 python -m trainer.pipeline list nightly.yaml
 python -m trainer.pipeline render nightly.yaml --name=nightly --image=IMAGE \\
     --schedule='30 2 * * *' --volume=CLAIM:/mnt/job --output=nightly-job.yaml
+python -m trainer.pipeline render nightly.yaml --kfp --name=nightly --image=IMAGE --output=k.yaml
+python -m trainer.pipeline submit k.yaml --project=PROJECT --pipeline_root=gs://BUCKET/runs
+python -m trainer.pipeline render gs://BUCKET/k.yaml --cloudbuild --name=nightly --image=IMAGE \\
+    --on_data=gs://BUCKET/data/ --topic=projects/PROJECT/topics/data \\
+    --pipeline_root=gs://BUCKET/runs --service_account=ACCOUNT --output=trigger.yaml
 
 FILE is a YAML file, or a name in hparams/pipelines/. docs/pipeline.md describes it. The exit status
 is 0, or that of the step that ended the run: 3 of a gate that does not bless, for example. render
-writes a Job or a CronJob of Kubernetes that runs the pipeline.
+writes a Job or a CronJob of Kubernetes that runs the pipeline. With --kfp, it writes the pipeline
+for Kubeflow and Vertex AI, which submit starts there; with --cloudbuild, a trigger that starts it
+for new data or new code.
 """
 
 from absl import flags
 
-from estimator_bridge.terminal import quote_command
 from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError, nearest
-from trainer.kubernetes.command_line import define_pod, read_request
-from trainer.kubernetes.documents import to_yaml
-from trainer.pipelines import rendering
+from trainer.pipelines import render_command, vertex_runs
 from trainer.pipelines.definition import read_pipeline
 from trainer.pipelines.running import Runner, open_history
 
-WORDS = ("run", "list", "render")
+WORDS = ("run", "list", "render", "submit")
 
 
 def main(argv: list[str]) -> int:
@@ -37,7 +41,8 @@ def main(argv: list[str]) -> int:
 
 def _main(argv: list[str]) -> int:
     words = [word for word in argv[:2] if not word.startswith("-")]
-    define = _define_render if words[:1] == ["render"] else _define
+    defined = {"render": render_command.define, "submit": _define_submit}
+    define = defined.get(words[0] if words else "", _define)
     values = arguments.parse_flags("trainer.pipeline", define, argv[len(words) :], __doc__ or "")
     if values is None:
         return 0
@@ -45,9 +50,14 @@ def _main(argv: list[str]) -> int:
         what = "FILE: not given" if words else "no command given"
         if words and words[0] not in WORDS:
             what = f"{words[0]!r}: no such command{nearest(words[0], WORDS)}"
-        raise UserError(f"{what}; write run FILE, list FILE or render FILE (--help shows examples)")
+        raise UserError(
+            f"{what}; write run, list, render or submit, and FILE (--help shows examples)"
+        )
     if words[0] == "render":
-        _render(words[1], values)
+        render_command.render(words[1], values)
+        return 0
+    if words[0] == "submit":
+        _submit(words[1], values)
         return 0
     with commands.open_storage(values):
         pipeline = read_pipeline(words[1])
@@ -62,24 +72,33 @@ def _main(argv: list[str]) -> int:
         return Runner(pipeline, history, Console().log, frozenset(values.force)).run()
 
 
-def _render(file: str, values: flags.FlagValues) -> None:
-    arguments.require(values, "name", "image")
-    request = read_request(values, {}, [])
-    manifest = rendering.render(
-        file, read_pipeline(file), request, values.schedule, values.time_zone, values.queue
+def _submit(file: str, values: flags.FlagValues) -> None:
+    arguments.require(values, "project", "pipeline_root")
+    run = vertex_runs.Run(
+        values.project,
+        values.region,
+        values.pipeline_root,
+        values.image,
+        values.service_account,
+        values.api_endpoint,
     )
-    following = quote_command("kubectl", "apply", "-f", str(values.output))
-    commands.write_result(to_yaml([manifest]), values.output, following)
+    with commands.open_storage(values) as copies:
+        spec = vertex_runs.read_compiled(file, copies)
+    for line in vertex_runs.start(spec, run):
+        show(line)
 
 
-def _define_render(values: flags.FlagValues) -> None:
-    define_pod(values)
-    for name, meaning in (
-        ("schedule", "cron's minute, hour, day, month and day of the week; unset: run once"),
-        ("time_zone", "of the schedule, such as Europe/Berlin; unset: that of the cluster"),
-        ("queue", "LocalQueue of Kueue, which starts the job when there is room"),
+def _define_submit(values: flags.FlagValues) -> None:
+    for name, default, meaning in (
+        ("project", None, "project of the run"),
+        ("region", "us-central1", "region of the run"),
+        ("pipeline_root", None, "gs:// folder for what the engine itself stores"),
+        ("image", None, "image of all steps; unset: the one of render"),
+        ("service_account", None, "account that the steps run as; unset: the service's own agent"),
+        ("api_endpoint", None, "host:port of a private endpoint; unset: the region's own"),
     ):
-        flags.DEFINE_string(name, None, meaning, flag_values=values)
+        flags.DEFINE_string(name, default, meaning, flag_values=values)
+    commands.define_storage(values)
 
 
 def _define(values: flags.FlagValues) -> None:

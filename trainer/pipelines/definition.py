@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Union
 
@@ -165,3 +166,15 @@ def fill(step: Step, earlier: dict[str, Step], key: str) -> Step:
         return filled
 
     return step.model_copy(update={"flags": fill_all(step.flags), "task": fill_all(step.task)})
+
+
+def admit_first_model(step: Step, written: Collection[str]) -> Step:
+    """Returns a gate that judges a first model while nothing has been pushed to its baseline.
+
+    Args:
+        step: any step, filled; only such a gate is changed.
+        written: paths that this step and later ones write.
+    """
+    if step.command != "gate" or step.flags.get("baseline") not in written:
+        return step
+    return step.model_copy(update={"flags": {**step.flags, "may_be_first": True}})

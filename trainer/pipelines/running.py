@@ -7,10 +7,9 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO, Callable
 
-from trainer.pipelines.definition import Pipeline, Step, fill
+from trainer.pipelines.definition import Pipeline, Step, admit_first_model, fill
 from trainer.pipelines.history import History
 from trainer.pipelines.identity import compute_key, describe_changes, is_there, list_versions
-from trainer.release.pushing import Deployment
 
 # Stands for itself while the key is computed.
 _KEY = "{key}"
@@ -77,7 +76,7 @@ class Runner:
             return 0, filled
         if last is not None and last.key != key:
             self._log(f"{step.name}: changed: {describe_changes(last.inputs, inputs)}")
-        filled = _choose_baseline(filled, written)
+        filled = admit_first_model(filled, written)
         started = time.monotonic()
         status = self._start(filled, lock)
         self._history.add(
@@ -110,16 +109,6 @@ class Runner:
         if self._received:
             return 128 + self._received
         return status if status >= 0 else 128 - status
-
-
-def _choose_baseline(step: Step, written: set[str]) -> Step:
-    """Returns a gate that judges a first model if nothing has been pushed to its baseline yet."""
-    baseline = step.flags.get("baseline")
-    if step.command != "gate" or baseline not in written:
-        return step
-    if Deployment(str(baseline), "baseline").read().versions:
-        return step
-    return step.model_copy(update={"flags": {**step.flags, "baseline": "latest-blessed"}})
 
 
 def open_history(pipeline: Pipeline) -> History:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Optional
 
-from trainer.errors import TemporaryError, UserError
+from trainer.vertex.connection import Connection, to_message
 from trainer.vertex.jobs import Job
 
 POLL_SECS = 15.0
@@ -27,28 +27,8 @@ class Service:
     """
 
     def __init__(self, project: str, region: str, endpoint: Optional[str] = None):
-        aiplatform = _import_aiplatform()
-        from google.auth import exceptions as auth
-
-        self._project, self._region = project, region
-        self._types = aiplatform
-        endpoint = endpoint or f"{region}-aiplatform.googleapis.com"
-        try:
-            if endpoint.startswith("http://"):
-                import grpc
-
-                channel = grpc.insecure_channel(endpoint[len("http://") :])
-                transport = aiplatform.JobServiceClient.get_transport_class("grpc")
-                self._client = aiplatform.JobServiceClient(transport=transport(channel=channel))
-            else:
-                self._client = aiplatform.JobServiceClient(
-                    client_options={"api_endpoint": endpoint}
-                )
-        except auth.DefaultCredentialsError as error:
-            raise UserError(
-                "no credentials for the service; run gcloud auth application-default login, or "
-                "name a service account's key file in GOOGLE_APPLICATION_CREDENTIALS"
-            ) from error
+        self._connection = Connection("JobServiceClient", project, region, endpoint)
+        self._client = self._connection.client
 
     def create(self, job: Job) -> str:
         """Creates a job and returns its resource name.
@@ -59,16 +39,16 @@ class Service:
         Raises:
             UserError: the service rejects the job or cannot be reached.
         """
-        parent = f"projects/{self._project}/locations/{self._region}"
+        parent, call = self._connection.parent, self._connection.call
         resource = parse_resource(job)
         if job.is_tuning:
-            made = self._call(
+            made = call(
                 self._client.create_hyperparameter_tuning_job,
                 parent=parent,
                 hyperparameter_tuning_job=resource,
             )
         else:
-            made = self._call(self._client.create_custom_job, parent=parent, custom_job=resource)
+            made = call(self._client.create_custom_job, parent=parent, custom_job=resource)
         return str(made.name)
 
     def follow(
@@ -98,7 +78,7 @@ class Service:
         )
         logged = None
         while True:
-            job = self._call(get, name=name)
+            job = self._connection.call(get, name=name)
             state = str(job.state.name.replace("JOB_STATE_", ""))
             line = state.lower()
             if is_tuning:
@@ -121,33 +101,9 @@ class Service:
             name: resource name of the job.
         """
         identity = name.rpartition("/")[2]
-        return CONSOLE.format(region=self._region, id=identity, project=self._project)
-
-    def _call(self, method: Callable[..., Any], **request: Any) -> Any:
-        from google.api_core import exceptions
-        from google.auth import exceptions as auth
-
-        try:
-            return method(request=request, timeout=60.0)
-        except exceptions.PermissionDenied as error:
-            raise UserError(
-                f"project {self._project}: no permission ({error.message}); grant your account "
-                "roles/aiplatform.user, and enable aiplatform.googleapis.com"
-            ) from error
-        except exceptions.ServerError as error:
-            words = " ".join(str(error.message).split())[:300]
-            raise TemporaryError(f"the service cannot answer now: {words}; try again") from error
-        except exceptions.GoogleAPICallError as error:
-            words = " ".join(str(error.message).split())[:300]
-            raise UserError(f"the service rejects the job: {words}") from error
-        except (auth.TransportError, exceptions.RetryError) as error:
-            words = " ".join(str(error).split())[:200]
-            raise TemporaryError(f"the service cannot be reached: {words}; try again") from error
-        except auth.GoogleAuthError as error:
-            words = " ".join(str(error).split())[:200]
-            raise UserError(
-                f"the service cannot be reached: {words}; check the credentials"
-            ) from error
+        return CONSOLE.format(
+            region=self._connection.region, id=identity, project=self._connection.project
+        )
 
 
 def parse_resource(job: Job) -> Any:
@@ -159,30 +115,6 @@ def parse_resource(job: Job) -> Any:
     Raises:
         UserError: the service has no field of this name, or the field has another type.
     """
-    aiplatform = _import_aiplatform()
-    from google.protobuf import json_format
-
-    kind = aiplatform.HyperparameterTuningJob if job.is_tuning else aiplatform.CustomJob
-    message = kind()
-    try:
-        json_format.ParseDict(job.to_resource(), kind.pb(message))
-    except json_format.ParseError as error:
-        words = " ".join(str(error).split())
-        raise UserError(f"the job does not fit the service's schema: {words[:300]}") from error
-    return message
-
-
-def _import_aiplatform() -> Any:
-    import warnings
-
-    try:
-        with warnings.catch_warnings():
-            # On an older Python version, the library warns that it will drop support for it.
-            warnings.simplefilter("ignore", FutureWarning)
-            from google.cloud import aiplatform_v1
-    except ImportError as error:
-        raise UserError(
-            "submit needs the package google-cloud-aiplatform; run "
-            "pip install google-cloud-aiplatform, or give the rendered file to gcloud"
-        ) from error
-    return aiplatform_v1
+    return to_message(
+        "HyperparameterTuningJob" if job.is_tuning else "CustomJob", job.to_resource()
+    )

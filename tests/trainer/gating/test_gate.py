@@ -150,6 +150,11 @@ def test_the_baseline_is_found(jobs, data, tmp_path, capsys):
     data = f"--data={data}"
     assert command.main([f"--candidate={first}", data]) == 0
     assert "first model" in capsys.readouterr().out
+    # A pipeline judges before it pushes for the first time; a wrong path is a mistake all the same.
+    argv = [f"--candidate={first}", data, f"--baseline={served}"]
+    assert command.main(argv) == 2 and "no such folder" in capsys.readouterr().err
+    assert command.main([*argv, "--may_be_first"]) == 0
+    assert "first model" in capsys.readouterr().out
     assert push_command.main([f"--export={first}", f"--to={served}"]) == 0
     # The newest export of the job, against the blessed one and against the one that is served.
     for baseline in ("latest-blessed", served):

@@ -1,17 +1,15 @@
 """submit, with a local server that implements the methods of the service."""
 
 import hashlib
-from concurrent import futures
 
 import pytest
+from local_service import run_service
 from repeated_flags import keep_last
 
 from trainer.vertex import __main__ as vertex
 from trainer.vertex import package
 
 pytestmark = pytest.mark.newest
-
-PREFIX = "/google.cloud.aiplatform.v1.JobService/"
 
 
 class Jobs:
@@ -44,8 +42,6 @@ class Jobs:
 
 @pytest.fixture
 def service(aiplatform):
-    import grpc
-
     jobs = Jobs(aiplatform)
     methods = {
         "CreateCustomJob": (aiplatform.CreateCustomJobRequest, jobs.create),
@@ -56,22 +52,8 @@ def service(aiplatform):
         ),
         "GetHyperparameterTuningJob": (aiplatform.GetHyperparameterTuningJobRequest, jobs.get),
     }
-    handlers = {
-        name: grpc.unary_unary_rpc_method_handler(
-            call,
-            request_deserializer=request.deserialize,
-            response_serializer=lambda job: type(job).serialize(job),
-        )
-        for name, (request, call) in methods.items()
-    }
-    server = grpc.server(futures.ThreadPoolExecutor(2))
-    server.add_generic_rpc_handlers(
-        (grpc.method_handlers_generic_handler(PREFIX.strip("/"), handlers),)
-    )
-    jobs.endpoint = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-    server.start()
-    yield jobs
-    server.stop(None)
+    with run_service("google.cloud.aiplatform.v1.JobService", methods) as jobs.endpoint:
+        yield jobs
 
 
 @pytest.fixture
@@ -136,8 +118,8 @@ def test_rejected_jobs_print_one_line(service, job, capsys, cloud):
         ((grpc.StatusCode.PERMISSION_DENIED, "aiplatform.customJobs.create denied"),
          "no permission (aiplatform.customJobs.create denied); grant your account"),
         ((grpc.StatusCode.INVALID_ARGUMENT, "machine type\nnot supported"),
-         "the service rejects the job: machine type not supported"),
-        ((grpc.StatusCode.RESOURCE_EXHAUSTED, "quota"), "the service rejects the job: quota"),
+         "the service rejects the request: machine type not supported"),
+        ((grpc.StatusCode.RESOURCE_EXHAUSTED, "quota"), "the service rejects the request: quota"),
     ):  # fmt: skip
         service.refusal = refusal
         capsys.readouterr()
