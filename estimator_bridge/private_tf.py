@@ -90,6 +90,7 @@ NAMES: dict[str, Private] = {
     "rnn_grad": _tensorflow("ops.rnn_grad"),
     "smart_cond": _tensorflow("framework.smart_cond"),
     "summary_ops_v2": _tensorflow("ops.summary_ops_v2"),
+    "tensor_bundle_pb2": Private("tensorflow.core.protobuf.tensor_bundle_pb2"),
     "tensor_shape": _tensorflow("framework.tensor_shape"),
     # Input pipelines.
     "data_experimental": _tensorflow("data.experimental"),

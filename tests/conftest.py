@@ -271,7 +271,7 @@ class Make:
             return False
 
     @staticmethod
-    def run(config, schema, console=None):
+    def run(config, schema, console=None, watch=None):
         """Trains in this process; returns (job, result)."""
         from trainer.console import Console
         from trainer.signals import SignalWatch
@@ -280,7 +280,7 @@ class Make:
         console = console or Console(quiet=True)
         Path(config.job_dir).mkdir(parents=True, exist_ok=True)
         prepared = job.prepare(config, schema, console)
-        return prepared, run.train_and_evaluate(prepared, console, SignalWatch())
+        return prepared, run.train_and_evaluate(prepared, console, watch or SignalWatch())
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,16 +4,12 @@ import math
 from pathlib import Path
 from typing import Optional
 
-import numpy as np
-
 from estimator_bridge import tf
 from trainer import storage
 from trainer.errors import UserError
+from trainer.job_dir.checkpoint_index import find_fault, read_values
 from trainer.job_layout import CHECKPOINT_STATE, CHECKPOINT_STEM
 
-# A checkpoint of at most this many bytes is read completely, which verifies its checksums. For a
-# larger checkpoint, only its size is compared with the size of its variables.
-CHECKED_BYTES = 256 << 20
 # Errors of TensorFlow's reader for damaged files.
 CHECKPOINT_ERRORS = (tf.errors.OpError, ValueError, OSError, RuntimeError, IndexError)
 
@@ -154,14 +150,18 @@ def find_corruption(checkpoint: str) -> Optional[str]:
             for name, shape in shapes.items()
             if types[name] != tf.string
         )
-        found = sum(path.stat().st_size for path in list_data_files(Path(checkpoint)))
+        data = list_data_files(Path(checkpoint))
+        found = sum(path.stat().st_size for path in data)
         if found < needed:
             return f"{found:,} bytes instead of at least {needed:,}"
-        if found <= CHECKED_BYTES:
-            for name in shapes:
-                value = reader.get_tensor(name)
-                if types[name].is_floating and np.isnan(value).any():
-                    return f"{name} is NaN"
+        for value in read_values(Path(f"{checkpoint}.index")):
+            if value.dtype == tf.string:
+                # Its checksum is not that of its bytes; TensorFlow's reader verifies it.
+                reader.get_tensor(value.name)
+                continue
+            fault = find_fault(value, data[value.shard])
+            if fault is not None:
+                return fault
     except CHECKPOINT_ERRORS as error:
         return str(error).splitlines()[0][:80]
     return None

@@ -54,7 +54,26 @@ def check_estimator(built: Any, where: str, run_config: Any) -> Any:
             f"{where}: the model_dir of its Estimator is {built.model_dir}, not "
             f"{run_config.model_dir}; build it with config=run_config"
         )
+    _collect_savers(built)
     return built
+
+
+def _collect_savers(built: Any) -> None:
+    """Makes the saver of a model_fn's Scaffold the first of its graph's collection of savers.
+
+    TensorFlow adds only its own savers to the collection. A hook of training finds the saver there.
+    """
+    call_model_fn = built._call_model_fn
+
+    def call_and_collect(*args: Any, **options: Any) -> Any:
+        spec = call_model_fn(*args, **options)
+        saver = spec.scaffold.saver if spec.scaffold is not None else None
+        savers = tf.compat.v1.get_collection_ref(tf.compat.v1.GraphKeys.SAVERS)
+        if saver is not None and saver not in savers:
+            savers.insert(0, saver)
+        return spec
+
+    built._call_model_fn = call_and_collect
 
 
 def convert_keras(keras_model: Any, run_config: Any) -> Any:

@@ -75,6 +75,7 @@ class Monitor:
         self._session = session
         self._last = schedule.last
         self._is_chief = cluster.role == "chief"
+        self._finite = FiniteListener()
         self.metrics_log = MetricsLog(self._job_dir)
         if self._is_chief:
             self.metrics_log.resume_from(schedule.first)
@@ -118,7 +119,12 @@ class Monitor:
             TimesHook(self._session.times),
             self.progress,
             EarlyStopHook(self.early_stop),
-            InterruptHook(self._session.watch, self._job_dir, training=self._is_chief),
+            InterruptHook(
+                self._session.watch,
+                self._job_dir,
+                training=self._is_chief,
+                before_save=self._finite.before_save,
+            ),
             *given,
             *profile,
         ]
@@ -130,7 +136,7 @@ class Monitor:
             given: further listeners.
         """
         # Before all else: a model that has diverged is not saved, so it is not evaluated either.
-        first = [DiscardListener(self._session.watch), FiniteListener()]
+        first = [DiscardListener(self._session.watch), self._finite]
         return [*first, TimesListener(self._session.times), PauseListener(self.pace), *given]
 
     def build_eval_hooks(self, given: Sequence[Any] = ()) -> list[Any]:

@@ -28,6 +28,7 @@ from trainer.training.job import Job, build_source, encode_sources
 from trainer.training.monitor import BestMetric, Monitor, Session
 from trainer.training.progress import Schedule
 from trainer.training.steps_per_run import RunLengths, build_run_lengths
+from trainer.training.stopping import ListenersHook
 
 # Seconds before the end of training when the process that checks the exports starts. Loading
 # TensorFlow takes that process seconds, which would otherwise delay the end of a short job.
@@ -167,12 +168,15 @@ def build_plan(
         throttle_secs=config.eval.throttle_secs,
     )
     evaluator = Evaluator(model.evaluating, eval_spec, job.times)
+    listeners = monitor.build_listeners()
     given = _build_job_hooks(job, model, cluster)
+    if cluster.role == "chief" and cluster.is_distributed and config.cluster.strategy != "none":
+        given.append(ListenersHook(listeners))
     train_spec = estimator.TrainSpec(
         _make_train_input_fn(job, model, train_rows, cluster),
         max_steps=job.max_steps,
         hooks=monitor.build_train_hooks(given, first=make_hooks(monitor, evaluator)),
-        saving_listeners=monitor.build_listeners(),
+        saving_listeners=listeners,
     )
     run = Plan(model.built, evaluator, train_spec, monitor, model.first, model.checkpoint)
     return JobPlan(job, cluster, run, (train_rows, eval_rows), model.engine, model.lengths)

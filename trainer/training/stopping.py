@@ -1,5 +1,6 @@
 """Hooks that end training before its last step: signal, early stop, used-up time budget."""
 
+import functools
 import math
 import signal
 import time
@@ -23,12 +24,22 @@ class InterruptHook(estimator.SessionRunHook):
         watch: receives signals.
         model_dir: folder of the checkpoints.
         training: True for a hook of training, False for a hook of evaluation.
+        before_save: called with the session and the global step before a checkpoint is saved;
+            raises an exception if it must not be saved.
     """
 
-    def __init__(self, watch: SignalWatch, model_dir: str, *, training: bool):
+    def __init__(
+        self,
+        watch: SignalWatch,
+        model_dir: str,
+        *,
+        training: bool,
+        before_save: Callable[[Any, int], None] = lambda session, step: None,
+    ):
         self._watch = watch
         self._model_dir = model_dir
         self._training = training
+        self._before_save = before_save
 
     def begin(self) -> None:
         """Finds the global step; in training, removes duplicate variables that prevent saving."""
@@ -55,6 +66,7 @@ class InterruptHook(estimator.SessionRunHook):
 
         Raises:
             Interrupted: a signal has arrived; in training a checkpoint has been saved.
+            NanLossDuringTrainingError: a signal has arrived, and the model has diverged.
         """
         if self._watch.pending is None:
             return
@@ -65,6 +77,7 @@ class InterruptHook(estimator.SessionRunHook):
         saver = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVERS)[0]
         prefix = str(Path(self._model_dir) / CHECKPOINT_STEM)
         if tf.train.latest_checkpoint(self._model_dir) != f"{prefix}-{step}":
+            self._before_save(session, step)
             saver.save(session, prefix, global_step=step)
         raise Interrupted(self._watch.pending, step)
 
@@ -100,6 +113,45 @@ class DiscardListener(estimator.CheckpointSaverListener):
         """
         if not self._watch.saves:
             raise Interrupted(signal.SIGTERM)
+
+
+class ListenersHook(estimator.SessionRunHook):
+    """Calls checkpoint listeners in a cluster with a strategy.
+
+    There TensorFlow's distribute coordinator creates the hook that saves, and calls no listeners.
+
+    Args:
+        listeners: the listeners, in the order in which they are called.
+    """
+
+    def __init__(self, listeners: Sequence[Any]):
+        self._listeners = listeners
+
+    def begin(self) -> None:
+        """Lets the listeners add operations to the graph."""
+        self._step = tf.compat.v1.train.get_global_step()
+        for listener in self._listeners:
+            listener.begin()
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Makes the saver of the session call the listeners.
+
+        Args:
+            session: the new session.
+            coord: its coordinator.
+        """
+        saver = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVERS)[0]
+        # The class's method: a new session has the same saver.
+        saver.save = functools.partial(self._save, functools.partial(type(saver).save, saver))
+
+    def _save(self, save: Callable[..., str], session: Any, *args: Any, **options: Any) -> str:
+        step = int(session.run(self._step))
+        for listener in self._listeners:
+            listener.before_save(session, step)
+        path = save(session, *args, **options)
+        for listener in self._listeners:
+            listener.after_save(session, step)
+        return path
 
 
 def _drop_wrapped_variables() -> None:

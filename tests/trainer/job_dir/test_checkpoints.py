@@ -1,6 +1,7 @@
 """Checkpoints that are deleted while they are read, and corrupt ones."""
 
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from estimator_bridge import tf
 from trainer.errors import UserError
-from trainer.job_dir import checkpoints, pinning, quarantine
+from trainer.job_dir import checkpoint_index, checkpoints, pinning, quarantine
 
 
 @pytest.fixture
@@ -172,7 +173,7 @@ def test_training_leaves_checkpoints_of_another_folder_alone(job_dir, tmp_path, 
     other = tmp_path / "other"
     shutil.copytree(job_dir, other)
     state = "".join(
-        f'{field}: "{path.format(other)}"\n'.replace("-10", f"-{step}")
+        f'{field}: "{path.replace("-10", f"-{step}").format(other)}"\n'
         for field, step in (
             ("model_checkpoint_path", 20),
             ("all_model_checkpoint_paths", 10),
@@ -206,11 +207,60 @@ def test_checkpoints_of_another_folder_alone_are_refused(tmp_path, job_dir):
         quarantine.forget_outside(str(folder), print)
 
 
-def test_only_the_size_of_a_large_checkpoint_is_checked(job_dir, monkeypatch):
-    monkeypatch.setattr(checkpoints, "CHECKED_BYTES", 100)
-    path = job_dir / f"model.ckpt-30.{DATA}"
-    _spoil(path)
-    assert checkpoints.find_corruption(str(job_dir / "model.ckpt-30")) is None
-    _cut(path, 12_000)
+def test_a_checkpoint_that_is_too_short_is_described(job_dir):
+    _cut(job_dir / f"model.ckpt-30.{DATA}", 12_000)
     fault = checkpoints.find_corruption(str(job_dir / "model.ckpt-30"))
     assert fault == "12,000 bytes instead of at least 12,008"
+
+
+def _save(folder, rows):
+    """Saves one variable in three parts, one in bfloat16 and a text; returns the checkpoint."""
+    folder.mkdir(exist_ok=True)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        parts = tf.compat.v1.fixed_size_partitioner(3)
+        tf.compat.v1.get_variable("table", initializer=tf.constant(rows), partitioner=parts)
+        tf.compat.v1.get_variable("half", initializer=tf.ones([300], tf.bfloat16))
+        tf.compat.v1.get_variable("words", initializer=tf.constant(["a", "bc"]))
+        tf.compat.v1.train.get_or_create_global_step()
+        session.run(tf.compat.v1.global_variables_initializer())
+        saver = tf.compat.v1.train.Saver(sharded=True)
+        return saver.save(session, str(folder / "model.ckpt"), global_step=10)
+
+
+def test_every_block_of_every_part_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint_index, "BLOCK_BYTES", 1024)
+    rows = np.zeros([1000, 4], np.float32)
+    assert checkpoints.find_corruption(_save(tmp_path / "good", rows)) is None
+    rows[999, 3] = np.nan
+    assert checkpoints.find_corruption(_save(tmp_path / "nan", rows)) == "table is NaN"
+
+
+def test_each_damaged_byte_of_a_checkpoint_is_found(tmp_path):
+    rows = np.ones([20, 4], np.float32)
+    checkpoint = _save(tmp_path, rows)
+    for ending, every in ((DATA, 7), (INDEX, 3)):
+        path = Path(f"{checkpoint}.{ending}")
+        content = path.read_bytes()
+        for place in range(0, len(content), every):
+            damaged = bytearray(content)
+            damaged[place] ^= 0xFF
+            path.write_bytes(damaged)
+            fault = checkpoints.find_corruption(checkpoint)
+            if fault is None and ending == INDEX:
+                # Nothing reads the block of metadata, nor what fills the footer.
+                assert (tf.train.load_variable(checkpoint, "table") == rows).all()
+            else:
+                assert fault and len(fault) <= 80, (ending, place)
+        path.write_bytes(content)
+    assert checkpoints.find_corruption(checkpoint) is None
+
+
+def test_a_variable_is_checked_without_being_held_in_memory(tmp_path):
+    data = tmp_path / "v.data"
+    data.write_bytes(bytes(64 << 20))
+    value = checkpoint_index.Value("v", tf.float32, 0, 0, 64 << 20, crc=0)
+    tracemalloc.start()
+    assert checkpoint_index.find_fault(value, data) == "the checksum of v is wrong"
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * checkpoint_index.BLOCK_BYTES

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import sys
 import textwrap
 
@@ -14,6 +15,8 @@ from trainer import task
 from trainer.errors import UserError
 from trainer.models.code import HParams, call_code, load_code, translate_user_errors
 from trainer.models.plugins import build_user_hooks, make_user_receiver_fn
+from trainer.signals import Interrupted, SignalWatch
+from trainer.training.stopping import InterruptHook
 
 LABEL = {"column": "label", "num_classes": 2}
 
@@ -147,6 +150,19 @@ def test_spec_without_a_head_gets_a_predict_signature(bench, theirs):
     scale = built.get_variable_value("scale")
     assert np.allclose(answer["guess"], [0.5 * scale, scale]) and scale > 0.2
     assert answer["id"].numpy().tolist() == [b"a", b"b"]
+
+
+def test_a_signal_saves_with_the_own_saver_of_a_user_model(bench, theirs):
+    saver = "tf.compat.v1.train.Scaffold(saver=tf.compat.v1.train.Saver())"
+    theirs(MODEL.replace("loss, train_op)", f"loss, train_op, scaffold={saver})"))
+    built = build(bench, "raw", power=2)
+    watch = SignalWatch()
+    watch.pending = signal.SIGTERM
+    with pytest.raises(Interrupted) as raised:
+        hook = InterruptHook(watch, built.model_dir, training=True)
+        built.train(bench.feed(bench.positive), hooks=[hook], steps=5)
+    assert raised.value.step == 1
+    assert tf.train.latest_checkpoint(built.model_dir).endswith("model.ckpt-1")
 
 
 def test_a_compiled_keras_model_becomes_an_estimator(bench, theirs):

@@ -5,15 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from estimator_bridge import tf
+from estimator_bridge import estimator, tf
 from trainer.errors import UserError
 from trainer.job_dir import checkpoints
 from trainer.job_dir.quarantine import quarantine_corrupt
+from trainer.signals import SignalWatch
+from trainer.training.divergence import Diverged, FiniteListener
+from trainer.training.stopping import ListenersHook
 
 pytestmark = pytest.mark.newest
 
 
-def _run(make, shop, folder, **train):
+def _run(make, shop, folder, watch=None, **train):
     config = make.config(
         folder,
         shop / "train.csv",
@@ -23,7 +26,7 @@ def _run(make, shop, folder, **train):
         run={"save_checkpoints_steps": 4},
         export={"exporters": ["latest", "final"], "verify": False},
     )
-    return make.run(config, make.schema("price"))
+    return make.run(config, make.schema("price"), watch=watch)
 
 
 # The update of the last step is the first that diverges: no later loss shows it.
@@ -60,3 +63,55 @@ def test_a_job_resumes_from_the_newest_checkpoint_without_nan(tmp_path):
     assert quarantine_corrupt(str(tmp_path), told.append)
     assert checkpoints.read_step(checkpoints.latest_checkpoint(str(tmp_path))) == 10
     assert len(told) == 1 and "bias is NaN" in told[0]
+
+
+INTERRUPT = """
+import os
+import signal
+
+from estimator_bridge import estimator
+
+
+class Interrupt(estimator.SessionRunHook):
+    def __init__(self, hparams):
+        pass
+
+    def before_run(self, run_context):
+        os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+def test_a_signal_in_the_step_that_diverges_saves_nothing(make, shop, tmp_path, monkeypatch):
+    (tmp_path / "diverging_hooks.py").write_text(INTERRUPT)
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "job"
+    rates = {"engine": "canned", "learning_rate": 1e38, "max_steps": 5}
+    with SignalWatch() as watch, pytest.raises(UserError, match="infinite or NaN at step 1"):
+        _run(make, shop, folder, **rates, hooks="diverging_hooks:Interrupt", watch=watch)
+    steps = map(checkpoints.read_step, checkpoints.list_checkpoints(str(folder)))
+    assert list(steps) == [0]
+
+
+def test_a_saver_without_listeners_saves_no_nan(tmp_path):
+    saved = []
+
+    class Listener(estimator.CheckpointSaverListener):
+        def after_save(self, session, global_step_value):
+            saved.append(global_step_value)
+
+    with tf.Graph().as_default():
+        step = tf.compat.v1.train.create_global_step()
+        value = tf.compat.v1.get_variable("bias", initializer=0.5)
+        with tf.control_dependencies([step.assign_add(1)]):
+            train = value.assign(tf.where(step < 3, 0.5, math.nan))
+        session = tf.compat.v1.train.MonitoredTrainingSession(
+            checkpoint_dir=str(tmp_path),
+            save_checkpoint_steps=1,
+            hooks=[ListenersHook([FiniteListener(), Listener()])],
+        )
+        with pytest.raises(Diverged, match="variable bias is infinite or NaN"), session:
+            while not session.should_stop():
+                session.run(train)
+    assert saved
+    for path in checkpoints.list_checkpoints(str(tmp_path)):
+        assert checkpoints.find_corruption(path) is None
