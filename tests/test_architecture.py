@@ -36,7 +36,7 @@ TRAINER = {
     "serve": "serving",
     "pipeline": "pipelines",
     "schema.__main__": "data_validation config errors",
-    "kubernetes.__main__": "kubernetes",
+    "kubernetes.__main__": "watching prediction kubernetes errors",
     "tune": "tuning config",
     "runs": "history config",
     # What trains.

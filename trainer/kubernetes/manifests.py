@@ -6,6 +6,9 @@
 
 Flags of trainer.task go after --. `kubectl apply -f census.yaml` starts the cluster.
 
+--command=predict and --command=watch render a Job, or with --schedule a CronJob, of trainer.predict
+and trainer.watch; their flags go after --, too.
+
 Plain Jobs are one Indexed Job per role with TF_CONFIG, and a headless Service that provides the
 host names of the pods. A JobSet has the same Jobs: if one fails, all end. For a TFJob, Kubeflow's
 operator starts the pods and sets TF_CONFIG.
@@ -13,7 +16,8 @@ operator starts the pods and sets TF_CONFIG.
 
 import json
 import sys
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Optional
 
 from absl import flags
 
@@ -31,6 +35,7 @@ from trainer.kubernetes.pods import (
     label_job,
     limit_time,
 )
+from trainer.kubernetes.programs import INDEX, INDEX_VARIABLE, Program, Work, build
 from trainer.kubernetes.request import (
     HOST,
     JOBSET_HOST,
@@ -43,20 +48,22 @@ from trainer.kubernetes.request import (
 )
 
 TFJOB_ROLES = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "Evaluator"}
-INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
-INDEX_VARIABLE = "REPLICA_INDEX"
+# Flags of a cluster, and flags of a Job of another command.
+CLUSTER_FLAGS = ("secret", "kind", "workers", "ps", "evaluator")
+JOB_FLAGS = ("parts", "schedule", "time_zone")
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str], programs: Optional[Mapping[str, Program]] = None) -> int:
     """Runs the command and returns the exit status.
 
     Args:
         argv: the command and its arguments.
+        programs: commands besides trainer.task that a Job can run.
     """
-    return commands.run(_main, argv)
+    return commands.run(lambda argv: _main(argv, programs or {}), argv)
 
 
-def _main(argv: list[str]) -> int:
+def _main(argv: list[str], programs: Mapping[str, Program]) -> int:
     if not argv or argv[0] in ("--help", "-h", "help"):
         print(__doc__.strip())
         return 0
@@ -68,7 +75,7 @@ def _main(argv: list[str]) -> int:
     ours, task_flags = arguments.split_task_flags(argv[1:])
     values = arguments.parse_flags(
         "trainer.kubernetes render",
-        _define,
+        lambda values: _define(values, ["task", *programs]),
         ours,
         __doc__,
         stray_hint=arguments.TASK_FLAGS_HINT,
@@ -76,6 +83,21 @@ def _main(argv: list[str]) -> int:
     if values is None:
         return 0
     arguments.require(values, "name", "image")
+    is_cluster = values.command == "task"
+    for name in JOB_FLAGS if is_cluster else CLUSTER_FLAGS:
+        if values[name].present:
+            raise UserError(f"--{name}: has no effect with --command={values.command}; remove it")
+    if is_cluster:
+        documents = _build_cluster(values, task_flags)
+    else:
+        work = Work(values.command, values.parts, values.schedule, values.time_zone)
+        documents = [build(read_request(values, {}, task_flags), work, programs)]
+    following = quote_command("kubectl", "apply", "-f", str(values.output))
+    commands.write_result(to_yaml(documents), values.output, following)
+    return 0
+
+
+def _build_cluster(values: flags.FlagValues, task_flags: list[str]) -> list[dict[str, Any]]:
     counts = {
         "chief": 1,
         "worker": values.workers,
@@ -91,15 +113,20 @@ def _main(argv: list[str]) -> int:
         # Before the pods start.
         metadata = build_metadata(request, request.name)
         documents.insert(0, security.build_policy(metadata, label_job(request)))
-    text = to_yaml(documents)
-    commands.write_result(
-        text, values.output, quote_command("kubectl", "apply", "-f", str(values.output))
-    )
-    return 0
+    return documents
 
 
-def _define(values: flags.FlagValues) -> None:
+def _define(values: flags.FlagValues, programs: list[str]) -> None:
     define_pod(values)
+    text = "what the pods run; its flags go after --"
+    flags.DEFINE_enum("command", "task", programs, text, flag_values=values)
+    text = "of predict: number of pods that share the files"
+    flags.DEFINE_integer("parts", 1, text, 1, flag_values=values)
+    for name, text in (
+        ("schedule", "of predict and watch: cron's minute, hour, day, month and day of the week"),
+        ("time_zone", "of the schedule, such as Europe/Berlin; unset: that of the cluster"),
+    ):
+        flags.DEFINE_string(name, None, text, flag_values=values)
     text = "Secret with the variables that --secret.NAME=VARIABLE names"
     flags.DEFINE_string("secret", None, text, flag_values=values)
     flags.DEFINE_enum("kind", "jobs", list(BUILDERS), "kind of manifest", flag_values=values)

@@ -1,12 +1,10 @@
 """Renders a pipeline as a Job of Kubernetes, or as a CronJob that runs it by the clock."""
 
-import re
-import zoneinfo
 from pathlib import Path, PurePosixPath
 from typing import Any, Optional
 
 from trainer import storage
-from trainer.errors import USER_ERROR_STATUS, UserError, nearest
+from trainer.errors import USER_ERROR_STATUS, UserError
 from trainer.kubernetes import names
 from trainer.kubernetes.pods import (
     CONTAINER,
@@ -17,13 +15,10 @@ from trainer.kubernetes.pods import (
     limit_time,
 )
 from trainer.kubernetes.request import Request, check_machines, is_mounted
+from trainer.kubernetes.schedules import build_job, check_schedule
 from trainer.pipelines.definition import Pipeline
 from trainer.release.verdict import STATUS
 
-# Minute, hour, day of the month, month and day of the week, or a name such as @daily.
-_FIELD = r"[\dA-Za-z*?,/#-]+"
-_NAMES = "hourly|daily|midnight|weekly|monthly|yearly|annually"
-SCHEDULE = re.compile(rf"@({_NAMES})|{_FIELD}( {_FIELD}){{4}}")
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 
@@ -49,7 +44,7 @@ def render(
         UserError: an option is invalid, or something that the pipeline writes would be lost.
     """
     check_machines(request)
-    _check_schedule(schedule, zone)
+    check_schedule(schedule, zone)
     if queue and not names.SUBDOMAIN.fullmatch(queue):
         raise UserError(f"--queue={queue}: write the name of a LocalQueue")
     claim = names.CLAIM.fullmatch(request.volume or "")
@@ -67,47 +62,16 @@ def render(
         "workingDir": claim["path"],
     }
     spec = {**build_spec(request, container, request.gpus), "restartPolicy": "Never"}
-    labels = label_job(request)
     # A verdict is no failure that another run corrects.
     final = sorted({USER_ERROR_STATUS, *STATUS.values()} - {0})
     job = {
         "backoffLimit": request.backoff_limit,
         **limit_time(request),
         "podFailurePolicy": build_failure_policy(final),
-        "template": {"metadata": {"labels": labels}, "spec": spec},
+        "template": {"metadata": {"labels": label_job(request)}, "spec": spec},
     }
-    metadata = build_metadata(request, request.name)
-    queued = {QUEUE_LABEL: queue} if queue else {}
-    if schedule is None:
-        metadata["labels"].update(queued)
-        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": job}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "CronJob",
-        "metadata": metadata,
-        "spec": {
-            "schedule": schedule,
-            **({"timeZone": zone} if zone else {}),
-            # Two runs on one folder: the second would end with a temporary error.
-            "concurrencyPolicy": "Forbid",
-            "jobTemplate": {"metadata": {"labels": {**labels, **queued}}, "spec": job},
-        },
-    }
-
-
-def _check_schedule(schedule: Optional[str], zone: Optional[str]) -> None:
-    if schedule is not None and not SCHEDULE.fullmatch(schedule):
-        raise UserError(
-            f"--schedule={schedule}: write minute, hour, day, month and day of the week, such as "
-            "'30 2 * * *', or @daily"
-        )
-    if zone is None:
-        return
-    if schedule is None:
-        raise UserError(f"--time_zone={zone}: has no effect without --schedule")
-    known = zoneinfo.available_timezones()
-    if known and zone not in known:
-        raise UserError(f"--time_zone={zone}: no such time zone{nearest(zone, known)}")
+    labels = {**label_job(request), **({QUEUE_LABEL: queue} if queue else {})}
+    return build_job(build_metadata(request, request.name), labels, job, schedule, zone)
 
 
 def _check_paths(file: str, pipeline: Pipeline, request: Request) -> None:

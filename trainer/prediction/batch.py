@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional
 
 from trainer import config as config_lib
 from trainer import storage
@@ -14,13 +14,13 @@ from trainer.inputs.files import DataFile, find_files
 from trainer.prediction.file_predictor import FilePredictor
 from trainer.prediction.predictor import Predictor
 from trainer.prediction.shards import (
-    MANIFEST,
     Manifest,
     Settings,
     fingerprint_shard,
+    name_manifest,
     name_shards,
 )
-from trainer.prediction.writers import FORMATS, Writer, open_writer
+from trainer.prediction.writers import FORMATS, Writer, is_file_name, open_writer
 
 
 class BatchRequest(NamedTuple):
@@ -35,6 +35,7 @@ class BatchRequest(NamedTuple):
         data_config: format, delimiter and header of the input.
         overwrite: whether existing files that do not belong to this job may be replaced.
         escape_formulas: csv: whether text that a spreadsheet would run gets an apostrophe.
+        part: (index, count): of the files, those of one of several processes.
     """
 
     data: Sequence[str]
@@ -45,6 +46,7 @@ class BatchRequest(NamedTuple):
     data_config: config_lib.DataConfig
     overwrite: bool
     escape_formulas: bool = False
+    part: tuple[int, int] = (0, 1)
 
 
 def predict_files(
@@ -122,8 +124,11 @@ class _Job:
         request, copies = self._request, self._copies
         folder = request.output
         folder.mkdir(parents=True, exist_ok=True)
-        copies.fetch_output(folder / MANIFEST)
-        manifest = Manifest(folder)
+        index, count = request.part
+        # Processes that share a folder do not share a file.
+        part = name_manifest(index, count)
+        copies.fetch_output(folder / part)
+        manifest = Manifest(folder, part)
         settings = Settings(
             model,
             self._predictor.outputs,
@@ -134,16 +139,20 @@ class _Job:
         )
         num_written, num_skipped = 0, 0
         names = name_shards(files, request.format)
-        for file, name in zip(files, names):
+        for file, name in list(zip(files, names))[index::count]:
             path, fingerprint = folder / name, fingerprint_shard(file, settings)
             entry = manifest.get(name)
-            if entry and copies.find_size(path) == entry["bytes"]:
+            size = entry["bytes"] if entry else None
+            if entry and size is not None and copies.find_size(path) == size:
                 if entry["fingerprint"] == fingerprint:
                     self._num_files += 1
                     num_skipped += 1
                     continue
             elif entry is None:
                 self._require_absent(path)
+                # A shard that is there without its rows was begun by this job, and is made again.
+                manifest.add(name, {"input": file.path, "fingerprint": fingerprint, "bytes": None})
+                copies.store_output(manifest.path)
             rows = self._write(path, [file], len(files))
             entry = {
                 "input": file.path,
@@ -152,8 +161,7 @@ class _Job:
                 "bytes": path.stat().st_size,
             }
             copies.store_output(path)
-            # The shard is recorded after it has been written. A crash in between costs only the
-            # time of one shard.
+            # The shard is complete when its size has been recorded.
             manifest.add(name, entry)
             copies.store_output(manifest.path)
             num_written += 1
@@ -204,15 +212,6 @@ class _Job:
                 f"--output={self._request.output}: {path} is there already; choose another, or "
                 "--overwrite"
             )
-
-
-def is_file_name(output: Union[str, Path]) -> bool:
-    """Returns whether the name of an output is the name of a file, not of a folder.
-
-    Args:
-        output: local path or gs:// address.
-    """
-    return Path(output).suffix.lstrip(".") in FORMATS
 
 
 def choose_format(output: Path, requested: Optional[str]) -> str:

@@ -11,7 +11,8 @@ if you open predictions of data from others with one, add --escape_formulas.
 """
 
 import json
-from typing import Any
+import re
+from typing import Any, Optional
 
 from absl import flags
 
@@ -23,6 +24,7 @@ from trainer.errors import UserError, redacts_data
 from trainer.export.choose import fetch_export
 from trainer.prediction.description import find_description, load_data_config
 from trainer.prediction.predictor import Predictor
+from trainer.prediction.writers import is_file_name
 
 # Flag → the option of the job's data configuration that it overrides.
 DATA_FLAGS = {
@@ -43,15 +45,11 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    values = arguments.parse_flags("trainer.predict", _define, argv, __doc__ or "")
+    values = parse(argv)
     if values is None:
         return 0
-    arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
-    arguments.require_one(values, "row=JSON", "data=FILES")
     limits = commands.start_reading(values)
     rows = [_parse_row(text) for text in values.row]
-    if values.data:
-        arguments.require(values, "output")
     bridge.set_verbosity("error")
     bridge.prefer_onednn()
     with commands.open_storage(values) as copies:
@@ -62,6 +60,38 @@ def _main(argv: list[str]) -> int:
         for prediction in _predict_rows(export, rows):
             print(json.dumps(prediction))
     return 0
+
+
+def parse(argv: list[str]) -> Optional[flags.FlagValues]:
+    """Returns the checked flags; None if they only ask for help, which has been printed.
+
+    Args:
+        argv: the arguments after the program's name.
+
+    Raises:
+        UserError: a flag is wrong or missing.
+    """
+    values = arguments.parse_flags("trainer.predict", _define, argv, __doc__ or "")
+    if values is None:
+        return None
+    arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
+    arguments.require_one(values, "row=JSON", "data=FILES")
+    if values.data:
+        arguments.require(values, "output")
+    _parse_part(values)
+    return values
+
+
+def _parse_part(values: flags.FlagValues) -> tuple[int, int]:
+    """Returns the index and the number of the parts into which the files are divided."""
+    if not values.part:
+        return 0, 1
+    match = re.fullmatch(r"(\d{1,5})/(\d{1,5})", values.part)
+    if match is None or int(match[1]) >= int(match[2]):
+        raise UserError(f"--part={values.part}: write INDEX/COUNT, with an index from 0, as 0/10")
+    if values.row or is_file_name(values.output):
+        raise UserError(f"--part={values.part}: goes with --data and a folder as --output")
+    return int(match[1]), int(match[2])
 
 
 def _predict_rows(export: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -81,7 +111,7 @@ def _predict_files(
     from trainer.console import Console
     from trainer.prediction import batch
 
-    output = copies.open_output(values.output, "--output", batch.is_file_name(values.output))
+    output = copies.open_output(values.output, "--output", is_file_name(values.output))
     request = batch.BatchRequest(
         data=values.data,
         output=output,
@@ -93,6 +123,7 @@ def _predict_files(
         ),
         overwrite=values.overwrite,
         escape_formulas=values.escape_formulas,
+        part=_parse_part(values),
     )
     console = Console(display_path=copies.display_path)
     console.log(batch.predict_files(Predictor(export), request, console, copies))
@@ -105,6 +136,7 @@ def _define(values: flags.FlagValues) -> None:
         ("output", "file or folder for the predictions"),
         ("delimiter", "CSV field delimiter; unset: the job's"),
         ("encoding", "encoding of CSV files; unset: the job's"),
+        ("part", "INDEX/COUNT: only this part of the files, for processes that share the work"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
     flags.DEFINE_multi_string("row", [], "JSON object, input name → value", flag_values=values)

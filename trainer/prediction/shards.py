@@ -37,21 +37,24 @@ class Settings(NamedTuple):
 
 
 class Manifest:
-    """The shards in an output folder that are complete.
+    """The shards in an output folder that were begun and that are complete.
 
     Args:
         folder: the output folder.
+        name: file name of the manifest.
 
     Attributes:
         path: the manifest's file.
     """
 
-    def __init__(self, folder: Path):
-        self.path = folder / MANIFEST
+    def __init__(self, folder: Path, name: str = MANIFEST):
+        self.path = folder / name
         self._shards: dict[str, dict[str, Any]] = storage.read_json(self.path) or {}
 
     def get(self, name: str) -> Optional[dict[str, Any]]:
         """Returns input, fingerprint, rows and bytes of a shard; None for an unknown shard.
+
+        The bytes of a shard that was begun and is not complete are None.
 
         Args:
             name: file name of the shard.
@@ -59,7 +62,7 @@ class Manifest:
         return self._shards.get(name)
 
     def add(self, name: str, entry: dict[str, Any]) -> None:
-        """Records a complete shard and writes the manifest.
+        """Records a shard and writes the manifest.
 
         Args:
             name: file name of the shard.
@@ -78,6 +81,17 @@ class Manifest:
             names: file names of shards.
         """
         return len(set(self._shards) - set(names))
+
+
+def name_manifest(index: int, count: int) -> str:
+    """Returns the file name of the manifest of one of several processes.
+
+    Args:
+        index: of the process, from 0.
+        count: number of processes.
+    """
+    stem, suffix = MANIFEST.split(".")
+    return MANIFEST if count == 1 else f"{stem}-{index:05d}-of-{count:05d}.{suffix}"
 
 
 def name_shards(files: Sequence[DataFile], file_format: str) -> list[str]:

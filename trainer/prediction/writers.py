@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Union
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +12,15 @@ import pyarrow.parquet
 FORMATS = ("csv", "parquet", "jsonl")
 # A spreadsheet program runs text that begins with one of these characters as a formula.
 _FORMULA = r"\A([=+\-@\t\r])"
+
+
+def is_file_name(output: Union[str, Path]) -> bool:
+    """Returns whether the name of an output is the name of a file, not of a folder.
+
+    Args:
+        output: local path or gs:// address.
+    """
+    return Path(output).suffix.lstrip(".") in FORMATS
 
 
 class Writer(Protocol):

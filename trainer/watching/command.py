@@ -59,13 +59,28 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    values = arguments.parse_flags("trainer.watch", _define, argv, __doc__ or "")
+    values = parse(argv)
     if values is None:
         return 0
-    arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
-    arguments.require(values, "requests", "state")
     with commands.open_storage(values) as copies:
         return _run(values, copies)
+
+
+def parse(argv: list[str]) -> Optional[flags.FlagValues]:
+    """Returns the checked flags; None if they only ask for help, which has been printed.
+
+    Args:
+        argv: the arguments after the program's name.
+
+    Raises:
+        UserError: a flag is wrong or missing.
+    """
+    values = arguments.parse_flags("trainer.watch", _define, argv, __doc__ or "")
+    if values is None:
+        return None
+    arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
+    arguments.require(values, "requests", "state")
+    return values
 
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> int:

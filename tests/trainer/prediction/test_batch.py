@@ -17,7 +17,7 @@ from trainer.errors import UserError
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import find_files
 from trainer.prediction import command as predict
-from trainer.prediction import file_predictor, writers
+from trainer.prediction import file_predictor, shards, writers
 from trainer.prediction.rows import check_rows
 from trainer.schema import Schema
 
@@ -190,6 +190,39 @@ def test_shards_are_resumed_and_rewritten_after_changes(
     (other / "assets.extra" / "note.txt").write_text("retrained")
     assert _run(f"--export={other}", *argv[1:], "--outputs=logistic") == 0
     assert "4 shard(s) written" in capsys.readouterr().err
+
+
+def test_several_processes_share_the_files(make, finished, tmp_path, monkeypatch, capsys):
+    data, output = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    for number in range(3):
+        make.csv(data / f"part-{number}.csv", make.rows(20, seed=number))
+    argv = [f"--export={finished.export}", f"--data={data}", f"--output={output}"]
+    add = shards.Manifest.add
+
+    def add_until_killed(manifest, name, entry):
+        if entry["bytes"] is not None:
+            raise KeyboardInterrupt
+        add(manifest, name, entry)
+
+    # Killed after a shard was written and before its size was recorded.
+    with monkeypatch.context() as patch:
+        patch.setattr(shards.Manifest, "add", add_until_killed)
+        with pytest.raises(KeyboardInterrupt):
+            _run(*argv, "--part=0/2")
+    assert (output / "part-0.csv").is_file()
+    for part in (0, 1):
+        assert _run(*argv, f"--part={part}/2") == 0
+    assert sorted(path.name for path in output.iterdir()) == [
+        "_predictions-00000-of-00002.json", "_predictions-00001-of-00002.json",
+        "part-0.csv", "part-1.csv", "part-2.csv",
+    ]  # fmt: skip
+    assert [len(_read(output / f"part-{n}.csv")) for n in range(3)] == [20] * 3
+    assert _run(*argv, "--part=0/2") == 0
+    assert "0 shard(s) written, 2 finished before" in capsys.readouterr().err
+    for part, more in (("2/2", []), ("1", []), ("0/2", [f"--output={tmp_path / 'one.csv'}"])):
+        assert _run(*argv[:-1], *(more or argv[-1:]), f"--part={part}") == 2
+        assert f"--part={part}: " in capsys.readouterr().err
 
 
 def test_inputs_of_one_name_get_different_shards(make, finished, tmp_path):

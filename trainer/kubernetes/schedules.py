@@ -1,0 +1,69 @@
+"""Jobs that a CronJob starts by the clock."""
+
+import re
+import zoneinfo
+from typing import Any, Optional
+
+from trainer.errors import UserError, nearest
+
+# Minute, hour, day of the month, month and day of the week, or a name such as @daily.
+_FIELD = r"[\dA-Za-z*?,/#-]+"
+_NAMES = "hourly|daily|midnight|weekly|monthly|yearly|annually"
+SCHEDULE = re.compile(rf"@({_NAMES})|{_FIELD}( {_FIELD}){{4}}")
+
+
+def check_schedule(schedule: Optional[str], zone: Optional[str]) -> None:
+    """Checks a schedule.
+
+    Args:
+        schedule: in cron's format; None: there is none.
+        zone: its time zone; None: that of the engine.
+
+    Raises:
+        UserError: one of them is invalid.
+    """
+    if schedule is not None and not SCHEDULE.fullmatch(schedule):
+        raise UserError(
+            f"--schedule={schedule}: write minute, hour, day, month and day of the week, such as "
+            "'30 2 * * *', or @daily"
+        )
+    if zone is None:
+        return
+    if schedule is None:
+        raise UserError(f"--time_zone={zone}: has no effect without --schedule")
+    known = zoneinfo.available_timezones()
+    if known and zone not in known:
+        raise UserError(f"--time_zone={zone}: no such time zone{nearest(zone, known)}")
+
+
+def build_job(
+    metadata: dict[str, Any],
+    labels: dict[str, str],
+    spec: dict[str, Any],
+    schedule: Optional[str],
+    zone: Optional[str],
+) -> dict[str, Any]:
+    """Returns a Job, or the CronJob that starts it by the clock.
+
+    Args:
+        metadata: of the object.
+        labels: of the Job.
+        spec: the JobSpec.
+        schedule: in cron's format; None: the job runs once.
+        zone: time zone of the schedule; None: that of the cluster.
+    """
+    if schedule is None:
+        metadata = {**metadata, "labels": labels}
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": metadata,
+        "spec": {
+            "schedule": schedule,
+            **({"timeZone": zone} if zone else {}),
+            # Two runs on one folder: the second would end with a temporary error.
+            "concurrencyPolicy": "Forbid",
+            "jobTemplate": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
