@@ -12,6 +12,7 @@ from trainer import storage
 from trainer.errors import UserError
 from trainer.release.state import (
     CANARY,
+    LABEL_CONFIGS,
     MODELS_CONFIG,
     STABLE,
     Entry,
@@ -159,6 +160,12 @@ class Deployment:
 
     def _update_models_config(self) -> None:
         self._folder.update_text(MODELS_CONFIG, lambda: self.read().render())
+        for label, name in LABEL_CONFIGS.items():
+
+            def render(label: str = label) -> str:
+                return self.read().render_label(label)
+
+            self._folder.update_text(name, render)
 
     def _change(self, change: Callable[[State], None]) -> None:
         """Changes the state, again if another process changes it at the same time."""

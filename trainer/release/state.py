@@ -1,6 +1,7 @@
 """The state of a folder of versions, and the configuration of TensorFlow Serving made from it."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Optional
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -11,6 +12,9 @@ from trainer.errors import UserError
 MODELS_CONFIG = "models.config"
 STABLE, CANARY = "stable", "canary"
 LABELS = (STABLE, CANARY)
+# Label → the configuration of servers that load only its version, where the traffic is divided
+# between servers. Without a canary, the stable version takes its place.
+LABEL_CONFIGS = {label: f"models-{label}.config" for label in LABELS}
 
 
 class Entry(BaseModel):
@@ -101,16 +105,29 @@ class State(BaseModel):
 
     def render(self) -> str:
         """Returns the models.config of TensorFlow Serving."""
+        return self._render(self.labels, self.list_served())
+
+    def render_label(self, label: str) -> str:
+        """Returns a configuration of TensorFlow Serving with the version of one label.
+
+        Args:
+            label: stable or canary; without a canary, the stable version takes its place.
+        """
+        chosen = label if label in self.labels else STABLE
+        labels = {one: version for one, version in self.labels.items() if one == chosen}
+        return self._render(labels, sorted(labels.values()))
+
+    def _render(self, labels: Mapping[str, int], versions: list[int]) -> str:
         lines = ["model_config_list {"]
         # Without a label nothing is served: the server loads complete versions only by number.
-        if self.labels:
+        if labels:
             lines += ["  config {", f"    name: {json.dumps(self.name)}"]
             lines += [f"    base_path: {json.dumps(self.base_path)}"]
             lines += ['    model_platform: "tensorflow"', "    model_version_policy {"]
             lines += ["      specific {"]
-            lines += [f"        versions: {version}" for version in self.list_served()]
+            lines += [f"        versions: {version}" for version in versions]
             lines += ["      }", "    }"]
-            for label, version in sorted(self.labels.items()):
+            for label, version in sorted(labels.items()):
                 lines += ["    version_labels {", f'      key: "{label}"']
                 lines += [f"      value: {version}", "    }"]
             lines += ["  }"]

@@ -71,6 +71,8 @@ def _render(place: str, values: flags.FlagValues) -> str:
         values.memory,
         values.volume,
         values.namespace,
+        values.canary,
+        values.gateway,
     )
     return manifests.render_kubernetes(place, options)
 
@@ -139,5 +141,8 @@ def _define_rendering(values: flags.FlagValues) -> None:
         ("memory", None, "memory of a replica; unset: from the sandbox's measurement"),
         ("volume", None, "CLAIM:/PATH of the folder, if it is not in a bucket"),
         ("namespace", None, "namespace of the manifests"),
+        ("gateway", None, "Gateway of the cluster, which divides the requests by --canary"),
     ):
         flags.DEFINE_string(name, default, text, flag_values=values)
+    text = "percent of the requests that the canary answers; unset: clients choose by label"
+    flags.DEFINE_integer("canary", None, text, 0, 100, flag_values=values)

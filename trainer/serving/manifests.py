@@ -11,9 +11,11 @@ from trainer.export.fingerprint import EXTRA, SANDBOX_REPORT
 from trainer.kubernetes import names, security
 from trainer.kubernetes.documents import to_yaml
 from trainer.release.pushing import Deployment
-from trainer.release.state import MODELS_CONFIG, STABLE, State
+from trainer.release.state import CANARY, LABEL_CONFIGS, MODELS_CONFIG, STABLE, State
 
 GRPC_PORT, REST_PORT = 8500, 8501
+# Kind of a route of the Gateway API → port of the servers.
+ROUTES = {"HTTPRoute": REST_PORT, "GRPCRoute": GRPC_PORT}
 # Of the user in the container; the files need not belong to it.
 USER = 1000
 # Seconds between two looks at models.config.
@@ -34,6 +36,8 @@ class Options(NamedTuple):
         memory: of a replica, requested and at most; None: from the measurement of the sandbox.
         volume: CLAIM:/PATH, for a folder that is not in a bucket.
         namespace: of the manifests; None: that of kubectl.
+        canary: percent of the requests that the canary answers; None: the clients choose by label.
+        gateway: Gateway that divides the requests.
     """
 
     image: str
@@ -42,6 +46,8 @@ class Options(NamedTuple):
     memory: Optional[str]
     volume: Optional[str]
     namespace: Optional[str]
+    canary: Optional[int] = None
+    gateway: Optional[str] = None
 
 
 def list_server_arguments(config: str) -> list[str]:
@@ -92,14 +98,32 @@ def render_kubernetes(place: str, options: Options) -> str:
     """
     state = _read(place)
     _check(state, options)
-    metadata: dict[str, Any] = {"name": state.name, "labels": {"app": state.name}}
-    if options.namespace:
-        metadata["namespace"] = options.namespace
+    if options.canary is None:
+        return to_yaml(_build_server(place, state, options, state.name, MODELS_CONFIG))
+    canary = f"{state.name}-{CANARY}"
+    shares = {state.name: 100 - options.canary, canary: options.canary}
+    documents: list[dict[str, Any]] = []
+    for label, name in ((STABLE, state.name), (CANARY, canary)):
+        documents += _build_server(place, state, options, name, LABEL_CONFIGS[label])
+    documents += [_build_route(state, options, kind, shares) for kind in ROUTES]
+    return to_yaml(documents)
+
+
+def _build_metadata(options: Options, name: str) -> dict[str, Any]:
+    namespace = {"namespace": options.namespace} if options.namespace else {}
+    return {"name": name, "labels": {"app": name}, **namespace}
+
+
+def _build_server(
+    place: str, state: State, options: Options, name: str, config: str
+) -> list[dict[str, Any]]:
+    """Returns what runs TensorFlow Serving with one of its configurations."""
+    metadata = _build_metadata(options, name)
     pods = {"matchLabels": metadata["labels"]}
-    pod = _build_pod(place, state, options)
+    pod = _build_pod(place, state, options, config)
     least, greatest = options.replicas
-    own = {"apiVersion": "apps/v1", "kind": "Deployment", "name": state.name}
-    manifests: list[dict[str, Any]] = [
+    own = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+    return [
         {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
@@ -149,7 +173,21 @@ def render_kubernetes(place: str, options: Options) -> str:
             "spec": {"selector": pods, "maxUnavailable": 1},
         },
     ]
-    return to_yaml(manifests)
+
+
+def _build_route(
+    state: State, options: Options, kind: str, shares: dict[str, int]
+) -> dict[str, Any]:
+    """Returns a route of the Gateway API that divides the requests by weights."""
+    backends = [
+        {"name": name, "port": ROUTES[kind], "weight": share} for name, share in shares.items()
+    ]
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": kind,
+        "metadata": _build_metadata(options, state.name),
+        "spec": {"parentRefs": [{"name": options.gateway}], "rules": [{"backendRefs": backends}]},
+    }
 
 
 def _read(place: str) -> State:
@@ -164,6 +202,10 @@ def _check(state: State, options: Options) -> None:
     names.check_names({**given, "service_account": None, "secret": None})
     if not 1 <= options.replicas[0] <= options.replicas[1]:
         raise UserError(f"--replicas={options.replicas}: write LEAST,GREATEST, such as 2,10")
+    if (options.canary is None) != (options.gateway is None):
+        raise UserError("--canary and --gateway: give both, or neither; the Gateway divides")
+    if options.gateway and not names.SUBDOMAIN.fullmatch(options.gateway):
+        raise UserError(f"--gateway={options.gateway}: write the name of a Gateway")
     if storage.is_remote(state.base_path) == bool(options.volume):
         raise UserError(
             f"--volume: the models are in {state.base_path}; give CLAIM:/PATH for a folder, and "
@@ -177,17 +219,20 @@ def _check(state: State, options: Options) -> None:
         )
 
 
-def _build_pod(place: str, state: State, options: Options) -> dict[str, Any]:
-    memory = options.memory or _measure_memory(place, state)
-    # It answers only when the stable version has been loaded.
-    loaded = f"/v1/models/{state.name}/labels/{STABLE}/metadata"
+def _build_pod(place: str, state: State, options: Options, config: str) -> dict[str, Any]:
+    # One more than it serves: a new version is loaded while the others answer.
+    loaded = 2 if options.canary is not None else max(2, len(state.list_served()) + 1)
+    memory = options.memory or _measure_memory(place, state, loaded)
+    # It answers only when the stable version has been loaded, or the only one.
+    label = f"/labels/{STABLE}" if options.canary is None else ""
+    ready = f"/v1/models/{state.name}{label}/metadata"
     container = {
         "name": "tensorflow-serving",
         "image": options.image,
         "command": ["tensorflow_model_server"],
-        "args": list_server_arguments(f"{state.base_path}/{MODELS_CONFIG}"),
+        "args": list_server_arguments(f"{state.base_path}/{config}"),
         "ports": [{"containerPort": GRPC_PORT}, {"containerPort": REST_PORT}],
-        "readinessProbe": {"httpGet": {"path": loaded, "port": REST_PORT}, "periodSeconds": 5},
+        "readinessProbe": {"httpGet": {"path": ready, "port": REST_PORT}, "periodSeconds": 5},
         "livenessProbe": {"tcpSocket": {"port": GRPC_PORT}, "failureThreshold": 6},
         "resources": {
             "requests": {"cpu": options.cpu, "memory": memory},
@@ -206,8 +251,8 @@ def _build_pod(place: str, state: State, options: Options) -> dict[str, Any]:
     return spec
 
 
-def _measure_memory(place: str, state: State) -> str:
-    """Returns the memory for all versions that a server loads, from the sandbox's measurement."""
+def _measure_memory(place: str, state: State, versions: int) -> str:
+    """Returns the memory for some versions, from the sandbox's measurement of the stable one."""
     stable = state.labels[STABLE]
     report = None
     if not storage.is_remote(place):
@@ -218,6 +263,5 @@ def _measure_memory(place: str, state: State) -> str:
             f"--memory: not given, and version {stable} has no measurement; run trainer.sandbox "
             "before the push, or write --memory=2Gi"
         )
-    # One more than it serves: a new version is loaded while the others answer.
-    needed = peak * max(2, len(state.list_served()) + 1)
+    needed = peak * versions
     return f"{math.ceil(needed / MEMORY_STEP) * MEMORY_STEP}Mi"

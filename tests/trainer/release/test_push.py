@@ -1,7 +1,11 @@
 """Versions appear whole, whoever is killed or stopped while pushing."""
 
 import importlib.util
+import os
+import random
+import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -84,8 +88,12 @@ def check_settled(place):
     for number, entry in state["versions"].items():
         assert entry["export"].endswith(seen[int(number)])
     allowed = {"push.json", "models.config", ".push.lock"}
+    allowed |= {"models-stable.config", "models-canary.config"}
     assert {name for name in files if name.split("/")[0] not in state["versions"]} <= allowed
-    assert files["models.config"] == Deployment(place.place).read().render()
+    released = Deployment(place.place).read()
+    assert files["models.config"] == released.render()
+    for label in ("stable", "canary"):
+        assert files[f"models-{label}.config"] == released.render_label(label)
     return seen, state
 
 
@@ -115,6 +123,34 @@ def test_a_push_that_is_killed_at_any_step_is_repaired_by_the_next(stepped, tmp_
         assert state["stable_before"][-1] == (4 if is_complete else 3)
     assert step > 10 and fates == {False, True}
     assert check_settled(stepped)[0] == {3: "base3", 4: "killed"}
+
+
+@pytest.mark.newest
+def test_thirty_kills_at_random_moments(place, tmp_path):
+    export, rng = make_export(tmp_path, "killed"), random.Random(7)
+    push(place, export)
+    started = time.monotonic()
+    push(place, export)
+    secs = time.monotonic() - started
+    interrupted = 0
+    for _ in range(30):
+        process = os.fork()
+        if not process:
+            try:
+                push(place, export, keep=2)
+            finally:
+                os._exit(0)
+        time.sleep(rng.uniform(0, 1.5 * secs))
+        os.kill(process, signal.SIGKILL)
+        status = os.waitpid(process, 0)[1]
+        interrupted += os.WIFSIGNALED(status)
+        # Whole versions, and the one that models.config names is there.
+        seen = check_readers(place)
+        assert Deployment(place.place).read().labels["stable"] in seen
+    assert interrupted >= 10
+    version = push(place, make_export(tmp_path, "last"), keep=1)
+    seen, state = check_settled(place)
+    assert seen[version] == "last" and state["labels"] == {"stable": version}
 
 
 def test_a_push_that_is_overtaken_at_any_step_wins_or_says_so(stepped, tmp_path):
@@ -228,6 +264,14 @@ def test_tensorflow_serving_parses_models_config(tmp_path):
     assert model.name == 'a "model"' and model.base_path == place.place
     assert list(model.model_version_policy.specific.versions) == [1, 2, 3]
     assert dict(model.version_labels) == {"stable": 2, "canary": 3}
+    # Servers of one label each, between which the traffic is divided.
+    for label, version in (("stable", 2), ("canary", 3)):
+        text = place.read()[f"models-{label}.config"]
+        (model,) = text_format.Parse(text, config_pb2.ModelServerConfig()).model_config_list.config
+        assert list(model.model_version_policy.specific.versions) == [version]
+        assert dict(model.version_labels) == {label: version}
+    Deployment(place.place).promote()
+    assert place.read()["models-canary.config"] == place.read()["models-stable.config"]
 
 
 def test_the_command(place, tmp_path, capsys):

@@ -64,6 +64,51 @@ def test_kubernetes_manifests_fit_the_types_of_the_client(folder, tmp_path):
     assert scaled.scale_target_ref.name == made["Deployment"].metadata.name
 
 
+# Fields of a route's rule and of a backend, gateway.networking.k8s.io/v1, after its reference.
+RULE = {"name", "matches", "filters", "backendRefs", "timeouts", "retry", "sessionPersistence"}
+BACKEND = {"group", "kind", "name", "namespace", "port", "weight", "filters"}
+
+
+def test_the_canary_gets_a_share_of_the_requests(folder, tmp_path):
+    client = pytest.importorskip("kubernetes.client")
+    api, output = client.ApiClient(), tmp_path / "serving.yaml"
+    flags = ["--render=kubernetes", "--volume=models:/models", f"--output={output}"]
+    assert command.main([folder, *flags, "--canary=10", "--gateway=public"]) == 0
+    documents = list(yaml.safe_load_all(output.read_text()))
+    routes = [one for one in documents if one["kind"] in ("HTTPRoute", "GRPCRoute")]
+    deployments = [
+        api._ApiClient__deserialize(one, "V1Deployment")
+        for one in documents
+        if one["kind"] == "Deployment"
+    ]
+    configs = {}
+    for made in deployments:
+        (container,) = made.spec.template.spec.containers
+        (configs[made.metadata.name],) = (
+            word for word in container.args if word.startswith("--model_config_file=")
+        )
+        # An answer without a label or a version comes from the only one that is loaded.
+        assert container.readiness_probe.http_get.path == "/v1/models/shop/metadata"
+        assert container.resources.limits == {"memory": "1536Mi"}
+    assert configs == {
+        "shop": "--model_config_file=/models/shop/models-stable.config",
+        "shop-canary": "--model_config_file=/models/shop/models-canary.config",
+    }
+    services = {one["metadata"]["name"] for one in documents if one["kind"] == "Service"}
+    for route, port in zip(routes, (8501, 8500)):
+        assert route["apiVersion"] == "gateway.networking.k8s.io/v1"
+        assert route["spec"]["parentRefs"] == [{"name": "public"}]
+        (rule,) = route["spec"]["rules"]
+        assert set(rule) <= RULE
+        backends = rule["backendRefs"]
+        assert [(one["name"], one["weight"]) for one in backends] == [
+            ("shop", 90),
+            ("shop-canary", 10),
+        ]
+        assert all(set(one) <= BACKEND and one["port"] == port for one in backends)
+        assert {one["name"] for one in backends} == services
+
+
 def test_docker_mounts_the_folder_where_models_config_expects_it(folder, capsys):
     assert command.main([folder, "--render=docker", "--image=tensorflow/serving:2.19.1"]) == 0
     words = shlex.split(capsys.readouterr().out)
@@ -87,6 +132,7 @@ def test_docker_mounts_the_folder_where_models_config_expects_it(folder, capsys)
         (["--volume=models:/models", "--replicas=3"], "LEAST,GREATEST"),
         (["--volume=models:/models", "--replicas=3,2"], "LEAST,GREATEST"),
         (["--volume=models:/models", "--memory=much"], "write a quantity"),
+        (["--volume=models:/models", "--canary=10"], "--canary and --gateway: give both"),
     ],
 )
 def test_wrong_options_are_named(folder, flags, reason, capsys):
