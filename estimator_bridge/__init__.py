@@ -108,11 +108,13 @@ def _prepare(version: tuple[int, ...]) -> None:
 
 def _complete() -> None:
     """Applies the shims to the TensorFlow that has just been imported."""
+    from . import resuming
     from .shims import needed_by
 
     hide_deprecations_by_default()
     for shim in needed_by(versions.parse(versions.installed_tensorflow() or "")):
         shim.apply()
+    resuming.apply()
 
 
 def __getattr__(name: str) -> Any:

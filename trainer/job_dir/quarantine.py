@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from estimator_bridge import BridgeError
+from estimator_bridge.checkpoints import put_corrupt_aside
 from trainer.errors import UserError
 from trainer.job_dir import checkpoints
 from trainer.job_layout import CHECKPOINT_STATE
-
-# Prefix that is added to the names of the files of a corrupt checkpoint.
-PREFIX = "torn-"
 
 
 def quarantine_corrupt(job_dir: str, log: Callable[[str], None]) -> bool:
@@ -27,27 +26,15 @@ def quarantine_corrupt(job_dir: str, log: Callable[[str], None]) -> bool:
     Raises:
         UserError: there are checkpoints and all are corrupt.
     """
-    latest, kept = checkpoints.latest_checkpoint(job_dir), checkpoints.list_checkpoints(job_dir)
-    intact = kept[: kept.index(latest) + 1] if latest in kept else list(kept)
-    corrupt: list[tuple[str, str]] = []
-    while intact:
-        fault = checkpoints.find_corruption(intact[-1])
-        if fault is None:
-            break
-        corrupt.append((intact.pop(), fault))
-    if not corrupt and (latest is not None or not kept):
-        return False
-    if not intact:
-        raise UserError(
-            f"job_dir {job_dir}: none of its {len(kept)} checkpoint(s) can be read (the newest: "
-            f"{corrupt[0][1]}); use another --job_dir, or start over with --fresh={job_dir}"
+    try:
+        message = put_corrupt_aside(
+            job_dir, remedy=f"use another --job_dir, or start over with --fresh={job_dir}"
         )
-    checkpoints.write_state(job_dir, intact)
-    for checkpoint, _ in corrupt:
-        for path in Path(job_dir).glob(f"{Path(checkpoint).name}.*"):
-            path.rename(path.with_name(PREFIX + path.name))
-    log(_describe(corrupt, Path(intact[-1]).name))
-    return True
+    except BridgeError as error:
+        raise UserError(f"job_dir {error}") from error
+    if message is not None:
+        log(message)
+    return message is not None
 
 
 def forget_outside(job_dir: str, log: Callable[[str], None]) -> None:
@@ -79,19 +66,4 @@ def forget_outside(job_dir: str, log: Callable[[str], None]) -> None:
     log(
         f"the file named {CHECKPOINT_STATE} named checkpoints outside of {job_dir}, which are left "
         f"alone; resuming from {names[end - 1]}"
-    )
-
-
-def _describe(corrupt: list[tuple[str, str]], resumed: str) -> str:
-    """Returns the message about corrupt checkpoints, each (path, fault), newest first."""
-    if not corrupt:
-        return (
-            "the file that names the newest checkpoint is corrupt or missing; "
-            f"resuming from {resumed}"
-        )
-    first, fault = Path(corrupt[0][0]).name, corrupt[0][1]
-    more = f" and {len(corrupt) - 1} before it" if len(corrupt) > 1 else ""
-    return (
-        f"checkpoint {first}{more} is corrupt ({fault}); resuming from {resumed}; "
-        f"renamed to {PREFIX}{first}.*"
     )

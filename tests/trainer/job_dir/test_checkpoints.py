@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from estimator_bridge import tf
+from estimator_bridge import checkpoint_index, tf
 from trainer.errors import UserError
-from trainer.job_dir import checkpoint_index, checkpoints, pinning, quarantine
+from trainer.job_dir import checkpoints, pinning, quarantine
 
 
 @pytest.fixture

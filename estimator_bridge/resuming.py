@@ -1,0 +1,118 @@
+"""Makes resuming safe: corrupt checkpoints are put aside, and nothing is deleted elsewhere.
+
+TensorFlow deletes the oldest checkpoints that the file `checkpoint` names, wherever they are. In a
+copied model_dir, the file may name those of the original. And if the newest checkpoint is corrupt,
+as after a loss of power, TensorFlow fails at each start although an older one is intact; if the
+file itself is damaged, it starts over at step 0, in the same folder.
+"""
+
+import functools
+import glob
+import os
+import re
+from typing import Any, Optional
+
+from .private_tf import distribute_coordinator_context, saver, session_manager, tf_logging
+
+__all__ = ["apply"]
+
+_REMEDY = (
+    "restore one of them, or move their files and the file named checkpoint away to start over"
+)
+
+
+def apply() -> None:
+    """Changes the Saver and the SessionManager of the imported TensorFlow."""
+    manager = session_manager.SessionManager
+    if hasattr(manager.prepare_session, "__wrapped__"):
+        return
+    manager.prepare_session = _checking(manager.prepare_session)
+    cls = saver.Saver
+    cls.recover_last_checkpoints = _remembering(cls.recover_last_checkpoints)
+    cls.save = _forgetting(cls.save)
+
+
+def _checking(prepare_session: Any) -> Any:
+    """Returns prepare_session, which the chief calls, with a check of the checkpoints before it."""
+
+    @functools.wraps(prepare_session)
+    def prepare(self: Any, master: Any, *args: Any, **options: Any) -> Any:
+        # The fourth argument of the method, after the master.
+        folder = options.get("checkpoint_dir", args[2] if len(args) > 2 else None)
+        if folder and _is_chief():
+            _check(os.fspath(folder))
+        return prepare_session(self, master, *args, **options)
+
+    return prepare
+
+
+def _is_chief() -> bool:
+    """Returns whether this process alone may change the folder of the checkpoints."""
+    # Under a strategy that spans processes, each of them prepares a session.
+    context = distribute_coordinator_context.get_current_worker_context()
+    return context is None or bool(context.is_chief)
+
+
+def _check(folder: str) -> None:
+    from . import checkpoints
+
+    # A process that has trained here before has written the newest checkpoint itself.
+    if "://" in folder or not os.path.isdir(folder) or checkpoints.was_checked(folder):
+        return
+    message = checkpoints.put_corrupt_aside(
+        folder, stem=_find_stem(checkpoints.read_state(folder)), allow_nan=True, remedy=_REMEDY
+    )
+    if message:
+        tf_logging.warning("%s: %s", folder, message)
+
+
+def _find_stem(state: Optional[Any]) -> str:
+    """Returns the name of the checkpoints before "-STEP", which a Supervisor's may have its own."""
+    from . import checkpoints
+
+    path = state.model_checkpoint_path if state else ""
+    match = re.fullmatch(r"(.+)-\d+", os.path.basename(path))
+    return match[1] if match else checkpoints.STEM
+
+
+def _remembering(recover_last_checkpoints: Any) -> Any:
+    """Returns recover_last_checkpoints, with which the Saver notes what a state file named."""
+
+    @functools.wraps(recover_last_checkpoints)
+    def recover(self: Any, checkpoint_paths: Any) -> Any:
+        result = recover_last_checkpoints(self, checkpoint_paths)
+        vars(self)["_bridge_recovered"] = set(self.last_checkpoints)
+        return result
+
+    return recover
+
+
+def _forgetting(save: Any) -> Any:
+    """Returns save, before which the Saver forgets recovered checkpoints of other folders."""
+
+    @functools.wraps(save)
+    def save_here(self: Any, sess: Any, save_path: Any, *args: Any, **options: Any) -> Any:
+        recovered = vars(self).pop("_bridge_recovered", None)
+        if recovered:
+            _forget_outside(self, recovered, os.path.dirname(os.fspath(save_path)))
+        return save(self, sess, save_path, *args, **options)
+
+    return save_here
+
+
+def _forget_outside(owner: Any, recovered: set[str], folder: str) -> None:
+    here = os.path.realpath(folder)
+    outside = {
+        path
+        for path in recovered
+        # The Saver deletes all files that match a path.
+        if os.path.realpath(os.path.dirname(path)) != here or glob.has_magic(path[len(folder) :])
+    }
+    if outside:
+        kept = [pair for pair in owner._last_checkpoints if pair[0] not in outside]
+        owner.set_last_checkpoints_with_time(kept)
+        tf_logging.warning(
+            "%s: the file named checkpoint named %d checkpoint(s) that are not in this folder, "
+            "or patterns; they are left alone",
+            *(folder, len(outside)),
+        )

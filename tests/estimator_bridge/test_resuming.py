@@ -1,0 +1,149 @@
+"""Resumed programs: damaged checkpoints, and state files that name checkpoints elsewhere."""
+
+import logging
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from estimator_bridge import BridgeError, checkpoints, tf
+
+PROGRAM = """
+    import sys
+    import tensorflow as tf
+
+    def model_fn(features, labels, mode):
+        weight = tf.compat.v1.get_variable("weight", initializer=[1.0, float("nan")])
+        step = tf.compat.v1.train.get_or_create_global_step()
+        return tf.estimator.EstimatorSpec(
+            mode, loss=weight[0], train_op=tf.compat.v1.assign_add(step, 1)
+        )
+
+    def input_fn():
+        return tf.data.Dataset.from_tensors([1.0]).repeat()
+
+    config = tf.estimator.RunConfig(save_checkpoints_steps=2, keep_checkpoint_max=2)
+    model = tf.estimator.Estimator(model_fn, sys.argv[1], config)
+    model.train(input_fn, max_steps=int(sys.argv[2]))
+"""
+
+
+def train(folder, steps, **options):
+    """Trains a model of one step counter to a step; saves at each step."""
+    with tf.Graph().as_default():
+        step = tf.compat.v1.train.get_or_create_global_step()
+        after = tf.compat.v1.assign_add(step, 1)
+        saver = tf.compat.v1.train.Saver(max_to_keep=2)
+        scaffold = tf.compat.v1.train.Scaffold(saver=saver)
+        with tf.compat.v1.train.MonitoredTrainingSession(
+            checkpoint_dir=str(folder), scaffold=scaffold, save_checkpoint_steps=1, **options
+        ) as session:
+            while session.run(step) < steps:
+                session.run(after)
+
+
+def list_steps(folder):
+    return sorted(int(path.stem.rpartition("-")[2]) for path in folder.glob("model.ckpt-*.index"))
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.glob("model.ckpt-*")}
+
+
+@pytest.fixture
+def warnings(caplog):
+    logger = logging.getLogger("tensorflow")
+    logger.addHandler(caplog.handler)
+    yield lambda: [record.getMessage() for record in caplog.records if record.levelno >= 30]
+    logger.removeHandler(caplog.handler)
+
+
+@pytest.fixture
+def job(tmp_path):
+    """A folder with the checkpoints of steps 2 and 3, which no code here has resumed."""
+    train(tmp_path / "written", 3)
+    shutil.copytree(tmp_path / "written", tmp_path / "job")
+    return tmp_path / "job"
+
+
+@pytest.mark.parametrize(
+    "path", ["{other}/model.ckpt-{step}", "../other/model.ckpt-{step}", "../oth*/model.ckpt-{step}"]
+)
+def test_checkpoints_of_another_folder_are_not_deleted(job, tmp_path, warnings, path):
+    other = tmp_path / "other"
+    shutil.copytree(job, other)
+    names = [path.format(other=other, step=step) for step in (2, 3)]
+    latest = "model.ckpt-3" if "*" in path else names[1]
+    state = [f'model_checkpoint_path: "{latest}"']
+    state += [f'all_model_checkpoint_paths: "{name}"' for name in names]
+    (job / "checkpoint").write_text("\n".join(state))
+    before = contents(other)
+    train(job, 6)
+    assert contents(other) == before
+    assert list_steps(job)[-1] == 6
+    assert any("they are left alone" in line for line in warnings())
+    assert checkpoints.latest_checkpoint(str(job)) == str(job / "model.ckpt-6")
+
+
+def test_a_pattern_deletes_no_checkpoints(job):
+    (job / "checkpoint").write_text(
+        'model_checkpoint_path: "model.ckpt-3"\n'
+        'all_model_checkpoint_paths: "model.ckpt-*"\n'
+        'all_model_checkpoint_paths: "model.ckpt-3"\n'
+    )
+    train(job, 4)
+    assert list_steps(job) == [2, 3, 4]
+
+
+@pytest.mark.parametrize("damage", ["data", "index", "state"])
+def test_a_program_resumes_from_the_newest_intact_checkpoint(job, warnings, damage):
+    if damage == "data":
+        path = job / "model.ckpt-3.data-00000-of-00001"
+        path.write_bytes(path.read_bytes()[:-1])
+    elif damage == "index":
+        (job / "model.ckpt-3.index").write_bytes(b"")
+    else:
+        (job / "checkpoint").write_text("model_check")
+    train(job, 4)
+    assert list_steps(job)[-1] == 4
+    expected = "resuming from model.ckpt-3" if damage == "state" else "resuming from model.ckpt-2"
+    assert [line for line in warnings() if expected in line]
+    assert bool(list(job.glob("torn-model.ckpt-3.*"))) == (damage != "state")
+
+
+def test_a_program_without_an_intact_checkpoint_ends_with_one_line(job):
+    for path in job.glob("model.ckpt-*.index"):
+        path.write_bytes(b"")
+    before = contents(job)
+    with pytest.raises(BridgeError, match=r"none of its 2 checkpoint.s. can be read") as error:
+        train(job, 4)
+    assert "\n" not in str(error.value) and contents(job) == before
+
+
+def test_a_folder_is_checked_once_in_a_process(job, monkeypatch):
+    train(job, 4)
+    monkeypatch.setattr(checkpoints, "put_corrupt_aside", None)
+    train(job, 5)
+    assert list_steps(job)[-1] == 5
+
+
+def test_an_unchanged_program(tmp_path):
+    """Also: a NaN that the program itself has saved is no damage."""
+    program, job = tmp_path / "program.py", tmp_path / "job"
+    program.write_text(textwrap.dedent(PROGRAM))
+
+    def run(steps):
+        command = [sys.executable, "-m", "estimator_bridge", "run", program, job, str(steps)]
+        return subprocess.run(command, capture_output=True, text=True, cwd=Path.cwd())
+
+    assert run(4).returncode == 0
+    path = job / "model.ckpt-4.data-00000-of-00001"
+    path.write_bytes(path.read_bytes()[:-1])
+    resumed = run(6)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "checkpoint model.ckpt-4 is corrupt" in resumed.stderr
+    assert "resuming from model.ckpt-2" in resumed.stderr
+    assert list_steps(job)[-1] == 6
