@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from network import can_connect, find_own_address, list_listening
 
 from trainer.cluster.heartbeat import FAILED, FINISHED, HeartbeatFile
 from trainer.cluster.processes import find_addresses
@@ -328,6 +329,15 @@ def _status(job, name):
     return json.loads(path.read_text()) if path.exists() else {}
 
 
+def _check_only_this_machine_can_connect(job):
+    own = find_own_address()
+    for name in ("chief-0", "worker-0", "ps-0"):
+        # The guard and the server.
+        port, same = list_listening(_status(job, name)["pid"])
+        assert port == same and can_connect("127.0.0.1", port)
+        assert own is None or not can_connect(own, port)
+
+
 @pytest.mark.parametrize(
     "victim",
     [
@@ -351,6 +361,7 @@ def test_a_killed_process_is_restarted_and_the_job_finishes(start_module, shop, 
     )
     # At the gate the checkpoint is not only there, but noted as the newest.
     _await(launcher, lambda: gate.holds() and _evaluated(job) and _status(job, victim))
+    _check_only_this_machine_can_connect(job)
     os.kill(_status(job, victim)["pid"], signal.SIGKILL)
     gate.open()
     summary, said = _finish(launcher)

@@ -8,6 +8,7 @@ from typing import Optional
 from absl import flags
 
 from trainer.cluster.launcher import Launcher, Plan
+from trainer.cluster.private_network import enter_private_network
 from trainer.config.arguments import TASK_FLAGS_HINT, parse_flags, split_task_flags
 from trainer.errors import UserError
 
@@ -36,7 +37,18 @@ def parse_plan(argv: list[str]) -> Optional[Plan]:
         return None
     if not task_flags:
         raise UserError("nothing after --; write -- and the flags of trainer.task")
-    return Plan(values.workers, values.ps, int(values.evaluator), values.max_restarts, task_flags)
+    if values.private_network and any("gs://" in flag for flag in task_flags):
+        raise UserError(
+            "--private_network: the job has no network then, but its flags name gs://; remove one"
+        )
+    return Plan(
+        values.workers,
+        values.ps,
+        int(values.evaluator),
+        values.max_restarts,
+        task_flags,
+        values.private_network,
+    )
 
 
 def _define(values: flags.FlagValues) -> None:
@@ -44,6 +56,12 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
     flags.DEFINE_boolean("evaluator", False, "whether to start an evaluator", flag_values=values)
     flags.DEFINE_integer("max_restarts", 0, "restarts of failed processes", 0, flag_values=values)
+    flags.DEFINE_boolean(
+        "private_network",
+        False,
+        "runs the cluster in a network of its own, without a connection to any other (Linux)",
+        flag_values=values,
+    )
 
 
 def main(argv: list[str]) -> int:
@@ -54,6 +72,8 @@ def main(argv: list[str]) -> int:
     """
     try:
         plan = parse_plan(argv)
+        if plan is not None and plan.private_network:
+            enter_private_network()
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.status

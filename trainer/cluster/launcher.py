@@ -6,6 +6,7 @@ import time
 import uuid
 from typing import NamedTuple, Optional, TextIO
 
+from trainer.cluster import port_guard
 from trainer.cluster.processes import Processes, find_addresses, to_exit_status
 from trainer.environment.cluster_spec import TRAINERS
 from trainer.environment.variables import make_environment
@@ -21,10 +22,18 @@ RESTART_SECS = 1.0
 OWN_SECS = 30.0
 CHIEF = "chief-0"
 
-# TensorFlow's servers have no option for the address on which they listen.
+# TensorFlow's servers have no option for the address on which they listen, and no password.
 OPEN_PORTS = (
     "while the cluster runs, TensorFlow's servers accept connections from the network without a "
     "password; docs/cluster.md says who can reach the processes"
+)
+GUARDED_PORTS = (
+    "only this machine can connect to TensorFlow's servers, all its users without a password; "
+    "--private_network admits no other process"
+)
+PRIVATE_PORTS = (
+    "the cluster has a network of its own: no other process can connect to TensorFlow's servers, "
+    "and the job cannot connect to the network"
 )
 
 
@@ -37,6 +46,7 @@ class Plan(NamedTuple):
         evaluators: number of evaluators, 0 or 1.
         max_restarts: maximum total number of restarts of failed processes.
         task_flags: flags of trainer.task.
+        private_network: whether this process is in a network of its own.
     """
 
     workers: int
@@ -44,6 +54,7 @@ class Plan(NamedTuple):
     evaluators: int
     max_restarts: int
     task_flags: list[str]
+    private_network: bool = False
 
     @property
     def roles(self) -> list[tuple[str, int]]:
@@ -97,7 +108,7 @@ class Launcher:
     def run(self) -> int:
         """Runs the cluster; returns the exit status of the first failure not restarted, or 0."""
         if self._plan.workers or self._plan.ps:
-            self._log(OPEN_PORTS)
+            self._log(self._describe_ports())
         for role, index in self._plan.roles:
             self._start(f"{role}-{index}")
         status, chief_ended = 0, None
@@ -125,6 +136,11 @@ class Launcher:
         if status and self._first_error:
             self._processes.write(self._first_error, self._errors)
         return status
+
+    def _describe_ports(self) -> str:
+        if self._plan.private_network:
+            return PRIVATE_PORTS
+        return GUARDED_PORTS if port_guard.is_supported() else OPEN_PORTS
 
     def _is_training(self) -> bool:
         return any(name.partition("-")[0] in TRAINERS for name in self._processes.running)

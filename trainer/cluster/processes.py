@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Optional, TextIO, Union
 
+from trainer.cluster import port_guard
 from trainer.cluster.forking import Forked, ForkServer
-from trainer.environment.variables import PARENT_PIPE
+from trainer.environment.variables import GUARDS_PORT, PARENT_PIPE
 
 COLOURS = {"chief": 32, "worker": 36, "ps": 35, "evaluator": 33}
 # Seconds that a process has to end after its parent has ended; it may have to save a checkpoint.
@@ -114,6 +115,8 @@ class Processes:
         self, name: str, command: list[str], environment: Mapping[str, str]
     ) -> Union[subprocess.Popen[str], Forked]:
         own = {"PYTHONUNBUFFERED": "1", PARENT_PIPE: str(self._parent_pipe)}
+        if port_guard.is_supported():
+            own[GUARDS_PORT] = "1"
         environment = {**environment, **SHARING, **own}
         fds = (self._parent_pipe, *self._inherited)
         forked = self._server.start(name, command, environment, fds) if self._server else None

@@ -17,6 +17,8 @@ from trainer.errors import UserError, conceal
 # The variable that contains the file descriptor of the parent-death pipe. The pipe is closed when
 # the parent process ends.
 PARENT_PIPE = "TRAINER_PARENT_PIPE"
+# Set in processes of a cluster that let only this machine connect to their servers.
+GUARDS_PORT = "TRAINER_GUARDS_PORT"
 # The variable that contains when a program has replaced itself by another one (os.exec): the
 # process id, and seconds of CLOCK_BOOTTIME.
 REPLACED = "TRAINER_REPLACED"
@@ -117,6 +119,11 @@ def put_parent_pipe(number: int) -> None:
         number: file descriptor of the parent-death pipe.
     """
     os.environ[PARENT_PIPE] = str(number)
+
+
+def guards_port() -> bool:
+    """Returns whether this process has to guard the port of its TensorFlow server."""
+    return os.environ.get(GUARDS_PORT) == "1"
 
 
 def note_replaced() -> None:

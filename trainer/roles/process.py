@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from estimator_bridge import estimator, tf
+from trainer.cluster import port_guard
 from trainer.cluster.heartbeat import LOST, RUNNING, HeartbeatFile
 from trainer.cluster.strategies import SYNCHRONOUS
 from trainer.cluster.watchdog import EVALUATOR, POLL_SECS, is_over
@@ -161,6 +162,7 @@ def start_server(cluster: Cluster, session_config: Any) -> Any:
     Raises:
         UserError: the address is in use.
     """
+    port_guard.guard_server(cluster)
     try:
         return tf.distribute.Server(
             tf.train.ClusterSpec(cluster.spec),
@@ -247,6 +249,7 @@ def _run_estimator(plan: JobPlan) -> None:
     spec = run.train_spec
     if cluster.is_distributed and plan.job.config.cluster.strategy != "none":
         # With a strategy, TensorFlow's distribute coordinator starts the server and the session.
+        port_guard.guard_server(cluster)
         with _translate_lost_step(is_synchronous(plan.job)):
             estimator.train_and_evaluate(run.estimator, spec, run.evaluator.eval_spec)
         return

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator
 from trainer import config as config_lib
+from trainer.cluster import port_guard
 from trainer.cluster.run_config import build_run_config
 from trainer.cluster.strategies import build_strategy, count_batches
 from trainer.console import Console
@@ -188,6 +189,9 @@ def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
     first = checkpoints.read_step(checkpoint)
     strategy = None
     if cluster.role in TRAINERS:
+        if config.cluster.strategy == "multi_worker_mirrored":
+            # The constructor of this strategy starts the server.
+            port_guard.guard_server(cluster)
         with tf_config(cluster):
             strategy = build_strategy(config.cluster)
     run_config = build_run_config(config, cluster, strategy)
