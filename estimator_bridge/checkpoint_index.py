@@ -13,8 +13,12 @@ import google_crc32c
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from estimator_bridge import tf
-from estimator_bridge.private_tf import tensor_bundle_pb2
+from . import install
+from .private_tf import tensor_bundle_pb2
+
+install()
+
+import tensorflow as tf  # noqa: E402
 
 # The index is a LevelDB table. Its footer has this many bytes and ends with this number.
 FOOTER_BYTES = 48
