@@ -92,10 +92,12 @@ BRIDGE_ROOMS = {
     "audit": "era shims tf1 tf1.contrib errors terminal",
     "convert.command": "convert.write convert.read convert.plan errors logs terminal",
     "convert.verify": (
-        "convert.write convert.read convert.plan scaled_regression errors logs terminal"
+        "convert.write convert.read convert.plan tf1 scaled_regression errors logs terminal"
     ),
     "convert.write": "convert.read convert.plan errors",
-    "convert.read": "convert.plan private_tf errors current_folder file_limits text_encoding",
+    "convert.read": (
+        "convert.plan tf1 private_tf errors logs current_folder file_limits text_encoding"
+    ),
     "convert.plan": "errors",
     "convert": "",
     "downgrade": "process private_tf errors logs terminal versions",

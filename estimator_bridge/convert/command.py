@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,12 +12,13 @@ from ..logs import set_verbosity
 from ..terminal import escape
 from .plan.columns import Raw
 from .plan.model import Plan
+from .read.checkpoint import Checkpoint, open_checkpoint
 from .read.source import add_source_flags, describe, refuse_addresses, require_keras_3
 
 __all__ = ["main"]
 
 _USAGE = """python -m estimator_bridge convert --job_dir=JOB --output=model.keras
-       python -m estimator_bridge convert --estimator=MODULE:FUNCTION --output=model.keras"""
+       python -m estimator_bridge convert [--tf1] --estimator=MODULE:FUNCTION --output=X.keras"""
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -82,7 +84,7 @@ def main(argv: list[str]) -> int:
     require_keras_3()
     if options.model_fn:
         return _wrap(options, folder)
-    plan, checkpoint, _ = describe(options)
+    plan, checkpoint = _read(options)
     if options.no_optimizer:
         plan = plan._replace(wide_optimizer=None, deep_optimizer=None)
     from .write.build import build_model
@@ -117,6 +119,17 @@ def main(argv: list[str]) -> int:
     return 0
 
 
+def _read(options: argparse.Namespace) -> tuple[Plan, Checkpoint]:
+    """Returns the model that the options choose, and its checkpoint."""
+    if not options.tf1:
+        source = describe(options)
+        return source.plan, source.checkpoint
+    from .read.tf1_process import read_in_tf1
+
+    plan, path = read_in_tf1(options)
+    return plan, open_checkpoint(path)
+
+
 def _assumptions(plan: Plan) -> Iterator[str]:
     """Yields the assumptions about features that are crossed by name, one line each."""
     crosses = [getattr(column, "source", column) for column in (*plan.wide, *plan.deep)]
@@ -137,16 +150,15 @@ def _wrap(options: argparse.Namespace, folder: str) -> int:
             "--model_fn requires --estimator=MODULE:FUNCTION and --input_fn=MODULE:FUNCTION, and "
             "excludes --emit_code: only a canned model can be written as code"
         )
-    from .read.canned import load_estimator
-    from .read.checkpoint import open_checkpoint
-    from .read.input_function import read_input_fn
-    from .read.user_code import load_function
-    from .write.keras_layer import wrap_model_fn
+    from .read.forward_pass import export_forward_pass
+    from .read.tf1_process import export_in_tf1
+    from .write.keras_layer import wrap_forward_pass
 
-    built = load_estimator(options.estimator).estimator
-    checkpoint = open_checkpoint(options.checkpoint or built.model_dir)
-    rows = read_input_fn(load_function(options.input_fn, "--input_fn"), None, 1)
-    model = wrap_model_fn(built, checkpoint.path, rows, options.output, folder)
+    with tempfile.TemporaryDirectory() as exports:
+        export = export_in_tf1 if options.tf1 else export_forward_pass
+        exported = export(options, exports)
+        model = wrap_forward_pass(exported, options.output, folder)
+    checkpoint = open_checkpoint(exported.checkpoint)
     print(f"wrapped the model_fn of {options.estimator}, step {checkpoint.step:,}")
     print(f"  {len(model.trainable_weights)} trainable variables, {model.count_params():,} weights")
     print(

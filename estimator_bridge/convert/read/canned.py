@@ -165,8 +165,11 @@ def _columns(
     known = {"head", "optimizer", "dnn_optimizer"} & set(held)
     is_baseline = "Baseline" in held.get("where", "")
     if len(known) < 2 or not (is_deep or is_wide or is_baseline):
+        kind = type(loaded.estimator)
+        is_old = kind.__module__.startswith("estimator_bridge.tf1.contrib.learn")
+        name = f"tf.contrib.learn.{kind.__name__}" if is_old else kind.__name__
         raise BridgeError(
-            f"--estimator={loaded.where}: {type(loaded.estimator).__name__} is not a canned "
+            f"--estimator={loaded.where}: {name} is not a canned "
             "linear, dnn, linear-combined or baseline Estimator; --model_fn wraps any other as a "
             "Keras layer"
         )

@@ -46,6 +46,11 @@ def add_source_flags(parser: argparse.ArgumentParser) -> None:
         help="a function without arguments that returns a canned Estimator",
     )
     parser.add_argument(
+        "--tf1",
+        action="store_true",
+        help="the function of --estimator is part of a TensorFlow 1.x program",
+    )
+    parser.add_argument(
         "--checkpoint", help="checkpoint prefix or folder; default: the newest of the model_dir"
     )
     parser.add_argument(
@@ -91,6 +96,10 @@ def describe(options: Any) -> Source:
     """
     if bool(options.job_dir) == bool(options.estimator):
         raise BridgeError("give either --job_dir=FOLDER or --estimator=MODULE:FUNCTION")
+    if options.tf1 and options.job_dir:
+        raise BridgeError(
+            "--tf1 belongs to --estimator=MODULE:FUNCTION; a --job_dir is of this project's trainer"
+        )
     if options.job_dir:
         from .job_dir import read_job_dir
 

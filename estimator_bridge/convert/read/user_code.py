@@ -34,11 +34,12 @@ def load_function(where: str, flag: str) -> Callable[..., Any]:
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise BridgeError(
-            f"{flag}={where}: module {module_name} cannot be imported: {error}"
+            f"{flag}={where}: module {module_name} cannot be imported: {error}{_advice(error)}"
         ) from error
     except Exception as error:  # User code may raise anything.
         raise BridgeError(
             f"{flag}={where}: importing {module_name} raises {describe_error(error)}"
+            f"{_advice(error)}"
         ) from error
     function = getattr(module, name, None)
     if not callable(function):
@@ -59,7 +60,16 @@ def call_function(function: Callable[[], Any], what: str) -> Any:
     try:
         return function()
     except Exception as error:
-        raise BridgeError(f"{what} raises {describe_error(error)}") from error
+        raise BridgeError(f"{what} raises {describe_error(error)}{_advice(error)}") from error
+
+
+def _advice(error: Exception) -> str:
+    """Returns what to add for a name of TensorFlow that only a 1.x program has, else ''."""
+    from estimator_bridge.tf1 import imports
+
+    # A missing attribute is reported in quotes, a missing module without them.
+    is_name = isinstance(error, (AttributeError, ImportError)) and "tensorflow" in str(error)
+    return "; add --tf1 for a TensorFlow 1.x program" if is_name and not imports.installed() else ""
 
 
 def describe_error(error: Exception) -> str:

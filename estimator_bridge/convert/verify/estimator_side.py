@@ -162,26 +162,35 @@ def predict_export(path: str, rows: Rows) -> tuple[dict[str, np.ndarray], float]
     """
     from estimator_bridge import tf
 
-    loaded = tf.saved_model.load(path)
-    inputs = {name: tf.constant(values) for name, values in rows.features.items()}
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        # Eager execution is off if the Estimator is one of TensorFlow 1.x.
+        signatures = tf.compat.v1.saved_model.load(session, ["serve"], path).signature_def
+        signature, inputs = _choose_signature(tf, path, signatures, rows)
+        feeds = {signature.inputs[name].name: values for name, values in inputs.items()}
+        fetches = {name: tensor.name for name, tensor in signature.outputs.items()}
+        return _predict_batches(tf, session, fetches, feeds)
+
+
+def _choose_signature(
+    tf: Any, path: str, signatures: Any, rows: Rows
+) -> tuple[Any, dict[str, np.ndarray]]:
+    """Returns the signature of an export that the rows fit, and its inputs."""
     # Each of several heads has a predict signature; the one with all outputs comes first.
-    names = sorted(loaded.signatures, key=lambda name: name.split(":")[-1] != "predict")
+    names = sorted(signatures, key=lambda name: (name.split(":")[-1] != "predict", name))
     for name in names:
-        signature = loaded.signatures[name]
-        specs = signature.structured_input_signature[1]
-        if "predict" in name and set(specs) <= set(inputs) and len(specs) > 0:
-            return _predict_batches(tf, signature, {key: inputs[key] for key in specs}, len(rows))
+        wanted = set(signatures[name].inputs)
+        if "predict" in name and wanted and wanted <= set(rows.features):
+            return signatures[name], {key: rows.features[key] for key in wanted}
     for name in ("predict", "example:predict", "serving_default"):
-        signature = loaded.signatures.get(name)
-        specs = signature.structured_input_signature[1] if signature is not None else {}
-        if len(specs) == 1 and next(iter(specs.values())).dtype == tf.string:
-            examples = tf.constant([_to_example(tf, rows, row) for row in range(len(rows))])
-            return _predict_batches(tf, signature, {next(iter(specs)): examples}, len(rows))
+        inputs = signatures[name].inputs if name in signatures else {}
+        if len(inputs) == 1 and next(iter(inputs.values())).dtype == tf.string.as_datatype_enum:
+            examples = [_to_example(tf, rows, row) for row in range(len(rows))]
+            return signatures[name], {next(iter(inputs)): np.array(examples, object)}
     missing = {
         name
         for signature in names
         if "predict" in signature
-        for name in set(loaded.signatures[signature].structured_input_signature[1]) - set(inputs)
+        for name in set(signatures[signature].inputs) - set(rows.features)
     }
     if missing:
         listed = ", ".join(sorted(missing))
@@ -190,12 +199,16 @@ def predict_export(path: str, rows: Rows) -> tuple[dict[str, np.ndarray], float]
 
 
 def _predict_batches(
-    tf: Any, signature: Any, inputs: dict[str, Any], num_rows: int
+    tf: Any, session: Any, fetches: dict[str, str], feeds: dict[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], float]:
+    """Runs tensors on batches of fed rows; returns their values, and rows per second."""
+    num_rows = len(next(iter(feeds.values())))
+
     def predict(start: int) -> dict[str, np.ndarray]:
-        batch = {name: values[start : start + BATCH_ROWS] for name, values in inputs.items()}
+        batch = {name: values[start : start + BATCH_ROWS] for name, values in feeds.items()}
         try:
-            return {name: value.numpy() for name, value in signature(**batch).items()}
+            found: dict[str, np.ndarray] = session.run(fetches, batch)
+            return found
         except tf.errors.OpError as error:
             last = min(start + BATCH_ROWS, num_rows)
             raise BridgeError(
@@ -203,9 +216,8 @@ def _predict_batches(
                 f"{describe_error(error)}"
             ) from error
 
-    # The first call of each batch size is slower.
+    # The first call is slower.
     predict(0)
-    predict(num_rows - num_rows % BATCH_ROWS if num_rows % BATCH_ROWS else 0)
     started = time.perf_counter()
     found = [predict(start) for start in range(0, num_rows, BATCH_ROWS)]
     secs = time.perf_counter() - started

@@ -70,6 +70,27 @@ def build_model(plan: Plan, written: Module, checkpoint: Checkpoint) -> Built:
     return Built(model, module, names, notes)
 
 
+def _refuse_state_of_tf1(plan: Plan, checkpoint: Checkpoint, variable: str) -> None:
+    """Refuses a checkpoint of 1.x for an Estimator of TensorFlow 2.
+
+    Its optimizer state would be left behind, and the loss would be a mean in place of a sum.
+
+    Raises:
+      BridgeError: the optimizer is one of Keras 2, but the variable has slots of tf.train.
+    """
+    for optimizer in (plan.wide_optimizer, plan.deep_optimizer):
+        if optimizer is None or optimizer.version == 1:
+            continue
+        for slot in slots_of(optimizer._replace(version=1), None):
+            if checkpoint.find_slot(variable, slot.stored, 1) is not None:
+                raise BridgeError(
+                    f"checkpoint {checkpoint.path}: the optimizer state of {variable} is that of "
+                    f"TensorFlow 1.x ({slot.stored}), but the Estimator is one of TensorFlow 2: "
+                    "their losses and optimizers differ; add --tf1, or build the Estimator with "
+                    "tf.compat.v1.estimator"
+                )
+
+
 def _variable_of(layer: Any, attribute: str) -> Any:
     """Returns the variable at a dotted path below a layer: kernel, cell.cells.0.bias."""
     found = layer
@@ -98,6 +119,7 @@ def _restore_optimizers(
         for slot in slots_of(optimizer, rate):
             found = checkpoint.find_slot(name, slot.stored, optimizer.version)
             if found is None:
+                _refuse_state_of_tf1(plan, checkpoint, name)
                 notes.append(
                     f"optimizer state: the checkpoint has no {slot.stored} of {name}; "
                     "it keeps its initial value"
