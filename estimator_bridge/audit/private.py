@@ -57,6 +57,10 @@ class PrivateModules:
         if parts[:3] == ["tensorflow", "python", "estimator"]:
             rest = ["keras_lib", *parts[4:]] if parts[3:4] == ["keras"] else parts[3:]
             return self._of_estimator([*_ESTIMATOR, *rest])
+        if parts[:5] == ["tensorflow", "python", "keras", "_impl", "keras"]:
+            # Where Keras was until 1.12. `--tf1` supplies its modules by these names too.
+            later = self.status([*parts[:3], *parts[5:]])
+            return Status(False, later.tf1, _BEFORE_LISTED_VERSIONS, later.tf1)
         if parts[1] not in _LISTED:
             return Status(True, True, "", False)
         for count in range(len(parts), 1, -1):

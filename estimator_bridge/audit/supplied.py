@@ -9,7 +9,7 @@ import os
 from typing import Optional
 
 from estimator_bridge import shims
-from estimator_bridge.tf1 import contrib, moved
+from estimator_bridge.tf1 import contrib, moved, private_keras
 
 from .symbol import data
 
@@ -36,7 +36,7 @@ class Supplied:
           name: dotted name of the module.
           tf1: whether the program runs with --tf1.
         """
-        modules = self._modules | set(moved.MODULES if tf1 else ())
+        modules = self._modules | (moved.MODULES.keys() | private_keras.MODULES if tf1 else set())
         trees = self._trees | set(moved.TREES if tf1 else ())
         return name in modules or any(name == tree or name.startswith(tree + ".") for tree in trees)
 

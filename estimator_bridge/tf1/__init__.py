@@ -7,11 +7,12 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   view.py            the view itself
   app.py, flags.py   `tf.app` and `tf.flags` as in 1.x
   moved.py           private modules and names of TensorFlow that have moved since 1.x
+  private_keras.py   `tensorflow.python.keras` with the classes of `tf.keras`
   kmeans.py          the seed of k-means
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   shapes.py          dimensions given as floats
   unsupported.py     the error for names that are not supplied
-  examples.py        the reader of MNIST
+  examples/          the reader and the network of MNIST
   stdlib/            modules that Python has removed since
   contrib/           `tf.contrib`
 """

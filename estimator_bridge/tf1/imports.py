@@ -22,7 +22,6 @@ import threading
 import types
 from collections.abc import Callable, Iterable
 
-from estimator_bridge.tf1 import moved
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
 __all__ = ["TF2_PACKAGES", "TF2_PACKAGES_VARIABLE", "install", "installed", "keep_on_tf2"]
@@ -201,13 +200,24 @@ class _Importer:
         parts = name.split(".")[1:]
         module = view = self._view
         if parts and parts[0] in _PRIVATE:
-            module = moved.keras_module(name, fromlist) if fromlist else None
-            module = module or self._original(name, globals, locals, fromlist or ("__name__",), 0)
+            module = self._private(name, parts, globals, locals, fromlist)
         elif parts:
             module = self._public(name, parts, globals, locals, fromlist)
         if not fromlist:
             return view
         return _with_stand_ins(module, fromlist)
+
+    def _private(self, name, parts, globals, locals, fromlist):
+        """Returns a private module of TensorFlow, and for those of Keras what `tf.keras` uses."""
+        if parts[0] == "python" and parts[1:2] and parts[1] in ("keras", "layers"):
+            module = getattr(self._view.python, parts[1])
+            for part in parts[2:]:
+                module = module.step(part)
+            return module
+        # A child may have the name of a module of Keras, which is found through the package.
+        own = tuple(one for one in fromlist if parts[1:] or one not in ("keras", "layers"))
+        module = self._original(name, globals, locals, own or ("__name__",), 0)
+        return self._view.python if parts == ["python"] else module
 
     def _public(self, name, parts, globals, locals, fromlist):
         """Returns the view's own `tensorflow.a.b`, else TensorFlow's module of that name."""

@@ -1,18 +1,20 @@
 """Supplies private modules and names of TensorFlow that have moved since 1.x."""
 
+import functools
 import importlib
 import importlib.util
 import sys
-import types
-from collections.abc import Sequence
-from typing import Optional
+from collections.abc import Mapping
 
-from estimator_bridge.process.importing import ModuleSupplier
+from estimator_bridge.process.importing import ModuleSupplier, call_when_imported
 
-__all__ = ["MODULES", "NAMES", "TREES", "install", "keras_module", "tensorflow_v1"]
+__all__ = ["MODULES", "NAMES", "TREES", "install"]
 
 # Module of 1.x -> the present module. Supplied only if TensorFlow has no module of the old name.
 MODULES = {
+    "tensorflow.python.distribute.distribution_strategy_context": (
+        "tensorflow.python.distribute.distribute_lib"
+    ),
     "tensorflow.python.ops.spectral_ops": "tensorflow.python.ops.signal.fft_ops",
     "tensorflow.python.summary.event_accumulator": (
         "tensorboard.backend.event_processing.event_accumulator"
@@ -39,15 +41,6 @@ for _old, _new in {
     for _tree in ("tensorflow.python.trackable", *TREES):
         MODULES[f"{_tree}.{_old}"] = _new
 
-_KERAS = {
-    "tensorflow.python.keras": ("{api}", "{source}"),
-    "tensorflow.python.keras._impl.keras": ("{api}", "{source}"),
-    "tensorflow.python.layers": ("{source}.legacy_tf_layers",),
-}
-
-# The public modules that contain the classes of Keras modules that were split or renamed.
-_KERAS_PUBLIC = {"engine": ("{api}.layers", "{api}"), "layers": ("{api}.layers",)}
-
 _FEATURE_LAYERS = {
     "DenseFeatures": "v1.keras.layers.DenseFeatures",
     "SequenceFeatures": "v1.keras.experimental.SequenceFeatures",
@@ -70,6 +63,16 @@ NAMES = {
         "convert_to_tensor": "v1.convert_to_tensor",
         "register_tensor_conversion_function": "v1.register_tensor_conversion_function",
         "register_dense_tensor_like_type": f"{__name__}.register_dense_tensor_like_type",
+    },
+    "tensorflow.python.distribute.distribute_lib": {
+        # Until 1.11, replicas were called towers.
+        "TowerContext": "tensorflow.python.distribute.distribute_lib.ReplicaContext",
+        "get_cross_tower_context": (
+            "tensorflow.python.distribute.distribute_lib.get_cross_replica_context"
+        ),
+        "get_distribution_strategy": "v1.distribute.get_strategy",
+        "get_tower_context": "v1.distribute.get_replica_context",
+        "has_distribution_strategy": "v1.distribute.has_strategy",
     },
     "tensorflow.python.framework.graph_util": {
         "convert_variables_to_constants": "v1.graph_util.convert_variables_to_constants",
@@ -123,6 +126,21 @@ NAMES = {
     "tensorflow.python.util.nest": {
         "is_sequence": "tensorflow.python.util.nest.is_nested",
     },
+    "tensorflow_estimator.python.estimator.canned.dnn": {
+        "_dnn_logit_fn_builder": (
+            "tensorflow_estimator.python.estimator.canned.dnn.dnn_logit_fn_builder"
+        ),
+    },
+    "tensorflow_estimator.python.estimator.canned.head": {
+        "_regression_head_with_mean_squared_error_loss": (
+            "tensorflow_estimator.python.estimator.canned.head._regression_head"
+        ),
+    },
+    "tensorflow_estimator.python.estimator.canned.linear": {
+        "_linear_logit_fn_builder": (
+            "tensorflow_estimator.python.estimator.canned.linear.linear_logit_fn_builder"
+        ),
+    },
 }
 
 
@@ -144,10 +162,14 @@ def install() -> None:
             supplier.supply_tree(old, new)
     sys.meta_path.insert(0, supplier)
     for module_name, names in NAMES.items():
-        module = importlib.import_module(module_name)
-        for name, home in names.items():
-            if not hasattr(module, name):
-                setattr(module, name, _find(home))
+        call_when_imported(module_name, functools.partial(_set_missing, module_name, names))
+
+
+def _set_missing(module_name: str, names: Mapping[str, str]) -> None:
+    module = sys.modules[module_name]
+    for name, home in names.items():
+        if not hasattr(module, name):
+            setattr(module, name, _find(home))
 
 
 def register_dense_tensor_like_type(tensor_type: type) -> None:
@@ -169,43 +191,3 @@ def _find(home: str):
     for attribute in [*attributes, name]:
         module = getattr(module, attribute)
     return module
-
-
-def keras_module(name: str, fromlist: Sequence[str]) -> Optional[types.ModuleType]:
-    """Returns the module of Keras 2 for a private name of 1.x, or None.
-
-    `tensorflow.python.keras` and `tensorflow.python.layers` still exist, but contain only the parts
-    that TensorFlow itself uses, without most layers. Their classes do not work with those of
-    `tf.keras`.
-
-    Args:
-      name: the imported module's full name.
-      fromlist: the names that the import statement imports from it.
-    """
-    # The longest matching prefix is used, because some prefixes contain others.
-    fitting = [p for p in _KERAS if name == p or name.startswith(p + ".")]
-    prefix = max(fitting, key=len, default=None)
-    if prefix is None:
-        return None
-    v1_keras = tensorflow_v1().keras
-    # Reading an attribute resolves TensorFlow's lazy loader; its name is then that of Keras 2.
-    v1_keras.layers  # noqa: B018
-    api = v1_keras.__name__
-    source = api.split(".")[0] + ".src"
-    rest = name[len(prefix) :]
-    places = [place + rest for place in _KERAS[prefix]]
-    if "keras" in prefix:
-        places += _KERAS_PUBLIC.get(rest.split(".")[1] if rest else "", ())
-    for place in places:
-        candidate = place.format(api=api, source=source)
-        if not _exists(candidate):
-            continue
-        module = importlib.import_module(candidate)
-        if all(hasattr(module, wanted) or _exists(f"{candidate}.{wanted}") for wanted in fromlist):
-            return module
-    return None
-
-
-def tensorflow_v1() -> types.ModuleType:
-    """Returns `tf.compat.v1`."""
-    return importlib.import_module("tensorflow").compat.v1

@@ -10,7 +10,7 @@ import sys
 import types
 from typing import Any
 
-from estimator_bridge.tf1 import app, flags
+from estimator_bridge.tf1 import app, flags, private_keras
 
 __all__ = ["VERSION", "View", "build"]
 
@@ -48,9 +48,9 @@ class View(types.ModuleType):
     def __getattr__(self, name):
         if name in _LAZY:
             value = importlib.import_module(_LAZY[name])
-        elif (
-            name in ("python", "core", "tools", "compiler") and f"tensorflow.{name}" in sys.modules
-        ):
+        elif name == "python":
+            value = private_keras.PrivatePackage(sys.modules["tensorflow.python"])
+        elif name in ("core", "tools", "compiler") and f"tensorflow.{name}" in sys.modules:
             value = sys.modules[f"tensorflow.{name}"]
         else:
             try:

@@ -5,7 +5,11 @@ import struct
 
 import numpy as np
 import pytest
-from tensorflow.examples.tutorials.mnist import input_data
+import tensorflow as tf
+import tensorflow.examples.tutorials.mnist.mnist as imported_by_path
+from tensorflow.examples.tutorials.mnist import fully_connected_feed, input_data, mnist
+
+from estimator_bridge.tf1.unsupported import NotSuppliedError
 
 
 @pytest.fixture
@@ -35,3 +39,33 @@ def test_batches_cover_all_examples(folder):
 def test_error_names_a_missing_file(tmp_path):
     with pytest.raises(RuntimeError, match="train-images-idx3-ubyte.gz"):
         input_data.read_data_sets(str(tmp_path))
+
+
+def test_the_network_of_the_tutorial_learns():
+    assert imported_by_path is mnist and mnist.IMAGE_PIXELS == 784
+    rng = np.random.RandomState(0)
+    labels = rng.randint(10, size=64)
+    # A row of the image is bright, another one for each class.
+    images = rng.uniform(0, 0.2, [64, 28, 28]).astype(np.float32)
+    images[np.arange(64), labels] = 1
+    logits = mnist.inference(tf.constant(images.reshape(64, -1)), 16, 8)
+    loss = mnist.loss(logits, tf.constant(labels, tf.int32))
+    step = mnist.training(loss, 0.1)
+    correct = mnist.evaluation(logits, tf.constant(labels, tf.int32))
+    assert [variable.op.name for variable in tf.global_variables()] == [
+        *("hidden1/weights", "hidden1/biases", "hidden2/weights", "hidden2/biases"),
+        *("softmax_linear/weights", "softmax_linear/biases", "global_step"),
+    ]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(200):
+            session.run(step)
+        assert session.run(correct) > 55
+        assert session.run("global_step:0") == 200
+
+
+def test_other_examples_name_a_remedy():
+    with pytest.raises(NotSuppliedError, match="fully_connected_feed.*keep a copy"):
+        fully_connected_feed.main()
+    with pytest.raises(NotSuppliedError, match="keep a copy"):
+        tf.examples.tutorials.word2vec  # noqa: B018

@@ -103,6 +103,62 @@ def test_all_forms_of_import_return_the_view():
     assert session_run_hook.SessionRunHook is tf.train.SessionRunHook
 
 
+def test_private_modules_of_keras_are_those_of_tf_keras():
+    import tensorflow.python.keras._impl.keras.backend as backend
+    import tensorflow.python.keras.utils as utils
+    from tensorflow.python import keras
+    from tensorflow.python.keras import _impl, layers
+    from tensorflow.python.keras._impl.keras.engine.topology import Network
+    from tensorflow.python.keras.layers.cudnn_recurrent import CuDNNLSTM, _CuDNNRNN
+    from tensorflow.python.keras.layers.normalization import (
+        BatchNormalization,
+        BatchNormalizationBase,
+    )
+    from tensorflow.python.keras.layers.recurrent import RNN, _generate_dropout_mask
+    from tensorflow.python.keras.layers.recurrent import _gone_long_ago as gone
+    from tensorflow.python.keras.utils.multi_gpu_utils import multi_gpu_model
+    from tensorflow.python.layers.convolutional import Conv2D, _Conv
+    from tensorflow.python.layers.layers import conv2d
+
+    assert keras.layers.Dense is layers.Dense is tf.keras.layers.Dense
+    assert tf.python.keras.models.Model is tf.keras.Model
+    assert utils.to_categorical is tf.keras.utils.to_categorical
+    assert backend.get_session is _impl.keras.backend.get_session
+    assert Network is tf.keras.Model
+    assert issubclass(CuDNNLSTM, _CuDNNRNN) and issubclass(CuDNNLSTM, RNN)
+    assert BatchNormalization is tf.keras.layers.BatchNormalization
+    assert issubclass(BatchNormalization, BatchNormalizationBase)
+    assert callable(_generate_dropout_mask) and conv2d
+    assert Conv2D is tf.layers.Conv2D
+    for stand_in, remedy in (
+        (gone, "private name of Keras"),
+        (_Conv, "private name of Keras"),
+        (multi_gpu_model, "MirroredStrategy"),
+    ):
+        with pytest.raises(NotSuppliedError, match=remedy):
+            stand_in()
+    with pytest.raises(ImportError, match="keras.nothing_like_it"):
+        import tensorflow.python.keras.nothing_like_it  # noqa: F401
+
+
+def test_private_names_that_have_moved():
+    from tensorflow.python.distribute import distribution_strategy_context
+    from tensorflow.python.distribute.distribution_strategy_context import get_replica_context
+    from tensorflow.python.estimator.canned import linear
+    from tensorflow.python.estimator.canned.dnn import _dnn_logit_fn_builder
+    from tensorflow.python.estimator.canned.head import (
+        _regression_head,
+        _regression_head_with_mean_squared_error_loss,
+    )
+    from tensorflow.python.training.distribution_strategy_context import get_tower_context
+
+    assert get_tower_context is get_replica_context is tf.distribute.get_replica_context
+    assert distribution_strategy_context.has_strategy is tf.distribute.has_strategy
+    assert _dnn_logit_fn_builder.__name__ == "dnn_logit_fn_builder"
+    assert linear._linear_logit_fn_builder is linear.linear_logit_fn_builder
+    assert _regression_head_with_mean_squared_error_loss is _regression_head
+
+
 def test_1x_argument_names(run):
     x = tf.constant([[1.0, 2.0], [3.0, 5.0]])
     results = run(

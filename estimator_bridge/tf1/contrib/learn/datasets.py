@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.errors import BridgeError
-from estimator_bridge.tf1 import examples
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
+from estimator_bridge.tf1.examples import input_data
 
 __all__ = ["Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header"]
 
@@ -110,4 +110,4 @@ def maybe_download(filename, work_directory, source_url=None):
 base = types.ModuleType(f"{__name__}.base", "The functions that are not about one data set.")
 for _name in (*__all__, "maybe_download"):
     setattr(base, _name, globals()[_name])
-mnist = examples
+mnist = input_data

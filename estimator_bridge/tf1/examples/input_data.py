@@ -2,14 +2,11 @@
 
 import gzip
 import os
-import sys
-import types
 from typing import NamedTuple, Optional
 
 import numpy as np
 
 from estimator_bridge.errors import BridgeError
-from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
 __all__ = ["DataSet", "Datasets", "read_data_sets"]
 
@@ -181,21 +178,3 @@ def read_data_sets(
         (read(_FILES[2], extract_images), read(_FILES[3], extract_labels, one_hot=one_hot)),
     ]
     return Datasets(*(DataSet(i, t, dtype=dtype, reshape=reshape, seed=seed) for i, t in parts))
-
-
-def _module(name, **contents):
-    module = types.ModuleType(f"tensorflow.examples.{name}")
-    module.__dict__.update(contents)
-    return module
-
-
-input_data = mnist = sys.modules[__name__]
-tutorials = _module("tutorials", mnist=_module("tutorials.mnist", input_data=input_data))
-
-
-def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise NotSuppliedError(
-        advise(f"tensorflow.examples.{name}", "keep a copy of the example in the program")
-    )

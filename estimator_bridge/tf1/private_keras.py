@@ -1,0 +1,221 @@
+"""The private modules of Keras as programs of 1.x import them: `tensorflow.python.keras`.
+
+TensorFlow still contains modules of these names, but only the parts that it uses itself, without
+most layers. Their classes do not work with those of `tf.keras`. A program gets a module that finds
+each name in Keras 2: first in the public module, then in Keras's own source, and only then in
+TensorFlow's remainder, which has some private functions.
+"""
+
+import functools
+import importlib
+import types
+from typing import Any, Optional
+
+from estimator_bridge.tf1.unsupported import NotSuppliedError, StandIn, advise
+
+__all__ = ["MODULES", "KerasModule", "PrivatePackage", "find"]
+
+# Prefix of 1.x -> where its modules are: the public package, and the source of Keras 2.
+_PREFIXES = {
+    "tensorflow.python.keras": ("{api}", "{source}"),
+    "tensorflow.python.keras._impl.keras": ("{api}", "{source}"),
+    "tensorflow.python.layers": ("{source}.legacy_tf_layers",),
+}
+
+# Package -> its modules in 1.x, and where these have public names. A public name comes first: it is
+# the class of 1.x where Keras has two.
+_PUBLIC = {
+    "engine": (
+        "base_layer functional input_layer input_spec network sequential topology training",
+        ("{api}.layers", "{api}"),
+    ),
+    "layers": (
+        "advanced_activations convolutional convolutional_recurrent core cudnn_recurrent "
+        "dense_attention embeddings kernelized local merge noise normalization pooling recurrent "
+        "wrappers",
+        ("{api}.layers",),
+    ),
+}
+
+# Modules that were split or renamed, by their name below the prefix -> where their names are.
+_SPLIT = {
+    "engine": ("{source}.engine.base_layer",),
+    "engine.topology": ("{source}.engine.functional", "{source}.utils.layer_utils"),
+    "layers.convolutional": ("{source}.layers.convolutional.base_conv",),
+    "layers.cudnn_recurrent": ("{source}.layers.rnn.base_cudnn_rnn",),
+    "layers.merge": ("{source}.layers.merging.base_merge",),
+    "layers.normalization": ("{source}.layers.normalization.batch_normalization",),
+    "layers.recurrent": (
+        "{source}.layers.rnn.dropout_rnn_cell_mixin",
+        "{source}.layers.rnn.rnn_utils",
+    ),
+    "optimizer_v2": ("{source}.optimizers.legacy",),
+    "optimizers": ("{api}.optimizers", "{source}.optimizers", "{source}.optimizers.legacy"),
+    "utils.generic_utils": ("{source}.utils.generic_utils", "{source}.saving.serialization_lib"),
+}
+
+# Modules of 1.x that TensorFlow has removed, and that `find` supplies.
+MODULES = frozenset(
+    f"tensorflow.python.keras.{name}"
+    for name in (
+        *(f"{package}.{name}" for package, (names, _) in _PUBLIC.items() for name in names.split()),
+        *_SPLIT,
+    )
+)
+
+# Keras 2 merged the class of 1.x into its subclass.
+_RENAMED = {"Network": "Model"}
+
+# Modules that Keras 2 no longer has, with what to do.
+_GONE = {
+    "utils.multi_gpu_utils": "use RunConfig(train_distribute=tf.distribute.MirroredStrategy())",
+    "wrappers": "use the package scikeras, whose classes have the same names",
+}
+
+_ADVICE = "it is a private name of Keras; use the public name of tf.keras, or keep a copy of it"
+
+
+@functools.cache
+def _packages() -> dict[str, str]:
+    """Returns the names of Keras's public package and of its source."""
+    v1_keras = importlib.import_module("tensorflow").compat.v1.keras
+    # Reading an attribute resolves TensorFlow's lazy loader; its name is then that of Keras 2.
+    v1_keras.layers  # noqa: B018
+    api = v1_keras.__name__
+    return {"api": api, "source": api.split(".")[0] + ".src"}
+
+
+@functools.cache
+def _load(name: str) -> Optional[types.ModuleType]:
+    """Imports a module; returns None if it, or a module that it imports, does not exist."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        return None
+
+
+@functools.cache
+def find(name: str) -> Optional[types.ModuleType]:
+    """Returns the module that a program gets for a private module of Keras, or None.
+
+    Args:
+      name: the full name in 1.x, such as tensorflow.python.keras.layers.
+    """
+    # The longest matching prefix is used, because some prefixes contain others.
+    fitting = [p for p in _PREFIXES if name == p or name.startswith(p + ".")]
+    prefix = max(fitting, key=len, default=None)
+    if prefix is None:
+        return None
+    rest = name[len(prefix) + 1 :]
+    for gone, advice in _GONE.items():
+        if (rest + ".").startswith(gone + "."):
+            return StandIn(name, advice)
+    places = [place + ("." + rest if rest else "") for place in _PREFIXES[prefix]]
+    if "keras" in prefix:
+        package, _, module = rest.partition(".")
+        modules, public = _PUBLIC.get(package, ("", ()))
+        if not module or module in modules.split():
+            places[1:1] = public
+        places += _SPLIT.get(rest, ())
+    # What TensorFlow itself has kept.
+    places.append(f"tensorflow.python.{'layers' if prefix.endswith('layers') else 'keras'}.{rest}")
+    names = [place.format(**_packages()).rstrip(".") for place in places]
+    found = [module for module in map(_load, dict.fromkeys(names)) if module is not None]
+    return KerasModule(name, found) if found else None
+
+
+def _read(module: types.ModuleType, name: str) -> Any:
+    """Returns an attribute, or None without it."""
+    try:
+        return getattr(module, name, None)
+    except ModuleNotFoundError:
+        # TensorFlow's own modules load parts of Keras that Keras does not have.
+        return None
+
+
+class KerasModule(types.ModuleType):
+    """A private module of Keras.
+
+    Args:
+      path: its name in 1.x.
+      places: the modules in which its names are looked for, in this order.
+    """
+
+    def __init__(self, path: str, places: list[types.ModuleType]):
+        super().__init__(path, places[0].__doc__)
+        self.__dict__.update(_places=places, __path__=[])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            return getattr(self._places[0], name)
+        if name == "_impl":
+            return _Impl(f"{self.__name__}._impl")
+        name = _RENAMED.get(name, name)
+        values = (_read(place, name) for place in self._places)
+        value = next((value for value in values if value is not None), None)
+        if value is None or isinstance(value, types.ModuleType):
+            value = find(f"{self.__name__}.{name}") or value
+        if value is None:
+            raise NotSuppliedError(advise(*self._advice_for(name)))
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted({name for place in self._places for name in dir(place)})
+
+    def _advice_for(self, name: str) -> tuple[str, str]:
+        return f"{self.__name__}.{name}", _ADVICE
+
+    def step(self, name: str) -> Any:
+        """Returns the module of a name, even if a function has the same name.
+
+        Args:
+          name: the next component of the path.
+
+        Raises:
+          ModuleNotFoundError: there is no such module.
+        """
+        if name == "_impl":
+            return getattr(self, name)
+        path = f"{self.__name__}.{name}"
+        module = find(path)
+        if module is None:
+            raise ModuleNotFoundError(f"No module named {path!r}", name=path)
+        return module
+
+
+class _Impl(types.ModuleType):
+    """`tensorflow.python.keras._impl`, whose only module is `keras`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "keras":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return find("tensorflow.python.keras._impl.keras")
+
+    def step(self, name: str) -> Any:
+        """Returns the module of a name.
+
+        Args:
+          name: the next component of the path.
+        """
+        return getattr(self, name)
+
+
+class PrivatePackage(types.ModuleType):
+    """`tensorflow.python` as a program gets it: its own modules, and the above for those of Keras.
+
+    Args:
+      package: TensorFlow's package.
+    """
+
+    def __init__(self, package: types.ModuleType):
+        super().__init__(package.__name__, package.__doc__)
+        self.__dict__.update(_package=package, __path__=package.__path__, __spec__=package.__spec__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("keras", "layers"):
+            return find(f"tensorflow.python.{name}")
+        return getattr(self._package, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self._package), "keras", "layers"})
