@@ -21,7 +21,10 @@ REQUIRED = [
     "google-cloud-storage>=2.14",
     "matplotlib>=3.5",
     "numpy>=1.23",
-    "pyarrow>=18",
+    # TensorFlow 2.15 to 2.17 need NumPy 1, and pyarrow needs NumPy 2 from version 26 on. They run
+    # on Python up to 3.12, so that the Python tells where an older pyarrow is needed.
+    "pyarrow>=18,<26; python_version < '3.13'",
+    "pyarrow>=18; python_version >= '3.13'",
     "pydantic>=2.5,<3",
     "PyYAML>=6",
     # TensorBoard up to 2.20 imports pkg_resources, which setuptools 82 no longer has.
@@ -34,25 +37,48 @@ REQUIRED = [
 ]
 
 
+# Other distributions of TensorFlow, all imported as `tensorflow`.
+BUILDS = (
+    "tensorflow-cpu",
+    "tensorflow-intel",
+    "tensorflow-rocm",
+    "tensorflow-cpu-aws",
+    "tf-nightly",
+)
+
+
 def pin_tensorflow(required):
     """Returns the requirements, pinned to an installed TensorFlow where pip builds from source.
 
     A prebuilt image has a TensorFlow that fits its drivers, and seldom a tf-keras; the newest
-    tf-keras would replace that TensorFlow. A wheel may be carried to another machine, so only an
-    installation from source is pinned.
+    tf-keras would replace that TensorFlow. Beside another build of TensorFlow, such as
+    tensorflow-cpu, nothing is required that would install `tensorflow` into the same folder, not
+    even tf-keras; the bridge tells how to install that. A wheel may be carried to another machine,
+    so only an installation from source is pinned.
     """
+    if not {"PIP_BUILD_TRACKER", "PIP_REQ_TRACKER"} & {*os.environ}:
+        return required
+    found = _installed("tensorflow")
+    if found is None and any(map(_installed, BUILDS)):
+        return [one for one in required if _name(one) not in ("tensorflow", "tf-keras")]
+    minor = re.match(r"2\.(15\.[1-9]|1[6-9]\.|2[01]\.)", found) if found else None
+    if minor is None:
+        return required
+    series = ".".join(found.split(".")[:2])
+    pinned = {"tensorflow": f"tensorflow=={found}", "tf-keras": f"tf-keras=={series}.*"}
+    return [pinned.get(_name(one), one) for one in required]
+
+
+def _name(requirement):
+    return re.match(r"[\w.-]+", requirement).group()
+
+
+def _installed(name):
+    """Returns the version of a distribution in the environment that pip installs into, or None."""
     folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     folders |= {*site.getsitepackages(), site.getusersitepackages()}
-    found = next(iter(metadata.distributions(name="tensorflow", path=sorted(folders))), None)
-    minor = re.match(r"2\.(15\.[1-9]|1[6-9]\.|2[01]\.)", found.version) if found else None
-    if minor is None or not {"PIP_BUILD_TRACKER", "PIP_REQ_TRACKER"} & {*os.environ}:
-        return required
-    series = ".".join(found.version.split(".")[:2])
-    pinned = {"tensorflow": f"tensorflow=={found.version}", "tf-keras": f"tf-keras=={series}.*"}
-    if series in ("2.15", "2.16", "2.17"):
-        # They need NumPy 1; pyarrow needs NumPy 2 from version 26 on.
-        pinned["pyarrow"] = "pyarrow>=18,<26"
-    return [pinned.get(re.match(r"[\w.-]+", one).group(), one) for one in required]
+    found = next(iter(metadata.distributions(name=name, path=sorted(folders))), None)
+    return found.version if found else None
 
 
 class BuildWithPresets(build_py):

@@ -14,7 +14,7 @@ from . import versions
 from .shims import keras2, needed_by
 from .tf1.imports import TF2_PACKAGES_VARIABLE
 
-__all__ = ["Finding", "examine", "main"]
+__all__ = ["Finding", "compare_builds", "examine", "main"]
 
 _ALSO_SHOWN = ("tensorflow-estimator", "tf-keras", "keras", "numpy", "protobuf", "pyarrow")
 
@@ -97,7 +97,8 @@ def examine(found: dict[str, Optional[str]], python: tuple[int, int]) -> list[Fi
             findings.append(
                 Finding(
                     f"tf-keras is {keras or 'absent'}; it has to be of TensorFlow's minor version",
-                    _pip("tf-keras=={}.{}.*".format(*minor)),
+                    # Without its requirement, which would add tensorflow to another build of it.
+                    _pip("--no-deps", "tf-keras=={}.{}.*".format(*minor)),
                 )
             )
     elif versions.parse(found.get("keras") or "2")[0] != 2:
@@ -121,6 +122,25 @@ def examine(found: dict[str, Optional[str]], python: tuple[int, int]) -> list[Fi
             )
         )
     return findings
+
+
+def compare_builds(builds: dict[str, str]) -> list[Finding]:
+    """Returns a finding if several builds of TensorFlow share one folder.
+
+    Args:
+      builds: distribution -> version.
+    """
+    if len(builds) < 2:
+        return []
+    what = " and ".join(f"{name} {version}" for name, version in builds.items())
+    kept = next((name for name in builds if name != "tensorflow"), "")
+    return [
+        Finding(
+            f"{what} are installed in the same folder, and each has overwritten files of the other",
+            f"pip uninstall {' '.join(builds)}, then install one of them again, for example "
+            + _pip(f"{kept}=={builds[kept]}"),
+        )
+    ]
 
 
 def _complete_set(supported: versions.Supported) -> str:
@@ -177,6 +197,7 @@ def main(argv: list[str]) -> int:
     python = sys.version_info[:2]
     found = {name: versions.installed(name) for name in _ALSO_SHOWN}
     findings = examine({**found, "tensorflow": tensorflow}, python)
+    findings += compare_builds(versions.installed_builds())
     print(f"Python {sys.version.split()[0]}, TensorFlow {tensorflow or 'absent'}")
     shown = [f"{name} {version or 'absent'}" for name, version in found.items()]
     print(f"  {', '.join(shown[:3])}\n  {', '.join(shown[3:])}")

@@ -14,6 +14,7 @@ __all__ = [
     "SUPPORTED",
     "Supported",
     "installed",
+    "installed_builds",
     "installed_tensorflow",
     "parse",
 ]
@@ -82,9 +83,15 @@ def installed(distribution: str) -> Optional[str]:
         return None
 
 
+def installed_builds() -> dict[str, str]:
+    """Returns the installed builds of TensorFlow: distribution -> version."""
+    found = {name: installed(name) for name in _DISTRIBUTIONS}
+    return {name: version for name, version in found.items() if version}
+
+
 def installed_tensorflow() -> Optional[str]:
     """Returns the version of the imported TensorFlow, or else of the installed one, or None."""
     version = getattr(sys.modules.get("tensorflow"), "__version__", None)
     if version:
         return version
-    return next(filter(None, map(installed, _DISTRIBUTIONS)), None)
+    return next(iter(installed_builds().values()), None)

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from estimator_bridge import versions
+
 pytestmark = pytest.mark.newest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -166,30 +168,93 @@ def test_an_installed_tensorflow_stays_as_it_is(prebuilt, tmp_path):
     assert not kept & set(made), made
 
 
-def test_the_requirements_are_held_where_pip_builds_and_nowhere_else(tmp_path):
-    shutil.copytree(ROOT, tmp_path / "source", ignore=LEFT_OUT)
-    program = (
-        "import sys; from setuptools import build_meta; "
-        "print(build_meta.prepare_metadata_for_build_wheel(sys.argv[1]))"
-    )
+METADATA = (
+    "import sys; from setuptools import build_meta; "
+    "print(build_meta.prepare_metadata_for_build_wheel(sys.argv[1]))"
+)
+
+
+def _read_requirements(python, source, target, **more):
+    """Returns the requirements that begin with t, as setup.py states them for a Python."""
+    target.mkdir()
     environment = {n: v for n, v in os.environ.items() if n != "PIP_BUILD_TRACKER"}
-    needed = []
-    for more in ({}, {"PIP_BUILD_TRACKER": "x"}):
-        (tmp_path / "made").mkdir()
-        command = [sys.executable, "-c", program, tmp_path / "made"]
-        _run(*command, cwd=tmp_path / "source", env={**environment, **more})
-        (path,) = (tmp_path / "made").glob("*.dist-info/METADATA")
-        lines = path.read_text().splitlines()
-        needed.append({line for line in lines if line.startswith("Requires-Dist: t")})
-        shutil.rmtree(tmp_path / "made")
+    _run(python, "-c", METADATA, target, cwd=source, env={**environment, **more})
+    (path,) = target.glob("*.dist-info/METADATA")
+    lines = path.read_text().splitlines()
+    return {
+        line for line in lines if line.startswith("Requires-Dist: t") and "extra ==" not in line
+    }
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    copy = tmp_path_factory.mktemp("copy") / "source"
+    shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
+    return copy
+
+
+def test_the_requirements_are_held_where_pip_builds_and_nowhere_else(source, tmp_path):
+    needed = _read_requirements(sys.executable, source, tmp_path / "free")
+    held = _read_requirements(sys.executable, source, tmp_path / "held", PIP_BUILD_TRACKER="x")
     there = metadata.version("tensorflow")
     series = ".".join(there.split(".")[:2])
-    assert {"Requires-Dist: tensorflow<2.22,>=2.15.1", "Requires-Dist: tf-keras<2.22,>=2.15"} <= (
-        needed[0]
+    assert {
+        "Requires-Dist: tensorflow<2.22,>=2.15.1",
+        "Requires-Dist: tf-keras<2.22,>=2.15",
+    } <= needed
+    assert {
+        f"Requires-Dist: tensorflow=={there}",
+        f"Requires-Dist: tf-keras=={series}.*",
+    } <= held
+
+
+def test_nothing_is_required_that_adds_a_second_tensorflow(source, tmp_path):
+    _run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "image")
+    (folder,) = (tmp_path / "image").glob("lib/python*/site-packages")
+    (folder / "tensorflow_cpu-2.18.1.dist-info").mkdir()
+    (folder / "tensorflow_cpu-2.18.1.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: tensorflow-cpu\nVersion: 2.18.1\n"
     )
-    assert {f"Requires-Dist: tensorflow=={there}", f"Requires-Dist: tf-keras=={series}.*"} <= (
-        needed[1]
+    setuptools = str(Path(metadata.distribution("setuptools").locate_file("")))
+    held = _read_requirements(
+        tmp_path / "image" / "bin" / "python",
+        source,
+        tmp_path / "made",
+        PIP_BUILD_TRACKER="x",
+        PYTHONPATH=setuptools,
     )
+    names = {re.match(r"Requires-Dist: ([\w-]+)", line).group(1) for line in held}
+    assert names == {"tensorboard", "tensorflow-estimator"}
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("tensorflow", [one.tensorflow for one in versions.SUPPORTED])
+@pytest.mark.parametrize("kind", ["wheel", "source"])
+def test_one_command_installs_what_fits_a_tensorflow(kind, tensorflow, source, tmp_path):
+    package = source
+    if kind == "wheel":
+        # Not by pip, which would hold the TensorFlow of this environment.
+        build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
+        _run(sys.executable, "-c", build, tmp_path, cwd=source)
+        (package,) = tmp_path.glob("*.whl")
+    supported = next(one for one in versions.SUPPORTED if one.tensorflow == tensorflow)
+    for python in supported.python:
+        compile_ = [sys.executable, "-m", "uv", "pip", "compile", "-q", "--no-header", "-"]
+        compile_ += ["--no-annotate", f"--python-version={python[0]}.{python[1]}"]
+        done = subprocess.run(
+            compile_,
+            input=f"tensorflow=={tensorflow}\nestimator-trainer @ {package.as_uri()}\n",
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert done.returncode == 0, done.stderr
+        found = dict(re.findall(r"^([\w-]+)==([\d.]+)", done.stdout, re.MULTILINE))
+        series = tensorflow.rpartition(".")[0]
+        assert found["tensorflow"] == tensorflow
+        assert found["tf-keras"].startswith(f"{series}.")
+        if int(found["numpy"].split(".")[0]) < 2:
+            assert int(found["pyarrow"].split(".")[0]) < 26
 
 
 @pytest.mark.matrix

@@ -56,7 +56,8 @@ def prepare() -> None:
     if importlib.util.find_spec("tf_keras") is None:
         raise BridgeError(
             "Estimators on this TensorFlow need Keras 2, and tf-keras is not installed. Install it "
-            "in TensorFlow's own minor version, for example: pip install 'tf-keras==2.21.*'"
+            "in TensorFlow's own minor version, for example: "
+            "pip install --no-deps 'tf-keras==2.21.*'"
         )
     os.environ[VARIABLE] = "1"
 

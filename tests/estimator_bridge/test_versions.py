@@ -99,3 +99,11 @@ def test_doctor_lists_the_libraries_kept_on_tensorflow_2(monkeypatch, capsys, na
     text = capsys.readouterr().out
     assert f"ESTIMATOR_BRIDGE_TF2_PACKAGES ({named or 'not set'})" in text
     assert "TPUs: TPUEstimator runs with use_tpu=False" in text
+
+
+def test_two_builds_of_tensorflow_in_one_folder_are_found():
+    assert doctor.compare_builds({"tensorflow-cpu": "2.18.1"}) == []
+    (finding,) = doctor.compare_builds({"tensorflow": "2.21.0", "tensorflow-cpu": "2.18.1"})
+    assert "tensorflow 2.21.0 and tensorflow-cpu 2.18.1" in finding.what
+    assert finding.remedy.startswith("pip uninstall tensorflow tensorflow-cpu, then")
+    assert finding.remedy.endswith("pip install tensorflow-cpu==2.18.1")
