@@ -25,6 +25,16 @@ COMMANDS = {
     "runs": "list, compare, explain and prune jobs",
     "kubernetes": "render the manifests of a cluster",
     "vertex": "package, render, rehearse and submit jobs on Vertex AI",
+    "completion": "print a script that completes commands and flags in bash, zsh or fish",
+}
+# Command → the words that may follow it.
+SUBCOMMANDS = {
+    "completion": ("bash", "zsh", "fish"),
+    "kubernetes": ("render",),
+    "pipeline": ("run", "list", "render"),
+    "runs": ("list", "show", "compare", "why", "lineage", "prune"),
+    "schema": ("infer", "check"),
+    "vertex": ("package", "render", "submit", "rehearse"),
 }
 
 

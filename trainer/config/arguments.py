@@ -4,6 +4,8 @@ import importlib.metadata
 import platform
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Callable, Optional
 
 from absl import flags
@@ -16,6 +18,25 @@ HELP_FLAGS = ("help", "h", "helpfull", "version")
 LISTED = "(--help lists the flags)"
 STRAY_HINT = f"write --name=value {LISTED}"
 TASK_FLAGS_HINT = f"flags of trainer.task go after -- {LISTED}"
+
+
+# Receives the flags that commands declare, instead of running them; None: they run.
+_declared: list[Optional[list[flags.FlagValues]]] = [None]
+
+
+@contextmanager
+def collecting() -> Iterator[list[flags.FlagValues]]:
+    """Makes parse_flags only collect what is declared while a `with` statement runs.
+
+    Yields:
+        The flags of each command that was called, in the order of the calls.
+    """
+    found: list[flags.FlagValues] = []
+    _declared[0] = found
+    try:
+        yield found
+    finally:
+        _declared[0] = None
 
 
 def split_task_flags(argv: list[str]) -> tuple[list[str], list[str]]:
@@ -40,7 +61,7 @@ def list_flags(values: flags.FlagValues) -> str:
         values: the flags.
     """
     names = [name for name in values if name not in (*ABSL_FLAGS, *HELP_FLAGS)]
-    width = max(18, *(len(name) + 2 for name in names))
+    width = max([18, *(len(name) + 2 for name in names)])
     lines = []
     for name in names:
         default = values[name].default
@@ -71,8 +92,8 @@ def parse_flags(
 
     Returns:
         The values; None if --help, --helpfull or --version was given. In this case the text has
-        been printed. A flag that is given several times has its last value; a line on stderr says
-        so where the values differ.
+        been printed. Also None within `collecting`. A flag that is given several times has its
+        last value; a line on stderr says so where the values differ.
 
     Raises:
         UserError: an unknown flag, an invalid value, or an argument that is not a flag.
@@ -83,6 +104,9 @@ def parse_flags(
     flags.DEFINE_boolean("version", False, "show the version", flag_values=values)
     flags.DEFINE_alias("h", "help", flag_values=values)
     define(values)
+    if _declared[0] is not None:
+        _declared[0].append(values)
+        return None
     try:
         rest = values([program, *argv])[1:]
     except flags.UnrecognizedFlagError as error:

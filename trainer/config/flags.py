@@ -214,7 +214,7 @@ def _describe() -> str:
 
 def _describe_option(option: config_lib.Option, aliases: list[str]) -> list[str]:
     also = f" (also {', '.join('--' + alias for alias in aliases)})" if aliases else ""
-    choices = _list_choices(option.annotation)
+    choices = list_choices(option)
     among = f" One of {', '.join(choices)}." if choices else ""
     default = option.default
     if isinstance(default, tuple):
@@ -223,9 +223,14 @@ def _describe_option(option: config_lib.Option, aliases: list[str]) -> list[str]
     return [f"  --{option.name}{also}", f"      {option.description}.{among}{suffix}"]
 
 
-def _list_choices(annotation: Any) -> list[str]:
-    if typing.get_origin(annotation) is typing.Literal:
-        return list(typing.get_args(annotation))
+def list_choices(option: config_lib.Option) -> list[str]:
+    """Returns the values that an option accepts; an empty list if it accepts others too.
+
+    Args:
+        option: the option.
+    """
+    if typing.get_origin(option.annotation) is typing.Literal:
+        return list(typing.get_args(option.annotation))
     return []
 
 
