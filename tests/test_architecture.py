@@ -22,9 +22,9 @@ BRIDGE = "estimator_bridge"
 TRAINER = {
     # Entry points; nothing imports them.
     "__main__": "command_line",
+    "completion": "command_line config errors",
     "command_line": "config errors",
-    "task": "vertex roles training job_dir cluster config schema storage environment console "
-    "signals errors",
+    "task": "api config console signals errors",
     "launch": "cluster",
     "predict": "prediction",
     "evaluate": "evaluation",
@@ -39,13 +39,16 @@ TRAINER = {
     "kubernetes.__main__": "watching prediction kubernetes errors",
     "tune": "tuning config",
     "runs": "history config",
+    "api": "vertex roles training evaluation prediction export inputs data_validation job_dir "
+    "metrics cluster config schema storage environment phase_timer console signals errors "
+    "job_layout",
     # What trains.
     "roles": "training job_dir cluster config environment console signals errors evaluation "
     "export reporting schema storage phase_timer job_layout",
     "training": "vertex evaluation export reporting metrics models inputs job_dir features "
     "cluster config schema storage environment phase_timer console signals errors job_layout",
-    "evaluation": "export reporting metrics data_validation models inputs job_dir cluster config "
-    "schema storage phase_timer console errors job_layout",
+    "evaluation": "export reporting metrics data_validation models inputs features job_dir cluster "
+    "config schema storage phase_timer console errors job_layout",
     "history": "release export metrics job_dir config storage console errors job_layout",
     "tuning": "metrics inputs job_dir cluster config schema storage environment console errors "
     "job_layout",
@@ -138,6 +141,7 @@ ENTRY_POINTS = {
     "kubernetes.__main__",
     "tune",
     "runs",
+    "completion",
 }
 # Only estimator_bridge/private_tf.py imports modules below these packages.
 PRIVATE = ("tensorflow.python", "tensorflow._api", "tensorflow_estimator.python")

@@ -31,7 +31,7 @@ COMMANDS = {
 SUBCOMMANDS = {
     "completion": ("bash", "zsh", "fish"),
     "kubernetes": ("render",),
-    "pipeline": ("run", "list", "render"),
+    "pipeline": ("run", "list", "render", "submit"),
     "runs": ("list", "show", "compare", "why", "lineage", "prune"),
     "schema": ("infer", "check"),
     "vertex": ("package", "render", "submit", "rehearse"),

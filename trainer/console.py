@@ -3,9 +3,10 @@
 Both may contain values of the data. They are escaped here, so that they cannot control a terminal.
 """
 
+import shutil
 import sys
 import time
-from typing import Callable, Optional, TextIO
+from typing import Any, Callable, Optional, TextIO
 
 from estimator_bridge.terminal import escape, escape_lines
 
@@ -13,6 +14,8 @@ from estimator_bridge.terminal import escape, escape_lines
 PLAIN_SECS = 10.0
 # Seconds between two drawings of the live line on a terminal.
 LIVE_SECS = 0.25
+# The same in a notebook, where each drawing is a message to the browser.
+NOTEBOOK_SECS = 0.5
 
 
 def show(text: str) -> None:
@@ -24,11 +27,22 @@ def show(text: str) -> None:
     print(escape_lines(text), flush=True)
 
 
+def find_notebook() -> Optional[Any]:
+    """Returns IPython's module of displays if this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if getattr(shell, "kernel", None) is None:
+        return None
+    import IPython.display
+
+    return IPython.display
+
+
 class Console:
-    """Writes lines, and one live line that is redrawn on a terminal.
+    """Writes lines, and one live line that is redrawn on a terminal and in a notebook.
 
     Args:
-        stream: where to write; None: standard error.
+        stream: where to write; None: standard error, in a notebook standard output.
         quiet: whether only warnings are written.
         clock: returns the time in seconds.
         display_path: replaces local paths in a line by the paths that the user gave. For example,
@@ -43,10 +57,15 @@ class Console:
         display_path: Callable[[str], str] = str,
     ):
         self._display_path = display_path
-        self._stream = stream = sys.stderr if stream is None else stream
+        self._notebook = find_notebook() if stream is None else None
+        if stream is None:
+            # A notebook marks what is on standard error as a failure.
+            stream = sys.stderr if self._notebook is None else sys.stdout
+        self._stream = stream
         self._quiet = quiet
         self._clock = clock
         self._is_terminal = stream.isatty()
+        self._display: Optional[Any] = None
         self._live_width = 0
         self._next = clock()
 
@@ -79,12 +98,22 @@ class Console:
             line: how far the run is, without a line end.
         """
         line = escape(self._display_path(line))
-        self._next = self._clock() + (LIVE_SECS if self._is_terminal else PLAIN_SECS)
         if self._is_terminal:
+            self._next = self._clock() + LIVE_SECS
+            # A line that wraps cannot be redrawn.
+            line = line[: shutil.get_terminal_size().columns - 1]
             self._stream.write("\r" + line.ljust(self._live_width))
             self._stream.flush()
             self._live_width = len(line)
+        elif self._notebook is not None:
+            self._next = self._clock() + NOTEBOOK_SECS
+            shown = {"text/plain": line}
+            if self._display is None:
+                self._display = self._notebook.display(shown, raw=True, display_id=True)
+            else:
+                self._display.update(shown, raw=True)
         else:
+            self._next = self._clock() + PLAIN_SECS
             print(line, file=self._stream, flush=True)
 
     def _clear(self) -> None:

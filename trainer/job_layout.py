@@ -34,6 +34,9 @@ CURVES = "curves.png"
 # The page of python -m trainer.report.
 REPORT = "report.html"
 
+# Tables that were given to trainer.train, as Parquet files.
+DATA_FOLDER = "data"
+
 # Exports are in export/<exporter>/<timestamp>/.
 EXPORT_FOLDER = "export"
 # The model for TensorFlow Model Analysis.

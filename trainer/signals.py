@@ -46,7 +46,9 @@ class Interrupted(BaseException):
 
 
 class SignalWatch:
-    """Raises Interrupted for SIGTERM and SIGINT while a `with` statement of the main thread runs.
+    """Raises Interrupted for SIGTERM and SIGINT while a `with` statement runs.
+
+    Only the main thread of a process receives signals; in other threads nothing is raised.
 
     During training, the first signal is only recorded. After the current step, InterruptHook saves
     a checkpoint and raises Interrupted. Outside training, and for a second signal, Interrupted is
@@ -65,7 +67,8 @@ class SignalWatch:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> "SignalWatch":
-        self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
         return self
 
     def __exit__(self, *exception: Any) -> None:

@@ -315,6 +315,27 @@ def test_a_wrong_flag_is_refused_before_tensorflow_is_imported(place):
         assert len(done.stderr.splitlines()) == 1
 
 
+def test_what_files_show_is_refused_before_tensorflow_is_imported(place):
+    program = (
+        "import sys\nfrom trainer import task\nstatus = task.main(sys.argv[1:])\n"
+        "print(status, 'tensorflow' in sys.modules)"
+    )
+    (place / "a-file").write_text("")
+    for change, words in (
+        ({"job_dir": "a-file"}, "job_dir a-file: cannot be written: Not a directory"),
+        ({"train_data": "absent.csv"}, "data.train: no file matches 'absent.csv'"),
+        ({"fresh": "elsewhere"}, "--fresh=elsewhere: names what will be deleted"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *_arguments(change)],
+            cwd=place,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.stdout == "2 False\n" and words in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -146,7 +146,7 @@ def load_config(hparams: Optional[str], overrides: Mapping[str, Any]) -> Config:
 
     Args:
         hparams: an hparams file or the name of a preset; None: defaults only.
-        overrides: dotted option name → value of a flag.
+        overrides: dotted option name → value of a flag: text, or a value of the option's type.
 
     Raises:
         UserError: an unknown option, or a value that the option does not accept.
@@ -172,7 +172,7 @@ def load_config(hparams: Optional[str], overrides: Mapping[str, Any]) -> Config:
         # The path is made absolute. The copy of the configuration in job_dir then refers to the
         # same file.
         target[leaf] = _find_from("", value) if name == "data.schema_file" else value
-        if section == USER:
+        if section == USER and isinstance(value, str):
             target[leaf] = _parse_value(name, value)
         source[name] = f"--{name}"
     _drop_replaced(values, overrides, "train", ("max_steps", "epochs"))

@@ -211,6 +211,10 @@ class RunConfig(Section):
         None,
         description="FIRST:LAST global step to profile, for TensorBoard",
     )
+    report: bool = Field(
+        True,
+        description="write report.html at the end of a job, for up to 200,000 evaluation rows",
+    )
 
     @pydantic.model_validator(mode="after")
     def _one_interval(self) -> "RunConfig":

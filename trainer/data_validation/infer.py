@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,16 +66,54 @@ def run_infer(argv: list[str]) -> int:
     return 0
 
 
+class InferRequest(NamedTuple):
+    """The files from which a schema is inferred, and how they are written.
+
+    Attributes:
+        files: the data.
+        sources: their names as the user gave them.
+        label: the column to predict.
+        delimiter: between CSV fields; auto: by the first rows.
+        encoding: of CSV files; auto: by their bytes.
+        header: whether CSV files have a header line: auto, yes or no.
+        columns: names for CSV files without a header.
+        limits: limits of the sizes in data files, option → text.
+    """
+
+    files: Sequence[DataFile]
+    sources: Sequence[str]
+    label: str
+    delimiter: str = "auto"
+    encoding: str = "auto"
+    header: str = "auto"
+    columns: Sequence[str] = ()
+    limits: Mapping[str, str] = {}
+
+
+def infer(request: InferRequest) -> tuple["InferredSchema", Table, CsvStyle]:
+    """Returns an inferred schema, the profiles of the columns, and the style of the CSV files.
+
+    Args:
+        request: the files.
+
+    Raises:
+        UserError: the files cannot be read, or there is no such label.
+    """
+    style = _find_style(request)
+    table, sample = profile_files(request.files, style)
+    numbers = {name: sample.get(name) for name in table.columns}
+    return propose(table, numbers, request.label, request.sources), table, style
+
+
 def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     output = copies.open_output(values.output, "--output", is_file=True) if values.output else None
     exists = output is not None and copies.find_size(output) is not None
     if exists and not values.overwrite:
         raise UserError(f"--output={output}: already exists; name another, or add --overwrite")
     files = find_files(values.data, values.format, "data")
-    style = _find_style(files, values, start_reading(values))
-    table, sample = profile_files(files, style)
-    numbers = {name: sample.get(name) for name in table.columns}
-    inferred = propose(table, numbers, values.label, values.data)
+    options = (values.delimiter, values.encoding, values.header, values.columns)
+    limits = start_reading(values)
+    inferred, table, style = infer(InferRequest(files, values.data, values.label, *options, limits))
     if output is None:
         # A file gets the text as it is: in YAML, escapes would change some values.
         print(escape_lines(inferred.text) if sys.stdout.isatty() else inferred.text, end="")
@@ -146,17 +184,12 @@ def _define(values: flags.FlagValues) -> None:
     define_storage(values)
 
 
-def _find_style(
-    files: Sequence[DataFile], values: flags.FlagValues, limits: dict[str, str]
-) -> CsvStyle:
-    """Returns the style of the CSV files: what the flags say, else what the first file has."""
-    texts = [file for file in files if file.format == "csv"]
-    given = {
-        name: values[name].value
-        for name in ("delimiter", "encoding")
-        if values[name].value != "auto"
-    }
-    options = {**{f"data.{name}": given[name] for name in given}, **limits}
+def _find_style(request: InferRequest) -> CsvStyle:
+    """Returns the style of the CSV files: what the request says, else what the first file has."""
+    texts = [file for file in request.files if file.format == "csv"]
+    said = {"delimiter": request.delimiter, "encoding": request.encoding}
+    given = {name: value for name, value in said.items() if value != "auto"}
+    options = {**{f"data.{name}": given[name] for name in given}, **request.limits}
     data = config_lib.load_config(None, options).data
     delimiter, encoding = data.delimiter, data.encoding
     if texts and "encoding" not in given:
@@ -170,8 +203,8 @@ def _find_style(
             )
         encoding = next(iter(found), encoding)
     if texts and "delimiter" not in given:
-        delimiter = detect_delimiter(texts[0], encoding, [values.label])
-    return CsvStyle(delimiter, encoding, values.header, values.columns, values.label, data)
+        delimiter = detect_delimiter(texts[0], encoding, [request.label])
+    return CsvStyle(delimiter, encoding, request.header, request.columns, request.label, data)
 
 
 class InferredSchema(NamedTuple):

@@ -12,25 +12,16 @@ predictions: their areas under curves are exact, while the Estimator approximate
 thresholds.
 """
 
-import tempfile
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Optional
-
 from absl import flags
 
-import estimator_bridge
 from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError
+from trainer.evaluation.opening import Replaced, Slicing, open_model
 from trainer.inputs.files import find_files
-
-if TYPE_CHECKING:
-    from trainer.job_dir.trained_job import Model
-
-SLICED_TASKS = ("binary", "multiclass", "regression")
+from trainer.job_dir.trained_job import fetch_checkpoints
 
 
 def main(argv: list[str]) -> int:
@@ -58,76 +49,27 @@ def _main(argv: list[str]) -> int:
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     """Evaluates according to the flags; returns the text of the report."""
-    # Imported here, because it imports TensorFlow; --help and a wrong flag need no TensorFlow.
-    from trainer.job_dir.trained_job import fetch_checkpoints, load_model
-
-    job_dir = copies.fetch(values.job_dir, "--job_dir", lambda name: name in job_layout.MODEL_FILES)
     console = Console(display_path=copies.display_path)
-    model = load_model(job_dir, values.allow_code, console.warn)
-    model = model._replace(
-        config=override_config(model.config, values, commands.start_reading(values))
-    )
+    model = open_model(values.job_dir, read_replaced(values), copies, console)
     folder = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.EVALUATION_FOLDER}"
     output = copies.open_output(folder, "--output", is_file=False)
-    estimator_bridge.set_verbosity("error")
-    estimator_bridge.prefer_onednn()
-    from trainer.metrics.slices import parse_by
+    slicing = Slicing(values.by, values.min_rows)
+    slicing.check(model.schema)
+    find_files(model.config.data.eval, model.config.data.format, "data")
+    # Imported here, because they import TensorFlow: all other checks come first.
+    from trainer.evaluation import measuring
+    from trainer.evaluation.report import write_evaluation
 
-    by = parse_by(values.by, model.schema)
-    if by and model.schema.task not in SLICED_TASKS:
-        raise UserError(
-            f"--by: a {model.schema.task} model has no slices; only {', '.join(SLICED_TASKS)} have"
-        )
     checkpoints = fetch_checkpoints(
         values.job_dir, values.checkpoint, values.all_checkpoints, copies
     )
-    report = _evaluate(
-        model,
-        checkpoints,
-        by,
-        min_rows=values.min_rows,
-        output=output,
-        display_path=copies.display_path,
-    )
+    report = measuring.evaluate(model, checkpoints, slicing, console)
+    for record in report.evaluations:
+        record["checkpoint"] = copies.display_path(record["checkpoint"])
+    text = write_evaluation(report, output)
     for path in output.glob("evaluation.*"):
         copies.store_output(path)
-    return report
-
-
-def _evaluate(
-    model: "Model",
-    checkpoints: Sequence[str],
-    by: Sequence[Sequence[str]],
-    *,
-    min_rows: int,
-    output: Path,
-    display_path: Callable[[str], str],
-) -> str:
-    """Measures checkpoints and writes the report; returns its text."""
-    from trainer.evaluation.checkpoint_metrics import CheckpointMeter
-    from trainer.evaluation.report import EvaluationReport, Sliced, write_evaluation
-    from trainer.metrics import slices
-
-    schema, config = model.schema, model.config
-    files = find_files(config.data.eval, config.data.format, "data")
-    console = Console(display_path=display_path)
-    console.log(f"evaluating {len(checkpoints)} checkpoint(s) on {len(files)} file(s)")
-    sliced: Optional[Sliced] = None
-    with tempfile.TemporaryDirectory(prefix="evaluate-") as folder:
-        meter = CheckpointMeter(model, files, by, folder)
-        evaluations = [meter.measure(path, console) for path in checkpoints]
-        if schema.task in SLICED_TASKS and len(checkpoints) == 1:
-            predictions, groupings = meter.predict(checkpoints[0])
-            threshold = config.eval.threshold
-            overall = slices.measure(schema.task, predictions, threshold)
-            parts = slices.measure_slices(schema.task, predictions, groupings, threshold, min_rows)
-            sliced = Sliced(predictions, overall, parts, min_rows)
-    for record in evaluations:
-        record["checkpoint"] = display_path(record["checkpoint"])
-    paths = [file.path for file in files]
-    return write_evaluation(
-        EvaluationReport(schema, paths, config.eval.threshold, evaluations, sliced), output
-    )
+    return text
 
 
 def _define(values: flags.FlagValues) -> None:
@@ -175,36 +117,19 @@ def define_model(values: flags.FlagValues) -> None:
     commands.define_storage(values)
 
 
-def override_config(
-    config: config_lib.Config, values: flags.FlagValues, limits: dict[str, str]
-) -> config_lib.Config:
-    """Returns the job's configuration with the options that the flags replace.
+def read_replaced(values: flags.FlagValues) -> Replaced:
+    """Returns what the flags replace of the job's configuration; applies --redact.
 
     Args:
-        config: of the job.
         values: the parsed flags, including those of define_model.
-        limits: result of commands.start_reading.
-
-    Raises:
-        UserError: a flag's value is invalid.
     """
     given = {
-        f"data.{option}": value
-        for option, value in (
-            ("eval", list(values.data)),
-            ("format", values.data_format),
-            ("header", values.header),
-            ("delimiter", values.delimiter),
-            ("encoding", values.encoding),
-        )
-        if value
+        "data.eval": list(values.data),
+        "data.format": values.data_format,
+        "data.header": values.header,
+        "data.delimiter": values.delimiter,
+        "data.encoding": values.encoding,
     }
-    sections = config.model_dump()
-    given.update(limits)
-    checked = config_lib.load_config(None, given).data
-    sections["data"].update(checked.model_dump(include={name[len("data.") :] for name in given}))
-    if values.threshold is not None:
-        if not 0 < values.threshold < 1:
-            raise UserError(f"--threshold={values.threshold:g}: must lie between 0 and 1")
-        sections["eval"]["threshold"] = values.threshold
-    return config_lib.Config.model_validate(sections)
+    data = {option: value for option, value in given.items() if value}
+    limits = commands.start_reading(values)
+    return Replaced({**data, **limits}, values.threshold, values.allow_code)

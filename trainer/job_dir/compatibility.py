@@ -10,8 +10,8 @@ import pydantic
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
-from trainer.job_dir.checkpoints import latest_checkpoint
-from trainer.job_layout import CLUSTER_FOLDER, CONFIG, LOCK, SCHEMA, STATISTICS, WRITER
+from trainer.job_dir.newest import latest_checkpoint
+from trainer.job_layout import CLUSTER_FOLDER, CONFIG, DATA_FOLDER, LOCK, SCHEMA, STATISTICS, WRITER
 from trainer.schema import (
     Schema,
     Statistics,
@@ -203,11 +203,11 @@ def list_doomed(job_dir: str, named: str) -> list[Path]:
         raise UserError(
             f"--fresh={named}: names what will be deleted and must be the job_dir, {job_dir}"
         )
-    # The processes of the new job have already written these.
+    # The new job has already written these.
     children = [
         child
         for child in (folder.iterdir() if folder.exists() else ())
-        if child.name not in (CLUSTER_FOLDER, WRITER, LOCK)
+        if child.name not in (CLUSTER_FOLDER, DATA_FOLDER, WRITER, LOCK)
     ]
     if children and not (folder / CONFIG).exists():
         raise UserError(

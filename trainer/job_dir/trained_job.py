@@ -6,7 +6,6 @@ from typing import Callable, NamedTuple, Optional
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
-from trainer.job_dir.checkpoints import choose_checkpoints
 from trainer.job_layout import CONFIG, SCHEMA, STATISTICS
 from trainer.schema import Schema, Statistics, parse_schema, parse_statistics
 
@@ -83,6 +82,9 @@ def fetch_checkpoints(
     Raises:
         UserError: there is no checkpoint, the wanted one is missing, or it cannot be fetched.
     """
+    # Imported here, because it imports TensorFlow; the description of a model needs none.
+    from trainer.job_dir.checkpoints import choose_checkpoints
+
     folder = job_dir
     if wanted is not None and storage.is_remote(wanted):
         folder, _, wanted = wanted.rpartition("/")

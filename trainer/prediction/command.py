@@ -22,8 +22,8 @@ from trainer import storage
 from trainer.config import arguments, commands
 from trainer.errors import UserError, redacts_data
 from trainer.export.choose import fetch_export
-from trainer.prediction.description import find_description, load_data_config
-from trainer.prediction.predictor import Predictor
+from trainer.prediction.description import load_data_config
+from trainer.prediction.predictor import Predictor, predict_rows
 from trainer.prediction.writers import is_file_name
 
 # Flag → the option of the job's data configuration that it overrides.
@@ -57,7 +57,7 @@ def _main(argv: list[str]) -> int:
         if not rows:
             _predict_files(export, values, limits, copies)
             return 0
-        for prediction in _predict_rows(export, rows):
+        for prediction in predict_rows(Predictor(export), rows):
             print(json.dumps(prediction))
     return 0
 
@@ -92,17 +92,6 @@ def _parse_part(values: flags.FlagValues) -> tuple[int, int]:
     if values.row or is_file_name(values.output):
         raise UserError(f"--part={values.part}: goes with --data and a folder as --output")
     return int(match[1]), int(match[2])
-
-
-def _predict_rows(export: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    from trainer.prediction.rows import check_rows
-
-    predictor = Predictor(export)
-    description = find_description(predictor.path)
-    if description is not None:
-        signature = predictor.find_signature("predict", "json")
-        check_rows(rows, description.schema, list(predictor.signatures[signature].inputs))
-    return predictor.predict(rows)
 
 
 def _predict_files(

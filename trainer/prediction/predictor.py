@@ -10,6 +10,7 @@ from trainer.errors import UserError
 from trainer.export.serving_session import ServingSession, describe_error, to_python
 from trainer.inputs.cell_text import HIDDEN_DETAIL, hides, quote_cell
 from trainer.prediction.description import find_description
+from trainer.prediction.rows import check_rows
 from trainer.schema import Schema
 
 
@@ -77,6 +78,26 @@ class Predictor(ServingSession):
             {each: to_python(array[row]) for each, array in outputs.items()}
             for row in range(num_rows)
         ]
+
+
+def predict_rows(predictor: Predictor, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Checks rows of raw values as training does, and predicts them.
+
+    Args:
+        predictor: a loaded export.
+        rows: input name → value, for each row.
+
+    Returns:
+        output name → value as plain Python, for each row.
+
+    Raises:
+        UserError: a row lacks an input, or a value is one that training would refuse.
+    """
+    description = find_description(predictor.path)
+    if description is not None:
+        signature = predictor.find_signature("predict", "json")
+        check_rows(rows, description.schema, list(predictor.signatures[signature].inputs))
+    return predictor.predict(rows)
 
 
 def _to_array(

@@ -18,6 +18,7 @@ from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.metrics.slices import Predictions, Slice
 from trainer.reporting import figures, html
 from trainer.reporting.html import Markup
+from trainer.reporting.weights import WideWeight, describe_weights
 from trainer.schema import Schema, Statistics, parse_statistics
 from trainer.schema.statistics import dump_public_statistics
 
@@ -27,6 +28,7 @@ SHOWN_METRIC_COLUMNS = 5
 SHOWN_IMPORTANCE = 25
 SHOWN_CATEGORIES = 4
 SHOWN_CLASSES = 30
+NOT_MEASURED = "Not measured at the end of a job; python -m trainer.report measures it."
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -57,6 +59,7 @@ class Measured(NamedTuple):
         worst_rows: the columns of the rows with the largest errors, [rows shown].
         worst: their numbers, from 0, the largest error first.
         threshold: score from which a row is called positive.
+        weights: of the wide part, the largest first.
     """
 
     evaluation: dict[str, Any]
@@ -68,6 +71,7 @@ class Measured(NamedTuple):
     worst_rows: dict[str, np.ndarray]
     worst: np.ndarray
     threshold: float
+    weights: Sequence[WideWeight] = ()
 
 
 def list_shown(schema: Schema) -> list[str]:
@@ -113,6 +117,7 @@ def build_page(
         _describe_quality(schema, measured),
         _describe_slices(schema.task, measured),
         _describe_importance(schema.task, measured),
+        *describe_weights(schema.task, measured.weights),
         _describe_errors(schema, measured),
         _describe_run(results),
         _describe_exports(schema, results),
@@ -309,7 +314,7 @@ def _describe_slices(task: str, measured: Measured) -> tuple[str, Markup]:
 def _describe_importance(task: str, measured: Measured) -> tuple[str, Markup]:
     shown: list[ColumnImportance] = list(measured.importance[:SHOWN_IMPORTANCE])
     if not shown:
-        return html.section("Importance of columns", html.paragraph("It was not measured."))
+        return html.section("Importance of columns", html.paragraph(NOT_MEASURED))
     metric = SHOWN_METRICS[task][0]
     drawn = figures.draw_bars(
         [one.column for one in shown],

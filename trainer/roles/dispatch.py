@@ -1,5 +1,6 @@
 """Runs a job in the role of this process: as a single process or as a member of a cluster."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple, Optional
@@ -7,13 +8,13 @@ from typing import NamedTuple, Optional
 from trainer import config as config_lib
 from trainer.cluster import strategies, watchdog
 from trainer.cluster.heartbeat import HeartbeatFile
-from trainer.console import Console, show
+from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
 from trainer.export.checker import Checker
 from trainer.job_dir import compatibility, leftovers, quarantine
 from trainer.job_layout import SUMMARY
-from trainer.phase_timer import Times, process_age
+from trainer.phase_timer import Times
 from trainer.roles.chief import run_chief
 from trainer.roles.evaluator import run_evaluator
 from trainer.roles.parameter_server import run_parameter_server
@@ -25,7 +26,7 @@ from trainer.storage import disk
 from trainer.storage.workspace import Workspace
 from trainer.training import dry_run
 from trainer.training.job import prepare
-from trainer.training.report import publish_model, report_job
+from trainer.training.report import publish_model, report_job, write_page
 from trainer.training.resources import translate_resource_errors
 from trainer.training.reuse import find_unchanged, list_job_exports
 from trainer.training.run import train_and_evaluate
@@ -39,12 +40,16 @@ class Place(NamedTuple):
         workspace: the job's folder on this machine.
         console: shows progress.
         watch: receives signals.
+        show: shows the text of the summary.
+        before_secs: time before the job began that belongs to it, seconds.
     """
 
     cluster: Cluster
     workspace: Workspace
     console: Console
     watch: SignalWatch
+    show: Callable[[str], None]
+    before_secs: float
 
 
 def rehearse_job(config: config_lib.Config, schema: Schema, place: Place) -> None:
@@ -84,7 +89,7 @@ def run_job(
         Interrupted: a signal arrived; a checkpoint has been saved.
         JobEnded: this process ends because another process of the cluster has ended.
     """
-    times, cluster = Times(before=process_age()), place.cluster
+    times, cluster = Times(before=place.before_secs), place.cluster
     strategies.check_strategy(config.cluster, cluster)
     if reuse and cluster.has_others:
         raise UserError("--reuse: for a job of one process only; remove it")
@@ -108,7 +113,7 @@ def _reuse(config: config_lib.Config, schema: Schema, place: Place) -> bool:
     console.log(
         f"reused: data, options and code are those of the complete run that ended at {ended}"
     )
-    show(place.workspace.display_path((Path(job_dir) / SUMMARY).read_text(encoding="utf-8")))
+    place.show(place.workspace.display_path((Path(job_dir) / SUMMARY).read_text(encoding="utf-8")))
     publish_model(list_job_exports(config), config.storage, console)
     return True
 
@@ -174,8 +179,9 @@ def _run_trainer(
         else:
             process = ClusterProcess(console, place.watch, cluster, heartbeat)
             result = run_chief(job, process)
-        show(place.workspace.display_path(report_job(job, result, console)))
+        place.show(place.workspace.display_path(report_job(job, result, console)))
         publish_model(result.exports, config.storage, console)
+        write_page(job, result, console, place.workspace.display_path)
 
 
 def _run_other(

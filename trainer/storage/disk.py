@@ -25,7 +25,7 @@ def check_writable(job_dir: str, make: bool) -> None:
         UserError: the folder is not writable.
     """
     folder = Path(job_dir) if make else find_existing(job_dir)
-    named = "" if make else f"{folder} "
+    named = "" if folder in (Path(job_dir), Path(job_dir).absolute()) else f"{folder} "
     try:
         if make:
             folder.mkdir(parents=True, exist_ok=True)

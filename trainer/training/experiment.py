@@ -23,7 +23,7 @@ from trainer.models import tfx
 from trainer.models.code import HParams, call_code, load_function, translate_user_errors
 from trainer.models.custom import check_estimator
 from trainer.models.plugins import build_user_hooks
-from trainer.phase_timer import Times, process_age
+from trainer.phase_timer import Times
 from trainer.reporting import plots
 from trainer.reporting import summary as reporting
 from trainer.signals import SignalWatch
@@ -52,19 +52,22 @@ class Experiment(NamedTuple):
     eval_input_receiver_fn: Any
 
 
-def run_experiment(config: config_lib.Config, console: Console, watch: SignalWatch) -> str:
+def run_experiment(
+    config: config_lib.Config, console: Console, watch: SignalWatch, *, before_secs: float
+) -> str:
     """Runs the experiment that the configuration names; returns the text of the summary.
 
     Args:
         config: the resolved configuration; experiment or tfx.trainer_fn is set.
         console: shows progress.
         watch: receives signals.
+        before_secs: time before this call that belongs to the job, seconds.
 
     Raises:
         UserError: the user's code cannot be found, fails, or returns an object of a wrong type.
         Interrupted: a signal arrived; a checkpoint has been saved.
     """
-    return _run(config, Session(console, watch, Times(before=process_age())))
+    return _run(config, Session(console, watch, Times(before=before_secs)))
 
 
 def rehearse_experiment(config: config_lib.Config, console: Console, watch: SignalWatch) -> None:
@@ -78,7 +81,7 @@ def rehearse_experiment(config: config_lib.Config, console: Console, watch: Sign
     Raises:
         UserError: the user's code cannot be found, fails, or returns an object of a wrong type.
     """
-    session = Session(console, watch, Times(before=process_age()))
+    session = Session(console, watch, Times())
     with tempfile.TemporaryDirectory(prefix="dry-run-") as folder:
         train = config.train.model_copy(update={"max_steps": 1, "epochs": None})
         rehearsed = config.model_copy(update={"job_dir": folder, "train": train})

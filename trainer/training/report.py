@@ -1,13 +1,21 @@
 """Ends a job: checks its exports, measures baselines, and writes the report."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from trainer import config as config_lib
 from trainer import storage
 from trainer.console import Console
 from trainer.environment.services import read_service
+from trainer.evaluation import page
+from trainer.evaluation.opening import SLICED_TASKS
+from trainer.evaluation.page import PageRequest
 from trainer.export.checker import read_sample_rows
 from trainer.export.choose import choose_export
+from trainer.job_dir.metrics_log import MetricsLog
+from trainer.job_dir.trained_job import Model
+from trainer.job_layout import REPORT
 from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.phase_timer import ALL, VERIFY
 from trainer.reporting import plots
@@ -17,6 +25,9 @@ from trainer.training.baseline_rows import measure_baselines
 from trainer.training.inputs_record import record_end
 from trainer.training.job import Job, build_source
 from trainer.vertex.job_environment import publish
+
+# With more evaluation rows, the page would delay the end of the job.
+MAX_PAGE_ROWS = 200_000
 
 
 def report_job(job: Job, result: RunResult, console: Console) -> str:
@@ -51,6 +62,46 @@ def report_job(job: Job, result: RunResult, console: Console) -> str:
     text = write_report(RunSummary(job_dir, result, job.best_metric, job.direction, data))
     record_end(job_dir, result.secs[ALL])
     return text
+
+
+def write_page(
+    job: Job, result: RunResult, console: Console, display_path: Callable[[str], str]
+) -> None:
+    """Writes report.html; a failure is a warning, because the job has done its work.
+
+    Args:
+        job: the job.
+        result: the result of its run.
+        console: says where the page is, or why there is none.
+        display_path: replaces local paths by those that the user gave.
+    """
+    config, schema = job.config, job.schema
+    # Of a user's own model, the names of the predictions are not known.
+    is_known = config.model.type in config_lib.MODEL_TYPES and schema.task in SLICED_TASKS
+    if not (config.run.report and is_known and result.checkpoints):
+        return
+    job_dir = config.require_job_dir()
+    num_rows = job.eval_scan.statistics.num_rows
+    if num_rows > MAX_PAGE_ROWS:
+        console.log(
+            f"report: not written for {num_rows:,} evaluation rows; python -m trainer.report "
+            f"{job_dir} writes it"
+        )
+        return
+    last = MetricsLog(job_dir).read("eval")[-1:]
+    checkpoint = result.checkpoints[-1]
+    is_last = bool(last) and last[0]["step"] == result.end_step
+    request = PageRequest(
+        display_path(job_dir), evaluation=last[0] if is_last else None, display_path=display_path
+    )
+    path = Path(job_dir) / REPORT
+    try:
+        model = Model(config, schema, job.statistics)
+        page.write_page(model, Path(job_dir), checkpoint, request, path)
+    except Exception as error:
+        console.warn(f"report: {path} was not written: {' '.join(str(error).split())[:200]}")
+        return
+    console.log(f"report: {path}")
 
 
 def _summarize_data(job: Job, query: dict[str, Any]) -> DataSummary:

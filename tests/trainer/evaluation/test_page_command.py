@@ -11,6 +11,7 @@ from sklearn import metrics as sk
 from trainer.errors import UserError
 from trainer.evaluation import command, page_command
 from trainer.evaluation.importance import REPEATS, measure_importance
+from trainer.evaluation.page import SHOWN_ERRORS
 from trainer.metrics.slices import Predictions
 from trainer.reporting import html
 
@@ -64,8 +65,10 @@ def test_the_page_has_every_section_and_escapes_the_values(page):
     _, text, _ = page
     titles = re.findall(r'<h2 id="s\d+">(.*?)</h2>', text)
     wanted = ["Data", "Curves", "Quality", "Slices", "Time", "Exports", "Configuration"]
-    assert {*wanted, "Model card", "Importance of columns", "Largest errors"} == set(titles)
-    assert len(_read_table(text, "row")) == page_command.SHOWN_ERRORS
+    wanted += ["Weights of the wide part", "Model card", "Importance of columns", "Largest errors"]
+    assert set(wanted) == set(titles)
+    assert {"age", "city", "job"} & set(_read_table(text[text.index("largest of") :], "column"))
+    assert len(_read_table(text, "row")) == SHOWN_ERRORS
     assert {"age", "city", "job"} <= set(_read_table(text, "column"))
 
 

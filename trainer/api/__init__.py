@@ -1,0 +1,1 @@
+"""The Python API: what `import trainer` offers; docs/python.md describes it."""

@@ -1,0 +1,199 @@
+"""Runs a job: for `python -m trainer.task`, and for `trainer.train`."""
+
+from typing import Callable, NamedTuple, Optional
+
+import estimator_bridge
+from trainer import config as config_lib
+from trainer import schema as schema_lib
+from trainer import storage
+from trainer.cluster import processes, strategies
+from trainer.config import effects, flags
+from trainer.console import Console
+from trainer.environment.cluster_spec import Cluster, read_cluster
+from trainer.environment.services import read_service
+from trainer.environment.variables import read_secret, take_parent_pipe
+from trainer.errors import UserError, redact_data
+from trainer.signals import SignalWatch
+from trainer.storage import disk, workspace
+from trainer.training.resources import translate_resource_errors
+from trainer.vertex import job_environment
+
+
+class Host(NamedTuple):
+    """The process that runs a job.
+
+    Attributes:
+        watch: receives signals.
+        show: shows the text of the summary.
+        is_program: whether the process exists for this job alone. If so, the time since its start
+            belongs to the job.
+    """
+
+    watch: SignalWatch
+    show: Callable[[str], None]
+    is_program: bool
+
+
+class _Rooms(NamedTuple):
+    """Where a job runs: its cluster, its folder, its messages."""
+
+    cluster: Cluster
+    space: workspace.Workspace
+    console: Console
+
+
+def run_in_workspace(
+    config: config_lib.Config,
+    command: flags.CommandLine,
+    host: Host,
+    schema: Optional[schema_lib.Schema] = None,
+) -> str:
+    """Resolves cluster and job_dir, and runs the job in a local folder.
+
+    Args:
+        config: the configuration.
+        command: what is to be done with it.
+        host: this process.
+        schema: of the data; None: that of data.schema_file.
+
+    Returns:
+        the job's folder on this machine.
+
+    Raises:
+        UserError: the data, the options, the model or job_dir are wrong.
+        Interrupted: a signal arrived; a checkpoint has been saved.
+        JobEnded: this process ends because another process of the cluster has ended.
+    """
+    redact_data(config.redact)
+    cluster = read_cluster()
+    processes.end_with_parent(take_parent_pipe(), saves=cluster.role == "chief")
+    service = read_service()
+    config = job_environment.place(config, cluster, service)
+    for name, variable in config.secret.items():
+        read_secret(name, variable)
+    settings = storage.Settings(**config.storage.model_dump())
+    storage.configure(settings)
+    quiet = config.verbosity in ("warning", "error")
+    with workspace.open_workspace(
+        config.require_job_dir(),
+        settings,
+        cluster,
+        Console(quiet=quiet).log,
+        stores=not command.dry_run,
+        events_dir=service.log_dir,
+    ) as space:
+        config = config.model_copy(update={"job_dir": space.folder})
+        if command.fresh is not None and command.fresh.rstrip("/") == space.job_dir:
+            command = command._replace(fresh=space.folder)
+        console = Console(quiet=quiet, display_path=space.display_path)
+        for name in config.exposed_secrets:
+            console.warn(
+                f"user.{name}: is stored in config.yaml; give a secret as --secret.{name}=VARIABLE"
+            )
+        if cluster.role == "chief":
+            for name, reason in effects.find_unused(config, command.overrides).items():
+                console.warn(f"--{name}: has no effect: {reason}")
+        rooms = _Rooms(cluster, space, console)
+        try:
+            with translate_resource_errors(space.folder):
+                if config.experiment or config.tfx.trainer_fn:
+                    _run_experiment(config, command, host, rooms)
+                else:
+                    _run_job(config, command, host, rooms, schema or _load_schema(config.data))
+        except UserError as error:
+            raise type(error)(space.display_path(str(error))) from error.__cause__
+        return space.folder
+
+
+def _run_job(
+    config: config_lib.Config,
+    command: flags.CommandLine,
+    host: Host,
+    rooms: _Rooms,
+    schema: schema_lib.Schema,
+) -> None:
+    strategies.check_strategy(config.cluster, rooms.cluster)
+    _check_data(config.data)
+    if rooms.cluster.role == "chief":
+        _check_job_dir(config, command, schema)
+    # TensorFlow takes seconds to load. What can be known without it has been checked before.
+    before_secs = _start_tensorflow(config, host)
+    from trainer.roles import dispatch
+
+    place = dispatch.Place(*rooms, host.watch, host.show, before_secs)
+    if command.dry_run:
+        dispatch.rehearse_job(config, schema, place)
+    else:
+        dispatch.run_job(config, schema, place, command.fresh, command.reuse)
+
+
+def _check_data(data: config_lib.DataConfig) -> None:
+    """Checks that there are data files."""
+    # Imported here, because NumPy and Arrow, which it needs, take a third of a second.
+    from trainer.inputs.files import find_files
+
+    for patterns, option in ((data.train, "data.train"), (data.eval, "data.eval")):
+        # Lists in buckets are requests over the network, and are made once, later.
+        if not any(storage.is_remote(pattern) for pattern in patterns):
+            find_files(patterns, data.format, option)
+
+
+def _check_job_dir(
+    config: config_lib.Config, command: flags.CommandLine, schema: schema_lib.Schema
+) -> None:
+    """Checks that the folder of the job can be written, and continued or deleted."""
+    from trainer.job_dir import compatibility
+
+    job_dir = config.require_job_dir()
+    disk.check_writable(job_dir, make=False)
+    if command.fresh is not None:
+        compatibility.list_doomed(job_dir, command.fresh)
+    else:
+        compatibility.check_same_model(config, schema)
+        compatibility.check_warm_start(job_dir, config.train.warm_start)
+
+
+def _run_experiment(
+    config: config_lib.Config, command: flags.CommandLine, host: Host, rooms: _Rooms
+) -> None:
+    if command.reuse:
+        raise UserError("--reuse: not for experiments, whose data are not known; remove it")
+    from trainer.job_dir import compatibility
+
+    space, console = rooms.space, rooms.console
+    disk.check_writable(space.folder, make=not command.dry_run)
+    if command.fresh is not None and not command.dry_run:
+        compatibility.list_doomed(space.folder, command.fresh)
+    before_secs = _start_tensorflow(config, host)
+    from trainer.training import experiment
+
+    if command.dry_run:
+        experiment.rehearse_experiment(config, console, host.watch)
+        return
+    with space.lock(console.warn):
+        if command.fresh is not None:
+            compatibility.list_doomed(space.folder, command.fresh)
+        # The user's code may write to the folder at any time.
+        with space.claim(host.watch.discard):
+            if command.fresh is not None:
+                compatibility.delete_job(space.folder, command.fresh)
+                space.start_over()
+            text = experiment.run_experiment(config, console, host.watch, before_secs=before_secs)
+            host.show(space.display_path(text))
+
+
+def _start_tensorflow(config: config_lib.Config, host: Host) -> float:
+    """Imports TensorFlow; returns the seconds of this process that belong to the job."""
+    estimator_bridge.set_verbosity("debug" if config.verbosity == "debug" else "error")
+    estimator_bridge.prefer_onednn()
+    from trainer.phase_timer import process_age
+
+    return process_age() if host.is_program else 0.0
+
+
+def _load_schema(data: config_lib.DataConfig) -> schema_lib.Schema:
+    if not data.schema_file:
+        raise UserError(
+            "data.schema_file: not given; set --data.schema_file=FILE or --hparams=PRESET"
+        )
+    return schema_lib.load_schema(data.schema_file, storage.fetch_data)
