@@ -5,12 +5,15 @@ python -m trainer.push --export=jobs/f/export/best/1700000000 --to=served/flight
 python -m trainer.push --to=served/flights --promote
 python -m trainer.push --to=served/flights --rollback
 python -m trainer.push --to=served/flights --list
+python -m trainer.push --to=gs://models/flights --register=projects/PROJECT/locations/REGION \\
+    --serving_image=us-docker.pkg.dev/vertex-ai/prediction/tf2-cpu.2-15:latest
 
 --to is the folder, on this machine or gs://, whose numbered subfolders TensorFlow Serving reads. It
 also contains push.json, the state, and models.config, the file for --model_config_file. A version
 appears completely or not at all, and none is overwritten. Only an export that the gate has blessed
 is pushed; --force --reason=TEXT pushes another one and records the reason. If several processes
-push at once, the last one to begin wins, and the others end with status 75.
+push at once, the last one to begin wins, and the others end with status 75. --register, alone or
+with one of the others, makes the model registry of Vertex AI agree with the folder.
 """
 
 import datetime
@@ -24,6 +27,7 @@ from trainer.console import show
 from trainer.errors import UserError
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import fingerprint_export
+from trainer.release import registry
 from trainer.release.pushing import Deployment, Request
 from trainer.release.state import LABELS, STABLE, Entry, State
 from trainer.release.verdict import BLESSED, NOT_BLESSED, STATUS, read_verdict
@@ -51,17 +55,35 @@ def _main(argv: list[str]) -> int:
         if values.list:
             show(_describe(deployment))
             return 0
-        if values.rollback or values.promote:
-            done = deployment.roll_back() if values.rollback else deployment.promote()
-            show(f"{values.to}: {done}; {_describe_labels(deployment.read())}")
-            return 0
+        status = _change(deployment, values, copies)
+        if values.register and not status:
+            registry.register(
+                values.to, deployment.read(), _get_options(values), show, values.rehearse
+            )
+        return status
+
+
+def _change(deployment: Deployment, values: flags.FlagValues, copies: storage.Copies) -> int:
+    if values.rollback or values.promote:
+        done = deployment.roll_back() if values.rollback else deployment.promote()
+        show(f"{values.to}: {done}; {_describe_labels(deployment.read())}")
+    elif values.export or values.job_dir:
         return _push(deployment, values, copies)
+    return 0
+
+
+def _get_options(values: flags.FlagValues) -> registry.Options:
+    return registry.Options(values.register, values.serving_image, values.api_endpoint)
 
 
 def _check_flags(values: flags.FlagValues) -> None:
     chosen = [f"--{name}" for name in CHANGES if values[name].value]
     chosen += [f"--{name}" for name in ("export", "job_dir") if values[name].value]
-    if len(chosen) != 1:
+    if values.register:
+        registry.check(values.to, _get_options(values))
+    elif values.rehearse:
+        raise UserError("--rehearse: has no effect without --register; remove it")
+    if len(chosen) != 1 and not (values.register and not chosen):
         raise UserError(
             f"{' and '.join(chosen) or 'nothing'} given; give one of --export, --job_dir, "
             "--promote, --rollback and --list (--help shows examples)"
@@ -139,6 +161,9 @@ def _define(values: flags.FlagValues) -> None:
             "base_path",
             "the folder as TensorFlow Serving sees it; unset: the recorded one, else --to",
         ),
+        ("register", "projects/PROJECT/locations/REGION: register the versions with Vertex AI"),
+        ("serving_image", "with --register: container image that serves the model"),
+        ("api_endpoint", "with --register: host:port of the service; unset: the region's own"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
     flags.DEFINE_enum(
@@ -157,6 +182,7 @@ def _define(values: flags.FlagValues) -> None:
         ("list", "list the versions"),
         ("rollback", "make the version stable that was stable before"),
         ("promote", "make the canary the stable version"),
+        ("rehearse", "with --register: print what an empty registry would get, and send nothing"),
     ):
         flags.DEFINE_boolean(name, False, meaning, flag_values=values)
     commands.define_storage(values)

@@ -23,6 +23,9 @@ from trainer.errors import UserError
 from trainer.export.serving_api import require_serving_api
 from trainer.serving import manifests
 from trainer.serving.sources import open_source
+from trainer.vertex import endpoints
+from trainer.vertex.machines import parse_machine
+from trainer.vertex.serving_commands import parse_replicas
 
 
 def main(argv: list[str]) -> int:
@@ -58,12 +61,9 @@ def _main(argv: list[str]) -> int:
 def _render(place: str, values: flags.FlagValues) -> str:
     if values.render == "docker":
         return manifests.render_docker(place, values.image)
-    try:
-        least, greatest = (int(one) for one in values.replicas.split(","))
-    except ValueError as error:
-        raise UserError(
-            f"--replicas={values.replicas}: write LEAST,GREATEST, such as 2,10"
-        ) from error
+    if values.render == "vertex":
+        return _render_endpoint(place, values)
+    least, greatest = parse_replicas(values.replicas)
     options = manifests.Options(
         values.image,
         (least, greatest),
@@ -75,6 +75,19 @@ def _render(place: str, values: flags.FlagValues) -> str:
         values.gateway,
     )
     return manifests.render_kubernetes(place, options)
+
+
+def _render_endpoint(place: str, values: flags.FlagValues) -> str:
+    arguments.require(values, "registry", "machine")
+    options = endpoints.Options(
+        name="",
+        machine=parse_machine(values.machine, "--machine"),
+        replicas=parse_replicas(values.replicas),
+        service_account=values.service_account,
+        log_table=values.log_table,
+        sampling_rate=values.sampling_rate,
+    )
+    return manifests.render_vertex(place, values.registry, values.canary, options)
 
 
 def _serve(place: str, values: flags.FlagValues, copies: storage.Copies) -> None:
@@ -132,7 +145,7 @@ def _define(values: flags.FlagValues) -> None:
 
 def _define_rendering(values: flags.FlagValues) -> None:
     text = "writes what runs TensorFlow Serving itself for the folder, instead of serving"
-    flags.DEFINE_enum("render", None, ["docker", "kubernetes"], text, flag_values=values)
+    flags.DEFINE_enum("render", None, ["docker", "kubernetes", "vertex"], text, flag_values=values)
     for name, default, text in (
         ("image", "tensorflow/serving:latest", "container image of --render"),
         ("output", None, "file for --render; unset: standard output"),
@@ -141,6 +154,10 @@ def _define_rendering(values: flags.FlagValues) -> None:
         ("memory", None, "memory of a replica; unset: from the sandbox's measurement"),
         ("volume", None, "CLAIM:/PATH of the folder, if it is not in a bucket"),
         ("namespace", None, "namespace of the manifests"),
+        ("registry", None, "vertex: projects/PROJECT/locations/REGION of trainer.push --register"),
+        ("machine", None, "vertex: TYPE or TYPE:ACCELERATOR:COUNT of a replica"),
+        ("service_account", None, "vertex: account that the replicas run as"),
+        ("log_table", None, "vertex: bq://PROJECT.DATASET.TABLE, gets --sampling_rate of requests"),
         ("gateway", None, "Gateway of the cluster, which divides the requests by --canary"),
     ):
         flags.DEFINE_string(name, default, text, flag_values=values)

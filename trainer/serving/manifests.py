@@ -10,8 +10,11 @@ from trainer.errors import UserError
 from trainer.export.fingerprint import EXTRA, SANDBOX_REPORT
 from trainer.kubernetes import names, security
 from trainer.kubernetes.documents import to_yaml
+from trainer.release import registry
 from trainer.release.pushing import Deployment
 from trainer.release.state import CANARY, LABEL_CONFIGS, MODELS_CONFIG, STABLE, State
+from trainer.vertex import endpoints
+from trainer.vertex.request import LOCATION
 
 GRPC_PORT, REST_PORT = 8500, 8501
 # Kind of a route of the Gateway API → port of the servers.
@@ -107,6 +110,36 @@ def render_kubernetes(place: str, options: Options) -> str:
         documents += _build_server(place, state, options, name, LABEL_CONFIGS[label])
     documents += [_build_route(state, options, kind, shares) for kind in ROUTES]
     return to_yaml(documents)
+
+
+def render_vertex(
+    place: str, location: str, canary: Optional[int], options: endpoints.Options
+) -> str:
+    """Returns the Endpoint of Vertex AI that serves a folder of trainer.push.
+
+    Args:
+        place: the folder; its versions are registered with trainer.push --register.
+        location: projects/PROJECT/locations/REGION of the registry.
+        canary: percent of the requests that the canary answers; None: none.
+        options: of the endpoint; the model gives it its name.
+
+    Raises:
+        UserError: an option is wrong, or there is no canary.
+    """
+    state = _read(place)
+    if not LOCATION.fullmatch(location):
+        raise UserError(f"--registry={location}: write projects/PROJECT/locations/REGION")
+    shares = {STABLE: 100}
+    if canary is not None:
+        if CANARY not in state.labels:
+            raise UserError(f"--canary={canary}: {place} has no canary; push one, or leave it out")
+        shares = {STABLE: 100 - canary, CANARY: canary}
+    model = f"{location}/models/{registry.name_model(state)}"
+    models = {
+        str(state.labels[label]): (f"{model}@{registry.name_alias(state.labels[label])}", share)
+        for label, share in shares.items()
+    }
+    return to_yaml([endpoints.build(models, options._replace(name=state.name))])
 
 
 def _build_metadata(options: Options, name: str) -> dict[str, Any]:

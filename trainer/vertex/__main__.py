@@ -5,8 +5,13 @@
       --output=job.yaml -- --hparams=census --train_data=gs://... --eval_data=gs://...
   python -m trainer.vertex rehearse --job=job.yaml --emulator --put=gs://BUCKET/data=data -- --train_steps=20
   python -m trainer.vertex submit   --job=job.yaml --project=PROJECT --stream
+  python -m trainer.vertex schedule --job=job.yaml --project=PROJECT --schedule='0 6 * * *' \\
+      --service_account=ACCOUNT --body=body.json
+  python -m trainer.vertex deploy   --deployment=endpoint.yaml --project=PROJECT
+  python -m trainer.vertex predict  --name=score --model=projects/PROJECT/.../models/ID@stable \\
+      --data=gs://BUCKET/new/*.jsonl --output=gs://BUCKET/predictions --submit
 
-Flags of trainer.task go after --.
+Flags of trainer.task go after --; with render --command=watch, those of trainer.watch.
 """  # noqa: E501
 
 import contextlib
@@ -22,7 +27,7 @@ from estimator_bridge.terminal import quote_command
 from trainer.cluster.processes import find_addresses
 from trainer.config import arguments, commands
 from trainer.errors import UserError, nearest
-from trainer.vertex import jobs, package, paths, rehearse, submit
+from trainer.vertex import jobs, package, paths, rehearse, serving_commands, submit
 from trainer.vertex.request import Request, parse_machines
 from trainer.vertex.tuning import load_study
 
@@ -42,6 +47,7 @@ def _main(argv: list[str]) -> int:
         "render": _render,
         "submit": _submit,
         "rehearse": _rehearse,
+        **{name: _make_command(name) for name in SERVING},
     }
     if not argv or argv[0] in ("--help", "-h", "help"):
         print(__doc__.strip())
@@ -55,6 +61,21 @@ def _main(argv: list[str]) -> int:
         )
     ours, task_flags = arguments.split_task_flags(argv[1:])
     return known[argv[0]](ours, task_flags)
+
+
+SERVING = {
+    "predict": serving_commands.predict,
+    "deploy": serving_commands.deploy,
+    "schedule": serving_commands.schedule,
+}
+
+
+def _make_command(name: str) -> Callable[[list[str], list[str]], int]:
+    def run(argv: list[str], task_flags: list[str]) -> int:
+        _refuse_task_flags(name, task_flags)
+        return SERVING[name](argv, __doc__)
+
+    return run
 
 
 def _parse(
@@ -109,6 +130,8 @@ def _define_render(values: flags.FlagValues) -> None:
     }
     _define_strings(values, meanings)
     flags.DEFINE_string("region", "us-central1", "region of the job", flag_values=values)
+    text = "what the job runs; its flags go after --"
+    flags.DEFINE_enum("command", "task", ["task", "watch"], text, flag_values=values)
     flags.DEFINE_list("labels", [], "KEY=VALUE,KEY=VALUE", flag_values=values)
     flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
     flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
@@ -163,12 +186,17 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
         restart_job=values.restart_job,
         disable_retries=values.disable_retries,
         kms_key=values.kms_key,
+        module=f"trainer.{values.command}",
     )
+    if values.command == "watch":
+        _check_watch(task_flags)
     text = jobs.to_yaml(jobs.build_job(request, study), values.output or "JOB.yaml")
-    for line in paths.list_inside(task_flags, values.nfs):
-        print(f"note: {line}", file=sys.stderr)
-    command = ("python", "-m", "trainer.vertex", "rehearse", f"--job={values.output}")
-    following = f"{quote_command(*command)}, then submit"
+    following = "submit it, or schedule it"
+    if values.command == "task":
+        for line in paths.list_inside(task_flags, values.nfs):
+            print(f"note: {line}", file=sys.stderr)
+        command = ("python", "-m", "trainer.vertex", "rehearse", f"--job={values.output}")
+        following = f"{quote_command(*command)}, then submit"
     commands.write_result(text, values.output, following)
     if not request.service_account:
         print(
@@ -177,6 +205,19 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
             file=sys.stderr,
         )
     return 0
+
+
+def _check_watch(argv: list[str]) -> None:
+    from trainer import storage
+    from trainer.watching.command import parse
+
+    values = parse(argv)
+    if values is None:
+        raise UserError("after --: give the flags of trainer.watch, and no --help")
+    if not storage.is_remote(values.state) and not values.state.startswith("/gcs/"):
+        raise UserError(
+            f"--state={values.state}: is deleted with the container; name a gs:// address"
+        )
 
 
 def _define_submit(values: flags.FlagValues) -> None:

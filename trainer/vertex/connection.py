@@ -1,10 +1,14 @@
 """A client of one of the service's interfaces, and its errors in one line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
 from typing import Any, Optional
 
 from trainer.errors import TemporaryError, UserError
 
+# Longest time of a deployment, with the start of its machines.
+OPERATION_SECS = 3600
 PERMISSION = "grant your account roles/aiplatform.user, and enable aiplatform.googleapis.com"
 
 
@@ -55,11 +59,29 @@ class Connection:
             TemporaryError: the service cannot answer now.
             UserError: the service rejects the request.
         """
+        with self._translate_errors():
+            return method(request=request, timeout=60.0)
+
+    def wait(self, operation: Any) -> Any:
+        """Returns the result of a long-running operation when it has ended.
+
+        Args:
+            operation: what the method of the client returned.
+
+        Raises:
+            TemporaryError: the service cannot answer now, or takes too long.
+            UserError: the operation has failed.
+        """
+        with self._translate_errors():
+            return operation.result(timeout=OPERATION_SECS)
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
         from google.api_core import exceptions
         from google.auth import exceptions as auth
 
         try:
-            return method(request=request, timeout=60.0)
+            yield
         except exceptions.PermissionDenied as error:
             raise UserError(
                 f"project {self.project}: no permission ({error.message}); {PERMISSION}"
@@ -70,6 +92,10 @@ class Connection:
         except exceptions.GoogleAPICallError as error:
             words = " ".join(str(error.message).split())[:300]
             raise UserError(f"the service rejects the request: {words}") from error
+        except futures.TimeoutError as error:
+            raise TemporaryError(
+                f"the service has not ended in {OPERATION_SECS} s; try again"
+            ) from error
         except (auth.TransportError, exceptions.RetryError) as error:
             words = " ".join(str(error).split())[:200]
             raise TemporaryError(f"the service cannot be reached: {words}; try again") from error

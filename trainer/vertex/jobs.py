@@ -14,10 +14,9 @@ from trainer.config import flags
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
 from trainer.vertex import paths
-from trainer.vertex.request import POOL_ROLES, Request, check_request
+from trainer.vertex.request import POOL_ROLES, TRAINING, Request, check_request
 from trainer.vertex.tuning import Study
 
-MODULE = "trainer.task"
 PORT = 2222
 
 
@@ -76,8 +75,10 @@ def build_job(request: Request, study: Optional[Study] = None) -> Job:
         UserError: an option or a flag is invalid, or two of them contradict each other.
     """
     check_request(request)
-    config = check_task_flags(request)
-    _check_study(study, request, config)
+    if request.module == TRAINING:
+        _check_study(study, request, check_task_flags(request))
+    elif study is not None or sum(request.counts.values()) > 1:
+        raise UserError(f"--command: {request.module} is one process; remove the other replicas")
     spec: dict[str, Any] = {"workerPoolSpecs": _build_pools(request)}
     scheduling: dict[str, Any] = {}
     if request.timeout_secs is not None:
@@ -132,13 +133,13 @@ def _build_pools(request: Request) -> list[dict[str, Any]]:
             pool["pythonPackageSpec"] = {
                 "executorImageUri": request.image,
                 "packageUris": [request.package],
-                "pythonModule": MODULE,
+                "pythonModule": request.module,
                 "args": list(request.task_flags),
             }
         else:
             pool["containerSpec"] = {
                 "imageUri": request.image,
-                "command": ["python", "-m", MODULE],
+                "command": ["python", "-m", request.module],
                 "args": list(request.task_flags),
             }
         pools.append(pool)

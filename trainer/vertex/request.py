@@ -20,6 +20,10 @@ KMS_KEY = re.compile(
     r"/cryptoKeys/[A-Za-z0-9_-]{1,63}"
 )
 REGION = re.compile(r"[a-z]+-[a-z]+\d+")
+TRAINING = "trainer.task"
+LOCATION = re.compile(r"projects/(?P<project>[a-z0-9:.-]+)/locations/(?P<region>[a-z]+-[a-z]+\d+)")
+MODEL_ID = re.compile(r"[a-z_][a-z0-9_-]{0,62}")
+MODEL = re.compile(rf"{LOCATION.pattern}/models/[a-z0-9_-]{{1,63}}(@[A-Za-z0-9-]+)?")
 IMAGE = re.compile(r"[a-z0-9.-]+(:\d+)?(/[\w.-]+)+(:[\w.-]+)?(@sha256:[0-9a-f]{64})?")
 MAX_TIMEOUT_SECS = 7 * 24 * 3600
 
@@ -46,6 +50,8 @@ class Request(NamedTuple):
         restart_job: whether a restarted replica restarts the whole job.
         disable_retries: whether a failed replica is not restarted.
         kms_key: resource name of the key that encrypts what the service stores.
+        module: what the job runs; `task_flags` are its flags, and have been checked if it is not
+            trainer.task.
     """
 
     name: str
@@ -66,6 +72,7 @@ class Request(NamedTuple):
     restart_job: bool = False
     disable_retries: bool = False
     kms_key: Optional[str] = None
+    module: str = TRAINING
 
 
 def parse_machines(values: dict[str, Optional[str]]) -> dict[str, Machine]:

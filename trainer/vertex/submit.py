@@ -12,6 +12,9 @@ ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED")
 # Page of a job or a tuning job in the console.
 CONSOLE = "https://console.cloud.google.com/ai/platform/locations/{region}/training/{id}?project={project}"
 
+PREDICTIONS = "/batchPredictionJobs/"
+PREDICTION_CONSOLE = "https://console.cloud.google.com/vertex-ai/locations/{region}/batch-predictions/{id}?project={project}"
+
 
 class Service:
     """A client for the jobs of a project and region.
@@ -51,6 +54,22 @@ class Service:
             made = call(self._client.create_custom_job, parent=parent, custom_job=resource)
         return str(made.name)
 
+    def create_prediction(self, job: Any) -> str:
+        """Creates a batch prediction and returns its resource name.
+
+        Args:
+            job: the message.
+
+        Raises:
+            UserError: the service rejects the job or cannot be reached.
+        """
+        made = self._connection.call(
+            self._client.create_batch_prediction_job,
+            parent=self._connection.parent,
+            batch_prediction_job=job,
+        )
+        return str(made.name)
+
     def follow(
         self,
         name: str,
@@ -73,9 +92,11 @@ class Service:
             UserError: the service cannot be reached.
         """
         is_tuning = "/hyperparameterTuningJobs/" in name
-        get = (
-            self._client.get_hyperparameter_tuning_job if is_tuning else self._client.get_custom_job
-        )
+        get = self._client.get_custom_job
+        if is_tuning:
+            get = self._client.get_hyperparameter_tuning_job
+        elif PREDICTIONS in name:
+            get = self._client.get_batch_prediction_job
         logged = None
         while True:
             job = self._connection.call(get, name=name)
@@ -101,7 +122,8 @@ class Service:
             name: resource name of the job.
         """
         identity = name.rpartition("/")[2]
-        return CONSOLE.format(
+        page = PREDICTION_CONSOLE if PREDICTIONS in name else CONSOLE
+        return page.format(
             region=self._connection.region, id=identity, project=self._connection.project
         )
 

@@ -109,6 +109,41 @@ def test_the_canary_gets_a_share_of_the_requests(folder, tmp_path):
         assert {one["name"] for one in backends} == services
 
 
+def test_an_endpoint_fits_the_type_of_the_service(folder, tmp_path, capsys):
+    types = pytest.importorskip("google.cloud.aiplatform_v1")
+    from google.protobuf import json_format
+
+    output, location = tmp_path / "endpoint.yaml", "projects/a-project/locations/europe-west4"
+    flags = ["--render=vertex", f"--registry={location}", "--machine=n1-standard-4"]
+    flags += ["--log_table=bq://a-project.logs.shop", "--sampling_rate=0.1", "--replicas=3,7"]
+    assert command.main([folder, *flags, "--canary=10"]) == 2
+    assert "has no canary" in capsys.readouterr().err
+    entry = Entry(export="x", fingerprint="x", verdict="blessed")
+    Deployment(folder).push(Request(tmp_path / "export", entry, label="canary"))
+    assert command.main([folder, *flags, "--canary=10", f"--output={output}"]) == 0
+    made = types.Endpoint()
+    json_format.ParseDict(yaml.safe_load(output.read_text()), types.Endpoint.pb(made))
+    assert made.display_name == "shop" and dict(made.traffic_split) == {"1": 90, "2": 10}
+    stable, canary = made.deployed_models
+    assert (stable.id, stable.model) == ("1", f"{location}/models/shop@push-1")
+    assert (canary.id, canary.model) == ("2", f"{location}/models/shop@push-2")
+    machine = stable.dedicated_resources
+    assert machine.machine_spec.machine_type == "n1-standard-4"
+    assert (machine.min_replica_count, machine.max_replica_count) == (3, 7)
+    logged = made.predict_request_response_logging_config
+    assert logged.enabled and logged.bigquery_destination.output_uri == "bq://a-project.logs.shop"
+    for wrong, message in (
+        (["--registry=a-project"], "--registry=a-project: write projects/"),
+        (["--machine=huge"], "--machine: no machine type"),
+        (["--log_table=logs"], "--log_table=logs: write bq://"),
+        (["--replicas=0,1"], "--replicas=0,1: write LEAST,GREATEST"),
+    ):
+        name = wrong[0].partition("=")[0]
+        kept = [flag for flag in flags if flag.partition("=")[0] != name]
+        assert command.main([folder, *kept, *wrong]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_docker_mounts_the_folder_where_models_config_expects_it(folder, capsys):
     assert command.main([folder, "--render=docker", "--image=tensorflow/serving:2.19.1"]) == 0
     words = shlex.split(capsys.readouterr().out)
