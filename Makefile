@@ -3,6 +3,7 @@
 # make test-quick   the tests that need no TensorFlow, in a minute
 # make fuzz         10,000 mutated job folders and data files, for an hour or two
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
+# make site         the documents as a site, in site/
 # make sbom         lists the packages of the images, as CycloneDX JSON
 # make parity-1x    tf.contrib beside TensorFlow 1.15.5 itself (needs Python 3.7)
 # make tables       trains on twenty real tables without flags, beside scikit-learn
@@ -30,7 +31,7 @@ ENVIRONMENT = command -v $(PYTHON) >/dev/null \
 	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
 	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
 
-.PHONY: help demo test test-quick test-matrix fuzz bench parity-1x tables lint lock sbom environment
+.PHONY: help demo test test-quick test-matrix fuzz bench parity-1x tables lint lock sbom site environment
 .SILENT:
 
 help:
@@ -94,6 +95,10 @@ lock:
 # The packages of the images, as CycloneDX JSON, in dist/.
 sbom:
 	$(PYTHON) tools/sbom.py
+
+# Links without a target and docstrings that cannot be read are errors.
+site:
+	$(ENVIRONMENT); exec "$$env/bin/python" -m mkdocs build --strict --quiet $(ARGS)
 
 environment:
 	$(ENVIRONMENT); echo "$$env"
