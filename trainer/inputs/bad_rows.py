@@ -28,8 +28,8 @@ class Fault(NamedTuple):
 
     Attributes:
         column: name of the column; "" if the whole row is wrong.
-        kind: fields, unparsable, not finite, missing, label missing, unknown class, negative,
-            not a date, not an image, unpaired or other length.
+        kind: fields, not JSON, unparsable, not finite, missing, label missing, unknown class,
+            negative, not a date, not an image, unpaired or other length.
         text: what is wrong; "{value}" is replaced by the value.
         remedy: what the user can do.
     """

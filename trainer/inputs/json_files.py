@@ -7,16 +7,19 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable, Optional
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
 from trainer.errors import UserError
+from trainer.inputs.bad_rows import BadRows, Fault
 from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import RawBatch, ReadRequest, cast_batch
 
 # Bytes of text that are parsed at once.
 BLOCK_BYTES = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_REMEDY = "write one object per line"
 
 
 def read_json_lines(request: ReadRequest) -> Iterator[RawBatch]:
@@ -26,12 +29,13 @@ def read_json_lines(request: ReadRequest) -> Iterator[RawBatch]:
         request: what to read.
 
     Raises:
-        UserError: a line is not an object, a value cannot be converted, or the file is damaged.
+        UserError: a line is not an object, a value cannot be converted, or the file is damaged. If
+            the request has `bad_rows`, such lines are recorded and left out.
     """
-    first_row = 1
-    for batch in iterate_json_lines(request.file, request.data.max_row_mib << 20):
-        yield cast_batch(request, first_row, select_columns(batch, request.names))
-        first_row += batch.num_rows
+    max_row_bytes = request.data.max_row_mib << 20
+    for batch, rows in _iterate(request.file, max_row_bytes, request.bad_rows):
+        first_row = int(rows[0]) if len(rows) else 1
+        yield cast_batch(request, first_row, select_columns(batch, request.names), rows)
 
 
 def select_columns(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
@@ -60,16 +64,36 @@ def iterate_json_lines(file: DataFile, max_row_bytes: int) -> Iterator[pa.Record
     Raises:
         UserError: a line is not an object or too long, or the file is damaged.
     """
+    for batch, _ in _iterate(file, max_row_bytes, None):
+        yield batch
+
+
+def _iterate(
+    file: DataFile, max_row_bytes: int, bad_rows: Optional[BadRows]
+) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
+    """Yields the rows, and their numbers in the file, int64 [rows]; blank lines do not count.
+
+    Without `bad_rows`, a line that is no object is an error.
+    """
     first_row, dates = 1, pa.schema([])
     for block in _read_blocks(file, max_row_bytes):
         batch = _parse(block, dates)
         if batch is not None and (found := _find_dates(batch.schema)):
             dates = pa.unify_schemas([dates, found])
             batch = _parse(block, dates)
-        if batch is None:
-            batch = _parse_lines(file, block, first_row)
-        yield batch
-        first_row += batch.num_rows
+        if batch is not None:
+            yield batch, np.arange(first_row, first_row + batch.num_rows)
+            first_row += batch.num_rows
+            continue
+        rows, faults = _parse_lines(block, first_row)
+        for number, what in faults.items():
+            if bad_rows is None:
+                raise UserError(f"{file.path}: row {number}: {what}; {_REMEDY}")
+            bad_rows.add(file.path, number, Fault("", "not JSON", what, _REMEDY))
+        if bad_rows is not None and faults:
+            bad_rows.drop(len(faults))
+        yield _to_batch(list(rows.values())), np.array(list(rows), np.int64)
+        first_row += len(rows) + len(faults)
 
 
 def _read_blocks(file: DataFile, max_row_bytes: int) -> Iterator[bytes]:
@@ -133,25 +157,29 @@ def _find_dates(schema: pa.Schema) -> Optional[pa.Schema]:
     return pa.schema(found) if found else None
 
 
-def _parse_lines(file: DataFile, block: bytes, first_row: int) -> pa.RecordBatch:
-    """Returns the rows of a block, read line by line."""
-    rows: list[dict[str, Any]] = []
-    for line in block.split(b"\n"):
-        if not line.strip():
-            continue
+def _parse_lines(block: bytes, first_row: int) -> tuple[dict[int, dict[str, Any]], dict[int, str]]:
+    """Reads a block line by line.
+
+    Returns:
+        row number → object, and row number → what is wrong with a line that is none.
+    """
+    rows: dict[int, dict[str, Any]] = {}
+    faults: dict[int, str] = {}
+    lines = (line for line in block.split(b"\n") if line.strip())
+    for number, line in enumerate(lines, first_row):
         try:
             row = json.loads(line.decode(), object_pairs_hook=_make_row)
         except (ValueError, RecursionError) as error:
-            raise UserError(
-                f"{file.path}: row {first_row + len(rows)}: not JSON in one line: "
-                f"{_describe(error)}; write one object per line"
-            ) from error
-        if not isinstance(row, dict):
-            raise UserError(
-                f"{file.path}: row {first_row + len(rows)}: not a JSON object; write one object "
-                "per line"
-            )
-        rows.append(row)
+            faults[number] = f"not JSON in one line: {_describe(error)}"
+            continue
+        if isinstance(row, dict):
+            rows[number] = row
+        else:
+            faults[number] = "not a JSON object"
+    return rows, faults
+
+
+def _to_batch(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
     names = dict.fromkeys(name for row in rows for name in row)
     arrays = [_to_array([row.get(name) for row in rows]) for name in names]
     return pa.RecordBatch.from_arrays(arrays, names=list(names))

@@ -4,9 +4,13 @@ import json
 
 import pytest
 
+from trainer.config import DataConfig
 from trainer.errors import UserError
+from trainer.inputs.bad_rows import BadRows
 from trainer.inputs.files import DataFile
-from trainer.inputs.json_files import BLOCK_BYTES, iterate_json_lines
+from trainer.inputs.json_files import BLOCK_BYTES, iterate_json_lines, read_json_lines
+from trainer.inputs.raw_batches import ReadRequest
+from trainer.schema import Schema
 
 pytestmark = pytest.mark.quick
 
@@ -54,3 +58,25 @@ def test_other_files_are_refused_in_one_line(tmp_path, content, wanted):
     with pytest.raises(UserError, match=wanted) as caught:
         _read(tmp_path, content, 2 << 20)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+def test_lines_that_are_no_objects_are_bad_rows(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"a": 1}\n{"a": \n\n[2]\n{"a": 3}\n{"a": "\xff"}\n' + b'{"a": 4}\n' * 200_000)
+    schema = Schema.model_validate({"columns": {"a": {"type": "int"}}, "label": {"column": "a"}})
+
+    def read(limit):
+        bad_rows = BadRows(limit)
+        file = DataFile(str(path), "jsonl", False)
+        request = ReadRequest(file, schema, ["a"], DataConfig(), bad_rows)
+        batches = list(read_json_lines(request))
+        return [n for each in batches for n in each.columns["a"].to_pylist()], batches, bad_rows
+
+    values, batches, bad_rows = read(3)
+    assert values == [1, 3, *[4] * 200_000]
+    assert bad_rows.count == 3 and [batches[0].number(i) for i in (0, 1, 2)] == [1, 4, 6]
+    assert "row 2: not JSON in one line" in bad_rows.examples[0]
+    assert "row 3: not a JSON object" in bad_rows.examples[1]
+    assert batches[-1].number(len(batches[-1].columns) - 1) == 200_005
+    with pytest.raises(UserError, match="more bad rows than the 2"):
+        read(2)
