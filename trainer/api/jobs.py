@@ -113,7 +113,7 @@ def _run_job(
     schema: schema_lib.Schema,
 ) -> None:
     strategies.check_strategy(config.cluster, rooms.cluster)
-    _check_data(config.data)
+    _check_data(config.data, schema)
     if rooms.cluster.role == "chief":
         _check_job_dir(config, command, schema)
     # TensorFlow takes seconds to load. What can be known without it has been checked before.
@@ -127,15 +127,16 @@ def _run_job(
         dispatch.run_job(config, schema, place, command.fresh, command.reuse)
 
 
-def _check_data(data: config_lib.DataConfig) -> None:
+def _check_data(data: config_lib.DataConfig, schema: schema_lib.Schema) -> None:
     """Checks that there are data files."""
     # Imported here, because NumPy and Arrow, which it needs, take a third of a second.
-    from trainer.inputs.files import find_files
+    from trainer.inputs.data_sets import find_eval_files, find_train_files
 
-    for patterns, option in ((data.train, "data.train"), (data.eval, "data.eval")):
+    patterns = {find_train_files: data.train, find_eval_files: data.eval}
+    for find, given in patterns.items():
         # Lists in buckets are requests over the network, and are made once, later.
-        if not any(storage.is_remote(pattern) for pattern in patterns):
-            find_files(patterns, data.format, option)
+        if not any(storage.is_remote(pattern) for pattern in (*given, *data.train)):
+            find(data, schema)
 
 
 def _check_job_dir(

@@ -1,9 +1,10 @@
 """The configuration: the only place where an option and its default are defined.
 
-`sections` and `training` define the options, and `values` defines their types. `loading` reads the
-options from a file and from flags.
+`sections`, `data` and `training` define the options, and `values` defines their types. `loading`
+reads the options from a file and from flags.
 """
 
+from trainer.config.data import DATA_FORMATS, DataConfig
 from trainer.config.loading import (
     Option,
     find_preset,
@@ -13,12 +14,10 @@ from trainer.config.loading import (
     to_yaml,
 )
 from trainer.config.sections import (
-    DATA_FORMATS,
     SECRET,
     USER,
     ClusterConfig,
     Config,
-    DataConfig,
     RunConfig,
     StorageConfig,
     TfxConfig,

@@ -16,6 +16,9 @@ from trainer.errors import UserError
 SHORT_NAMES = {
     "train_data": "data.train",
     "eval_data": "data.eval",
+    "eval_share": "data.eval_share",
+    "eval_after": "data.eval_after",
+    "eval_by": "data.eval_by",
     "train_steps": "train.max_steps",
     "trainer_fn": "tfx.trainer_fn",
     "model": "model.type",
@@ -39,6 +42,7 @@ MOST_USED = (
     "job_dir",
     "data.train",
     "data.eval",
+    "data.eval_share",
     "data.schema_file",
     "model.type",
     "model.hidden_units",

@@ -6,11 +6,12 @@ service is converted: "64,32" to a list, "true" to a boolean.
 """
 
 import re
-from typing import Annotated, Any, Literal, Optional, get_args
+from typing import Annotated, Any, Literal, Optional
 
 import pydantic
 from pydantic import BeforeValidator, Field
 
+from trainer.config.data import DataConfig
 from trainer.config.training import (
     EvalConfig,
     ExportConfig,
@@ -26,10 +27,6 @@ from trainer.config.values import (
     OptionalStr,
     Section,
     StrList,
-    auto_or_off,
-    check_delimiter,
-    check_encoding,
-    yes_or_no,
 )
 from trainer.errors import UserError
 
@@ -46,76 +43,6 @@ _SECRET_NAME = re.compile(
 )
 # Seconds between checkpoints if neither steps nor seconds are given.
 DEFAULT_CHECKPOINT_SECS = 300
-DataFormat = Literal["auto", "csv", "tfrecord", "parquet", "jsonl"]
-DATA_FORMATS: tuple[str, ...] = get_args(DataFormat)
-
-
-class DataConfig(Section):
-    """Where the rows come from."""
-
-    train: StrList = Field(
-        (),
-        description="training files: paths, globs, directories",
-    )
-    eval: StrList = Field(
-        (),
-        description="evaluation files: paths, globs, directories",
-    )
-    schema_file: OptionalStr = Field(
-        None,
-        description="YAML file of columns, types and label; relative to the hparams file",
-    )
-    format: DataFormat = Field(
-        "auto",
-        description="file format; auto: by the name and the first bytes of the file",
-    )
-    delimiter: Annotated[str, BeforeValidator(check_delimiter)] = Field(
-        ",",
-        min_length=1,
-        max_length=1,
-        description="CSV field delimiter; \\t or tab for a tab",
-    )
-    header: Annotated[Literal["auto", "yes", "no"], BeforeValidator(yes_or_no)] = Field(
-        "auto",
-        description="CSV header line; auto: by whether the first line has the column names",
-    )
-    encoding: Annotated[str, BeforeValidator(check_encoding)] = Field(
-        "utf-8",
-        description="encoding of CSV files, such as cp1252, latin-1 or utf-16",
-    )
-    max_bad_rows: int = Field(
-        0,
-        ge=0,
-        description="invalid rows to skip, in the training and the evaluation data each",
-    )
-    max_row_mib: int = Field(
-        1,
-        ge=1,
-        le=512,
-        description="size limit of a CSV row, MiB; files are read in blocks of this size",
-    )
-    max_column_mib: int = Field(
-        1024,
-        ge=1,
-        description="size limit of a column of a Parquet row group that is compressed to less than "
-        "1/200, MiB",
-    )
-    shuffle_rows: int = Field(
-        300_000,
-        ge=1,
-        description="size of the shuffle buffer for training, rows; 1 keeps their order",
-    )
-    cache: Annotated[str, BeforeValidator(auto_or_off)] = Field(
-        "auto",
-        min_length=1,
-        description="folder of encoded rows, for the fused engine; auto: "
-        "~/.cache/estimator_trainer; off: none",
-    )
-    cache_max_gb: float = Field(
-        10.0,
-        gt=0,
-        description="size limit of the cache, GB; least recently used files are deleted",
-    )
 
 
 class ClusterConfig(Section):

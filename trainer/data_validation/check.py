@@ -18,7 +18,7 @@ from trainer.errors import TemporaryError, UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
 from trainer.inputs.cell_text import hides
 from trainer.inputs.files import DataFile, find_files
-from trainer.inputs.scan import StreamingStatistics, list_input_columns
+from trainer.inputs.scan import StreamingStatistics
 from trainer.inputs.streaming_statistics import RunningMoments
 from trainer.inputs.tables import read_batches
 from trainer.schema.columns import Column
@@ -188,7 +188,7 @@ def check(
         and the number of rows that do not fit.
     """
     absent = {*schema.label_columns, schema.weight} if serving else set()
-    names = [name for name in list_input_columns(schema) if name not in absent]
+    names = [name for name in schema.input_columns if name not in absent]
     layouts = [[name for name in schema.columns if name not in absent]]
     bad, streaming = BadRows(None), StreamingStatistics(schema, names)
     damaged: list[str] = []

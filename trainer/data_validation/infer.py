@@ -145,7 +145,9 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
         f"  python -m trainer.task {quote_command(f'--data.schema_file={output}')} "
         f"--job_dir=jobs/first{more} \\\n"
         f"      {quote_command('--train_data=' + ','.join(values.data))} "
-        f"--eval_data=EVALUATION_FILES"
+        "--eval_share=0.2\n"
+        "  --eval_share=0.2 keeps a fifth of the rows for evaluation; for other files, "
+        "--eval_data=FILES"
     )
     show(copies.display_path(message))
 

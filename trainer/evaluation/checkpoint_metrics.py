@@ -12,7 +12,6 @@ from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.dataset import ReadOptions, RowSource, make_eval_input_fn
 from trainer.inputs.files import DataFile
-from trainer.inputs.scan import list_input_columns
 from trainer.inputs.shuffle import Chunk
 from trainer.job_dir.trained_job import Model
 from trainer.metrics import slices
@@ -146,7 +145,7 @@ class CheckpointMeter:
         Args:
             indices: numbers of rows in the order of the files, from 0.
         """
-        names = list_input_columns(self._model.schema)
+        names = self._model.schema.input_columns
         order = np.argsort(indices, kind="stable")
         parts, first = [], 0
         for chunk in self._source.read(names=names):
@@ -178,7 +177,7 @@ def _build_source(
 ) -> RowSource:
     """The rows with the columns of the model and of the slicings."""
     schema, config = model.schema, model.config
-    inputs = list_input_columns(schema)
+    inputs = schema.input_columns
     sliced = {name for names in by for name in names}
     names = [name for name in schema.columns if name in {*inputs, *sliced}]
     defaults = resolve_defaults(schema, model.statistics)

@@ -20,7 +20,7 @@ from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError
 from trainer.evaluation.opening import Replaced, Slicing, open_model
-from trainer.inputs.files import find_files
+from trainer.inputs.data_sets import find_eval_files
 from trainer.job_dir.trained_job import fetch_checkpoints
 
 
@@ -55,7 +55,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     output = copies.open_output(folder, "--output", is_file=False)
     slicing = Slicing(values.by, values.min_rows)
     slicing.check(model.schema)
-    find_files(model.config.data.eval, model.config.data.format, "data")
+    find_eval_files(model.config.data, model.schema)
     # Imported here, because they import TensorFlow: all other checks come first.
     from trainer.evaluation import measuring
     from trainer.evaluation.report import write_evaluation

@@ -8,7 +8,7 @@ from trainer.console import Console
 from trainer.evaluation.checkpoint_metrics import CheckpointMeter
 from trainer.evaluation.opening import SLICED_TASKS, Slicing
 from trainer.evaluation.report import EvaluationReport, Sliced
-from trainer.inputs.files import find_files
+from trainer.inputs.data_sets import find_eval_files
 from trainer.job_dir.trained_job import Model
 from trainer.metrics import slices
 
@@ -29,7 +29,7 @@ def evaluate(
     """
     schema, config = model.schema, model.config
     by = slicing.check(schema)
-    files = find_files(config.data.eval, config.data.format, "data")
+    files = find_eval_files(config.data, schema)
     console.log(f"evaluating {len(checkpoints)} checkpoint(s) on {len(files)} file(s)")
     sliced: Optional[Sliced] = None
     with tempfile.TemporaryDirectory(prefix="evaluate-") as folder:

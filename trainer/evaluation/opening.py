@@ -69,6 +69,9 @@ class Replaced(NamedTuple):
         checked = config_lib.load_config(None, self.data).data
         names = {name[len("data.") :] for name in self.data}
         sections["data"].update(checked.model_dump(include=names))
+        if checked.eval:
+            # Files of their own are read as a whole.
+            sections["data"].update(eval_share=None, eval_after=None, eval_by=())
         if self.threshold is not None:
             if not 0 < self.threshold < 1:
                 raise UserError(f"--threshold={self.threshold:g}: must lie between 0 and 1")

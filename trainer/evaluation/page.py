@@ -15,7 +15,7 @@ from trainer.evaluation.checkpoint_metrics import CheckpointMeter
 from trainer.evaluation.measuring import measure_sliced
 from trainer.evaluation.opening import Slicing
 from trainer.evaluation.wide_weights import read_wide_weights
-from trainer.inputs.files import find_files
+from trainer.inputs.data_sets import find_eval_files
 from trainer.job_dir.trained_job import Model
 from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.metrics.slices import Predictions
@@ -63,7 +63,7 @@ def write_page(
     """
     schema, config = model.schema, model.config
     by = request.slicing.check(schema) or _choose_slices(model)
-    files = find_files(config.data.eval, config.data.format, "data")
+    files = find_eval_files(config.data, schema)
     with tempfile.TemporaryDirectory(prefix="report-") as folder:
         meter = CheckpointMeter(model, files, by, folder)
         evaluation = request.evaluation or meter.measure(checkpoint, Console())
@@ -104,8 +104,7 @@ def explain(model: Model, checkpoint: str, num_rows: int) -> list[importance.Imp
     Raises:
         UserError: the data are wrong, or the checkpoint is of another model.
     """
-    data = model.config.data
-    files = find_files(data.eval, data.format, "data")
+    files = find_eval_files(model.config.data, model.schema)
     with tempfile.TemporaryDirectory(prefix="explain-") as folder:
         meter = CheckpointMeter(model, files, [], folder)
         predictions = meter.predict(checkpoint).predictions

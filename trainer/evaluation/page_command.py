@@ -17,7 +17,7 @@ from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.evaluation.command import define_model, read_replaced
 from trainer.evaluation.opening import Slicing, open_model, require_sliced_task
-from trainer.inputs.files import find_files
+from trainer.inputs.data_sets import find_eval_files
 from trainer.job_dir.trained_job import fetch_checkpoints
 
 
@@ -62,7 +62,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     require_sliced_task(values.job_dir, model.schema)
     slicing = Slicing(values.by, values.min_rows)
     slicing.check(model.schema)
-    find_files(model.config.data.eval, model.config.data.format, "data")
+    find_eval_files(model.config.data, model.schema)
     output = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.REPORT}"
     path = copies.open_output(output, "--output", is_file=True)
     # Imported here, because it imports TensorFlow: all other checks come first.

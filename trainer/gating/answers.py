@@ -14,7 +14,6 @@ from trainer.export.fingerprint import EXTRA
 from trainer.export.serving_session import ServingSession, Signature, describe_error
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile
-from trainer.inputs.scan import list_input_columns
 from trainer.inputs.shuffle import Chunk
 from trainer.metrics import slices
 from trainer.metrics.catalogue import SCORE_OUTPUTS
@@ -82,9 +81,9 @@ def answer(
         UserError: the export cannot be loaded or fails, or the data do not fit it.
     """
     schema = description.schema
-    names = {*list_input_columns(schema), *columns}
+    names = {*schema.input_columns, *columns}
     defaults = resolve_defaults(schema, description.statistics)
-    for name in names - set(list_input_columns(schema)):
+    for name in names - set(schema.input_columns):
         # A missing value of a column that the model does not read is a slice, not an error.
         if defaults[name] is None and schema.columns[name].raw_type == "float":
             defaults[name] = float("nan")

@@ -265,12 +265,12 @@ def _find_label_faults(
         yield Fault(name, "unknown class", text, remedy), unknown
 
 
-def require_value(path: str, first_row: int, batch: pa.RecordBatch, name: str) -> None:
+def require_value(path: str, numbers: np.ndarray, batch: pa.RecordBatch, name: str) -> None:
     """Raises if a column without a default has a missing value.
 
     Args:
         path: the file, for messages.
-        first_row: number of the first row in the file.
+        numbers: number of each row in the file, int64 [rows].
         batch: the rows.
         name: the column.
 
@@ -280,12 +280,13 @@ def require_value(path: str, first_row: int, batch: pa.RecordBatch, name: str) -
     if batch.column(name).null_count:
         row = pc.is_null(batch.column(name)).index(True).as_py()
         fault = _missing(name)
-        raise UserError(f"{describe_fault(path, first_row + row, fault, '')}; {fault.remedy}")
+        where = describe_fault(path, int(numbers[row]), fault, "")
+        raise UserError(f"{where}; {fault.remedy}")
 
 
 def require_good_rows(
     path: str,
-    first_row: int,
+    numbers: np.ndarray,
     batch: pa.RecordBatch,
     schema: Schema,
     names: Optional[Sequence[str]] = None,
@@ -294,7 +295,7 @@ def require_good_rows(
 
     Args:
         path: the file, for messages.
-        first_row: number of the first row in the file.
+        numbers: number of each row in the file, int64 [rows].
         batch: the rows, in the Arrow types of the schema.
         schema: defaults and labels.
         names: the columns to check; None: all columns of the batch.
@@ -306,4 +307,5 @@ def require_good_rows(
     for fault, mask in find_faults(batch, schema, batch.schema.names if names is None else names):
         row = mask.index(True).as_py()
         value = quote_cell(batch.column(fault.column)[row].as_py(), schema, fault.column)
-        raise UserError(f"{describe_fault(path, first_row + row, fault, value)}; {fault.remedy}")
+        where = describe_fault(path, int(numbers[row]), fault, value)
+        raise UserError(f"{where}; {fault.remedy}")

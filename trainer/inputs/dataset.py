@@ -11,7 +11,6 @@ from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, require_good_rows, require_value
 from trainer.inputs.files import DataFile
-from trainer.inputs.scan import list_input_columns
 from trainer.inputs.shuffle import (
     FILE,
     BatchSchedule,
@@ -80,7 +79,7 @@ class RowSource:
     ):
         self._schema = schema
         names = options.names
-        self._names = list_input_columns(schema) if names is None else list(names)
+        self._names = schema.input_columns if names is None else list(names)
         self._layouts = options.layouts
         self._checked = options.checked
         self._words = {
@@ -144,7 +143,7 @@ class RowSource:
                 self.files[index], self._schema, self._names, self.data, bad_rows, self._layouts
             ):
                 if self._checked and bad_rows is None:
-                    place = batch.file.path, batch.first_row
+                    place = batch.file.path, batch.numbers
                     require_good_rows(*place, batch.columns, self._schema, self._checked)
                 words: dict[str, np.ndarray] = {}
                 chunk = {
@@ -152,7 +151,7 @@ class RowSource:
                     for name in (self._names if names is None else names)
                 }
                 chunk[FILE] = np.full(batch.columns.num_rows, index, np.int32)
-                chunk = self._take_shard(chunk, batch.first_row + index)
+                chunk = self._take_shard(chunk, int(batch.numbers[0]) + index)
                 if count_rows(chunk):
                     yield chunk, words
 
@@ -205,7 +204,7 @@ class RowSource:
         column = batch.columns.column(name)
         default = self.defaults.get(name)
         if default is None:
-            require_value(batch.file.path, batch.first_row, batch.columns, name)
+            require_value(batch.file.path, batch.numbers, batch.columns, name)
         if not pa.types.is_dictionary(column.type):
             if column.null_count:
                 column = column.fill_null(default)
@@ -285,7 +284,7 @@ def _make_input_fn(
     source: RowSource, schema: Schema, make_groups: Callable[[], Iterator[Group]]
 ) -> Callable[[], Any]:
     label = schema.label.column
-    kinds = {name: schema.columns[name].raw_type for name in list_input_columns(schema)}
+    kinds = {name: schema.columns[name].raw_type for name in schema.input_columns}
     # A classifier with named classes needs its labels as text.
     as_text = schema.label.vocabulary is not None and kinds[label] == "int"
     as_float = not schema.num_classes

@@ -29,7 +29,8 @@ def identify_file(file: DataFile) -> list[Any]:
     """Returns values that differ for two files, or for two contents of a file.
 
     They are path, format, size, times and a checksum of both ends. For a file in Cloud Storage,
-    which is not fetched for this, they are address, format, generation, size and checksum.
+    which is not fetched for this, they are address, format, generation, size and checksum. If only
+    a part of the rows is read, the split is added.
 
     Args:
         file: the file.
@@ -37,8 +38,9 @@ def identify_file(file: DataFile) -> list[Any]:
     Raises:
         UserError: the file does not exist any more, or cannot be looked up.
     """
+    part = [] if file.split is None else [list(file.split)]
     if storage.is_remote(file.path):
-        return [*storage.identify_data(file.path), file.format, file.gzipped]
+        return [*storage.identify_data(file.path), file.format, file.gzipped, *part]
     try:
         with open(file.path, "rb") as stream:
             status = os.fstat(stream.fileno())
@@ -50,4 +52,5 @@ def identify_file(file: DataFile) -> list[Any]:
         raise UserError(f"{file.path}: {error.strerror}; check the path") from error
     # st_ctime_ns is the time of the last change of the inode. Programs cannot set it back.
     times = [status.st_mtime_ns, status.st_ctime_ns]
-    return [os.path.abspath(file.path), file.format, file.gzipped, status.st_size, times, checksum]
+    path = os.path.abspath(file.path)
+    return [path, file.format, file.gzipped, status.st_size, times, checksum, *part]

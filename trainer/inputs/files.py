@@ -5,11 +5,12 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from trainer import storage
 from trainer.console import Console
 from trainer.errors import UserError
+from trainer.inputs.split import Split
 
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
@@ -32,11 +33,13 @@ class DataFile(NamedTuple):
         path: local path or gs:// address.
         format: csv, jsonl, tfrecord or parquet.
         gzipped: whether the file as a whole is compressed.
+        split: which of its rows are read; None for all.
     """
 
     path: str
     format: str
     gzipped: bool
+    split: Optional[Split] = None
 
     @property
     def local_path(self) -> str:

@@ -10,6 +10,7 @@ from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, require_good_rows
 from trainer.inputs.files import DataFile
+from trainer.inputs.leakage import LeakSample, RowHashes
 from trainer.inputs.multivalent import split_column, split_numbers
 from trainer.inputs.streaming_statistics import RowSample, RunningMoments, ValueCounts, build_bins
 from trainer.inputs.tables import read_batches
@@ -32,6 +33,8 @@ class Scan(NamedTuple):
             KEYED.
         num_bad_rows: number of rows that were dropped because data.max_bad_rows allows it.
         bad_rows: descriptions of the first dropped rows.
+        hashes: of a sample of the rows, to find the rows that two data sets have in common.
+        leaks: sentences about columns that may give the label away.
     """
 
     statistics: Statistics
@@ -39,6 +42,8 @@ class Scan(NamedTuple):
     absent: list[str]
     num_bad_rows: int = 0
     bad_rows: tuple[str, ...] = ()
+    hashes: RowHashes = RowHashes((), 0)
+    leaks: tuple[str, ...] = ()
 
 
 def scan_files(
@@ -58,8 +63,8 @@ def scan_files(
     Raises:
         UserError: a file or a value does not fit the schema.
     """
-    names = list_input_columns(schema)
-    streaming = StreamingStatistics(schema, names)
+    names = schema.input_columns
+    streaming, sample = StreamingStatistics(schema, names), LeakSample(schema, names)
     bad = BadRows(data.max_bad_rows) if data.max_bad_rows else None
     rows: dict[str, int] = {}
     absent = set(names) if all(file.format in KEYED for file in files) else set()
@@ -68,8 +73,9 @@ def scan_files(
         rows[file.path] = 0
         for batch in read_batches(file, schema, names, data, bad):
             if bad is None:
-                require_good_rows(file.path, batch.first_row, batch.columns, schema)
+                require_good_rows(file.path, batch.numbers, batch.columns, schema)
             streaming.add(batch.columns)
+            sample.add(batch.columns)
             absent -= {
                 name
                 for name in absent
@@ -94,6 +100,8 @@ def scan_files(
         sorted(absent),
         bad.count if bad is not None else 0,
         tuple(bad.examples) if bad is not None else (),
+        sample.get_hashes(),
+        tuple(sample.find_leaks(streaming.counts)),
     )
 
 
@@ -167,14 +175,3 @@ def _has_categories(name: str, schema: Schema) -> bool:
         return False
     is_text = column.type == "string" and not column.date
     return is_text or column.is_categorical or is_class
-
-
-def list_input_columns(schema: Schema) -> list[str]:
-    """Returns the columns that are read, in schema order: used features, labels, weight and key.
-
-    Args:
-        schema: the columns and their roles.
-    """
-    roles = (*schema.label_columns, schema.weight, schema.key)
-    wanted = {*schema.used_features, *(name for name in roles if name)}
-    return [name for name in schema.columns if name in wanted]

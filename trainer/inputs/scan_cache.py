@@ -10,6 +10,7 @@ from trainer.environment.variables import find_cache_folder
 from trainer.inputs.cache import CacheFolder
 from trainer.inputs.file_identity import READING, checksum_code, identify_file
 from trainer.inputs.files import DataFile
+from trainer.inputs.leakage import load_hashes
 from trainer.inputs.scan import Scan, scan_files
 from trainer.schema import Schema, dump_statistics, parse_statistics
 
@@ -88,5 +89,11 @@ def _dump(scan: Scan, files: Sequence[DataFile]) -> dict[str, Any]:
 def _parse(kept: dict[str, Any], files: Sequence[DataFile]) -> Scan:
     rows = {file.path: rows for file, rows in zip(files, kept["rows"])}
     statistics = parse_statistics(kept["statistics"])
-    bad_rows = tuple(kept["bad_rows"])
-    return Scan(**{**kept, "statistics": statistics, "rows": rows, "bad_rows": bad_rows})
+    read = {
+        "statistics": statistics,
+        "rows": rows,
+        "bad_rows": tuple(kept["bad_rows"]),
+        "hashes": load_hashes(kept["hashes"]),
+        "leaks": tuple(kept["leaks"]),
+    }
+    return Scan(**{**kept, **read})

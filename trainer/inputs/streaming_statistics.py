@@ -299,7 +299,7 @@ def hash_strings(values: pa.Array) -> np.ndarray:
         values: binary, integers or floats [values], without nulls.
     """
     if not pa.types.is_binary(values.type):
-        return _mix(values.to_numpy(zero_copy_only=False).astype(np.float64).view(np.uint64))
+        return mix(values.to_numpy(zero_copy_only=False).astype(np.float64).view(np.uint64))
     if not len(values):
         return np.zeros(0, np.uint64)
     offsets = np.frombuffer(values.buffers()[1], np.int32)[
@@ -317,11 +317,15 @@ def hash_strings(values: pa.Array) -> np.ndarray:
             factors[place % 256] + (place // 256).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         )
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
-        return _mix(sums[offsets[1:]] - sums[offsets[:-1]] + lengths.astype(np.uint64))
+        return mix(sums[offsets[1:]] - sums[offsets[:-1]] + lengths.astype(np.uint64))
 
 
-def _mix(hashes: np.ndarray) -> np.ndarray:
-    """Applies the finaliser of SplitMix64 (Steele, Lea and Flood, 2014) to hashes, uint64."""
+def mix(hashes: np.ndarray) -> np.ndarray:
+    """Applies the finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+
+    Args:
+        hashes: uint64, of any shape.
+    """
     with np.errstate(over="ignore"):
         hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -19,6 +19,7 @@ from trainer.inputs.json_files import read_json_lines
 from trainer.inputs.missing import mark_missing
 from trainer.inputs.parquet_files import count_rows, read_parquet
 from trainer.inputs.raw_batches import ARROW_TYPES, RawBatch, ReadRequest, unparsed_fault
+from trainer.inputs.split import Split
 from trainer.inputs.tfrecord_files import read_tfrecord
 from trainer.schema import Schema
 
@@ -33,16 +34,17 @@ READERS: dict[str, Callable[[ReadRequest], Iterator[RawBatch]]] = {
 
 
 class Batch(NamedTuple):
-    """Consecutive rows of one file.
+    """Rows of one file, in its order.
 
     Attributes:
         file: the file.
-        first_row: number of the first row in the file, counted from 1; a CSV header counts too.
+        numbers: number of each row in the file, int64 [rows]; counted from 1, and a CSV header
+            counts too.
         columns: Arrow record batch, one column in one of ARROW_TYPES for each requested name.
     """
 
     file: DataFile
-    first_row: int
+    numbers: np.ndarray
     columns: pa.RecordBatch
 
 
@@ -54,7 +56,7 @@ def read_batches(
     bad_rows: Optional[BadRows] = None,
     layouts: Sequence[Sequence[str]] = (),
 ) -> Iterator[Batch]:
-    """Yields the rows of one file in order.
+    """Yields the rows of one file, or of its part that `file.split` names, in order.
 
     Args:
         file: the file.
@@ -72,21 +74,46 @@ def read_batches(
         UserError: a column is missing, a value cannot be parsed, the file is damaged or empty, or
             there are more bad rows than tolerated.
     """
-    request = ReadRequest(file, schema, list(names), data, bad_rows, layouts)
+    split = file.split
+    wanted = dict.fromkeys([*names, *(split.columns if split else ())])
+    request = ReadRequest(file, schema, list(wanted), data, bad_rows, layouts)
     num_rows = 0
     dropped = bad_rows.count if bad_rows is not None else 0
     for raw in READERS[file.format](request):
         batch = raw._replace(columns=mark_missing(raw.columns, schema))
-        columns = batch.columns if bad_rows is None else _drop_faulty(request, batch, bad_rows)
-        num_rows += columns.num_rows
+        num_rows += batch.columns.num_rows
+        if split is not None:
+            batch = _take_part(batch, split, names)
+        numbers = _number(batch, np.arange(batch.columns.num_rows))
+        columns = batch.columns
+        if bad_rows is not None:
+            good = _drop_faulty(request._replace(names=list(names)), batch, bad_rows)
+            if good is not None:
+                numbers, columns = numbers[good], columns.filter(pa.array(good))
         if columns.num_rows:
-            yield Batch(file, batch.number(0), columns)
+            yield Batch(file, numbers, columns)
     if not num_rows and (bad_rows is None or bad_rows.count == dropped):
         raise UserError(f"{file.path}: holds no rows; remove it or write it again")
 
 
-def _drop_faulty(request: ReadRequest, batch: RawBatch, bad_rows: BadRows) -> pa.RecordBatch:
-    """Returns the rows of a batch that fit the schema; records and counts the other rows."""
+def _take_part(batch: RawBatch, split: Split, names: Sequence[str]) -> RawBatch:
+    """Returns the rows of one part, without the columns that only decide about the part."""
+    chosen = split.choose(batch.columns)
+    mask, numbers = pa.array(chosen), _number(batch, np.flatnonzero(chosen))
+    unparsed = {
+        name: (nulls.filter(mask), values.filter(mask))
+        for name, (nulls, values) in (batch.unparsed or {}).items()
+        if name in names
+    }
+    columns = batch.columns.select(list(names)).filter(mask)
+    return RawBatch(batch.first_row, columns, numbers, unparsed)
+
+
+def _drop_faulty(request: ReadRequest, batch: RawBatch, bad_rows: BadRows) -> Optional[np.ndarray]:
+    """Returns which rows of a batch fit the schema, bool [rows]; None if all do.
+
+    The other rows are recorded and counted.
+    """
     columns = batch.columns
     kept: Optional[np.ndarray] = None
     unparsed = np.zeros(columns.num_rows, bool)
@@ -109,10 +136,11 @@ def _drop_faulty(request: ReadRequest, batch: RawBatch, bad_rows: BadRows) -> pa
         numbers = _number(batch, where if kept is None else kept[where])
         _record(bad_rows, request, fault, numbers, values)
         faulty |= mask
+    good = ~unparsed
     if faulty.any():
         bad_rows.drop(int(faulty.sum()))
-        columns = columns.filter(pa.array(~faulty))
-    return columns
+        good[good] = ~faulty
+    return None if good.all() else good
 
 
 def _number(batch: RawBatch, places: np.ndarray) -> np.ndarray:

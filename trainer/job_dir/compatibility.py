@@ -110,6 +110,46 @@ def check_same_model(config: config_lib.Config, schema: Schema) -> None:
         )
 
 
+def load_split(config: config_lib.Config, schema: Schema) -> tuple[str, ...]:
+    """Returns the columns by which the rows of the job in job_dir are divided; () for a new job.
+
+    Args:
+        config: the configuration of the training, including job_dir, eval_share or eval_after.
+        schema: of the data.
+
+    Raises:
+        UserError: the job's rows were divided in another way, so that it has trained on rows which
+            would now be evaluation rows.
+    """
+    job_dir, data = config.require_job_dir(), config.data
+    folder = Path(job_dir)
+    if latest_checkpoint(job_dir) is None or not (folder / CONFIG).exists():
+        return ()
+    stored = config_lib.read_yaml(folder / CONFIG, "job_dir").get("data") or {}
+    by = data.eval_by or tuple(stored.get("eval_by") or ())
+    known = _complete(Schema, storage.read_json(folder / SCHEMA) or {})
+    before = {
+        "data.eval_share": stored.get("eval_share"),
+        "data.eval_after": stored.get("eval_after"),
+        "data.eval_by": tuple(stored.get("eval_by") or ()),
+        "schema.missing_values": known.get("missing_values"),
+    }
+    now = {
+        "data.eval_share": data.eval_share,
+        "data.eval_after": data.eval_after,
+        "data.eval_by": by,
+        "schema.missing_values": list(schema.missing_values),
+    }
+    different = [sentence for _, sentence in _differences(before, now)]
+    if different:
+        raise UserError(
+            f"job_dir {job_dir}: it has trained on rows that would now be evaluation rows: "
+            f"{'; '.join(different)}; set that back, use another --job_dir, or start over with "
+            f"--fresh={job_dir}, which deletes the old job"
+        )
+    return by
+
+
 def _complete(kind: type[pydantic.BaseModel], stored: dict[str, Any]) -> dict[str, Any]:
     """Adds to stored settings the defaults of options that an older version did not have.
 

@@ -63,6 +63,8 @@ class DataSummary(NamedTuple):
         num_bad_rows: number of rows that were left out.
         baselines: name → metrics of the predictors with which the model is compared.
         query: a made-up row for an export, input name → value.
+        split: how the rows of one data set were divided; None for separate data.
+        leaks: sentences about rows and columns that may make the evaluation too good.
     """
 
     task: str
@@ -71,6 +73,8 @@ class DataSummary(NamedTuple):
     num_bad_rows: tuple[int, int]
     baselines: dict[str, dict[str, float]]
     query: dict[str, Any]
+    split: Optional[str] = None
+    leaks: tuple[str, ...] = ()
 
 
 class RunSummary(NamedTuple):
@@ -234,6 +238,9 @@ def _describe_data(data: DataSummary, origins: tuple[str, str]) -> list[str]:
     titles = ("training data", "evaluation data")
     for title, files, rows, origin in zip(titles, data.num_files, data.num_rows, origins):
         lines.append(_format_row(title, f"{rows:,} rows in {files} file(s), read from {origin}"))
+    if data.split is not None:
+        lines.append(_format_row("divided", f"evaluation data are {data.split}"))
+    lines += [_format_row("possible leak", leak) for leak in data.leaks]
     if any(data.num_bad_rows):
         training, evaluation = data.num_bad_rows
         left_out = f"{training:,} left out of training, {evaluation:,} of evaluation"

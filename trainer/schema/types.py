@@ -275,6 +275,13 @@ class Schema(Node):
         return tuple(name for label in self.labels for name in label.all_columns)
 
     @property
+    def input_columns(self) -> list[str]:
+        """Names of the columns that are read: used features, labels, weight and key."""
+        roles = (*self.label_columns, self.weight, self.key)
+        wanted = {*self.used_features, *(name for name in roles if name)}
+        return [name for name in self.columns if name in wanted]
+
+    @property
     def used_features(self) -> list[str]:
         """Names of the features in use: the inputs of an export."""
         crossed = {name for cross in self.crosses for name in cross.columns}

@@ -13,11 +13,14 @@ from trainer.export.checker import Checker
 from trainer.features.encoding import build_encoding
 from trainer.features.numpy_encoder import Encoder
 from trainer.inputs.cache import CacheFolder
+from trainer.inputs.data_sets import describe_split, find_eval_files, find_train_files
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.encoded import EncodedRows
-from trainer.inputs.files import DataFile, find_files
-from trainer.inputs.scan import Scan, list_input_columns
+from trainer.inputs.files import DataFile
+from trainer.inputs.leakage import find_common_rows
+from trainer.inputs.scan import Scan
 from trainer.inputs.scan_cache import open_cache, scan_or_load
+from trainer.inputs.split import build_split
 from trainer.job_dir import compatibility
 from trainer.metrics.catalogue import choose_direction
 from trainer.models.metrics import list_metrics
@@ -45,6 +48,7 @@ class Job(NamedTuple):
         times: measures the phases of this process.
         checker: checks the exports at the end.
         cache: stores encoded rows for later epochs and runs; None if no cache is used.
+        leaks: sentences about rows and columns that may make the evaluation too good.
     """
 
     config: config_lib.Config
@@ -60,6 +64,7 @@ class Job(NamedTuple):
     times: Times
     checker: Checker
     cache: Optional[CacheFolder]
+    leaks: tuple[str, ...] = ()
 
 
 def prepare(
@@ -88,8 +93,9 @@ def prepare(
         UserError: data or options are wrong.
     """
     check_strategy(config.cluster, cluster)
-    train_files = find_files(config.data.train, config.data.format, "data.train")
-    eval_files = find_files(config.data.eval, config.data.format, "data.eval")
+    config = _complete_split(config, schema)
+    train_files = find_train_files(config.data, schema)
+    eval_files = find_eval_files(config.data, schema)
     _check_baseline_column(config.eval.baseline_column, schema)
     metric = config.export.best_metric or "loss"
     _check_metric("export.best_metric", metric, config, schema)
@@ -104,6 +110,9 @@ def prepare(
             "correct its name in the schema, or exclude it with use: []"
         )
     eval_scan, eval_known = scan_or_load(eval_files, schema, config.data, console.log, cache)
+    if config.data.is_split:
+        _check_split(config.data, train_scan, eval_scan)
+        console.log(f"evaluation data: {describe_split(config.data)}")
     known = " before; unchanged since" if train_known and eval_known else ""
     checked = known or f" in {time.monotonic() - started:.1f} s"
     console.log(
@@ -111,6 +120,9 @@ def prepare(
         f"{eval_scan.statistics.num_rows:,} evaluation rows in {len(eval_files)} file(s), "
         f"checked{checked}"
     )
+    leaks = (*find_common_rows(train_scan.hashes, eval_scan.hashes), *train_scan.leaks)
+    for leak in leaks:
+        console.warn(f"possible leak: {leak}")
     batches = count_batches(config.cluster, cluster)
     max_steps = _count_steps(config.train, train_scan.statistics.num_rows, batches, console)
     config = _complete_schedule(config, max_steps)
@@ -133,7 +145,31 @@ def prepare(
         times or Times(),
         checker or Checker(enabled=False),
         cache,
+        leaks,
     )
+
+
+def _complete_split(config: config_lib.Config, schema: Schema) -> config_lib.Config:
+    """Names the columns that divide the rows: those of the job in job_dir, else the default."""
+    if not config.data.is_split:
+        return config
+    by = compatibility.load_split(config, schema)
+    if not by:
+        split = build_split(config.data, schema, is_eval=True)
+        by = split.columns if split else ()
+    data = config.data.model_copy(update={"eval_by": by})
+    return config.model_copy(update={"data": data})
+
+
+def _check_split(data: config_lib.DataConfig, train: Scan, evaluation: Scan) -> None:
+    """Raises if one of the parts has no rows."""
+    option = "eval_share" if data.eval_share is not None else "eval_after"
+    for part, scan in (("training", train), ("evaluation", evaluation)):
+        if not scan.statistics.num_rows:
+            raise UserError(
+                f"data.{option}: got {getattr(data, option)}: no row is {part} data "
+                f"({describe_split(data)}); choose another value, or other columns in --eval_by"
+            )
 
 
 def _check_metric(option: str, metric: str, config: config_lib.Config, schema: Schema) -> None:
@@ -251,9 +287,7 @@ def encode_sources(job: Job, sources: Sequence[RowSource]) -> list[EncodedRows]:
 def _check_baseline_column(name: Optional[str], schema: Schema) -> None:
     if name is None:
         return
-    known = [
-        each for each in list_input_columns(schema) if schema.columns[each].raw_type != "string"
-    ]
+    known = [each for each in schema.input_columns if schema.columns[each].raw_type != "string"]
     if name not in known or name == schema.label.column:
         raise UserError(
             f"eval.baseline_column: {name!r} is no numeric column in use"

@@ -13,6 +13,7 @@ from trainer.evaluation.opening import SLICED_TASKS
 from trainer.evaluation.page import PageRequest
 from trainer.export.checker import read_sample_rows
 from trainer.export.choose import choose_export
+from trainer.inputs.data_sets import describe_split
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.job_dir.trained_job import Model
 from trainer.job_layout import REPORT
@@ -112,6 +113,8 @@ def _summarize_data(job: Job, query: dict[str, Any]) -> DataSummary:
         num_bad_rows=(job.train_scan.num_bad_rows, job.eval_scan.num_bad_rows),
         baselines=measure_baselines(job),
         query=query,
+        split=describe_split(job.config.data) if job.config.data.is_split else None,
+        leaks=job.leaks,
     )
 
 

@@ -26,7 +26,7 @@ from trainer.config.search_space import (
 from trainer.console import Console, show
 from trainer.environment.variables import note_replaced
 from trainer.errors import UserError
-from trainer.inputs.files import find_files
+from trainer.inputs.data_sets import find_eval_files, find_train_files
 from trainer.inputs.scan_cache import open_cache, scan_or_load
 from trainer.tuning import locks, report, tensorboard
 from trainer.tuning.search import Search, choose_objectives, to_flags
@@ -272,8 +272,8 @@ def _count_rows(search: Search, console: Console) -> int:
         )
     schema = schema_lib.load_schema(config.data.schema_file, storage.fetch_data)
     storage.configure(storage.Settings(**config.storage.model_dump()))
-    files = find_files(config.data.train, config.data.format, "data.train")
-    find_files(config.data.eval, config.data.format, "data.eval")
+    files = find_train_files(config.data, schema)
+    find_eval_files(config.data, schema)
     cache = open_cache(config.data, console.log)
     scan, _ = scan_or_load(files, schema, config.data, console.log, cache)
     return scan.statistics.num_rows

@@ -30,7 +30,7 @@ def place(config: config_lib.Config, cluster: Cluster, service: Service) -> conf
     data = {}
     if not config.data.train and service.train_data:
         data["train"] = service.train_data
-    if not config.data.eval and service.eval_data:
+    if not (config.data.eval or config.data.is_split) and service.eval_data:
         data["eval"] = service.eval_data
     if data:
         update["data"] = config.data.model_copy(update=data)

@@ -62,7 +62,9 @@ def test_other_files_are_refused_in_one_line(tmp_path, content, wanted):
 
 def test_lines_that_are_no_objects_are_bad_rows(tmp_path):
     path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"a": 1}\n{"a": \n\n[2]\n{"a": 3}\n{"a": "\xff"}\n' + b'{"a": 4}\n' * 200_000)
+    path.write_bytes(
+        b'{"a": 1}\n{"a": \n\n[2]\n{"a": 3}\n{"a": "\xff"}\n' + b'{"a": 4}\n' * 200_000
+    )
     schema = Schema.model_validate({"columns": {"a": {"type": "int"}}, "label": {"column": "a"}})
 
     def read(limit):

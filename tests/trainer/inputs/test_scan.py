@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from trainer.errors import UserError
-from trainer.inputs.scan import list_input_columns
 
 
 def _statistics(make, tmp_path, values, default=0):
@@ -54,7 +53,7 @@ def test_a_constant_column(make, tmp_path):
 
 def test_only_used_columns_are_read(make, tmp_path):
     schema = make.schema("bought")
-    assert list_input_columns(schema) == ["id", "age", "hours", "city", "job", "level", "bought"]
+    assert schema.input_columns == ["id", "age", "hours", "city", "job", "level", "bought"]
     rows = make.rows(20, missing=False)
     # Unused columns may have any values, or be absent.
     for row in rows:

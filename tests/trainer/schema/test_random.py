@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trainer.errors import UserError
-from trainer.inputs.scan import list_input_columns
 from trainer.schema import Schema, load_schema
 from trainer.training.job import build_source
 
@@ -246,7 +245,7 @@ def test_rows_of_any_schema_are_read_back(make, folder, table, name):
     chunks = list(source.read())
     # In the other formats a text is what it is.
     missing = schema.missing_values if "csv" in name else ("",) * (name == "a.tfrecord")
-    for column_name in list_input_columns(schema):
+    for column_name in schema.input_columns:
         kind = schema.columns[column_name]
         default = "" if kind.default is None and kind.type == "string" else kind.default
         wanted = [row[column_name] for row in rows]

@@ -1,0 +1,162 @@
+"""trainer.inputs.split: one set of files, divided into training and evaluation rows."""
+
+import json
+
+import pytest
+
+from trainer.config import DataConfig
+from trainer.errors import UserError
+from trainer.inputs.bad_rows import BadRows
+from trainer.inputs.data_sets import find_eval_files, find_train_files
+from trainer.inputs.file_identity import identify_file
+from trainer.inputs.scan import scan_files
+from trainer.inputs.tables import read_batches
+from trainer.schema import Schema
+
+pytestmark = pytest.mark.newest
+
+FORMATS = ("csv", "csv.gz", "jsonl", "parquet", "tfrecord", "tfrecord.gz")
+
+
+def _write(make, path, rows):
+    kind, _, compress = path.name.partition(".")[2].partition(".")
+    if kind == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return str(path)
+    if kind == "parquet":
+        return make.parquet(path, rows)
+    return {"csv": make.csv, "tfrecord": make.tfrecord}[kind](path, rows, compress=bool(compress))
+
+
+def _read(path, schema, names=("id",), bad_rows=None, **options):
+    """Returns the training and the evaluation rows, each a list of tuples."""
+    data = DataConfig(train=[str(path)], **options)
+    parts = []
+    for find in (find_train_files, find_eval_files):
+        (file,) = find(data, schema)
+        batches = list(read_batches(file, schema, list(names), data, bad_rows))
+        parts.append([row for b in batches for row in zip(*(c.to_pylist() for c in b.columns))])
+    return parts
+
+
+def test_each_row_is_in_one_part_the_same_in_every_format(make, tmp_path):
+    rows = make.rows(400)
+    # Rows that are there twice are on the same side.
+    rows += rows[:50]
+    schema = make.schema(key=False)
+    found = [
+        _read(_write(make, tmp_path / f"a.{kind}", rows), schema, eval_share=0.25)
+        for kind in FORMATS
+    ]
+    train, evaluation = found[0]
+    assert all(each == found[0] for each in found)
+    assert not set(train) & set(evaluation)
+    assert sorted(train + evaluation) == sorted((row["id"],) for row in rows)
+    assert 0.15 < len(evaluation) / len(rows) < 0.35
+
+
+def test_rows_of_a_group_stay_together_and_the_key_is_the_default(make, tmp_path):
+    path = make.csv(tmp_path / "a.csv", make.rows(300))
+    parts = _read(path, make.schema(), ["city"], eval_share=0.4, eval_by=["city"])
+    assert parts[0] and parts[1] and not set(parts[0]) & set(parts[1])
+    by_key = _read(path, make.schema(), eval_share=0.3)
+    assert by_key == _read(path, make.schema(key=False), eval_share=0.3, eval_by=["id"])
+    assert by_key != _read(path, make.schema(key=False), eval_share=0.3)
+
+
+@pytest.mark.parametrize("max_bad_rows", [0, 3])
+@pytest.mark.parametrize(
+    ("column", "first", "after"),
+    [
+        ({"type": "string", "date": ["year"]}, "2020-03-01 00:00", "2020-03-01"),
+        ({"type": "string", "use": []}, "2020-03-01T07:30", "2020-03-01 07:30"),
+        ({"type": "int"}, "7", "7"),
+    ],
+)
+def test_rows_from_a_time_on_are_evaluation_rows(tmp_path, max_bad_rows, column, first, after):
+    earlier = {"2": "2020-02-28 23:59"}.get(first[0], "6")
+    path = tmp_path / "a.csv"
+    path.write_text(f"at,y\n{first},0\n{earlier},1\n,2\n{first.replace('01', '09')},3\n")
+    columns = {"at": column, "y": {"type": "float"}}
+    if column["type"] == "int":
+        columns["at"] = {"type": "int", "default": 0}
+    schema = Schema.model_validate({"columns": columns, "label": {"column": "y"}})
+    by = {} if "date" in column else {"eval_by": ["at"]}
+    bad_rows = BadRows(max_bad_rows) if max_bad_rows else None
+    parts = _read(path, schema, ["y"], bad_rows, eval_after=after, **by)
+    # A row without a time is a training row.
+    assert parts == [[(1.0,), (2.0,)], [(0.0,), (3.0,)]]
+
+
+def test_bad_rows_are_counted_in_their_own_part_with_their_numbers(make, tmp_path):
+    rows = make.rows(60, missing=False)
+    for number in range(0, 60, 3):
+        rows[number]["level"] = None
+    path = make.csv(tmp_path / "a.csv", rows)
+    data = DataConfig(train=[path], eval_share=0.3, max_bad_rows=20)
+    schema = make.schema()
+    scans = [
+        scan_files(find(data, schema), schema, data, print)
+        for find in (find_train_files, find_eval_files)
+    ]
+    assert all(0 < scan.num_bad_rows < 20 for scan in scans)
+    assert sum(scan.num_bad_rows for scan in scans) == 20
+    assert sum(scan.statistics.num_rows for scan in scans) == 40
+    strict = data.model_copy(update={"max_bad_rows": 0})
+    shown = scans[1].bad_rows[0].partition(",")[0]
+    with pytest.raises(UserError, match=f"{shown},"):
+        scan_files(find_eval_files(strict, schema), schema, strict, print)
+
+
+def test_the_parts_of_a_file_have_different_identities(make, tmp_path):
+    path = make.csv(tmp_path / "a.csv", make.rows(20))
+    data, schema = DataConfig(train=[path], eval_share=0.3), make.schema()
+    more = DataConfig(train=[path], eval_share=0.4)
+    files = [*find_train_files(data, schema), *find_eval_files(data, schema)]
+    files += find_eval_files(more, schema)
+    assert len({json.dumps(identify_file(file)) for file in files}) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({"eval_share": 0.2, "eval": ["b"]}, "eval and eval_share are both given"),
+        ({"eval_share": 0.2, "eval_after": "2020-01-01"}, "eval_share and eval_after are both"),
+        ({"eval_by": ["id"]}, "no effect without eval_share"),
+        ({"eval_share": 0.2, "eval_by": ["idd"]}, "no column 'idd'; did you mean"),
+        ({"eval_after": "2020-01-01"}, "no column of the schema is a date"),
+        ({"eval_after": "yesterday", "eval_by": ["id"]}, "write a time such as"),
+        ({"eval_after": "yesterday", "eval_by": ["age"]}, "write a number"),
+        ({"eval_after": "1", "eval_by": ["age", "id"]}, "name only this one"),
+        ({}, "--eval_share=0.2 to divide"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_line(make, tmp_path, options, wanted):
+    path = make.csv(tmp_path / "a.csv", make.rows(20))
+    with pytest.raises(ValueError, match=wanted):
+        find_eval_files(DataConfig(train=[path], **options), make.schema())
+
+
+def test_a_job_keeps_its_split(make, tmp_path):
+    """Training, resume and evaluation read the same parts; another split is refused."""
+    path = make.csv(tmp_path / "a.csv", make.rows(200))
+    options = {
+        "model": {"type": "linear"},
+        "train": {"max_steps": 3, "batch_size": 20},
+        "export": {"exporters": [], "verify": False},
+    }
+
+    def config(share, **more):
+        data = {"train": [path], "eval_share": share, **more}
+        return make.config(str(tmp_path / "job"), data=data, **options)
+
+    job, _ = make.run(config(0.3), make.schema())
+    assert job.config.data.eval_by == ("id",)
+    first = [scan.statistics.num_rows for scan in (job.train_scan, job.eval_scan)]
+    assert sum(first) == 200 and min(first) > 20
+    # Without a key in the schema, the job's own division is kept.
+    again = make.prepare(config(0.3), make.schema(key=False))
+    assert [s.statistics.num_rows for s in (again.train_scan, again.eval_scan)] == first
+    for changed in (config(0.4), config(0.3, eval_by=["city"])):
+        with pytest.raises(UserError, match="trained on rows that would now be evaluation rows"):
+            make.prepare(changed, make.schema())
