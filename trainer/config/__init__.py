@@ -23,6 +23,8 @@ from trainer.config.sections import (
     TfxConfig,
 )
 from trainer.config.training import (
+    MANY_EPOCHS,
+    MANY_EPOCHS_DROPOUT,
     MIN_STEPS,
     MODEL_TYPES,
     EvalConfig,
@@ -61,6 +63,8 @@ __all__ = [
     "Floats",
     "Ints",
     "Layers",
+    "MANY_EPOCHS",
+    "MANY_EPOCHS_DROPOUT",
     "MIN_STEPS",
     "MODEL_TYPES",
     "ModelConfig",

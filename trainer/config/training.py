@@ -36,6 +36,8 @@ def _check_model_type(value: str) -> str:
 
 # Without --epochs and --max_steps, a job has one epoch, but at least this many steps.
 MIN_STEPS = 2_000
+# If such a job reads each row more often than this, it has this dropout, unless one is given.
+MANY_EPOCHS, MANY_EPOCHS_DROPOUT = 250, 0.2
 
 Optimizer = Literal["adagrad", "adam", "sgd", "momentum", "rmsprop", "ftrl"]
 Exporter = Literal["latest", "best", "final"]
@@ -70,7 +72,8 @@ class ModelConfig(Section):
         0.0,
         ge=0,
         lt=1,
-        description="share of hidden units that are dropped in training",
+        description="share of hidden units that are dropped in training; dnn and wide_deep without "
+        "epochs and max_steps: 0.2 if each row is read more than 250 times",
     )
     batch_norm: bool = Field(
         False,

@@ -27,6 +27,8 @@ TEXT_WORDS = 4
 FEW_NUMBERS = 12
 # Rows per value from which a model learns each whole number by itself.
 ROWS_PER_CATEGORY = 200
+# Rows per bin from which a model learns the effect of each bin by itself.
+ROWS_PER_BIN = 200
 # A text column is left out if most rows have a value with fewer rows than this. A model would learn
 # such rows by heart.
 ROWS_PER_WORD = 5
@@ -298,7 +300,7 @@ def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.n
     if skewed and distinct > FEW_NUMBERS:
         fields["normalize"] = "log"
     buckets = _choose_buckets(numbers, distinct)
-    if buckets:
+    if buckets and profile.count >= ROWS_PER_BIN * (len(buckets) + 1):
         fields["buckets"] = buckets
     about = "" if profile.counts.complete else "about "
     return Proposal(

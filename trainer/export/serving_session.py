@@ -171,4 +171,7 @@ def to_python(value: Any) -> Any:
         return value.decode(errors="replace")
     if isinstance(value, np.ndarray):
         return [to_python(part) for part in value]
+    if isinstance(value, np.float32):
+        # As float64, 0.1 would have the digits 0.10000000149011612.
+        return float(str(value))
     return value.item() if isinstance(value, np.generic) else value

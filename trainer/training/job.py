@@ -122,10 +122,11 @@ def prepare(
     )
     leaks = (*find_common_rows(train_scan.hashes, eval_scan.hashes), *train_scan.leaks)
     for leak in leaks:
-        console.warn(f"possible leak: {leak}")
+        console.log(f"warning: possible leak: {leak}")
     batches = count_batches(config.cluster, cluster)
     max_steps = _count_steps(config.train, train_scan.statistics.num_rows, batches, console)
-    config = _complete_schedule(config, max_steps)
+    rows = train_scan.statistics.num_rows / batches
+    config = _complete_schedule(config, max_steps, rows, console)
     if cluster.num_trainers > 1 and len(train_files) < cluster.num_trainers:
         console.log(
             f"warning: {len(train_files)} training file(s) for {cluster.num_trainers} processes: "
@@ -212,15 +213,20 @@ def _count_steps(
     return steps
 
 
-def _complete_schedule(config: config_lib.Config, max_steps: int) -> config_lib.Config:
-    """Sets the length of a job with the default of MIN_STEPS, and the steps of its evaluations.
+def _complete_schedule(
+    config: config_lib.Config, max_steps: int, num_rows: float, console: Console
+) -> config_lib.Config:
+    """Sets the length, the evaluations and the dropout of a job with the default of MIN_STEPS.
 
     Without these, a short job would have only one evaluation, at its end. They show when
-    overfitting begins, and the best of them is exported.
+    overfitting begins, and the best of them is exported. A model that reads few rows again and
+    again learns them by heart, unless units are dropped.
 
     Args:
         config: the resolved configuration.
         max_steps: number of steps of the job.
+        num_rows: number of training rows of each replica.
+        console: logs the dropout.
     """
     train, run = config.train, config.run
     if (train.max_steps, train.epochs) != (None, None) or max_steps > config_lib.MIN_STEPS:
@@ -228,7 +234,16 @@ def _complete_schedule(config: config_lib.Config, max_steps: int) -> config_lib.
     train = train.model_copy(update={"max_steps": max_steps})
     if (run.save_checkpoints_steps, run.save_checkpoints_secs) == (None, None):
         run = run.model_copy(update={"save_checkpoints_steps": -(-max_steps // EVALUATIONS)})
-    return config.model_copy(update={"train": train, "run": run})
+    model = config.model
+    epochs = train.count_rows(max_steps) / num_rows
+    is_network = model.type in ("dnn", "wide_deep") and "dropout" not in model.model_fields_set
+    if is_network and epochs > config_lib.MANY_EPOCHS:
+        model = model.model_copy(update={"dropout": config_lib.MANY_EPOCHS_DROPOUT})
+        console.log(
+            f"dropout: {model.dropout}, since each row is read {epochs:,.0f} times; --dropout sets "
+            "another"
+        )
+    return config.model_copy(update={"train": train, "run": run, "model": model})
 
 
 def _name_sizes(train: config_lib.TrainConfig, steps: int) -> str:

@@ -59,7 +59,7 @@ def test_a_limit_of_the_file_is_a_flag(make, tmp_path, capsys):
 
 
 def test_shop_in_each_format_gives_the_same_schema(make, tmp_path):
-    rows = make.rows(400)
+    rows = make.rows(1200)
     paths = [
         make.csv(tmp_path / "a.csv", rows),
         make.csv(tmp_path / "b.csv", rows, delimiter=";", compress=True),
@@ -80,6 +80,8 @@ def test_shop_in_each_format_gives_the_same_schema(make, tmp_path):
         assert schema.columns["hours"].type == "float"
         assert (schema.columns["level"].type, schema.columns["level"].default) == ("float", "mean")
         assert schema.columns["level"].buckets == (1, 2, 3, 4)
+        # The ages would have ten bins.
+        assert schema.columns["age"].buckets is None
     for schema in schemas[1:]:
         assert sorted(schema.columns) == sorted(schemas[0].columns)
         for name, column in schema.columns.items():
@@ -599,3 +601,12 @@ def test_json_lines_give_the_schema_of_the_same_csv_file(tmp_path):
         found.append(yaml.safe_load(output.read_text()))
     # Rows of JSON name their values, in any order.
     assert found[0] == found[1] and set(found[0]["columns"]) == set(rows[0])
+
+
+@pytest.mark.parametrize(("num_rows", "has_buckets"), [(999, False), (1000, True)])
+def test_a_number_has_buckets_if_each_has_200_rows(tmp_path, num_rows, has_buckets):
+    rows = [f"{number % 5},{number % 7 * 0.5}" for number in range(num_rows)]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["x,y", *rows]) + "\n")
+    schema, _ = _infer(tmp_path, str(path), "y")
+    assert schema.columns["x"].buckets == ((1, 2, 3, 4) if has_buckets else None)

@@ -147,3 +147,22 @@ def test_the_length_names_the_batch_sizes_that_are_reached(make, tmp_path, capsy
     config = build_config(tmp_path / "job", path, train={**growth, **train})
     job.prepare(config, make.schema(), Console())
     assert line in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "model", "train", "dropout"),
+    [
+        # 2,000 steps of 13 of 100 rows read each row 260 times.
+        (13, {}, {}, 0.2),
+        (12, {}, {}, 0.0),
+        (13, {"dropout": 0.0}, {}, 0.0),
+        (13, {"dropout": 0.4}, {}, 0.4),
+        (13, {}, {"max_steps": 2000}, 0.0),
+        (13, {"type": "linear"}, {}, 0.0),
+    ],
+)
+def test_dropout_where_few_rows_are_read_often(make, tmp_path, batch_size, model, train, dropout):
+    path = make.csv(tmp_path / "rows.csv", make.rows(100))
+    train = {"batch_size": batch_size, **train}
+    config = build_config(tmp_path / "job", path, train=train, model=model)
+    assert make.prepare(config, make.schema()).config.model.dropout == dropout
