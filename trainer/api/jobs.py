@@ -132,10 +132,11 @@ def _check_data(data: config_lib.DataConfig, schema: schema_lib.Schema) -> None:
     # Imported here, because NumPy and Arrow, which it needs, take a third of a second.
     from trainer.inputs.data_sets import find_eval_files, find_train_files
 
-    patterns = {find_train_files: data.train, find_eval_files: data.eval}
+    evaluated = data.train if data.is_split else data.eval
+    patterns = {find_train_files: data.train, find_eval_files: evaluated}
     for find, given in patterns.items():
         # Lists in buckets are requests over the network, and are made once, later.
-        if not any(storage.is_remote(pattern) for pattern in (*given, *data.train)):
+        if not any(storage.is_remote(pattern) for pattern in given):
             find(data, schema)
 
 
