@@ -50,19 +50,19 @@ TRAINER = {
     "cluster config schema storage environment phase_timer console signals errors job_layout",
     "evaluation": "export reporting metrics data_validation models inputs features job_dir cluster "
     "config schema storage phase_timer console errors job_layout",
-    "history": "release export metrics job_dir config storage console errors job_layout",
-    "tuning": "metrics inputs job_dir cluster config schema storage environment console errors "
-    "job_layout",
+    "history": "release drawing export metrics job_dir config storage console errors job_layout",
+    "tuning": "metrics drawing inputs job_dir cluster config schema storage environment console "
+    "errors job_layout",
     "watching": "gating release prediction reporting export metrics data_validation inputs config "
     "schema storage console errors",
-    "gating": "release prediction reporting export metrics inputs config schema storage console "
-    "errors",
+    "gating": "release drawing prediction reporting export metrics inputs config schema storage "
+    "console errors",
     "sandboxing": "prediction export features config schema storage console errors",
     "pipelines": "release vertex kubernetes export config storage console errors job_layout",
     "serving": "release vertex kubernetes export config storage console errors",
     "release": "vertex export config storage console errors",
     "prediction": "export inputs features config schema storage console errors job_layout",
-    "reporting": "export metrics data_validation job_dir schema storage job_layout",
+    "reporting": "export drawing metrics data_validation job_dir schema storage job_layout",
     "export": "inputs features config schema storage errors job_layout",
     "metrics": "inputs config schema errors",
     "data_validation": "inputs config schema storage console errors job_layout",
@@ -81,6 +81,7 @@ TRAINER = {
     "phase_timer": "environment",
     "environment": "errors",
     "demo": "errors",
+    "drawing": "",
     "job_layout": "",
     "console": "",
     "signals": "",

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from trainer.drawing import load_matplotlib
 from trainer.gating.report import Outcome, describe_subject, summarise
 from trainer.metrics import curves
 from trainer.metrics.slices import Predictions
@@ -90,6 +91,7 @@ def _list_slices(outcome: Outcome) -> html.Markup:
 
 def _draw(models: Sequence[Predictions]) -> list[html.Markup]:
     """Draws ROC, precision-recall, calibration and the distribution of the scores."""
+    load_matplotlib()
     from matplotlib.figure import Figure
 
     parts = []

@@ -6,6 +6,7 @@ from typing import Callable, NamedTuple, Optional
 
 from absl import flags
 
+from estimator_bridge.terminal import escape
 from trainer import storage
 from trainer.config.arguments import parse_flags
 from trainer.config.commands import define_storage, open_storage
@@ -201,10 +202,10 @@ def _run_prune(words: list[str], values: flags.FlagValues, copies: storage.Copie
     doomed = 0
     for run, reason in choose_removals(folder, runs, values.keep, metric, served):
         if reason is not None:
-            show(f"keep    {run.name}: {reason}")
+            show(f"keep    {escape(run.name)}: {reason}")
             continue
         doomed += 1
-        show(f"remove  {run.name}")
+        show(f"remove  {escape(run.name)}")
         if values.remove:
             remove(folder / run.name)
     done = "removed" if values.remove else "would be removed; add --remove to remove them"
@@ -218,7 +219,8 @@ def _show(value: object) -> str:
 
 
 def _align(rows: list[list[str]]) -> str:
-    """Returns rows as lines with aligned columns."""
+    """Returns rows as lines with aligned columns; a cell has one line, whatever it contains."""
+    rows = [[escape(cell) for cell in row] for row in rows]
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from trainer import storage
+from trainer.drawing import load_matplotlib
 from trainer.errors import UserError, nearest
 from trainer.history.runs import Run, flatten
 from trainer.job_dir.metrics_log import MetricsLog
@@ -110,6 +111,7 @@ def draw_curves(folders: dict[str, Path], metric: str, path: Path) -> None:
         UserError: no job has the metric, or the file cannot be written.
     """
     # Imported here: it takes half a second, and only plots need it.
+    load_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -7,7 +7,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Optional
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trainer import config as config_lib
 from trainer import storage
@@ -20,7 +22,7 @@ INDEX = ".runs.sqlite"
 # The files of a job that are read.
 FILES = (CONFIG, INPUTS, METRICS, METRICS_LOG)
 # Changes with the content of the index.
-VERSION = 1
+VERSION = 2
 
 
 class Run(NamedTuple):
@@ -93,13 +95,81 @@ def read_run(folder: Path, name: str) -> Run:
     document = storage.read_json(job_dir / METRICS) or {}
     evaluations = MetricsLog(str(job_dir)).read("eval")
     best = document.get("best") or (evaluations[-1] if evaluations else {})
+    values = {
+        "config": config,
+        "inputs": runs[-1] if isinstance(runs, list) else runs,
+        "metrics": best,
+        "best_metric": document.get("best_metric") or "",
+        "last_step": evaluations[-1]["step"] if evaluations else 0,
+    }
+    try:
+        return _build_run(name, values)
+    except ValidationError as error:
+        where = error.errors()[0]["loc"]
+        file = INPUTS if where[0] == "inputs" else METRICS
+        raise UserError(
+            f"{job_dir / file}: damaged ({'.'.join(map(str, where))}); restore the file from a copy"
+        ) from error
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _Data(_Strict):
+    rows: int
+    fingerprint: str
+    files: list[Annotated[list[Any], Field(min_length=1)]] = []
+
+
+class _Code(_Strict):
+    user: dict[str, Any] = {}
+
+
+class _Parent(_Strict):
+    warm_start: Optional[str] = None
+
+
+class _Inputs(_Strict):
+    started: str = ""
+    secs: Optional[float] = None
+    parent: Optional[_Parent] = None
+    data: dict[str, Optional[_Data]] = {}
+    code: Optional[_Code] = None
+
+
+class _Files(_Strict):
+    """What is used of the files of a job, which others may have written."""
+
+    config: dict[str, Any]
+    inputs: _Inputs
+    metrics: dict[str, Any]
+    best_metric: str
+    last_step: int
+
+
+def _build_run(name: str, values: Any) -> Run:
+    """Returns a job, made of what files or the index contain.
+
+    Args:
+        name: of the job's folder, relative to the folder of jobs.
+        values: the other attributes of Run.
+
+    Raises:
+        ValidationError: a value has another type.
+    """
+    checked = _Files.model_validate(values)
     return Run(
         name,
-        config,
-        runs[-1],
-        {key: value for key, value in best.items() if isinstance(value, (int, float))},
-        str(document.get("best_metric") or ""),
-        int(evaluations[-1]["step"]) if evaluations else 0,
+        checked.config,
+        values["inputs"],
+        {
+            key: value
+            for key, value in checked.metrics.items()
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+        },
+        checked.best_metric,
+        checked.last_step,
     )
 
 
@@ -144,13 +214,16 @@ def list_runs(folder: Path) -> tuple[list[Run], list[str]]:
     """
     found, problems = [], []
     with _open_index(folder) as index:
-        stored = {name: (stamp, text) for name, stamp, text in index.execute("SELECT * FROM runs")}
+        rows = index.execute("SELECT name, stamp, text FROM runs")
+        stored = {name: (stamp, text) for name, stamp, text in rows}
         names = list(list_job_names(folder))
         for name in names:
             stamp = _stamp(folder / name)
             if name in stored and stored[name][0] == stamp:
-                found.append(Run(**json.loads(stored[name][1])))
-                continue
+                # Others may have written the index, too.
+                with contextlib.suppress(ValidationError, ValueError, TypeError, RecursionError):
+                    found.append(_build_run(name, json.loads(stored[name][1])))
+                    continue
             try:
                 run = read_run(folder, name)
             except UserError as error:
@@ -186,25 +259,44 @@ def _open_index(folder: Path) -> Iterator[sqlite3.Connection]:
 
 def _connect(path: Path) -> sqlite3.Connection:
     """Opens the index; one that is damaged is made again, and none is written where none can be."""
-    for place in (str(path), str(path), ":memory:"):
+    if path.exists() and (path.is_symlink() or not path.is_file()):
+        # Not written: it may lead to a file of another program.
+        return _prepare(sqlite3.connect(":memory:"))
+    for _ in range(2):
+        with contextlib.suppress(OSError):
+            # The index contains what the files of jobs contain, and these may be for the user only.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         try:
-            index = sqlite3.connect(place)
-            (version,) = index.execute("PRAGMA user_version").fetchone()
-            if version != VERSION:
-                index.execute("DROP TABLE IF EXISTS runs")
-            index.execute("CREATE TABLE IF NOT EXISTS runs (name PRIMARY KEY, stamp, text)")
-            index.execute("SELECT name, stamp, text FROM runs LIMIT 1").fetchall()
-            index.execute(f"PRAGMA user_version = {VERSION}")
-            # Fails if the folder is read-only.
-            index.execute("REPLACE INTO runs VALUES ('', '', '')")
-            index.execute("DELETE FROM runs WHERE name = ''")
-            index.commit()
-            return index
+            return _prepare(sqlite3.connect(path))
         except sqlite3.OperationalError:
             # It cannot be written, or another process writes it: this command does without it.
-            index = sqlite3.connect(":memory:")
-            index.execute("CREATE TABLE runs (name PRIMARY KEY, stamp, text)")
-            return index
+            break
         except sqlite3.DatabaseError:
             path.unlink(missing_ok=True)
-    raise AssertionError("an index in memory cannot be damaged")
+    return _prepare(sqlite3.connect(":memory:"))
+
+
+def _prepare(index: sqlite3.Connection) -> sqlite3.Connection:
+    """Returns an index that has its table and can be written.
+
+    Raises:
+        sqlite3.DatabaseError: it is damaged, or contains anything else, such as a trigger.
+    """
+    try:
+        index.execute("PRAGMA trusted_schema = OFF")
+        (version,) = index.execute("PRAGMA user_version").fetchone()
+        kept = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex_%'"
+        content = index.execute(kept).fetchall()
+        if content and (version != VERSION or content != [("table", "runs")]):
+            raise sqlite3.DatabaseError("not an index of this version")
+        index.execute("CREATE TABLE IF NOT EXISTS runs (name PRIMARY KEY, stamp, text)")
+        index.execute("SELECT name, stamp, text FROM runs LIMIT 1").fetchall()
+        index.execute(f"PRAGMA user_version = {VERSION}")
+        # Fails if the folder is read-only.
+        index.execute("REPLACE INTO runs VALUES ('', '', '')")
+        index.execute("DELETE FROM runs WHERE name = ''")
+        index.commit()
+    except BaseException:
+        index.close()
+        raise
+    return index

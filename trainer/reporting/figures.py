@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from trainer.drawing import load_matplotlib
 from trainer.metrics.curves import Curves, Reliability
 from trainer.reporting.html import INK, SERIES
 
@@ -26,6 +27,7 @@ def plain(label: str) -> str:
 
 def _open(x: str, y: str, height: float = INCHES[1]) -> tuple[Any, Any]:
     # Imported here: it takes half a second, and only figures need it.
+    load_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -14,6 +14,7 @@ from typing import Any, Union
 
 from estimator_bridge.terminal import escape as escape_control
 from trainer import storage
+from trainer.drawing import load_matplotlib
 
 # Matplotlib's color of text and axes, and those of the series, in the order of --series-N.
 INK = "#010203"
@@ -178,10 +179,8 @@ def figure(drawn: Any, title: str, caption: str = "") -> Markup:
     """
     import io
 
-    import matplotlib
-
     buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "page"}):
+    with load_matplotlib().rc_context({"svg.fonttype": "none", "svg.hashsalt": "page"}):
         drawn.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = _show_control(buffer.getvalue())
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from estimator_bridge.terminal import escape
 from trainer import job_layout, storage
+from trainer.drawing import load_matplotlib
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.metrics.baselines import CALIBRATION_BINS
 from trainer.metrics.curves import measure_reliability, trace_curves
@@ -27,6 +28,7 @@ SHOWN_SLICES = 20
 
 def _open(width: float, height: float, panels: int) -> tuple[Any, list[Any]]:
     # Imported here: it takes half a second, and only plots need it.
+    load_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -53,6 +55,7 @@ def draw_curves(job_dir: str, metric: str) -> None:
         metric: of the evaluations.
     """
     # Imported here: it takes half a second, and only plots need it.
+    load_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

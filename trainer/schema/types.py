@@ -117,7 +117,7 @@ class Schema(Node):
             ("key", self.key),
         ):
             if name is not None and name not in self.columns:
-                raise ValueError(f"{role}: no column {name!r}{nearest(name, self.columns)}")
+                raise ValueError(f"{role}: no column {name!r:.60}{nearest(name, self.columns)}")
         if "" in self.columns:
             raise ValueError("columns: a column without a name; name it")
         roles = [*self.label_columns, *(name for name in (self.weight, self.key) if name)]
@@ -161,7 +161,7 @@ class Schema(Node):
     def _check_cross(self, cross: Cross) -> None:
         for name in cross.columns:
             if name not in self.columns:
-                raise ValueError(f"crosses: no column {name!r}{nearest(name, self.columns)}")
+                raise ValueError(f"crosses: no column {name!r:.60}{nearest(name, self.columns)}")
             if name not in self.features:
                 raise ValueError(f"crosses: column {name!r} is the label, the weight or the key")
             column = self.columns[name]
@@ -224,7 +224,7 @@ class Schema(Node):
             where = f"shared_embeddings: column {name!r}"
             if name not in self.columns:
                 raise ValueError(
-                    f"shared_embeddings: no column {name!r}{nearest(name, self.columns)}"
+                    f"shared_embeddings: no column {name!r:.60}{nearest(name, self.columns)}"
                 )
             if name not in self.features:
                 raise ValueError(f"{where} is the label, the weight or the key")

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import socket
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -22,11 +21,10 @@ from trainer.inputs.files import DataFile
 from trainer.job_layout import INPUTS
 from trainer.storage.files import checksum_files
 from trainer.training.job import Job
+from trainer.training.working_tree import describe_git
 
 # A job that is restarted again and again keeps the last records only.
 KEPT_RUNS = 100
-# A working tree on a slow network file system is not waited for.
-GIT_SECS = 10.0
 # Options that do not change the result of a job.
 IRRELEVANT = {"job_dir", "verbosity", "storage"}
 
@@ -140,7 +138,7 @@ def _describe_code() -> dict[str, Any]:
         "version": version,
         "trainer": checksum_files(ours),
         "user": _checksum_user_modules(packages),
-        "git": _describe_git(),
+        "git": describe_git(),
     }
 
 
@@ -164,33 +162,6 @@ def _checksum_user_modules(packages: tuple[Path, ...]) -> dict[str, str]:
             continue
         found[name] = checksum_files([path])
     return dict(sorted(found.items()))
-
-
-def _describe_git() -> Optional[dict[str, Any]]:
-    """Returns commit and changes of the current folder's working tree; None outside git."""
-    commit = _run_git("rev-parse", "HEAD")
-    if commit is None:
-        return None
-    changes = _run_git("diff", "HEAD")
-    status = _run_git("status", "--porcelain", "--untracked-files=no")
-    return {
-        "commit": commit.strip(),
-        "dirty": None if status is None else bool(status.strip()),
-        "diff": _digest(changes) if changes else None,
-    }
-
-
-def _run_git(*words: str) -> Optional[str]:
-    try:
-        done = subprocess.run(
-            ["git", *words],  # noqa: S607
-            capture_output=True,
-            timeout=GIT_SECS,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.decode(errors="replace") if done.returncode == 0 else None
 
 
 def _find_study(job_dir: str) -> Optional[str]:

@@ -8,6 +8,7 @@ import yaml
 
 from trainer import config as config_lib
 from trainer import storage
+from trainer.drawing import load_matplotlib
 from trainer.tuning.search import Search, to_flags
 from trainer.tuning.study import REASON, SECS, STEPS, Study
 
@@ -149,7 +150,7 @@ def draw_plots(folder: Path, search: Search, study: Study) -> list[str]:
     """
     if len(study.find_best()) == 0:
         return []
-    import matplotlib
+    matplotlib = load_matplotlib()
 
     matplotlib.use("Agg")
     from matplotlib import pyplot

@@ -134,7 +134,7 @@ def _split_texts(name: str, schema: _Json) -> Iterator[SplitText]:
     if any(separator[size:] == separator[:-size] for size in range(1, len(separator))):
         # If "||" separates values, "|||" is ambiguous: the split depends on the text before it.
         raise BridgeError(
-            f"schema.json: column {name}: separator {separator!r} may overlap itself, and Keras "
+            f"schema.json: column {name}: separator {separator!r:.40} may overlap itself, and Keras "
             "has no operation that scans a text in order; write the data with another separator"
         )
     weighted = (
@@ -187,6 +187,10 @@ def _crossable(name: str, column: _Json) -> Any:
 
 def _bucketized(name: str, column: _Json) -> Bucketized:
     number = Numeric(safe_name(name), 1, _DTYPES[column["type"]], None)
+    if not column.get("buckets"):
+        raise BridgeError(
+            f"schema.json: column {name!r:.40}: a cross needs its buckets; restore the file"
+        )
     return Bucketized(number, tuple(column["buckets"]))
 
 

@@ -289,7 +289,7 @@ def _read_csv(data: Data, path: str, limit: int, is_gzip: bool) -> dict[str, Any
                     lines.append(line)
                 if len(lines) > limit:
                     break
-    except (UnicodeError, OSError, EOFError, zlib.error, csv.Error) as error:
+    except (ValueError, OSError, EOFError, zlib.error, csv.Error) as error:
         raise BridgeError(
             f"data {path}: it is neither CSV, TFRecord nor Parquet ({error}); "
             "give a file in one of these formats with --data"

@@ -1,6 +1,9 @@
 """python -m trainer.runs on the files of jobs; test_inputs_record.py has jobs that were trained."""
 
+import contextlib
 import json
+import os
+import sqlite3
 import subprocess
 import sys
 
@@ -9,7 +12,7 @@ import yaml
 
 from trainer.config.commands import run
 from trainer.history.command import main
-from trainer.history.runs import INDEX, list_runs
+from trainer.history.runs import INDEX, VERSION, list_runs
 from trainer.job_layout import CONFIG, INPUTS, LOCK, METRICS, METRICS_LOG
 
 pytestmark = pytest.mark.quick
@@ -204,3 +207,76 @@ def test_show_names_the_verdicts_of_the_gate(jobs, capsys):
     status, lines, _ = _call(capsys, "show", jobs / "a")
     (line,) = [line for line in lines if line.startswith("gate on export/best/17")]
     assert status == 0 and line.endswith("blessed 2026-01-02, forced: 'first'")
+
+
+@pytest.mark.parametrize(
+    "file, values",
+    [
+        (INPUTS, {"runs": [5]}),
+        (INPUTS, {"runs": 5}),
+        (INPUTS, {"runs": [{"started": 3}]}),
+        (INPUTS, {"runs": [{"parent": "x"}]}),
+        (INPUTS, {"runs": [{"data": {"train": {"rows": "5", "fingerprint": "a"}}}]}),
+        (INPUTS, {"runs": [{"data": {"train": {"rows": 5, "fingerprint": "a", "files": [[]]}}}]}),
+        (INPUTS, {"runs": [{"code": {"user": ["x"]}}]}),
+        (METRICS, {"best": [1]}),
+        (METRICS, {"best_metric": {"a": 1}}),
+    ],
+)
+def test_values_of_another_type_are_damage(jobs, capsys, file, values):
+    (jobs / "a" / file).write_text(json.dumps(values))
+    status, lines, _ = _call(capsys, "list", f"--folder={jobs}")
+    assert status == 0 and "damaged" in lines[0] and file in lines[0]
+    for words in (["show", "a"], ["why", "a", "bb"], ["compare", "a", "bb"]):
+        status, _, errors = _call(capsys, words[0], *(str(jobs / word) for word in words[1:]))
+        assert status == 2 and len(errors) == 1 and "damaged" in errors[0]
+
+
+def test_a_row_of_the_index_names_no_other_folder(jobs, tmp_path, capsys):
+    """prune removes the folders that runs name, and others may have written the index."""
+    list_runs(jobs)
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    with contextlib.closing(sqlite3.connect(jobs / INDEX)) as index:
+        for name, text in index.execute("SELECT name, text FROM runs").fetchall():
+            moved = json.dumps({**json.loads(text), "name": "../victim"})
+            index.execute("UPDATE runs SET text = ? WHERE name = ?", (moved, name))
+        index.commit()
+    command = ["prune", f"--folder={jobs}", "--keep=0", "--served=none", "--remove"]
+    status, lines, errors = _call(capsys, *command)
+    assert status == 0, errors
+    assert victim.is_dir() and not any("victim" in line for line in lines)
+
+
+def test_the_index_changes_no_other_database(jobs, tmp_path):
+    """A link, or what is no index of ours, is not written; text in it is not run."""
+    expected, _ = list_runs(jobs)
+    assert (jobs / INDEX).stat().st_mode & 0o077 == 0
+    foreign = tmp_path / "foreign.sqlite"
+    with contextlib.closing(sqlite3.connect(foreign)) as database:
+        database.execute("CREATE TABLE runs (mine)")
+        database.execute("INSERT INTO runs VALUES (1)")
+        database.commit()
+    content = foreign.read_bytes()
+    (jobs / INDEX).unlink()
+    (jobs / INDEX).symlink_to(foreign)
+    assert list_runs(jobs)[0] == expected
+    assert foreign.read_bytes() == content
+    (jobs / INDEX).unlink()
+    os.mkfifo(jobs / INDEX)
+    assert list_runs(jobs)[0] == expected
+    (jobs / INDEX).unlink()
+    with contextlib.closing(sqlite3.connect(jobs / INDEX)) as index:
+        endless = (
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i, i, i FROM n"
+        )
+        index.execute(f"CREATE VIEW runs (name, stamp, text) AS {endless}")
+        index.execute(f"PRAGMA user_version = {VERSION}")
+        index.commit()
+    assert list_runs(jobs)[0] == expected
+
+
+def test_a_name_of_a_job_stays_on_its_line(jobs, capsys):
+    (jobs / "a").rename(jobs / "a\nremove  bb")
+    _, lines, _ = _call(capsys, "list", f"--folder={jobs}")
+    assert len(lines) == 4 and any("a\\nremove" in line for line in lines)
