@@ -35,6 +35,11 @@ from trainer.vertex import jobs, rehearse
 pytestmark = pytest.mark.newest
 
 ROUNDS = 30
+# Rounds that have failed once: they are always played.
+MENDED = {
+    "test_description_of_a_job_for_evaluate": (8318, 8352),
+    "test_description_of_a_job_for_convert_and_verify": (7305, 7870, 7983),
+}
 DESCRIPTION = ("config.yaml", "schema.json", "statistics.json")
 JOB = """# gcloud ai custom-jobs create --region=us-central1 --display-name=shop --config=job.yaml
 workerPoolSpecs:
@@ -67,7 +72,7 @@ def fuzz(request, tmp_path):
         first = request.config.option.fuzz_first
         rounds = request.config.option.fuzz_rounds or ROUNDS
         accepted, faults = 0, {}
-        for number in range(first, first + rounds):
+        for number in (*range(first, first + rounds), *MENDED.get(name, ())):
             folder = tmp_path / "round"
             folder.mkdir()
             try:

@@ -212,7 +212,7 @@ def _find_latest_blessed(candidate: str, given: str, copies: storage.Copies) -> 
         export = path.parents[1]
         same = export.resolve() == Path(candidate).resolve()
         if not same and read_verdict(export, fingerprint_export(str(export))) == BLESSED:
-            blessed.append(((storage.read_json(path) or {}).get("time", ""), str(export)))
+            blessed.append((str((storage.read_json(path) or {}).get("time", "")), str(export)))
     return max(blessed)[1] if blessed else None
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, Optional
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from estimator_bridge.file_limits import load_yaml
 from trainer.errors import UserError, nearest
 from trainer.metrics.catalogue import SHOWN_METRICS, choose_direction
 from trainer.schema import Schema
@@ -142,8 +143,8 @@ def load_rules(path: Optional[str], schema: Schema, threshold: float) -> Rules:
 
 def _read(path: str) -> Any:
     try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        return load_yaml(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         message = getattr(error, "strerror", None) or " ".join(str(error).split())[:150]
         raise UserError(f"--rules={path}: cannot be read: {message}; fix the file") from error
 

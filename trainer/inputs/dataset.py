@@ -207,6 +207,9 @@ class RowSource:
             require_value(batch.file.path, batch.numbers, batch.columns, name)
         if not pa.types.is_dictionary(column.type):
             if column.null_count:
+                if isinstance(default, int) and pa.types.is_floating(column.type):
+                    # Arrow takes no whole number above 2**63 for a float.
+                    default = float(default)
                 column = column.fill_null(default)
             values: np.ndarray = column.to_numpy()
             return values

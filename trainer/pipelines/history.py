@@ -14,6 +14,14 @@ from trainer.storage.files import append_lines
 EVENTS, LOCK = "runs.jsonl", ".run.lock"
 
 
+# Kind of event → the types of its values.
+_EVENTS: dict[str, dict[str, Any]] = {
+    "start": {"file": str, "time": str},
+    "step": {"step": str, "key": str, "status": int},
+    "end": {"step": str, "status": int, "time": str, "secs": (int, float)},
+}
+
+
 class Done(NamedTuple):
     """A step that has ended.
 
@@ -84,9 +92,9 @@ class History:
         for line in self._path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 value = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
-            if isinstance(value, dict) and "event" in value:
+            if _is_event(value):
                 events.append(value)
         return events
 
@@ -111,6 +119,16 @@ class History:
             elif event["event"] == "end" and runs:
                 current.update(event)
         return "\n".join(_describe_runs(name, found) for name, found in runs.items()) or "no runs"
+
+
+def _is_event(value: Any) -> bool:
+    """Returns whether a value has what is read of an event."""
+    if not isinstance(value, dict):
+        return False
+    wanted = _EVENTS.get(str(value.get("event")))
+    if wanted is None or not isinstance(value.get("inputs", {}), dict):
+        return False
+    return all(isinstance(value.get(name), kind) for name, kind in wanted.items())
 
 
 def _describe_runs(fingerprint: str, runs: list[dict[str, Any]]) -> str:

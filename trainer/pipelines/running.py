@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO, Callable
 
+from estimator_bridge.terminal import quote_command
 from trainer.pipelines.definition import Pipeline, Step, admit_first_model, fill
 from trainer.pipelines.history import History
 from trainer.pipelines.identity import compute_key, describe_changes, is_there, list_versions
@@ -93,7 +94,7 @@ class Runner:
     def _start(self, step: Step, lock: BinaryIO) -> int:
         """Runs a command; a signal to this process goes to it."""
         arguments = step.list_arguments()
-        self._log(f"{step.name}: python -m {' '.join(arguments)}")
+        self._log(f"{step.name}: {quote_command('python', '-m', *arguments)}")
         process = subprocess.Popen([sys.executable, "-m", *arguments], pass_fds=[lock.fileno()])
 
         def forward(number: int, frame: Any) -> None:

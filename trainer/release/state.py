@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Optional
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trainer import storage
 from trainer.errors import UserError
@@ -46,7 +46,8 @@ class Pending(BaseModel):
     """
 
     version: int
-    token: str
+    # It becomes a part of a path.
+    token: str = Field(pattern=r"^[0-9a-f]{32}(@[0-9]{1,20})?$")
     label: str
     entry: Entry
 
@@ -128,7 +129,7 @@ class State(BaseModel):
             lines += [f"        versions: {version}" for version in versions]
             lines += ["      }", "    }"]
             for label, version in sorted(labels.items()):
-                lines += ["    version_labels {", f'      key: "{label}"']
+                lines += ["    version_labels {", f"      key: {json.dumps(label)}"]
                 lines += [f"      value: {version}", "    }"]
             lines += ["  }"]
         return "\n".join([*lines, "}"]) + "\n"

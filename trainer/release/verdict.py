@@ -1,7 +1,6 @@
 """The verdict of the gate that is stored in an export."""
 
 from pathlib import Path
-from typing import Optional
 
 from trainer import storage
 from trainer.export.fingerprint import EXTRA, GATE_REPORT
@@ -24,7 +23,7 @@ def read_verdict(export: Path, fingerprint: str) -> str:
         UserError: the file of the verdict is damaged.
     """
     report = storage.read_json(export / EXTRA / GATE_REPORT) or {}
-    verdict: Optional[str] = report.get("verdict")
-    if verdict is None or report.get("fingerprint") != fingerprint:
+    verdict = report.get("verdict")
+    if not isinstance(verdict, str) or report.get("fingerprint") != fingerprint:
         return NO_VERDICT
     return verdict

@@ -135,7 +135,12 @@ class LocalVersions:
     def read_state(self) -> tuple[dict[str, Any], int]:
         """See VersionFolder."""
         state = read_json(self._folder / STATE) or {}
-        return state, int(state.pop("generation", 0))
+        generation = state.pop("generation", 0)
+        if not isinstance(generation, int):
+            raise UserError(
+                f"{self._folder / STATE}: damaged (generation); restore the file from a copy"
+            )
+        return state, generation
 
     def write_state(self, state: dict[str, Any], generation: int) -> None:
         """See VersionFolder."""

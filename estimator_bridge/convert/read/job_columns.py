@@ -134,8 +134,9 @@ def _split_texts(name: str, schema: _Json) -> Iterator[SplitText]:
     if any(separator[size:] == separator[:-size] for size in range(1, len(separator))):
         # If "||" separates values, "|||" is ambiguous: the split depends on the text before it.
         raise BridgeError(
-            f"schema.json: column {name}: separator {separator!r:.40} may overlap itself, and Keras "
-            "has no operation that scans a text in order; write the data with another separator"
+            f"schema.json: column {name}: separator {separator!r:.40} may overlap itself, and "
+            "Keras has no operation that scans a text in order; write the data with another "
+            "separator"
         )
     weighted = (
         (other, one["separator"])

@@ -2,14 +2,16 @@
 
 import json
 import shutil
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from trainer.errors import UserError
 from trainer.gating import command
 from trainer.gating.judging import conclude, judge
-from trainer.gating.rules import Rules
+from trainer.gating.rules import Rules, load_rules
 
 pytestmark = pytest.mark.newest
 
@@ -234,3 +236,22 @@ def test_a_check_without_a_value_does_not_bless():
     checks = judge(rules, [Subject("", "", 10, nan, None)], False)
     assert [check.verdict for check in checks] == ["undefined"]
     assert conclude(checks) == "inconclusive"
+
+
+# Each line has the one before it nine times.
+BOMB = "a0: &a0 [x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9)
+)
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [(BOMB, "aliases"), ("[" * 50_000, "cannot be read"), ("rules: 2020-99-99", "cannot be read")],
+    ids=["aliases", "nested", "date"],
+)
+def test_a_hostile_file_of_rules_is_one_line(tmp_path, text, words):
+    (tmp_path / "rules.yaml").write_text(text)
+    schema = types.SimpleNamespace(task="binary")
+    with pytest.raises(UserError, match=words) as error:
+        load_rules(str(tmp_path / "rules.yaml"), schema, 0.5)
+    assert "\n" not in str(error.value)

@@ -167,3 +167,28 @@ def test_the_first_push_comes_after_a_gate_without_a_baseline(work, capfd):
     # Nothing is pushed there by this pipeline: a folder without versions is a mistake.
     _, (event,) = work(gate)
     assert "--may_be_first" not in event["command"]
+
+
+def test_a_command_is_printed_as_a_shell_takes_it(work, capfd):
+    work({**FORCED, "flags": {**FORCED["flags"], "reason": "$(id)\x1b[2J"}})
+    shown = [line for line in capfd.readouterr().err.splitlines() if "trainer.push" in line]
+    assert "'--reason=$(id)\\x1b[2J'" in shown[0]
+
+
+def test_a_damaged_history_is_read(tmp_path):
+    history = History(tmp_path)
+    history.add("start", file="a" * 64)
+    history.add("end", status=0, step="x", secs=1.0)
+    whole = history.read(), history.describe()
+    for event in (
+        {"event": "start"},
+        {"event": "step", "step": "x", "key": 3, "status": 0},
+        {"event": "step", "step": "x", "key": "k", "status": 0, "inputs": 5},
+        {"event": "end", "status": "0", "step": "x", "time": "now", "secs": 1},
+        {"event": ["step"]},
+    ):
+        with (tmp_path / "runs.jsonl").open("a") as stream:
+            stream.write(json.dumps(event) + "\n")
+    (tmp_path / "runs.jsonl").open("a").write("[" * 100_000 + "\n")
+    assert (history.read(), history.describe()) == whole
+    assert history.find_last("x") is None

@@ -1,6 +1,7 @@
 """Versions appear whole, whoever is killed or stopped while pushing."""
 
 import importlib.util
+import json
 import os
 import random
 import signal
@@ -307,3 +308,8 @@ def test_the_command(place, tmp_path, capsys):
     assert "not pushed by this command" in run("--list")
     place.write({"push.json": '{"labels": 3}'})
     assert "damaged" in run("--list", status=2)
+    # The token of a push becomes a part of a path.
+    entry = {"export": "x", "fingerprint": "x", "verdict": "blessed"}
+    pending = {"version": 1, "token": "../../victim", "label": "", "entry": entry}
+    place.write({"push.json": json.dumps({"pending": pending})})
+    assert "damaged (pending.token" in run("--list", status=2)
