@@ -3,6 +3,7 @@
 python -m trainer.serve jobs/flights/export/best/1700000000
 python -m trainer.serve served/flights --log=logs/flights --sampling_rate=0.1
 python -m trainer.serve served/flights --render=kubernetes --volume=models:/models
+python -m trainer.serve served/flights --plan --rate=500/s --p99=20ms --cpu=2
 
 The argument is an export, or a folder of trainer.push, on this machine or gs://. The REST interface
 answers on --rest_api_port, and gRPC on --port. The versions and labels of a folder are followed.
@@ -21,7 +22,7 @@ from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError
 from trainer.export.serving_api import require_serving_api
-from trainer.serving import manifests
+from trainer.serving import manifests, plan_command
 from trainer.serving.sources import open_source
 from trainer.vertex import endpoints
 from trainer.vertex.machines import parse_machine
@@ -44,6 +45,8 @@ def _main(argv: list[str]) -> int:
         return 0
     if not words:
         raise UserError("name an export or a folder of trainer.push first (--help shows examples)")
+    if values.plan:
+        return plan_command.plan(words[0], values)
     if values.render:
         with commands.open_storage(values):
             commands.write_result(_render(words[0], values), values.output, "written")
@@ -140,6 +143,7 @@ def _define(values: flags.FlagValues) -> None:
     text = "share of the requests that are logged"
     flags.DEFINE_float("sampling_rate", 1.0, text, 0.0, 1.0, flag_values=values)
     _define_rendering(values)
+    plan_command.define(values)
     commands.define_storage(values)
 
 

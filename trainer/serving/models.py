@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Optional
 
+import numpy as np
+
 from estimator_bridge import tf
 from trainer.errors import UserError
 from trainer.export.fingerprint import EXTRA, WARM_UP_REQUESTS
@@ -219,8 +221,12 @@ class Model:
             servable.session.close()
 
 
-def _warm_up(session: ServingSession, folder: str) -> None:
-    """Sends the requests that the export contains for this purpose, as TensorFlow Serving does."""
+def read_warm_up(folder: str) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    """Yields signature and inputs of the requests that an export contains for warming up.
+
+    Args:
+        folder: of the export.
+    """
     path = Path(folder, EXTRA, WARM_UP_REQUESTS)
     if not path.is_file():
         return
@@ -228,6 +234,12 @@ def _warm_up(session: ServingSession, folder: str) -> None:
 
     for record in tf.compat.v1.io.tf_record_iterator(str(path)):
         request = prediction_log_pb2.PredictionLog.FromString(record).predict_log.request
-        name = request.model_spec.signature_name
+        inputs = {each: tf.make_ndarray(one) for each, one in request.inputs.items()}
+        yield request.model_spec.signature_name, inputs
+
+
+def _warm_up(session: ServingSession, folder: str) -> None:
+    """Sends the requests that the export contains for this purpose, as TensorFlow Serving does."""
+    for name, inputs in read_warm_up(folder):
         if name in session.signatures:
-            session.run(name, {each: tf.make_ndarray(one) for each, one in request.inputs.items()})
+            session.run(name, inputs)

@@ -1,0 +1,112 @@
+"""The plan holds in a simulated queue, and its estimate is compared with a measurement."""
+
+import heapq
+import json
+import random
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from trainer.serving import command, planning
+
+pytestmark = pytest.mark.newest
+LATENCIES = [
+    {"signature": "serving_default", "batch": 1, "p50_ms": 2.0, "p99_ms": 3.0},
+    {"signature": "serving_default", "batch": 64, "p50_ms": 5.0, "p99_ms": 6.0},
+    {"signature": "serving_default", "batch": 1024, "p50_ms": 40.0, "p99_ms": 50.0},
+]
+TIMES = planning.read_times({"latencies": LATENCIES}, None)
+
+
+def _simulate(rate, secs, workers, exponential=True):
+    """The 99th percentile of the wait for one of some workers."""
+    rng = random.Random(5)
+    free, now, waits = [0.0] * workers, 0.0, []
+    for _ in range(100_000):
+        now += rng.expovariate(rate)
+        begun = max(now, heapq.heappop(free))
+        waits.append(begun - now)
+        heapq.heappush(free, begun + (rng.expovariate(1 / secs) if exponential else secs))
+    return float(np.quantile(waits, 0.99))
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(("rate", "workers"), [(300, 1), (700, 2), (2000, 6)])
+def test_the_wait_is_that_of_the_queue(rate, workers):
+    estimated = planning.compute_wait(rate, 0.002, workers)
+    assert estimated == pytest.approx(_simulate(rate, 0.002, workers), rel=0.08)
+    # Times that vary less than at random wait less: the estimate is on the safe side.
+    assert estimated >= _simulate(rate, 0.002, workers, exponential=False)
+    assert planning.compute_wait(workers / 0.002, 0.002, workers) == float("inf")
+
+
+@pytest.mark.quick
+def test_the_fewest_replicas_are_chosen_and_batches_help_at_high_rates():
+    choices = planning.choose(TIMES, 5000, 0.04, 2)
+    alone = choices[0]
+    # 5,000 requests of 2 ms are ten busy workers, at most 70 % of them used.
+    assert (alone.batch, alone.replicas) == (1, 8) and alone.load <= 0.7
+    fewer = planning.estimate(TIMES, 5000 / (alone.replicas - 1), 1, 2)
+    assert fewer.load > 0.7 or fewer.p99 > 0.04
+    best = min(choices, key=lambda one: one.replicas)
+    assert best.batch > 1 and best.replicas < alone.replicas and best.p99 <= 0.04
+    # With few requests, a batch is not filled in time.
+    assert [one.batch for one in planning.choose(TIMES, 20, 0.04, 2)] == [1]
+    assert not planning.choose(TIMES, 500, 0.002, 2)
+
+
+@pytest.mark.quick
+def test_the_parameters_are_those_of_tensorflow_serving():
+    text = planning.describe_batching(planning.Choice(32, 4, 0.5, 0.02), 8000, 2)
+    # Fields of BatchingParameters, after its guide: 31 more requests come in 15.5 ms.
+    assert dict(re.findall(r"(\w+) { value: (\d+) }", text)) == {
+        "max_batch_size": "32",
+        "batch_timeout_micros": "15500",
+        "num_batch_threads": "2",
+        "max_enqueued_batches": "200",
+    }
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ([], "--rate: not given"),
+        (["--rate=500/s"], "--p99: not given"),
+        (["--rate=fast", "--p99=20ms"], "--rate=fast: write requests per second"),
+        (["--rate=500/s", "--p99=20"], "--p99=20: write a time such as 20ms"),
+        (["--rate=500/s", "--p99=20ms", "--cpu=500m"], "--cpu=500m: a plan needs"),
+        (["--rate=500/s", "--p99=20ms"], "no measurement; run trainer.sandbox"),
+        (["--rate=500/s", "--p99=20ms", "--signature=x"], "the sandbox has measured serving_def"),
+    ],
+)
+def test_wrong_options_print_one_line(tmp_path, capsys, flags, message):
+    (tmp_path / "saved_model.pb").write_text("graph")
+    if "--signature=x" in flags:
+        (tmp_path / "assets.extra").mkdir()
+        report = json.dumps({"latencies": LATENCIES})
+        (tmp_path / "assets.extra/sandbox.json").write_text(report)
+    assert command.main([str(tmp_path), "--plan", *flags]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_a_plan_is_measured_again(trained, tmp_path, capsys):
+    pytest.importorskip("tensorflow_serving")
+    from trainer.sandboxing import command as sandbox
+
+    export = shutil.copytree(trained("linear", "bought").export, tmp_path / "1")
+    assert sandbox.main([f"--export={export}"]) == 0
+    capsys.readouterr()
+    flags = ["--plan", "--cpu=1", "--measure_secs=1"]
+    assert command.main([str(export), *flags, "--rate=40/s", "--p99=2s"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"batches of +1: +1 replica", text)
+    found = re.search(
+        r"40 requests/s for 1 s on 1 worker.*p99 ([\d.]+) ms; .* is [+-]\d+% off", text
+    )
+    assert found and float(found[1]) > 0
+    assert command.main([str(export), *flags, "--rate=40/s", "--p99=0.001ms"]) == 3
+    assert "no number of replicas" in capsys.readouterr().out

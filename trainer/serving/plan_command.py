@@ -1,0 +1,140 @@
+"""serve --plan: how many replicas hold a rate, and how far the estimate is from a measurement."""
+
+import math
+from pathlib import Path
+
+from absl import flags
+
+import estimator_bridge as bridge
+from trainer import storage
+from trainer.config import arguments, commands
+from trainer.console import show
+from trainer.errors import UserError
+from trainer.export.fingerprint import EXTRA, SANDBOX_REPORT
+from trainer.release.pushing import Deployment
+from trainer.release.state import STABLE
+from trainer.serving import planning
+
+# A time of one request that is larger by this factor than in the sandbox says that others use the
+# machine, for it does not contain the wait.
+BUSY = 1.5
+
+
+def define(values: flags.FlagValues) -> None:
+    """Defines the flags of --plan.
+
+    Args:
+        values: where to define them.
+    """
+    text = "say how many replicas hold --rate within --p99, instead of serving"
+    flags.DEFINE_boolean("plan", False, text, flag_values=values)
+    for name, text in (
+        ("rate", "of --plan: requests with one row per second, such as 500/s"),
+        ("p99", "of --plan: limit of the 99th percentile of the answer, such as 20ms"),
+        ("signature", "of --plan: signature that is asked; unset: the default one"),
+    ):
+        flags.DEFINE_string(name, None, text, flag_values=values)
+    text = "of --plan: duration of the second measurement"
+    flags.DEFINE_float("measure_secs", 5.0, text, 1.0, flag_values=values)
+
+
+def plan(place: str, values: flags.FlagValues) -> int:
+    """Prints the plan; returns 0, or 3 if no number of replicas holds the rate.
+
+    Args:
+        place: an export, or a folder of trainer.push.
+        values: the flags.
+
+    Raises:
+        UserError: a flag is wrong, or the sandbox has not measured the export.
+    """
+    arguments.require(values, "rate", "p99")
+    rate, limit = planning.parse_rate(values.rate), planning.parse_secs(values.p99)
+    workers = _count_processors(values.cpu)
+    with commands.open_storage(values) as copies:
+        export = _find_export(place, copies)
+        report = storage.read_json(Path(export, EXTRA, SANDBOX_REPORT))
+        if report is None:
+            raise UserError(f"{place}: no measurement; run trainer.sandbox before the push")
+        times = planning.read_times(report, values.signature)
+        choices = planning.choose(times, rate, limit, workers)
+        if not choices:
+            show(
+                f"no number of replicas: one request of {times.signature} takes "
+                f"{1000 * times.p99[0]:.2f} ms (p99) without any wait"
+            )
+            return 3
+        show(_describe(choices, rate, workers, times))
+        show(_measure_again(export, times, rate, choices[0], (workers, values.measure_secs)))
+    return 0
+
+
+def _count_processors(text: str) -> int:
+    try:
+        number = float(text[:-1]) / 1000 if text.endswith("m") else float(text)
+    except ValueError as error:
+        raise UserError(f"--cpu={text}: write a quantity such as 4 or 500m") from error
+    if number < 1:
+        raise UserError(f"--cpu={text}: a plan needs at least one processor")
+    return math.floor(number)
+
+
+def _find_export(place: str, copies: storage.Copies) -> str:
+    if not storage.is_remote(place) and Path(place, "saved_model.pb").is_file():
+        return place
+    version = Deployment(place, "FOLDER").read().labels.get(STABLE)
+    if version is None:
+        raise UserError(f"{place}: no export, and no version is stable; push one first")
+    local = copies.fetch(place, "FOLDER", lambda name: name.startswith(f"{version}/"))
+    return str(Path(local, str(version)))
+
+
+def _describe(
+    choices: list[planning.Choice], rate: float, workers: int, times: planning.Times
+) -> str:
+    best = min(choices, key=lambda one: (one.replicas, one.batch))
+    lines = [f"{times.signature}, {rate:g} requests/s, replicas of {workers} processor(s):"]
+    lines += [
+        f"  batches of {one.batch:>4}: {one.replicas:>4} replica(s), load {one.load:.0%}, "
+        f"estimated p99 {1000 * one.p99:.1f} ms"
+        for one in choices
+    ]
+    if best.batch == 1:
+        lines.append("batching does not help at this rate")
+    else:
+        lines.append(f"batching helps; batching_parameters for batches of {best.batch}:")
+        lines.append(planning.describe_batching(best, rate, workers).rstrip())
+    return "\n".join(lines)
+
+
+def _measure_again(
+    export: str,
+    times: planning.Times,
+    rate: float,
+    choice: planning.Choice,
+    measured: tuple[int, float],
+) -> str:
+    """Returns how far the estimate without batching is from a measurement on this machine."""
+    workers, secs = measured
+    if choice.batch != 1:
+        return "not measured again: only batches hold the rate, and this machine has no batching"
+    bridge.set_verbosity("error")
+    bridge.prefer_onednn()
+    # Imported here, because it imports TensorFlow.
+    from trainer.serving.load import count_workers, measure
+
+    here = count_workers(workers)
+    share = rate / choice.replicas * here / workers
+    estimated = planning.estimate(times, share, 1, here)
+    found = measure(export, times.signature, share, here, secs)
+    line = (
+        f"second measurement, {share:.4g} requests/s for {secs:g} s on {here} worker(s): p99 "
+        f"{1000 * found.p99:.2f} ms; the estimate of {1000 * estimated.p99:.2f} ms is "
+        f"{estimated.p99 / found.p99 - 1:+.0%} off"
+    )
+    if found.alone > BUSY * times.p99[0]:
+        line += (
+            f"\nthis machine is busy: one request took {1000 * found.alone:.2f} ms (p99 without "
+            f"the wait), and {1000 * times.p99[0]:.2f} ms in the sandbox; repeat it when idle"
+        )
+    return line
