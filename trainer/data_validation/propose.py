@@ -2,7 +2,7 @@
 
 import math
 import re
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 
 import numpy as np
 import yaml
@@ -27,6 +27,9 @@ TEXT_WORDS = 4
 FEW_NUMBERS = 12
 # Rows per value from which a model learns each whole number by itself.
 ROWS_PER_CATEGORY = 200
+# The logarithm of a skewed number is used if no negative number is larger than this share of the
+# largest one.
+SMALL_NEGATIVE = 0.01
 # Rows per bin from which a model learns the effect of each bin by itself.
 ROWS_PER_BIN = 200
 # A text column is left out if most rows have a value with fewer rows than this. A model would learn
@@ -121,11 +124,11 @@ def propose_column(name: str, profile: Profile, numbers: np.ndarray) -> Proposal
             f"hash_buckets would make {distinct:,} categories of them{missing}",
         )
     if profile.is_int and ID_NAME.search(name) and not profile.num_missing:
-        fields, description = _propose_categories(profile, distinct)
-        return Proposal({"type": "int", **fields}, f"an identifier: {description}")
+        fields, description = _propose_int_categories(profile, distinct)
+        return Proposal(fields, f"an identifier: {description}")
     if _is_cyclic_or_irregular(profile, distinct):
-        fields, description = _propose_categories(profile, distinct)
-        return Proposal({"type": "int", **fields}, f"whole numbers as categories: {description}")
+        fields, description = _propose_int_categories(profile, distinct)
+        return Proposal(fields, f"whole numbers as categories: {description}")
     return _propose_number(profile, distinct, missing, numbers)
 
 
@@ -276,6 +279,13 @@ def _are_mostly_rare(profile: Profile) -> bool:
     return sum(each for each in rows if each >= ROWS_PER_WORD) < 0.5 * sum(rows)
 
 
+def _propose_int_categories(profile: Profile, distinct: int) -> tuple[dict[str, Any], str]:
+    fields, description = _propose_categories(profile, distinct)
+    # Other rows may have no value, even if each of these rows has one. -1 is a missing category.
+    default = {"default": -1} if profile.numbers.low >= 0 else {}
+    return {"type": "int", **default, **fields}, description
+
+
 def _propose_categories(profile: Profile, distinct: int) -> tuple[dict[str, Any], str]:
     most = profile.list_values(3)
     common = ", ".join(f"{flow([value])[1:-1]} {share(rows, profile)}" for value, rows in most)
@@ -295,10 +305,12 @@ def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.n
     seen = profile.numbers.to_range()
     # Other rows may have fractions, or no value, even if none of these rows has.
     fields: dict[str, Any] = {"type": "float", "default": "mean"}
-    skewed = seen.min is not None and seen.min >= 0 and seen.std > 2 * seen.mean
+    low, high = profile.numbers.low, profile.numbers.high
+    # A few small negative numbers, such as rounding errors or corrections, do not matter.
+    skewed = low >= -SMALL_NEGATIVE * high and seen.std > 2 * seen.mean
     # The logarithm of a rare 0 or 1, and of other few values, says no more than the value.
     if skewed and distinct > FEW_NUMBERS:
-        fields["normalize"] = "log"
+        fields["normalize"] = _choose_log(numbers)
     buckets = _choose_buckets(numbers, distinct)
     if buckets and profile.count >= ROWS_PER_BIN * (len(buckets) + 1):
         fields["buckets"] = buckets
@@ -309,6 +321,13 @@ def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.n
         + (", skewed" if skewed else "")
         + missing,
     )
+
+
+def _choose_log(numbers: np.ndarray) -> Union[str, dict[str, Any]]:
+    """Returns the normalisation by the logarithm, with the moments of the logarithm."""
+    logs = np.sign(numbers) * np.log1p(np.abs(numbers))
+    mean, std = (float(f"{each:.4g}") for each in (np.mean(logs), np.std(logs)))
+    return {"mean": mean, "std": std, "log": True} if std > 0 else "log"
 
 
 def _choose_buckets(numbers: np.ndarray, distinct: int) -> list[float]:

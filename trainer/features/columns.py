@@ -14,6 +14,7 @@ from estimator_bridge import tf
 from trainer.errors import UserError
 from trainer.features.shared_embedding import SharedEmbeddingColumn
 from trainer.schema import MAX_INDICATOR_SIZE, Column, Cross, Moments, Schema, Statistics
+from trainer.schema.columns import NumberMoments
 from trainer.schema.types import SharedEmbedding
 
 # Each year from 1950 to 2049 has an id of its own.
@@ -282,8 +283,7 @@ def make_normalizer(
     if normalize == "none":
         return None
     if normalize == "log":
-        # The logarithm is mirrored for negative values, so that no value becomes NaN.
-        return lambda x: tf.sign(_to_float(x)) * tf.math.log1p(tf.abs(_to_float(x)))
+        return _to_log
     if isinstance(normalize, Moments):
         shift, scale = normalize.mean, normalize.std
     elif normalize == "minmax":
@@ -299,7 +299,13 @@ def make_normalizer(
         shift, scale = seen.mean, seen.std
     # A constant column must not divide by zero.
     scale = scale if scale > 0 and math.isfinite(scale) else 1.0
-    return lambda x: (_to_float(x) - shift) / scale
+    convert = _to_log if isinstance(normalize, NumberMoments) and normalize.log else _to_float
+    return lambda x: (convert(x) - shift) / scale
+
+
+def _to_log(x: Any) -> Any:
+    # The logarithm is mirrored for negative values, so that no value becomes NaN.
+    return tf.sign(_to_float(x)) * tf.math.log1p(tf.abs(_to_float(x)))
 
 
 def _to_float(x: Any) -> Any:

@@ -39,6 +39,14 @@ class Moments(Node):
     std: Factor = Field(description="divided by")
 
 
+class NumberMoments(Moments):
+    """The same of a column, whose logarithm may be taken first: (ln(1 + value) - mean) / std."""
+
+    log: bool = Field(
+        False, description="whether mean and std are those of ln(1+x), mirrored for negative x"
+    )
+
+
 class Text(Node):
     """Free text: each word, and each n-gram of words, is one value of the column."""
 
@@ -91,10 +99,10 @@ class Column(Node):
     )
     buckets: Optional[tuple[Number, ...]] = Field(None, description="boundaries, ascending")
     embedding: Optional[Width] = Field(None, description="dimensions in the deep part")
-    normalize: Union[Literal["standard", "minmax", "log", "none"], Moments] = Field(
+    normalize: Union[Literal["standard", "minmax", "log", "none"], NumberMoments] = Field(
         "standard",
         description="numeric: (x-mean)/std or (x-min)/(max-min) of the training data, ln(1+x), "
-        "unchanged, or a given mean and std",
+        "unchanged, or a given mean and std, of x or with log: true of ln(1+x)",
     )
     text: Optional[Text] = Field(
         None, description="string with vocabulary or hash_buckets: split into words, {ngrams: 2}"

@@ -213,9 +213,12 @@ def _normalizer(name: str, column: _Json, statistics: _Json) -> Optional[Normali
     how = column["normalize"]
     if how == "none":
         return None
+    x = 'ops.cast(x, "float32")'
+    log = f"ops.multiply(ops.sign({x}), ops.log1p(ops.abs({x})))"
     if how == "log":
-        x = 'ops.cast(x, "float32")'
-        return Normalizer(f"ops.multiply(ops.sign({x}), ops.log1p(ops.abs({x})))", _signed_log)
+        return Normalizer(log, _signed_log)
+    # Files of older versions of the trainer have no `log`.
+    of_log = isinstance(how, dict) and how.get("log", False)
     if isinstance(how, dict):
         shift, scale = how["mean"], how["std"]
     else:
@@ -232,9 +235,9 @@ def _normalizer(name: str, column: _Json, statistics: _Json) -> Optional[Normali
     def normalize(x: Any) -> Any:
         from estimator_bridge import tf
 
-        return (tf.cast(x, tf.float32) - shift) / scale
+        return ((_signed_log(x) if of_log else tf.cast(x, tf.float32)) - shift) / scale
 
-    code = f'ops.divide(ops.subtract(ops.cast(x, "float32"), {shift!r}), {scale!r})'
+    code = f"ops.divide(ops.subtract({log if of_log else x}, {shift!r}), {scale!r})"
     return Normalizer(code, normalize)
 
 

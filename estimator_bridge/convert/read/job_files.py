@@ -38,6 +38,7 @@ _Optimizer = Literal["adagrad", "adam", "sgd", "momentum", "rmsprop", "ftrl"]
 
 class _Data(TypedDict, total=False):
     __pydantic_config__ = _CHECKS  # type: ignore[misc]
+    train: list[str]
     eval: list[str]
     delimiter: Annotated[str, Field(min_length=1, max_length=1)]
     encoding: Annotated[str, AfterValidator(find_encoding)]
@@ -86,6 +87,10 @@ class _Moments(TypedDict):
     std: _Number
 
 
+class _NumberMoments(_Moments, total=False):
+    log: bool
+
+
 class _Text(TypedDict, total=False):
     __pydantic_config__ = _CHECKS  # type: ignore[misc]
     ngrams: _Count
@@ -104,7 +109,7 @@ class _Column(TypedDict, total=False):
     identities: Optional[_Count]
     buckets: Optional[list[_Number]]
     embedding: Optional[_Count]
-    normalize: Union[Literal["standard", "minmax", "log", "none"], _Moments]
+    normalize: Union[Literal["standard", "minmax", "log", "none"], _NumberMoments]
     text: Optional[_Text]
     image: Any
     separator: Optional[Annotated[str, Field(min_length=1)]]

@@ -64,13 +64,17 @@ class Rows(NamedTuple):
 def default_files(job_dir: str) -> list[str]:
     """Returns the evaluation files of a job.
 
+    A job that divides the rows of its training files has no others. Any rows serve to compare two
+    models, so these files are returned.
+
     Args:
       job_dir: folder with its config.yaml.
 
     Raises:
       BridgeError: config.yaml is missing or corrupt, or names no evaluation files.
     """
-    files: list[str] = read_config(Path(job_dir)).get("data", {}).get("eval", [])
+    data = read_config(Path(job_dir)).get("data", {})
+    files: list[str] = data.get("eval") or data.get("train", [])
     if not files:
         raise BridgeError(f"job_dir {job_dir}: config.yaml has no field data.eval; give --data")
     return files

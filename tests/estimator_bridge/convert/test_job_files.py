@@ -3,7 +3,10 @@
 import ast
 import copy
 import json
+import math
+import types
 
+import numpy as np
 import pytest
 import yaml
 
@@ -18,6 +21,9 @@ pytestmark = [pytest.mark.quick, pytest.mark.newest]
 
 # Writes a file if it is run.
 HOSTILE = "__import__('pathlib').Path('was_run').touch() or x"
+
+# Those of keras.ops that NumPy has too.
+OPERATIONS = ("multiply", "sign", "log1p", "abs", "subtract", "divide")
 
 COLUMN = {
     "type": "float",
@@ -103,6 +109,25 @@ def test_a_job_becomes_a_module(tmp_path):
     code = write_module(plan, "a job").code
     assert "keras.optimizers.schedules.ExponentialDecay(0.1, 5, 0.5)" in code
     assert default_files(str(tmp_path)) == ["rows.csv"]
+
+
+def test_a_job_that_divides_its_files_is_verified_on_them(tmp_path):
+    files = copy.deepcopy(FILES)
+    files["config.yaml"]["data"] = {"train": ["all.csv"], "eval": [], "eval_share": 0.2}
+    assert default_files(write_job(tmp_path, files)) == ["all.csv"]
+
+
+def test_the_logarithm_is_normalised_by_its_moments(tmp_path):
+    files = copy.deepcopy(FILES)
+    moments = {"mean": 1.5, "std": 2.0, "log": True}
+    files["schema.json"]["columns"]["age"].update(normalize=moments, buckets=None)
+    plan = read_job_dir(write_job(tmp_path, files))
+    numbers = [each for each in plan.deep if getattr(each, "key", None) == "age"]
+    ops = types.SimpleNamespace(
+        **{name: getattr(np, name) for name in OPERATIONS}, cast=lambda x, kind: x.astype(kind)
+    )
+    found = eval(numbers[0].normalizer.expression, {"ops": ops, "x": np.array([0.0, 7, -7])})
+    assert found == pytest.approx([-0.75, (math.log(8) - 1.5) / 2, (-math.log(8) - 1.5) / 2])
 
 
 @pytest.mark.parametrize(

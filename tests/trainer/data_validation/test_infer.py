@@ -208,7 +208,7 @@ def test_excluded_and_hashed_columns(make, tmp_path):
     assert schema.columns["street"].hash_buckets == 512
     # Leading zeros: a name, not a number.
     assert schema.columns["zip"].type == "string" and schema.columns["zip"].hash_buckets
-    assert schema.columns["amount"].normalize == "log"
+    assert schema.columns["amount"].normalize.log is True
     assert schema.columns["code"].vocabulary == tuple(range(9))
     assert "# key: customer_id" in text
 
@@ -610,3 +610,33 @@ def test_a_number_has_buckets_if_each_has_200_rows(tmp_path, num_rows, has_bucke
     path.write_text("\n".join(["x,y", *rows]) + "\n")
     schema, _ = _infer(tmp_path, str(path), "y")
     assert schema.columns["x"].buckets == ((1, 2, 3, 4) if has_buckets else None)
+
+
+@pytest.mark.parametrize(("least", "has_log"), [("0", True), ("-0.5", True), ("-5000", False)])
+def test_the_logarithm_of_a_skewed_number_is_normalised(tmp_path, least, has_log):
+    x = np.random.default_rng(0).lognormal(3, 2, 500).round(3)
+    rows = [f"{value},{number % 7 * 0.5}" for number, value in enumerate(x)]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["x,y", f"{least},0", *rows]) + "\n")
+    schema, _ = _infer(tmp_path, str(path), "y")
+    found = schema.columns["x"].normalize
+    if not has_log:
+        assert found == "standard"
+        return
+    logs = np.log1p(x)
+    assert found.log and (found.mean, found.std) == pytest.approx(
+        (logs.mean(), logs.std()), rel=0.01
+    )
+
+
+def test_every_feature_may_be_missing_in_other_files(make, tmp_path):
+    rows = [
+        {"hour": n % 24, "zip": 10_000 + n % 60, "x": n / 7, "word": f"w{n % 5}", "y": n % 3 * 0.5}
+        for n in range(24 * 210)
+    ]
+    schema, _ = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    assert [schema.columns[name].type for name in ("hour", "zip")] == ["int", "int"]
+    empty = [dict.fromkeys(rows[0], None) | {"y": 0.5}, rows[0]]
+    path = make.csv(tmp_path / "b.csv", empty)
+    config = make.config(rows=[str(tmp_path / "a.csv")], eval_rows=[path])
+    assert make.prepare(config, schema).eval_scan.statistics.num_rows == 2

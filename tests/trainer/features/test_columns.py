@@ -51,6 +51,10 @@ NUMBERS = [2.0, 10.0, 22.0, -3.0]
         ("standard", [(x - 10) / 4 for x in NUMBERS]),
         ("minmax", [(x - 2) / 20 for x in NUMBERS]),
         ("log", [math.log(3), math.log(11), math.log(23), -math.log(4)]),
+        (
+            {"mean": math.log(3), "std": 2, "log": True},
+            [0, math.log(11 / 3) / 2, math.log(23 / 3) / 2, -math.log(12) / 2],
+        ),
         ("none", NUMBERS),
         ({"mean": 1, "std": 2}, [(x - 1) / 2 for x in NUMBERS]),
     ],
