@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from trainer.api.models import LoadedModel, load
     from trainer.api.runs import Run
     from trainer.api.schemas import InferredSchema, infer_schema
+    from trainer.api.scikit import EstimatorClassifier, EstimatorRegressor
     from trainer.api.training import train
     from trainer.errors import TemporaryError, UserError
 
@@ -30,6 +31,8 @@ signals.end_at_sigterm()
 
 # Name → the module that defines it.
 _HOMES = {
+    "EstimatorClassifier": "trainer.api.scikit",
+    "EstimatorRegressor": "trainer.api.scikit",
     "Evaluation": "trainer.api.evaluating",
     "InferredSchema": "trainer.api.schemas",
     "LoadedModel": "trainer.api.models",
@@ -44,6 +47,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "EstimatorClassifier",
+    "EstimatorRegressor",
     "Evaluation",
     "InferredSchema",
     "LoadedModel",

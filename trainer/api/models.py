@@ -1,6 +1,7 @@
 """`trainer.load`: a trained model that predicts tables."""
 
 import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -38,7 +39,8 @@ class LoadedModel:
         from trainer.prediction.predictor import Predictor
 
         self.path = export
-        self._stack = stack
+        # Also when the model is no longer used, and at the end of the process.
+        self._close = weakref.finalize(self, stack.close)
         self._predictor = Predictor(export)
         stack.callback(self._predictor.close)
         self._description = find_description(export)
@@ -99,7 +101,7 @@ class LoadedModel:
 
     def close(self) -> None:
         """Frees the memory, and removes local copies. Afterwards the model cannot predict."""
-        self._stack.close()
+        self._close()
 
     def __enter__(self) -> "LoadedModel":
         return self

@@ -1,5 +1,6 @@
 """The Python API: what the commands do, with tables."""
 
+import gc
 import json
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from sklearn import metrics as sk
 
 import trainer
 from trainer import config as config_lib
-from trainer import task
+from trainer import storage, task
 from trainer.api.tables import convert_like, to_arrow
 from trainer.evaluation import command
 
@@ -94,6 +95,16 @@ def test_each_kind_of_table_gets_the_same_predictions(run, frames):
         )
     with trainer.load(run.best_export) as same:
         assert same.predict(rows, outputs=["logistic"]).columns.tolist() == ["logistic"]
+
+
+def test_a_model_that_is_not_used_any_more_leaves_no_files(run):
+    folder = storage.Settings().make_folder()
+    before = set(folder.iterdir())
+    model = trainer.load(run.job_dir)
+    assert set(folder.iterdir()) != before
+    del model
+    gc.collect()
+    assert set(folder.iterdir()) == before
 
 
 def test_an_evaluation_is_that_of_the_command_and_of_scikit_learn(run, frames, tmp_path):
