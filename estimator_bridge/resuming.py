@@ -67,7 +67,7 @@ def _check(folder: str) -> None:
 
 
 def _find_stem(state: Optional[Any]) -> str:
-    """Returns the name of the checkpoints before "-STEP", which a Supervisor's may have its own."""
+    """Returns the name of the checkpoints before "-STEP"; a program may have chosen its own."""
     from . import checkpoints
 
     path = state.model_checkpoint_path if state else ""
