@@ -35,8 +35,8 @@ def install(as_version: Optional[str] = None) -> None:
     """Supplies `tf.estimator` and the other names of Estimators that this TensorFlow lacks.
 
     Cheap, idempotent and thread-safe. It does not import TensorFlow: the names are supplied when
-    the program imports TensorFlow, or at once if it has been imported. On TensorFlow 2.15 nothing
-    is supplied, because it has all names.
+    the program imports TensorFlow, or at once if it has been imported. On TensorFlow 2.15,
+    which has all other names, only boosted trees are supplied.
 
     Args:
       as_version: the TensorFlow 2 that the program was written for, such as '2.8': names that had

@@ -239,12 +239,9 @@ def _print_limits(tensorflow: str) -> None:
 def _print_shims(tensorflow: str) -> None:
     shims = needed_by(versions.parse(tensorflow))
     minor = ".".join(tensorflow.split(".")[:2])
-    if not shims:
-        print(f"\nShims: none. TensorFlow {minor} has Estimators itself.")
-    else:
-        print(f"\nShims, for what TensorFlow {minor} lacks")
-        for shim in shims:
-            since = "since {}.{}".format(*shim.since)
-            print(f"  {shim.name:18} {since}  {shim.why}")
+    print(f"\nShims, for what TensorFlow {minor} lacks")
+    for shim in shims:
+        since = "since {}.{}".format(*shim.since)
+        print(f"  {shim.name:18} {since:10}  {shim.why}")
     if os.environ.get(keras2.VARIABLE):
         print(f"  {keras2.VARIABLE}={os.environ[keras2.VARIABLE]} is set in the environment")

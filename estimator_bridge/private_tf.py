@@ -87,6 +87,7 @@ NAMES: dict[str, Private] = {
     "lookup_ops": _tensorflow("ops.lookup_ops"),
     "moving_averages": _tensorflow("training.moving_averages"),
     "ops": _tensorflow("framework.ops"),
+    "resources": _tensorflow("ops.resources"),
     "resource_variable_ops": _tensorflow("ops.resource_variable_ops"),
     "rnn_grad": _tensorflow("ops.rnn_grad"),
     "smart_cond": _tensorflow("framework.smart_cond"),

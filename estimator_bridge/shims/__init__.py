@@ -110,6 +110,12 @@ ALL = (
         },
         trees={"tensorflow.python.estimator": _ESTIMATOR},
     ),
+    Shim(
+        name="boosted trees",
+        since=(2, 9),
+        why="the three Estimators of boosted trees",
+        module=f"{__name__}.boosted_trees",
+    ),
 )
 
 

@@ -52,8 +52,8 @@ def test_versions_compare_as_numbers():
     assert versions.parse("unknown") == ()
 
 
-def test_nothing_is_supplied_on_2_15():
-    assert shims.needed_by((2, 15, 1)) == ()
+def test_only_boosted_trees_are_supplied_on_2_15():
+    assert [shim.name for shim in shims.needed_by((2, 15, 1))] == ["boosted trees"]
     for later in ((2, 16, 2), (2, 21, 0)):
         assert shims.needed_by(later) == shims.ALL
 

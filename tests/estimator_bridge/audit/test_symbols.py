@@ -294,7 +294,7 @@ def test_keyword_arguments_of_tensorflow_1_alone(tf1_view):
         ("estimator.DNNClassifier", "estimator", "plain", "2.16"),
         ("estimator.inputs.numpy_input_fn", "estimator", "--tf1", "2.16"),
         ("compat.v1.estimator.inputs.numpy_input_fn", "estimator", "plain", "2.16"),
-        ("estimator.BoostedTreesClassifier", "estimator", "no", "2.9"),
+        ("estimator.BoostedTreesClassifier", "estimator", "plain", "2.9"),
         ("estimator.experimental.RNNClassifier", "estimator", "plain", "2.16"),
         ("contrib.layers.xavier_initializer", "contrib", "--tf1", "2.0"),
         ("contrib.tensor_forest.random_forest", "contrib", "no", "2.0"),

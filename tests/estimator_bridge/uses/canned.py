@@ -15,6 +15,12 @@ _OPTIONS = {
     "Baseline": lambda: {},
     "Linear": lambda: {"feature_columns": columns()},
     "DNN": lambda: {"feature_columns": columns(), "hidden_units": [5, 3], "dropout": 0.1},
+    "BoostedTrees": lambda: {
+        "feature_columns": columns(),
+        "n_batches_per_layer": 1,
+        "n_trees": 8,
+        "max_depth": 2,
+    },
     "DNNLinearCombined": lambda: {
         "linear_feature_columns": columns(),
         "dnn_feature_columns": columns(),

@@ -1,0 +1,252 @@
+"""The Estimators of boosted trees, which TensorFlow had from 1.8 to 2.8."""
+
+from typing import Any, Optional
+
+import tensorflow as tf
+
+from . import columns
+from .ensemble import PRUNING_MODES, Growth
+from .growing import Parameters
+from .heads import build_classification_head, build_regression_head, differentiate_log_loss
+from .model import Model, build_spec
+from .splits import Regularization
+
+__all__ = ["BoostedTreesClassifier", "BoostedTreesEstimator", "BoostedTreesRegressor"]
+
+
+class _BoostedTrees(tf.compat.v1.estimator.Estimator):
+    """What the three Estimators share.
+
+    Args:
+      model: what the Estimator is built of.
+      model_dir: the folder of checkpoints.
+      config: the RunConfig, or None.
+    """
+
+    def __init__(self, model: Model, model_dir: Optional[str], config: Any):
+        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+            return build_spec(model, features, labels, mode, config)
+
+        super().__init__(model_fn=model_fn, model_dir=model_dir, config=config)
+        self._model = model
+        # A column that cannot be used is refused here, and not when training starts.
+        self._layout = columns.plan(model.feature_columns, model.parameters.num_quantiles)
+
+
+def _check(name: str, value: float, positive: bool) -> None:
+    if value < 0 or (positive and value == 0):
+        sign = ">" if positive else ">="
+        raise ValueError(f"{name}: expected {sign} 0, received: {value}")
+
+
+def _build_parameters(logits: int, options: dict[str, Any]) -> Parameters:
+    """Returns the options of an Estimator.
+
+    Args:
+      logits: the number of logits.
+      options: the arguments of the Estimator's constructor.
+
+    Raises:
+      ValueError: an option cannot be used.
+    """
+    for name in ("n_trees", "max_depth", "learning_rate", "quantile_sketch_epsilon"):
+        _check(name, options[name], positive=True)
+    for name in ("l1_regularization", "l2_regularization", "tree_complexity", "min_node_weight"):
+        _check(name, options[name], positive=False)
+    pruning = options["pruning_mode"]
+    if pruning not in PRUNING_MODES:
+        raise ValueError(f"pruning_mode: {pruning!r} is none of {', '.join(sorted(PRUNING_MODES))}")
+    if (options["tree_complexity"] > 0) != (pruning != "none"):
+        raise ValueError(
+            "tree_complexity: give one above 0 together with pruning_mode='pre' or 'post', and "
+            "none without pruning"
+        )
+    in_memory = options.get("train_in_memory", False)
+    n_batches = options["n_batches_per_layer"]
+    if in_memory and n_batches != 1:
+        raise ValueError(
+            f"n_batches_per_layer: {n_batches}, but with train_in_memory=True a batch is the whole "
+            "data; give 1"
+        )
+    return Parameters(
+        n_trees=options["n_trees"],
+        growth=Growth(options["learning_rate"], options["max_depth"], pruning, logits),
+        regularization=Regularization(
+            options["l1_regularization"],
+            options["l2_regularization"],
+            options["tree_complexity"],
+            options["min_node_weight"],
+        ),
+        center_bias=options["center_bias"],
+        quantile_sketch_epsilon=options["quantile_sketch_epsilon"],
+        n_batches_per_layer=n_batches,
+        in_memory=in_memory,
+    )
+
+
+class BoostedTreesClassifier(_BoostedTrees):
+    """A classifier of boosted trees, as `tf.estimator.BoostedTreesClassifier` of TensorFlow 2.8.
+
+    Args:
+      feature_columns: numeric, bucketized, indicator or categorical columns.
+      n_batches_per_layer: how many batches a layer of a tree is grown by.
+      model_dir: the folder of checkpoints.
+      n_classes: the number of classes.
+      weight_column: the feature with the weights of rows, or None.
+      label_vocabulary: the labels, if they are strings.
+      n_trees: the number of trees.
+      max_depth: the number of layers of a tree.
+      learning_rate: the part of each leaf that is added.
+      l1_regularization: is taken from the absolute gradient of a leaf; for two classes only.
+      l2_regularization: is added to the hessian of a leaf.
+      tree_complexity: is taken from the gain of each split; needs pruning.
+      min_node_weight: a node with a smaller hessian is not split.
+      config: the RunConfig.
+      center_bias: whether the first tree starts from the mean of the labels.
+      pruning_mode: 'none', 'pre' (splits with a negative gain are not made), or 'post' (they are
+        taken back when the tree has grown).
+      quantile_sketch_epsilon: the error of the quantiles that bound the buckets of numbers.
+      train_in_memory: whether each batch is the whole data.
+
+    Raises:
+      ValueError: an option cannot be used.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        feature_columns,
+        n_batches_per_layer,
+        model_dir=None,
+        n_classes=2,
+        weight_column=None,
+        label_vocabulary=None,
+        n_trees=100,
+        max_depth=6,
+        learning_rate=0.1,
+        l1_regularization=0.0,
+        l2_regularization=0.0,
+        tree_complexity=0.0,
+        min_node_weight=0.0,
+        config=None,
+        center_bias=False,
+        pruning_mode="none",
+        quantile_sketch_epsilon=0.01,
+        train_in_memory=False,
+    ):
+        options = dict(locals())
+        if n_classes > 2 and center_bias:
+            raise ValueError("center_bias: not supported with n_classes > 2")
+        head = build_classification_head(n_classes, weight_column, label_vocabulary)
+        plain = n_classes == 2 and weight_column is None and label_vocabulary is None
+        model = Model(
+            head,
+            feature_columns,
+            _build_parameters(head.logits_dimension, options),
+            weight_column,
+            differentiate_log_loss if plain else None,
+        )
+        super().__init__(model, model_dir, config)
+
+
+class BoostedTreesRegressor(_BoostedTrees):
+    """A regressor of boosted trees, as `tf.estimator.BoostedTreesRegressor` of TensorFlow 2.8.
+
+    Args:
+      feature_columns: numeric, bucketized, indicator or categorical columns.
+      n_batches_per_layer: how many batches a layer of a tree is grown by.
+      model_dir: the folder of checkpoints.
+      label_dimension: the number of values of a label.
+      weight_column: the feature with the weights of rows, or None.
+      n_trees: the number of trees.
+      max_depth: the number of layers of a tree.
+      learning_rate: the part of each leaf that is added.
+      l1_regularization: is taken from the absolute gradient of a leaf; for one value only.
+      l2_regularization: is added to the hessian of a leaf.
+      tree_complexity: is taken from the gain of each split; needs pruning.
+      min_node_weight: a node with a smaller hessian is not split.
+      config: the RunConfig.
+      center_bias: whether the first tree starts from the mean of the labels.
+      pruning_mode: 'none', 'pre' or 'post', as for the classifier.
+      quantile_sketch_epsilon: the error of the quantiles that bound the buckets of numbers.
+      train_in_memory: whether each batch is the whole data.
+
+    Raises:
+      ValueError: an option cannot be used.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        feature_columns,
+        n_batches_per_layer,
+        model_dir=None,
+        label_dimension=1,
+        weight_column=None,
+        n_trees=100,
+        max_depth=6,
+        learning_rate=0.1,
+        l1_regularization=0.0,
+        l2_regularization=0.0,
+        tree_complexity=0.0,
+        min_node_weight=0.0,
+        config=None,
+        center_bias=False,
+        pruning_mode="none",
+        quantile_sketch_epsilon=0.01,
+        train_in_memory=False,
+    ):
+        options = dict(locals())
+        if label_dimension > 1 and center_bias:
+            raise ValueError("center_bias: not supported with label_dimension > 1")
+        head = build_regression_head(label_dimension, weight_column)
+        parameters = _build_parameters(head.logits_dimension, options)
+        model = Model(head, feature_columns, parameters, weight_column)
+        super().__init__(model, model_dir, config)
+
+
+class BoostedTreesEstimator(_BoostedTrees):
+    """Boosted trees under a head, as `tf.estimator.BoostedTreesEstimator` of TensorFlow 2.8.
+
+    Args:
+      feature_columns: numeric, bucketized, indicator or categorical columns.
+      n_batches_per_layer: how many batches a layer of a tree is grown by.
+      head: the head, whose loss has a second derivative.
+      model_dir: the folder of checkpoints.
+      weight_column: not used; the head knows the weights of rows.
+      n_trees: the number of trees.
+      max_depth: the number of layers of a tree.
+      learning_rate: the part of each leaf that is added.
+      l1_regularization: is taken from the absolute gradient of a leaf; for one logit only.
+      l2_regularization: is added to the hessian of a leaf.
+      tree_complexity: is taken from the gain of each split; needs pruning.
+      min_node_weight: a node with a smaller hessian is not split.
+      config: the RunConfig.
+      center_bias: whether the first tree starts from the mean of the labels.
+      pruning_mode: 'none', 'pre' or 'post', as for the classifier.
+      quantile_sketch_epsilon: the error of the quantiles that bound the buckets of numbers.
+
+    Raises:
+      ValueError: an option cannot be used.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        feature_columns,
+        n_batches_per_layer,
+        head,
+        model_dir=None,
+        weight_column=None,
+        n_trees=100,
+        max_depth=6,
+        learning_rate=0.1,
+        l1_regularization=0.0,
+        l2_regularization=0.0,
+        tree_complexity=0.0,
+        min_node_weight=0.0,
+        config=None,
+        center_bias=False,
+        pruning_mode="none",
+        quantile_sketch_epsilon=0.01,
+    ):
+        options = dict(locals())
+        parameters = _build_parameters(head.logits_dimension, options)
+        super().__init__(Model(head, feature_columns, parameters), model_dir, config)

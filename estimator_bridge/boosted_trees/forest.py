@@ -1,0 +1,243 @@
+"""Trees as arrays, and the walk of rows through them."""
+
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+
+from .ensemble import parse
+
+__all__ = ["Forest", "ForestCache", "Walk", "flatten", "walk"]
+
+
+class Forest(NamedTuple):
+    """The nodes of all trees, one after the other; a leaf is its own child.
+
+    Attributes:
+      roots: int32 [trees], the first node of each tree.
+      weights: float32 [trees].
+      feature: int32 [nodes], the feature that splits the node.
+      threshold: int32 [nodes].
+      is_equality: bool [nodes], whether the threshold is the only bucket that goes to the left.
+      default_right: bool [nodes], whether a missing value (-1) goes to the right.
+      left: int32 [nodes].
+      right: int32 [nodes].
+      leaf: float32 [nodes, logits], 0 where a node is split.
+      value: float32 [nodes, logits], the logits of a row that has come as far as the node.
+      depth: int32, the number of layers of the deepest tree.
+    """
+
+    roots: np.ndarray
+    weights: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    is_equality: np.ndarray
+    default_right: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    leaf: np.ndarray
+    value: np.ndarray
+    depth: np.ndarray
+
+
+class _Tree(NamedTuple):
+    """The arrays of one tree; its children are counted from its root."""
+
+    serialized: bytes
+    nodes: np.ndarray
+    value: np.ndarray
+
+
+class ForestCache:
+    """Keeps what was read of the last ensemble: trees that have ended never change again.
+
+    Args:
+      logits: the number of logits.
+    """
+
+    def __init__(self, logits: int):
+        self._logits = logits
+        self._serialized: Optional[bytes] = None
+        self._trees: list[_Tree] = []
+        self._read: tuple[Any, Forest]
+
+    def read(self, serialized: bytes) -> tuple[Any, Forest]:
+        """Returns the TreeEnsemble message and its arrays; neither must be changed.
+
+        Args:
+          serialized: the message's bytes.
+        """
+        if serialized != self._serialized:
+            ensemble = parse(serialized)
+            trees = []
+            for number, tree in enumerate(ensemble.trees):
+                content = tree.SerializeToString(deterministic=True)
+                known = self._trees[number : number + 1]
+                if known and known[0].serialized == content:
+                    trees.append(known[0])
+                else:
+                    trees.append(_flatten_tree(tree, content, self._logits))
+            self._trees = trees
+            self._read = ensemble, _join(trees, list(ensemble.tree_weights), self._logits)
+            self._serialized = serialized
+        return self._read
+
+
+def flatten(ensemble: Any, logits: int) -> Forest:
+    """Returns the arrays of an ensemble; at least one tree, which gives 0.
+
+    Args:
+      ensemble: a TreeEnsemble message.
+      logits: the number of logits.
+    """
+    trees = [_flatten_tree(tree, b"", logits) for tree in ensemble.trees]
+    return _join(trees, list(ensemble.tree_weights), logits)
+
+
+def _join(trees: list[_Tree], weights: list[float], logits: int) -> Forest:
+    if not trees:
+        trees = [_Tree(b"", np.zeros((6, 1), np.int32), np.zeros((1, logits), np.float32))]
+        weights = [1.0]
+    sizes = [len(tree.value) for tree in trees]
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
+    nodes = np.concatenate([tree.nodes for tree in trees], axis=1)
+    value = np.concatenate([tree.value for tree in trees])
+    first = np.repeat(roots, sizes)
+    left, right = nodes[4] + first, nodes[5] + first
+    is_leaf = left == np.arange(len(left))
+    return Forest(
+        roots=roots,
+        weights=np.array(weights, np.float32),
+        feature=nodes[0],
+        threshold=nodes[1],
+        is_equality=nodes[2].astype(bool),
+        default_right=nodes[3].astype(bool),
+        left=left,
+        right=right,
+        leaf=np.where(is_leaf[:, np.newaxis], value, np.float32(0)),
+        value=value,
+        depth=np.array(_measure_depth(left, right, roots), np.int32),
+    )
+
+
+def _flatten_tree(tree: Any, serialized: bytes, logits: int) -> _Tree:
+    rows = [_flatten_node(node, number) for number, node in enumerate(tree.nodes)]
+    value = np.zeros((len(rows), logits), np.float32)
+    for number, node in enumerate(tree.nodes):
+        leaf = node.leaf if node.HasField("leaf") else node.metadata.original_leaf
+        value[number] = leaf.vector.value if leaf.HasField("vector") else leaf.scalar
+    return _Tree(serialized, np.array(rows, np.int32).T, value)
+
+
+def _flatten_node(node: Any, number: int) -> tuple[int, int, bool, bool, int, int]:
+    kind = node.WhichOneof("node")
+    if kind == "leaf":
+        return 0, 0, False, False, number, number
+    if kind == "bucketized_split":
+        split = node.bucketized_split
+        threshold, right = split.threshold, split.default_direction == 1
+    elif kind == "categorical_split":
+        split = node.categorical_split
+        threshold, right = split.value, True
+    else:
+        raise ValueError("a tree of the checkpoint has a split that no Estimator makes")
+    return (
+        split.feature_id,
+        threshold,
+        kind == "categorical_split",
+        right,
+        split.left_id,
+        split.right_id,
+    )
+
+
+def _measure_depth(left: np.ndarray, right: np.ndarray, layer: np.ndarray) -> int:
+    depth = 0
+    while True:
+        layer = layer[left[layer] != layer]
+        if not len(layer):
+            return depth
+        layer = np.concatenate([left[layer], right[layer]])
+        depth += 1
+
+
+class Walk(NamedTuple):
+    """Where rows ended.
+
+    Attributes:
+      partial_logits: float32 [batch, logits], what is to be added to the cached logits.
+      tree_ids: int32 [batch], always the last tree.
+      node_ids: int32 [batch], the node within it.
+    """
+
+    partial_logits: np.ndarray
+    tree_ids: np.ndarray
+    node_ids: np.ndarray
+
+
+def walk(
+    forest: Forest,
+    ensemble: Any,
+    features: np.ndarray,
+    tree_ids: np.ndarray,
+    node_ids: np.ndarray,
+) -> Walk:
+    """Lets rows go on from where they were when their logits were cached.
+
+    Args:
+      forest: the flattened ensemble.
+      ensemble: the TreeEnsemble message.
+      features: int32 [features, batch], the bucket of each feature.
+      tree_ids: int32 [batch], the tree in which each row was.
+      node_ids: int32 [batch], its node there; -1 if nothing is cached.
+    """
+    batch = features.shape[1]
+    logits = np.zeros((batch, forest.leaf.shape[1]), np.float32)
+    if not ensemble.trees:
+        return Walk(logits, tree_ids, np.zeros(batch, np.int32))
+    last = len(ensemble.trees) - 1
+    place = np.zeros(batch, np.int32)
+    everything = np.arange(batch)
+    for tree in range(int(tree_ids.min(initial=last)), last + 1):
+        rows = everything if (tree_ids <= tree).all() else np.flatnonzero(tree_ids <= tree)
+        start = np.full(len(rows), forest.roots[tree], np.int32)
+        within = np.zeros((len(rows), logits.shape[1]), np.float32)
+        resumed = (tree_ids[rows] == tree) & (node_ids[rows] >= 0)
+        if resumed.any():
+            again = np.flatnonzero(resumed)
+            cached = node_ids[rows[again]]
+            cached, within[again] = _correct(ensemble.tree_metadata[tree], cached, within[again])
+            start[again] = forest.roots[tree] + cached
+            within[again] -= forest.value[start[again]]
+        end = _descend(forest, features, rows, start)
+        logits[rows] += forest.weights[tree] * (within + forest.leaf[end])
+        place[rows] = end - forest.roots[tree]
+    return Walk(logits, np.full(batch, last, np.int32), place)
+
+
+def _correct(meta: Any, nodes: np.ndarray, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Moves cached rows of a tree that was pruned after they were cached."""
+    updates = meta.post_pruned_nodes_meta
+    if not updates:
+        return nodes, logits
+    new_ids = np.array([update.new_node_id for update in updates], np.int32)
+    changes = np.array([list(update.logit_change) for update in updates], np.float32)
+    return new_ids[nodes], logits + changes[nodes]
+
+
+def _descend(
+    forest: Forest, features: np.ndarray, rows: np.ndarray, nodes: np.ndarray
+) -> np.ndarray:
+    """Returns the leaves in which rows end."""
+    while True:
+        left = forest.left[nodes]
+        if (left == nodes).all():
+            return nodes
+        bucket = features[forest.feature[nodes], rows]
+        threshold = forest.threshold[nodes]
+        goes_left = bucket <= threshold
+        if forest.is_equality.any():
+            goes_left = np.where(forest.is_equality[nodes], bucket == threshold, goes_left)
+        missing = bucket < 0
+        if missing.any():
+            goes_left = np.where(missing, ~forest.default_right[nodes], goes_left)
+        nodes = np.where(goes_left, left, forest.right[nodes])

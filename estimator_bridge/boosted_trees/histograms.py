@@ -1,0 +1,40 @@
+"""Sums of gradients and hessians by node and bucket, for each feature."""
+
+import numpy as np
+
+__all__ = ["sum_by_bucket"]
+
+
+def sum_by_bucket(
+    node_ids: np.ndarray,
+    statistics: np.ndarray,
+    features: list[np.ndarray],
+    max_splits: int,
+    num_buckets: int,
+) -> np.ndarray:
+    """Returns the sums of the statistics of each feature, node and bucket.
+
+    The sums are taken in float64, row by row, and rounded once: so did TensorFlow, and whether a
+    gain is above zero depends on these roundings.
+
+    Args:
+      node_ids: int32 [batch], the node in which each row is.
+      statistics: float32 [batch, n], the gradients and hessians of each row.
+      features: the bucket of each row, int32 [batch], for each feature; -1 is a missing value.
+      max_splits: the number of nodes that may be split.
+      num_buckets: the number of buckets.
+
+    Returns:
+      float32 [features, max_splits, 1, num_buckets + 1, n]. The last bucket is for missing values.
+    """
+    width = num_buckets + 1
+    size = max_splits * width
+    columns = np.ascontiguousarray(statistics.T, dtype=np.float64)
+    sums = np.empty((len(features), len(columns), size), np.float32)
+    first_of_node = node_ids.astype(np.intp) * width
+    for feature, per_feature in zip(features, sums):
+        cell = first_of_node + np.where(feature < 0, num_buckets, feature)
+        for values, target in zip(columns, per_feature):
+            target[:] = np.bincount(cell, values, size)
+    shape = (len(features), len(columns), max_splits, 1, width)
+    return np.ascontiguousarray(np.moveaxis(sums.reshape(shape), 1, -1))

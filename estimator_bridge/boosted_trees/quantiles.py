@@ -1,0 +1,202 @@
+"""Bucket boundaries of numeric columns: weighted quantiles within a given error.
+
+A summary is float32 [n, 4]: value, weight, and the least and the greatest sum of weights up to and
+including this value. Summaries of batches are merged in levels, as a binary counter carries: a
+summary that has become too long is compressed and goes to the next level.
+"""
+
+import math
+
+import numpy as np
+
+__all__ = ["compute_boundaries", "summarize"]
+
+_VALUE, _WEIGHT, _MIN_RANK, _MAX_RANK = range(4)
+_EMPTY = np.zeros((0, 4), np.float32)
+
+# As many values as a stream of all batches is planned for.
+_MAX_ELEMENTS = 1 << 40
+
+
+def _plan_block_size(epsilon: float, max_elements: int) -> int:
+    """Returns how many values the summary of one level has, for an error of at most epsilon."""
+    if epsilon <= np.finfo(np.float32).eps:
+        return max(max_elements, 2)
+    levels, block_size = 1, 2
+    while (block_size << levels) < max_elements:
+        block_size = math.ceil(levels / epsilon) + 1
+        levels += 1
+    return max(block_size, 2)
+
+
+def _summarize_values(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order]
+    first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    summed = np.add.reduceat(weights, first, dtype=np.float32)
+    last_rank = np.cumsum(summed, dtype=np.float32)
+    min_rank = np.concatenate([[np.float32(0)], last_rank[:-1]])
+    return np.stack([values[first], summed, min_rank, last_rank], axis=1)
+
+
+def _merge(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    if not len(other):
+        return one
+    if not len(one):
+        return other
+    values = np.union1d(one[:, _VALUE], other[:, _VALUE])
+    merged = np.zeros((len(values), 4), np.float32)
+    merged[:, _VALUE] = values
+    for summary in (one, other):
+        place = np.searchsorted(summary[:, _VALUE], values)
+        inside = np.minimum(place, len(summary) - 1)
+        found = summary[inside, _VALUE] == values
+        here, before = summary[inside], summary[np.maximum(place - 1, 0)]
+        # A value that a summary lacks lies after `before` and before `here`.
+        least = np.where(place > 0, before[:, _MIN_RANK] + before[:, _WEIGHT], np.float32(0))
+        most = np.where(
+            place < len(summary), here[:, _MAX_RANK] - here[:, _WEIGHT], summary[-1, _MAX_RANK]
+        )
+        merged[:, _WEIGHT] += np.where(found, here[:, _WEIGHT], np.float32(0))
+        merged[:, _MIN_RANK] += np.where(found, here[:, _MIN_RANK], least)
+        merged[:, _MAX_RANK] += np.where(found, here[:, _MAX_RANK], most)
+    return merged
+
+
+def _compress(summary: np.ndarray, size_hint: int, epsilon: float) -> np.ndarray:
+    """Leaves out values as long as no gap becomes larger than the error allows."""
+    size_hint = max(size_hint, 2)
+    size = len(summary)
+    if size <= size_hint:
+        return summary
+    allowed = float(summary[-1, _MAX_RANK]) * max(1.0 / size_hint, epsilon)
+    before = (summary[:, _MAX_RANK] - summary[:, _WEIGHT]).tolist()
+    after = (summary[:, _MIN_RANK] + summary[:, _WEIGHT]).tolist()
+    # Not more than `size_hint` values are kept evenly: each value kept pays with `size`.
+    credit = 0
+    kept = [0]
+    read = 0
+    while read + 1 < size:
+        following = read + 1
+        # The differences are of float32, as the ranks.
+        start = np.float32(after[read])
+        while (
+            following < size
+            and credit < size
+            and float(np.float32(before[following]) - start) <= allowed
+        ):
+            credit += size_hint
+            following += 1
+        read = max(read + 1, following - 1)
+        kept.append(read)
+        credit -= size
+    if kept[-1] != size - 1:
+        kept.append(size - 1)
+    return summary[kept]
+
+
+class _Levels:
+    """Summaries that are merged as they arrive.
+
+    Args:
+      epsilon: the error that is allowed.
+      max_elements: how many values are expected at most.
+    """
+
+    def __init__(self, epsilon: float, max_elements: int):
+        # TensorFlow kept the error in float32, and rounded the sizes that follow from it up.
+        self._epsilon = float(np.float32(epsilon))
+        self.block_size = _plan_block_size(self._epsilon, max_elements)
+        self._levels: list[np.ndarray] = []
+
+    def add(self, summary: np.ndarray) -> None:
+        if len(summary):
+            self._carry(summary, 0)
+
+    def _carry(self, summary: np.ndarray, level: int) -> None:
+        """Merges a summary into the first level that is empty or stays short enough."""
+        while level < len(self._levels):
+            kept = self._levels[level]
+            summary = _merge(summary, kept)
+            if not len(kept) or len(summary) <= self.block_size:
+                self._levels[level] = summary
+                return
+            summary = _compress(summary, self.block_size, self._epsilon)
+            self._levels[level] = _EMPTY
+            level += 1
+        self._levels.append(summary)
+
+    def merge(self) -> np.ndarray:
+        """Returns the summary of all that was added; nothing is added afterwards."""
+        if self._levels and len(self._levels[0]):
+            # TensorFlow carried the lowest level once more at the end.
+            lowest, self._levels[0] = self._levels[0], _EMPTY
+            self._carry(lowest, 1)
+        merged = _EMPTY
+        for summary in self._levels:
+            merged = _merge(merged, summary)
+        return merged
+
+
+def summarize(values: np.ndarray, weights: np.ndarray, epsilon: float) -> np.ndarray:
+    """Returns the summary of one batch of one feature.
+
+    Args:
+      values: float32 [batch].
+      weights: float32 [batch], or [1] for the same weight of all. Rows without a positive weight
+        are left out.
+      epsilon: the error that is allowed, between 0 and 1.
+
+    Returns:
+      float32 [n, 4].
+    """
+    weights = np.broadcast_to(weights, values.shape)
+    counted = weights > 0
+    values, weights = values[counted], weights[counted]
+    levels = _Levels(epsilon, len(counted) + 1)
+    size = levels.block_size
+    for start in range(0, len(values), size):
+        part = slice(start, start + size)
+        levels.add(_summarize_values(values[part], weights[part]))
+    return levels.merge()
+
+
+def _error_of(summary: np.ndarray) -> float:
+    span = summary[:, _MAX_RANK] - summary[:, _MIN_RANK] - summary[:, _WEIGHT]
+    before = summary[1:, _MAX_RANK] - summary[1:, _WEIGHT]
+    after = summary[:-1, _MIN_RANK] + summary[:-1, _WEIGHT]
+    gap = np.maximum(span[1:], before - after)
+    return float(np.max(gap, initial=np.float32(0))) / float(summary[-1, _MAX_RANK])
+
+
+def compute_boundaries(summaries: list[np.ndarray], epsilon: float, num_buckets: int) -> np.ndarray:
+    """Returns the boundaries of the buckets of one feature.
+
+    Args:
+      summaries: the summaries of its batches, in their order.
+      epsilon: the error that is allowed, between 0 and 1.
+      num_buckets: how many boundaries there are at most.
+
+    Returns:
+      float32 [n], ascending. A value belongs to the first boundary that is not below it.
+    """
+    levels = _Levels(epsilon, _MAX_ELEMENTS)
+    for summary in summaries:
+        levels.add(summary)
+    merged = levels.merge()
+    if not len(merged):
+        return np.zeros(0, np.float32)
+    error = _error_of(merged) + 1.0 / num_buckets
+    compressed = _limit(_compress(merged, num_buckets, error), num_buckets)
+    return np.unique(compressed[:, _VALUE])
+
+
+def _limit(summary: np.ndarray, size: int) -> np.ndarray:
+    """Leaves out the inner values between whose neighbours the smallest weight lies."""
+    surplus = len(summary) - size
+    if surplus <= 0:
+        return summary
+    before = summary[2:, _MAX_RANK] - summary[2:, _WEIGHT]
+    after = summary[:-2, _MIN_RANK] + summary[:-2, _WEIGHT]
+    dropped = 1 + np.argsort(before - after, kind="stable")[:surplus]
+    return np.delete(summary, dropped, axis=0)

@@ -1,0 +1,182 @@
+"""The variables of boosted trees, and their place in checkpoints."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ..private_tf import resources, saver
+from .ensemble import parse
+from .forest import Forest, flatten
+
+__all__ = ["SERIALIZED", "ForestSaver", "ForestVariables", "TrainingState", "variable"]
+
+_ENSEMBLE = "boosted_trees:0"
+_QUANTILES = "boosted_trees/QuantileAccumulator:0"
+# The key of the serialized ensemble in a checkpoint.
+SERIALIZED = f"{_ENSEMBLE}_serialized"
+_STAMP = f"{_ENSEMBLE}_stamp"
+
+_Saveable: Any = saver.BaseSaverBuilder.SaveableObject
+_SaveSpec = saver.BaseSaverBuilder.SaveSpec
+
+
+def _boundaries_key(stream: int) -> str:
+    return f"{_QUANTILES}_bucket_boundaries_{stream}"
+
+
+def variable(initial_value: Any, name: str, **options: Any) -> Any:
+    """Returns a resource variable that is not trained.
+
+    Args:
+      initial_value: its first value.
+      name: its name.
+      **options: more arguments of tf.compat.v1.Variable.
+    """
+    return tf.compat.v1.Variable(
+        initial_value=initial_value,
+        trainable=False,
+        validate_shape=False,
+        name=name,
+        use_resource=True,
+        **options,
+    )
+
+
+class _Group(_Saveable):
+    """Saves variables together, under keys that are no names of variables."""
+
+    def __init__(self, name: str, keys: Sequence[str], variables: Sequence[Any]):
+        specs = []
+        for key, one in zip(keys, variables):
+            with tf.compat.v1.colocate_with(one.handle):
+                specs.append(_SaveSpec(one.read_value(), "", key))
+        self._variables = variables
+        super().__init__(variables[0].handle, specs, name)
+
+    def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
+        """Returns the operation that gives the variables the values of a checkpoint."""
+        del restored_shapes
+        pairs = zip(self._variables, restored_tensors)
+        return tf.group(*(one.assign(value, read_value=False) for one, value in pairs))
+
+
+class TrainingState:
+    """What training changes: the ensemble, its stamp, and the boundaries of the buckets.
+
+    The variables are in no collection, because checkpoints have keys of their own for them.
+
+    Args:
+      num_streams: how many features are numbers.
+    """
+
+    def __init__(self, num_streams: int):
+        self.serialized = self._add(b"", "ensemble", [])
+        self.stamp = self._add(np.int64(0), "stamp", [])
+        self.boundaries = [
+            self._add(np.zeros(0, np.float32), f"boundaries_{stream}", [None])
+            for stream in range(num_streams)
+        ]
+        self._save(_ENSEMBLE, [_STAMP, SERIALIZED], [self.stamp, self.serialized])
+        if self.boundaries:
+            keys = [_boundaries_key(stream) for stream in range(num_streams)]
+            self._save(_QUANTILES, keys, self.boundaries)
+
+    @staticmethod
+    def _add(value: Any, name: str, shape: list[Any]) -> Any:
+        one = variable(value, name, collections=[], shape=tf.TensorShape(shape))
+        resources.register_resource(
+            one.handle, one.initializer, tf.compat.v1.is_variable_initialized(one)
+        )
+        return one
+
+    @staticmethod
+    def _save(name: str, keys: Sequence[str], variables: Sequence[Any]) -> None:
+        saveable = _Group(name, keys, variables)
+        tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS, saveable)
+
+
+class ForestVariables:
+    """The trees as variables of standard operations, for evaluation, prediction and exports.
+
+    Args:
+      logits: the number of logits.
+      num_streams: how many features are numbers.
+    """
+
+    def __init__(self, logits: int, num_streams: int):
+        self._logits = logits
+        empty = flatten(parse(b""), logits)
+        with tf.name_scope("forest"):
+            self._arrays = [self._add(array, name) for name, array in empty._asdict().items()]
+            self.boundaries = [
+                self._add(np.zeros(0, np.float32), f"boundaries_{stream}")
+                for stream in range(num_streams)
+            ]
+
+    @staticmethod
+    def _add(array: np.ndarray, name: str) -> Any:
+        shape = [None, *array.shape[1:]] if array.ndim else []
+        # A checkpoint's value is fed for the initial one: no operation is added for it.
+        initial = tf.compat.v1.placeholder_with_default(array, shape)
+        return variable(initial, name, shape=tf.TensorShape(shape))
+
+    @property
+    def variables(self) -> list[Any]:
+        """All variables."""
+        return [*self._arrays, *self.boundaries]
+
+    @property
+    def forest(self) -> Forest:
+        """The trees, as tensors instead of arrays."""
+        return Forest(*(array.read_value() for array in self._arrays))
+
+    def load(self, session: Any, reader: Any) -> None:
+        """Sets the variables from a checkpoint of training.
+
+        Args:
+          session: the session.
+          reader: the checkpoint's reader.
+        """
+        values = list(flatten(parse(reader.get_tensor(SERIALIZED)), self._logits))
+        values += [reader.get_tensor(_boundaries_key(n)) for n in range(len(self.boundaries))]
+        for one, value in zip(self.variables, values):
+            session.run(one.initializer, {one.initializer.inputs[1]: value})
+
+
+class ForestSaver(tf.compat.v1.train.Saver):
+    """Reads the trees of a checkpoint into the variables that an export saves.
+
+    Args:
+      forest: the variables of the trees.
+    """
+
+    def __init__(self, forest: ForestVariables):
+        super().__init__(sharded=True)
+        self._forest = forest
+        own = {id(one) for one in forest.variables}
+        keys = tf.compat.v1.GraphKeys
+        saved = [
+            *tf.compat.v1.get_collection(keys.GLOBAL_VARIABLES),
+            *tf.compat.v1.get_collection(keys.SAVEABLE_OBJECTS),
+        ]
+        others = [one for one in saved if id(one) not in own]
+        self._others = tf.compat.v1.train.Saver(others, sharded=True)
+
+    def restore(self, sess: Any, save_path: str) -> None:
+        """Restores a checkpoint of training, or what an export saved.
+
+        Args:
+          sess: the session.
+          save_path: the checkpoint's prefix.
+        """
+        if not tf.compat.v1.train.checkpoint_exists(save_path):
+            super().restore(sess, save_path)
+            return
+        reader = tf.train.load_checkpoint(save_path)
+        if reader.has_tensor(SERIALIZED):
+            self._others.restore(sess, save_path)
+            self._forest.load(sess, reader)
+        else:
+            super().restore(sess, save_path)

@@ -1,0 +1,215 @@
+"""Boosted trees beside TensorFlow 2.8.4, which stored what it computed for programs.py."""
+
+import importlib.util
+import inspect
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import estimator_bridge
+from estimator_bridge import tf
+from estimator_bridge.boosted_trees import ensemble, quantiles
+
+pytestmark = pytest.mark.versions
+
+estimator_bridge.set_verbosity("error")
+
+STORED = Path(__file__).parents[1] / "golden" / "2.8.4" / "boosted_trees"
+_SPEC = importlib.util.spec_from_file_location(
+    "boosted_trees_programs", Path(__file__).parent / "programs.py"
+)
+programs = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(programs)
+
+# The sums of a regressor are exact. Those of a classifier depend on the last bit of exp, which
+# differs between TensorFlow versions, and in a small leaf little is left of their differences.
+_LEAF_TOLERANCE = {"Regressor": 0.0, "Classifier": 5e-5}
+_VALUE_TOLERANCE = {"Regressor": 0.0, "Classifier": 2e-6}
+
+
+def read_stored(case):
+    return json.loads((STORED / f"{case}.json").read_text(encoding="utf-8"))
+
+
+def describe(serialized):
+    """Returns the nodes of all trees without what rounding changes, and their leaves."""
+    shape, leaves = [], []
+    for tree in ensemble.parse(serialized).trees:
+        for node in tree.nodes:
+            kind = node.WhichOneof("node")
+            if kind == "leaf":
+                shape.append(kind)
+                leaves += list(node.leaf.vector.value) or [node.leaf.scalar]
+            else:
+                split = getattr(node, kind)
+                shape.append((kind, *(value for _, value in split.ListFields())))
+    return shape, leaves
+
+
+def check_values(case, found):
+    stored, kind = read_stored(case), programs.CASES[case][0]
+    assert found["stamp"] == stored["stamp"]
+    assert found["boundaries"] == stored["boundaries"]
+    shape, leaves = describe(bytes.fromhex(found["ensemble"]))
+    stored_shape, stored_leaves = describe(bytes.fromhex(stored["ensemble"]))
+    assert shape == stored_shape
+    np.testing.assert_allclose(leaves, stored_leaves, rtol=0, atol=_LEAF_TOLERANCE[kind])
+    tolerance = _VALUE_TOLERANCE[kind]
+    np.testing.assert_allclose(found["values"], stored["values"], rtol=0, atol=tolerance)
+    assert found["metrics"].keys() == stored["metrics"].keys()
+    for name, value in stored["metrics"].items():
+        assert found["metrics"][name] == pytest.approx(value, abs=1e-6), name
+
+
+@pytest.fixture(scope="module")
+def resumed(tmp_path_factory):
+    """The regressor whose checkpoint 2.8.4 wrote in the middle of a tree, trained to its end."""
+    folder = tmp_path_factory.mktemp("boosted") / "job"
+    shutil.copytree(STORED / "regressor", folder)
+    model, make_input_fn = programs.build(tf, "regressor", folder)
+    assert model.get_variable_value("global_step") == programs.MIDDLE
+    model.train(make_input_fn(True), max_steps=10000)
+    return model, make_input_fn
+
+
+def test_a_native_checkpoint_grows_to_the_same_bytes(resumed):
+    model, make_input_fn = resumed
+    found = programs.examine(tf, model, make_input_fn)
+    assert found["ensemble"] == read_stored("regressor")["ensemble"]
+    check_values("regressor", found)
+
+
+def test_a_checkpoint_has_the_keys_and_types_of_a_native_one(resumed):
+    ours = tf.train.load_checkpoint(resumed[0].model_dir)
+    native = tf.train.load_checkpoint(str(STORED / "regressor"))
+    assert ours.get_variable_to_dtype_map() == native.get_variable_to_dtype_map()
+    shapes = native.get_variable_to_shape_map()
+    assert ours.get_variable_to_shape_map() == shapes
+
+
+def test_an_export_has_standard_operations_and_answers_like_predict(resumed, tmp_path):
+    model, make_input_fn = resumed
+    spec = tf.feature_column.make_parse_example_spec(programs.build_columns(tf))
+    receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
+    path = model.export_saved_model(str(tmp_path), receiver).decode()
+    features, _ = programs.read_data()
+    rows = [_serialize(features, row) for row in range(50)]
+    predictions = list(model.predict(make_input_fn(False)))[:50]
+
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        meta = tf.compat.v1.saved_model.load(session, ["serve"], path)
+        signature = meta.signature_def["predict"]
+        answers = session.run(
+            signature.outputs["predictions"].name, {signature.inputs["examples"].name: rows}
+        )
+        # Those of the functions too.
+        operations = set(re.findall(r'^ +op: "(\w+)"', str(meta.graph_def), re.MULTILINE))
+    assert [list(row["predictions"]) for row in predictions] == answers.tolist()
+    assert {"GatherV2", "Cumsum"} <= operations
+    assert not [name for name in operations if "PyFunc" in name or "Boosted" in name]
+    # A loader of TensorFlow 2 reads it too.
+    loaded = tf.saved_model.load(path).signatures["predict"]
+    assert loaded is not None
+
+
+def _serialize(features, row):
+    def convert(value):
+        if value.dtype.kind == "U":
+            return tf.train.Feature(bytes_list=tf.train.BytesList(value=[str(value).encode()]))
+        return tf.train.Feature(float_list=tf.train.FloatList(value=np.ravel(value)))
+
+    converted = {name: convert(values[row]) for name, values in features.items()}
+    return tf.train.Example(features=tf.train.Features(feature=converted)).SerializeToString()
+
+
+@pytest.mark.parametrize("case", ["regressor_l1_l2", "classifier", "pruned", "three_classes"])
+def test_a_program_grows_the_trees_of_2_8(case, tmp_path):
+    model, make_input_fn = programs.build(tf, case, tmp_path)
+    model.train(make_input_fn(True), max_steps=10000)
+    check_values(case, programs.examine(tf, model, make_input_fn))
+
+
+def test_training_in_memory_grows_the_trees_of_one_batch_a_layer(tmp_path):
+    features = {"x": np.linspace(-1, 1, 64, dtype=np.float32)}
+    labels = (features["x"] ** 2).astype(np.float32)
+
+    def input_fn():
+        return {"x": tf.constant(features["x"])}, tf.constant(labels)
+
+    def train(**options):
+        model = tf.estimator.BoostedTreesRegressor(
+            [tf.feature_column.numeric_column("x")],
+            1,
+            model_dir=str(tmp_path / str(len(options))),
+            n_trees=2,
+            max_depth=2,
+            **options,
+        )
+        model.train(input_fn, max_steps=10000)
+        reader = tf.train.load_checkpoint(model.model_dir)
+        return describe(reader.get_tensor("boosted_trees:0_serialized"))
+
+    shape, leaves = train(train_in_memory=True)
+    other_shape, other_leaves = train()
+    assert len(shape) > 10 and shape == other_shape
+    np.testing.assert_allclose(leaves, other_leaves, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_trees": 0}, "n_trees: expected > 0, received: 0"),
+        ({"l2_regularization": -1}, "l2_regularization: expected >= 0, received: -1"),
+        ({"pruning_mode": "some"}, "pruning_mode: 'some' is none of none, post, pre"),
+        ({"tree_complexity": 0.1}, "tree_complexity: give one above 0 together with"),
+        ({"pruning_mode": "pre"}, "tree_complexity: give one above 0 together with"),
+        ({"n_classes": 3, "center_bias": True}, "center_bias: not supported with n_classes > 2"),
+        ({"train_in_memory": True, "n_batches_per_layer": 2}, "n_batches_per_layer: 2, but"),
+    ],
+)
+def test_a_wrong_option_is_refused_by_name(options, message):
+    given = {"n_batches_per_layer": 1, **options}
+    with pytest.raises(ValueError, match=message):
+        tf.estimator.BoostedTreesClassifier([tf.feature_column.numeric_column("x")], **given)
+
+
+def test_a_bucketized_column_of_several_values_is_refused(tmp_path):
+    numbers = tf.feature_column.numeric_column("x", shape=(2,))
+    column = tf.feature_column.bucketized_column(numbers, [0.0])
+    model = tf.estimator.BoostedTreesRegressor([column], 1, model_dir=str(tmp_path))
+    rows = {"x": np.zeros((4, 2), np.float32)}, np.zeros(4, np.float32)
+    with pytest.raises(ValueError, match="x_bucketized must bucketize one value"):
+        model.train(lambda: tf.data.Dataset.from_tensors(rows))
+
+
+def test_the_arguments_are_those_of_2_8():
+    names = {
+        kind: list(
+            inspect.signature(getattr(tf.estimator, f"BoostedTrees{kind}").__init__).parameters
+        )
+        for kind in ("Classifier", "Regressor", "Estimator")
+    }
+    shared = ["n_trees", "max_depth", "learning_rate", "l1_regularization", "l2_regularization"]
+    shared += ["tree_complexity", "min_node_weight", "config", "center_bias", "pruning_mode"]
+    shared += ["quantile_sketch_epsilon"]
+    first = ["self", "feature_columns", "n_batches_per_layer"]
+    labels = ["model_dir", "n_classes", "weight_column", "label_vocabulary"]
+    assert names["Classifier"] == [*first, *labels, *shared, "train_in_memory"]
+    labels = ["model_dir", "label_dimension", "weight_column"]
+    assert names["Regressor"] == [*first, *labels, *shared, "train_in_memory"]
+    assert names["Estimator"] == [*first, "head", "model_dir", "weight_column", *shared]
+
+
+def test_quantiles_stay_within_their_error():
+    values = np.random.RandomState(3).permutation(20000).astype(np.float32)
+    batches = [
+        quantiles.summarize(part, np.ones(1, np.float32), 0.02) for part in np.split(values, 20)
+    ]
+    boundaries = quantiles.compute_boundaries(batches, 0.02, 50)
+    assert 40 <= len(boundaries) <= 50
+    # Two errors of 0.02 and the distance of two of 50 boundaries, of 20,000 values.
+    assert np.diff(boundaries).max() <= 20000 * 0.06
