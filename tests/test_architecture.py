@@ -71,7 +71,7 @@ TRAINER = {
     "inputs": "features config schema storage environment errors console",
     "features": "schema storage errors",
     "job_dir": "config schema storage errors job_layout",
-    "vertex": "cluster config storage environment errors",
+    "vertex": "kubernetes cluster config storage environment errors",
     "kubernetes": "cluster config storage environment errors",
     "cluster": "config storage environment console signals errors job_layout",
     # What everything rests on.

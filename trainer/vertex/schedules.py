@@ -4,6 +4,7 @@ import shlex
 from typing import NamedTuple, Optional
 
 from trainer.errors import UserError
+from trainer.kubernetes.schedules import check_schedule
 from trainer.vertex.jobs import Job
 from trainer.vertex.request import REGION, SERVICE_ACCOUNT
 
@@ -41,6 +42,7 @@ def describe(job: Job, schedule: Schedule, body: str) -> str:
     """
     if job.is_tuning:
         raise UserError(f"job {job.name}: is a search; only custom jobs run by the clock")
+    check_schedule(schedule.schedule, schedule.zone)
     if not REGION.fullmatch(schedule.region):
         raise UserError(f"--region={schedule.region}: write a region such as us-central1")
     if not SERVICE_ACCOUNT.fullmatch(schedule.account):

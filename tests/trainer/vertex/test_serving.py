@@ -209,10 +209,14 @@ def test_the_watch_runs_by_the_clock(types, tmp_path, capsys, monkeypatch):
     assert "--state=watch: is deleted with the container" in first and "--stat" in second
     assert vertex.main([*render, *watch, "--state=gs://a-bucket/watch"]) == 0
     capsys.readouterr()
-    assert vertex.main([
-        "schedule", "--job=watch.yaml", "--project=a-project", "--schedule=0 6 * * *",
-        "--service_account=start@a-project.iam.gserviceaccount.com", "--body=body.json",
-    ]) == 0  # fmt: skip
+    schedule = [
+        "schedule", "--job=watch.yaml", "--project=a-project", "--body=body.json",
+        "--service_account=start@a-project.iam.gserviceaccount.com",
+    ]  # fmt: skip
+    assert vertex.main([*schedule, "--schedule=every night"]) == 2
+    assert "--schedule=every night: write minute" in capsys.readouterr().err
+    assert not (tmp_path / "body.json").exists()
+    assert vertex.main([*schedule, "--schedule=0 6 * * *"]) == 0
     words = shlex.split(capsys.readouterr().out.partition(": ")[2])
     assert words[:6] == ["gcloud", "scheduler", "jobs", "create", "http", "watch"]
     address = "https://europe-west4-aiplatform.googleapis.com/v1/projects/a-project/locations"
