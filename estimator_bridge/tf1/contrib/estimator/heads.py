@@ -1,12 +1,13 @@
 """The heads of `tf.contrib.estimator`.
 
-The three heads of 1.x's canned estimators are the v1 heads of tf.estimator. The others are Head
-classes of tf.estimator, whose `create_estimator_spec` takes the same `train_op_fn`.
+The three heads of 1.x's canned estimators are the v1 heads of tf.estimator; more_heads.py has two
+others.
 """
 
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import estimator_head as _v1
+from estimator_bridge.tf1.contrib.estimator.more_heads import MultiHead, MultiLabelHead
 
 __all__ = [
     "binary_classification_head",
@@ -21,23 +22,11 @@ __all__ = [
 _MEAN = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
 
 
-def _v2_reduction(reduction):
-    """Returns the name that the Head classes use for a reduction of tf.losses."""
-    if reduction == tf.losses.Reduction.SUM:
-        return "sum"
-    return "sum_over_batch_size"
-
-
 class _V1Head(_v1._Head):
     """A v2 Head with the interface of the v1 heads."""
 
     def __init__(self, head):
         self._head = head
-
-    @property
-    def head(self):
-        """The v2 Head."""
-        return self._head
 
     @property
     def name(self):
@@ -232,37 +221,36 @@ def multi_label_head(
     Returns:
       Head.
     """
-    head = tf.estimator.MultiLabelHead(
+    return MultiLabelHead(
         n_classes,
-        weight_column=weight_column,
-        thresholds=thresholds,
-        label_vocabulary=label_vocabulary,
-        loss_reduction=_v2_reduction(loss_reduction),
-        loss_fn=loss_fn,
-        classes_for_class_based_metrics=classes_for_class_based_metrics,
-        name=name,
+        {
+            "weight_column": weight_column,
+            "thresholds": thresholds,
+            "label_vocabulary": label_vocabulary,
+            "loss_reduction": loss_reduction,
+            "loss_fn": loss_fn,
+            "classes_for_class_based_metrics": classes_for_class_based_metrics,
+            "name": name,
+        },
     )
-    return _V1Head(head)
 
 
 def multi_head(heads, head_weights=None):
-    """Returns a head that combines several heads.
+    """Returns a head that adds the losses of several heads.
 
     Args:
-      heads: list of multi_label_head or of tf.estimator.*Head objects.
+      heads: list of heads of this module, or of tf.estimator.*Head objects, each with a name.
       head_weights: list of the weights of the losses, or None.
 
     Returns:
       Head.
 
     Raises:
-      TypeError: a head has another type.
+      ValueError: there is no head, one has no name, or another number of weights is given.
     """
-    found = [head.head if isinstance(head, _V1Head) else head for head in heads]
-    for head in found:
-        if isinstance(head, _v1._Head):
-            raise TypeError(
-                f"multi_head: {type(head).__name__} is not supported; use "
-                "tf.estimator.BinaryClassHead, MultiClassHead or RegressionHead"
-            )
-    return _V1Head(tf.estimator.MultiHead(found, head_weights))
+    own = [isinstance(head, _v1._Head) for head in heads]
+    if heads and not any(own):
+        return _V1Head(tf.estimator.MultiHead(heads, head_weights))
+    return MultiHead(
+        [head if is_own else _V1Head(head) for head, is_own in zip(heads, own)], head_weights
+    )
