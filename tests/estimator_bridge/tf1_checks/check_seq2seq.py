@@ -189,4 +189,4 @@ def test_scheduled_outputs_are_read_with_the_given_probability(run, probability)
     # A step doubles its input: a given value, or the output of the previous step.
     twice = given[:, :1] * np.array([2, 4, 8, 16])[None, :, None]
     np.testing.assert_allclose(got, twice if probability else given * 2, rtol=1e-5)
-    assert run(outputs.sample_id).dtype == bool
+    assert run(outputs.sample_id).dtype == np.int32

@@ -6,9 +6,12 @@ from estimator_bridge.private_tf import moving_averages, smart_cond
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
 from estimator_bridge.tf1.contrib.layers.variables import (
     collect_named_outputs,
+    collections_for,
     layer_variable,
     static_size,
 )
+
+_NAMES = ("beta", "gamma", "moving_mean", "moving_variance")
 
 
 @add_arg_scope
@@ -64,20 +67,23 @@ def batch_norm(
       data_format: order of the axes, channels last (`NHWC`) or channels first (`NCHW`).
       zero_debias_moving_mean: whether to correct the bias of the moving mean towards zero.
       scope: name of the variable scope, or a VariableScope.
-      renorm: not supported; must be False.
-      renorm_clipping: ignored.
-      renorm_decay: ignored.
-      adjustment: not supported; must be None.
+      renorm: whether to correct the moments of the batch towards moving averages (Ioffe, 2017).
+      renorm_clipping: {"rmin", "rmax", "dmax": scalar}, limits of the correction, or None.
+      renorm_decay: decay of the averages for the correction.
+      adjustment: function from the shape of the inputs to (scale, bias) of the normalized values
+        in training, or None.
 
     Returns:
       Tensor of the shape of `inputs`.
 
     Raises:
-      ValueError: the number of channels is unknown, or `renorm` or `adjustment` is set.
+      ValueError: the number of channels is unknown, or `renorm` or `adjustment` is given without
+        `updates_collections` or with `batch_weights`.
     """
-    if renorm or adjustment is not None:
+    is_renormalized = renorm or adjustment is not None
+    if is_renormalized and (batch_weights is not None or updates_collections is None):
         raise ValueError(
-            "batch_norm: renorm and adjustment are not supported; use tf.layers.batch_normalization"
+            "batch_norm: renorm and adjustment need updates_collections, and exclude batch_weights"
         )
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format: {data_format!r} is unknown; use NHWC or NCHW")
@@ -87,6 +93,26 @@ def batch_norm(
         inputs = tf.convert_to_tensor(inputs)
         axis = 1 if data_format == "NCHW" else inputs.shape.ndims - 1
         channels = static_size(inputs, axis, "batch_norm")
+        if is_renormalized:
+            starts = {name: initializers[name] for name in initializers if name in _NAMES}
+            layer = tf.layers.BatchNormalization(
+                *(axis, decay, epsilon, center, scale),
+                **{f"{name}_initializer": one for name, one in starts.items()},
+                beta_regularizer=regularizers.get("beta"),
+                gamma_regularizer=regularizers.get("gamma"),
+                trainable=trainable,
+                renorm=renorm,
+                renorm_clipping=renorm_clipping,
+                renorm_momentum=renorm_decay,
+                adjustment=adjustment,
+                name=sc.name,
+                _scope=sc,
+                _reuse=reuse,
+            )
+            outputs = layer.apply(inputs, training=is_training)
+            _collect(layer, variables_collections, updates_collections)
+            outputs = outputs if activation_fn is None else activation_fn(outputs)
+            return collect_named_outputs(outputs_collections, sc.name, outputs)
         # Statistics of half-precision inputs are kept in float32.
         dtype = tf.float32 if inputs.dtype.base_dtype.size == 2 else inputs.dtype.base_dtype
 
@@ -157,6 +183,17 @@ def batch_norm(
         if activation_fn is not None:
             outputs = activation_fn(outputs)
         return collect_named_outputs(outputs_collections, sc.name, outputs)
+
+
+def _collect(layer, variables_collections, updates_collections):
+    """Adds the variables and the updates of a layer of tf.layers to collections."""
+    for variable in layer.weights:
+        name = variable.op.name.rpartition("/")[2]
+        collections = collections_for(variables_collections, name) or ()
+        tf.add_to_collections([tf.GraphKeys.MODEL_VARIABLES, *collections], variable)
+    if updates_collections != tf.GraphKeys.UPDATE_OPS:
+        for update in layer.updates:
+            tf.add_to_collections(updates_collections, update)
 
 
 def _moments(inputs, axis, batch_weights, dtype):

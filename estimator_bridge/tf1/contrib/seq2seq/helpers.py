@@ -300,7 +300,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
 class ScheduledOutputTrainingHelper(TrainingHelper):
     """A TrainingHelper that sometimes reads the decoder's last outputs (Bengio et al., 2015).
 
-    A sample id is a bool: whether the outputs are read.
+    A sample id is 1 where the outputs are read, else 0.
 
     Args:
       inputs: structure of tensors [batch, length, ...], or [length, batch, ...] with `time_major`.
@@ -344,10 +344,10 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
 
     @property
     def sample_ids_dtype(self):
-        return tf.bool
+        return tf.int32
 
     def sample(self, time, outputs, state, name=None):
-        """Returns whether the outputs are read, bool [batch].
+        """Returns 1 where the outputs are read, else 0: int32 [batch].
 
         Args:
           time: not used.
@@ -355,7 +355,8 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
           state: not used.
           name: not used.
         """
-        return tf.random_uniform([self.batch_size], seed=self._seed) < self._probability
+        chosen = tf.random_uniform([self.batch_size], seed=self._seed) < self._probability
+        return tf.cast(chosen, tf.int32)
 
     def next_inputs(self, time, outputs, state, sample_ids, name=None):
         """Returns (finished [batch], given inputs or last outputs, state).
@@ -364,7 +365,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
           time: scalar int32 tensor, number of the step, from 0.
           outputs: floating tensor [batch, size], outputs of the step.
           state: state after the step.
-          sample_ids: bool tensor [batch] from `sample`.
+          sample_ids: int32 tensor [batch] from `sample`.
           name: not used.
         """
         finished, given, state = super().next_inputs(time, outputs, state, name)
@@ -372,7 +373,9 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         if self._auxiliary is not None:
             _, more, _ = self._auxiliary.next_inputs(time, outputs, state)
             read = nest.map_structure(lambda one, more: tf.concat([one, more], -1), read, more)
-        inputs = nest.map_structure(lambda own, one: tf.where(sample_ids, own, one), read, given)
+        inputs = nest.map_structure(
+            lambda own, one: tf.where(tf.cast(sample_ids, tf.bool), own, one), read, given
+        )
         return finished, inputs, state
 
 

@@ -25,17 +25,17 @@ class SummaryAtEndHook(tf.train.SessionRunHook):
 
     Args:
       log_dir: directory for the summaries; this or `summary_writer` is required.
-      summary_writer: tf.summary.FileWriter.
+      summary_writer: tf.summary.FileWriter, which goes before `log_dir`.
       summary_op: scalar string tensor; None for all summaries of the graph.
       feed_dict: feed_dict of the summaries, or None.
 
     Raises:
-      ValueError: both or neither of log_dir and summary_writer are given.
+      ValueError: neither log_dir nor summary_writer is given.
     """
 
     def __init__(self, log_dir=None, summary_writer=None, summary_op=None, feed_dict=None):
-        if (log_dir is None) == (summary_writer is None):
-            raise ValueError("SummaryAtEndHook: pass either log_dir or summary_writer")
+        if log_dir is None and summary_writer is None:
+            raise ValueError("SummaryAtEndHook: pass log_dir or summary_writer")
         self._log_dir, self._writer = log_dir, summary_writer
         self._summary_op, self._feed_dict = summary_op, feed_dict
 

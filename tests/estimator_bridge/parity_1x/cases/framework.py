@@ -233,3 +233,76 @@ CASES["get_graph_from_inputs"] = lambda: {
 def scope_name():
     with tf.name_scope("a"), tf.name_scope("b"):
         return framework.get_name_scope()
+
+
+def case_of(name, *arguments):
+    def adder(function):
+        CASES[name] = functools.partial(function, *arguments)
+        return function
+
+    return adder
+
+
+def listed(function):
+    folder = tempfile.mkdtemp()
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.get_variable("a", initializer=values.array(2, 3))
+        tf.get_variable("b/c", initializer=np.int32([7, 8]))
+        session.run(tf.global_variables_initializer())
+        tf.train.Saver().save(session, os.path.join(folder, "model.ckpt"))
+    return function(folder)
+
+
+CASES["list_variables"] = lambda: {"found": str(listed(framework.list_variables))}
+CASES["list_variables, no checkpoint"] = lambda: framework.list_variables(tempfile.mkdtemp())
+CASES["load_variable"] = lambda: listed(lambda folder: framework.load_variable(folder, "b/c"))
+CASES["load_variable, no variable"] = lambda: listed(
+    lambda folder: framework.load_variable(folder, "d")
+)
+CASES["load_checkpoint"] = lambda: {
+    "shapes": str(sorted(listed(framework.load_checkpoint).get_variable_to_shape_map().items()))
+}
+
+
+@case_of("init_from_checkpoint", {"a": "mine/a"})
+@case_of("init_from_checkpoint, scope", {"/": "mine/"})
+@case_of("init_from_checkpoint, missing", {"d": "mine/a"})
+def initialized(pairs):
+    with tf.variable_scope("mine"):
+        made = tf.get_variable("a", [2, 3], initializer=tf.zeros_initializer())
+    listed(lambda folder: framework.init_from_checkpoint(folder, pairs))
+    return made
+
+
+@framework.deprecated("2020-01-01", "Use another.")
+def old(x):
+    """Adds one."""
+    return x + 1
+
+
+@framework.deprecated_args("2020-01-01", "Use y.", "x", ("z", None))
+def with_old_arguments(x=None, y=None, z=None):
+    return [x, y, z]
+
+
+@framework.deprecated_arg_values("2020-01-01", "Not False.", flag=False)
+def with_old_values(flag=True):
+    return flag
+
+
+CASES["deprecated"] = lambda: {"value": old(1), "name": old.__name__, "text": old.__doc__}
+CASES["deprecated, no date"] = lambda: framework.deprecated("1.1.2020", "Use another.")(old)
+CASES["deprecated, no instructions"] = lambda: framework.deprecated("2020-01-01", "")(old)
+CASES["deprecated_args"] = lambda: {
+    "values": str([with_old_arguments(1, 2, 3), with_old_arguments(y=1)]),
+    "text": with_old_arguments.__doc__,
+}
+CASES["deprecated_args, unknown"] = lambda: framework.deprecated_args("2020-01-01", "No.", "q")(old)
+CASES["deprecated_args, none"] = lambda: framework.deprecated_args("2020-01-01", "No.")(old)
+CASES["deprecated_arg_values"] = lambda: {
+    "values": str([with_old_values(False), with_old_values()]),
+    "text": with_old_values.__doc__,
+}
+CASES["deprecated_arg_values, none"] = lambda: framework.deprecated_arg_values("2020-01-01", "No.")(
+    old
+)

@@ -17,6 +17,14 @@ def rows(*shape):
     return values.real(*(shape or (4, 6)), seed=2)
 
 
+def normalized(rank=2, by_tensor=False, **options):
+    """Runs the updates of batch normalisation, by which the moving averages move."""
+    if by_tensor:
+        options["is_training"] = tf.placeholder_with_default(True, [])
+    outputs = layers.batch_norm(image() if rank == 4 else rows(), decay=0.9, **options)
+    return {"outputs": outputs}, [*tf.get_collection(tf.GraphKeys.UPDATE_OPS), outputs.op]
+
+
 LAYERS = {
     "avg_pool2d": lambda: layers.avg_pool2d(image(), [2, 2]),
     "avg_pool2d, same": lambda: layers.avg_pool2d(image(), 3, stride=1, padding="SAME"),
@@ -78,6 +86,20 @@ LAYERS = {
         "v", [2], tf.float32, tf.ones_initializer(), collections=["mine"]
     ),
 }
+for _name, _options in {
+    "": {},
+    ", rank 4": {"rank": 4},
+    ", clipped": {"renorm_clipping": {"rmin": 0.9, "rmax": 1.1, "dmax": 0.05}},
+    ", decay": {"renorm_decay": 0.5, "scale": True},
+    ", not training": {"is_training": False},
+    ", training by tensor": {"by_tensor": True},
+    ", no updates": {"updates_collections": None},
+    ", unknown clipping": {"renorm_clipping": {"min": 1.0}},
+}.items():
+    LAYERS["batch_norm, renorm" + _name] = functools.partial(normalized, renorm=True, **_options)
+LAYERS["batch_norm, adjustment"] = lambda: normalized(
+    adjustment=lambda shape: (tf.constant(1.5), tf.constant(0.25))
+)
 CASES.update(LAYERS)
 
 

@@ -125,6 +125,73 @@ HELPERS = {
         inputs(), tf.constant(LENGTHS), embedding(), 0.0
     ),
 }
+
+
+def custom_helper(**options):
+    steps = tf.unstack(inputs(), axis=1)
+    return seq2seq.CustomHelper(
+        initialize_fn=lambda: (tf.tile([False], [ROWS]), steps[0]),
+        sample_fn=lambda time, outputs, state: tf.cast(tf.argmax(outputs, -1), tf.int32),
+        next_inputs_fn=lambda time, outputs, state, sample_ids: (
+            tf.equal(sample_ids, 1),
+            tf.one_hot(sample_ids, SIZE),
+            state,
+        ),
+        **options,
+    )
+
+
+def inference_helper(**options):
+    return seq2seq.InferenceHelper(
+        sample_fn=lambda outputs: outputs[:, :SIZE],
+        sample_shape=[SIZE],
+        sample_dtype=tf.float32,
+        start_inputs=inputs()[:, 0],
+        end_fn=lambda samples: tf.reduce_sum(samples, 1) > 0.5,
+        **options,
+    )
+
+
+# Temperature zero-like: the largest logit is drawn for certain, whatever the random numbers are.
+def sampling_helper(temperature=1e-4):
+    return seq2seq.SampleEmbeddingHelper(
+        embedding(), tf.constant([0, 2, 3]), 1, temperature, seed=3
+    )
+
+
+HELPERS.update(
+    {
+        "CustomHelper": custom_helper,
+        "CustomHelper, sample_ids_shape": lambda: custom_helper(
+            sample_ids_shape=[], sample_ids_dtype=tf.int32
+        ),
+        "InferenceHelper": inference_helper,
+        "InferenceHelper, next_inputs_fn": lambda: inference_helper(
+            next_inputs_fn=lambda samples: samples * 0.5
+        ),
+        "SampleEmbeddingHelper": sampling_helper,
+        "ScheduledOutputTrainingHelper, never": lambda: seq2seq.ScheduledOutputTrainingHelper(
+            inputs(WORDS), tf.constant(LENGTHS), 0.0
+        ),
+        "ScheduledOutputTrainingHelper, always": lambda: seq2seq.ScheduledOutputTrainingHelper(
+            inputs(WORDS), tf.constant(LENGTHS), 1.0
+        ),
+        "ScheduledOutputTrainingHelper, auxiliary": lambda: seq2seq.ScheduledOutputTrainingHelper(
+            inputs(WORDS), tf.constant(LENGTHS), 1.0, auxiliary_inputs=inputs()
+        ),
+        "ScheduledOutputTrainingHelper, layer": lambda: seq2seq.ScheduledOutputTrainingHelper(
+            inputs(), tf.constant(LENGTHS), 1.0, next_inputs_fn=lambda outputs: outputs[:, :SIZE]
+        ),
+        "TrainingHelper, time major": lambda: seq2seq.TrainingHelper(
+            tf.transpose(inputs(), [1, 0, 2]), tf.constant(LENGTHS), time_major=True
+        ),
+        "TrainingHelper, lengths of rank 2": lambda: training_helper([[4, 2, 3]]),
+        "GreedyEmbeddingHelper, end tokens": lambda: greedy_helper([1, 2, 3]),
+        "SampleEmbeddingHelper, start token": lambda: seq2seq.SampleEmbeddingHelper(
+            embedding(), 0, 1
+        ),
+    }
+)
 for _name in sorted(HELPERS):
     CASES[f"dynamic_decode, {_name}"] = functools.partial(
         decoded, HELPERS[_name], maximum_iterations=6

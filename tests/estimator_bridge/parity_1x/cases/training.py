@@ -1,6 +1,8 @@
 """Cases of tf.contrib.training."""
 
 import functools
+import os
+import tempfile
 
 import tensorflow as tf
 import values
@@ -186,4 +188,90 @@ CASES["byte_size_load_fn"] = lambda: {
 }
 CASES["byte_size_load_fn, unknown shape"] = lambda: {
     "size": training.byte_size_load_fn(tf.placeholder(tf.float32, (None, 3)).op)
+}
+
+
+def trained(folder, steps=3, **options):
+    weight = tf.get_variable("w", [2], initializer=tf.ones_initializer())
+    loss = tf.reduce_sum(tf.square(weight * values.array(2, seed=4)))
+    tf.summary.scalar("loss", loss)
+    operation = training.create_train_op(loss, tf.train.GradientDescentOptimizer(0.1))
+    hooks = [tf.train.StopAtStepHook(num_steps=steps), *options.pop("hooks", [])]
+    return training.train(operation, folder, hooks=hooks, **options)
+
+
+def checkpoint_of(folder):
+    reader = tf.train.load_checkpoint(folder)
+    return {name: reader.get_tensor(name) for name in sorted(reader.get_variable_to_shape_map())}
+
+
+def event_tags(folder):
+    found = set()
+    for name in sorted(os.listdir(folder)):
+        if "tfevents" in name:
+            for event in tf.train.summary_iterator(os.path.join(folder, name)):
+                found.update(f"{event.step} {one.tag}" for one in event.summary.value)
+    return sorted(tag for tag in found if "sec" not in tag)
+
+
+@case("train")
+@case("train, no checkpoints", save_checkpoint_secs=None)
+@case("train, summaries", save_summaries_steps=1)
+@case("train, chief's hook", counted=True)
+def train(counted=False, **options):
+    folder = tempfile.mkdtemp()
+    if counted:
+        options["chief_only_hooks"] = [tf.train.StopAtStepHook(last_step=2)]
+    loss = trained(folder, **options)
+    files = sorted(one.partition(".out")[0] for one in os.listdir(folder))
+    found = {"loss": loss, "tags": event_tags(folder)}
+    found["files"] = [one for one in files if "tfevents" not in one]
+    if tf.train.latest_checkpoint(folder):
+        found.update(checkpoint_of(folder))
+    return found
+
+
+CASES["train, no folder"] = lambda: trained(None)
+CASES["train, no folder but nothing to write"] = lambda: {
+    "loss": trained(None, save_checkpoint_secs=None, save_summaries_steps=None)
+}
+
+
+@case("evaluate_once", once=True)
+@case("evaluate_once, without operations", once=True, without=True)
+@case("evaluate_repeatedly")
+@case("evaluate_repeatedly, summaries", summaries=True)
+def evaluated(once=False, without=False, summaries=False):
+    folder, logs = tempfile.mkdtemp(), tempfile.mkdtemp()
+    with tf.Graph().as_default():
+        trained(folder)
+    with tf.Graph().as_default():
+        weight = tf.get_variable("w", [2])
+        tf.train.get_or_create_global_step()
+        mean, update = tf.metrics.mean(tf.reduce_sum(weight))
+        tf.summary.scalar("mean", mean)
+        hooks = [training.StopAfterNEvalsHook(2)]
+        if summaries:
+            hooks.append(training.SummaryAtEndHook(logs))
+        options = {
+            "eval_ops": None if without else update,
+            "final_ops": {"mean": mean, "evals": training.get_or_create_eval_step()},
+            "hooks": hooks,
+        }
+        if once:
+            found = training.evaluate_once(tf.train.latest_checkpoint(folder), **options)
+        else:
+            found = training.evaluate_repeatedly(
+                folder, max_number_of_evaluations=1, eval_interval_secs=0, **options
+            )
+    return dict(found, tags=event_tags(logs) if summaries else [])
+
+
+CASES["SummaryAtEndHook, two writers"] = lambda: training.SummaryAtEndHook("a", "b")
+CASES["SummaryAtEndHook, no writer"] = lambda: training.SummaryAtEndHook()
+CASES["wait_for_new_checkpoint, none"] = lambda: {
+    "found": str(training.wait_for_new_checkpoint(tempfile.mkdtemp(), None, 0.01, timeout=0.05))
+}
+CASES["checkpoints_iterator, none"] = lambda: {
+    "found": str(list(training.checkpoints_iterator(tempfile.mkdtemp(), timeout=0.05)))
 }
