@@ -1,5 +1,6 @@
 """Who can connect to a server of this machine."""
 
+import contextlib
 import os
 import socket
 from pathlib import Path
@@ -26,7 +27,10 @@ def can_connect(host, port, secs=0.3):
 def list_listening(pid):
     """Returns the ports of all listening sockets of a process on Linux, sorted."""
     folder = Path(f"/proc/{pid}")
-    inodes = {os.readlink(path)[len("socket:[") : -1] for path in (folder / "fd").iterdir()}
+    inodes = set()
+    for path in (folder / "fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            inodes.add(os.readlink(path)[len("socket:[") : -1])
     ports = []
     for table in ("tcp", "tcp6"):
         for line in (folder / "net" / table).read_text().splitlines()[1:]:
