@@ -35,7 +35,10 @@ def find_python():
     candidates += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.7.*/bin/python")))
     program = "import sys; sys.exit(sys.version_info[:2] != (3, 7))"
     for candidate in filter(None, candidates):
-        done = shutil.which(candidate) and subprocess.run([candidate, "-c", program])
+        # A shim of pyenv is there without the version, and says so.
+        done = shutil.which(candidate) and subprocess.run(
+            [candidate, "-c", program], capture_output=True
+        )
         if done and done.returncode == 0:
             return candidate
     return None
