@@ -76,6 +76,7 @@ NAMES: dict[str, Private] = {
     "session_run_hook": _tensorflow("training.session_run_hook"),
     "training_util": _tensorflow("training.training_util"),
     # Graphs and their operations.
+    "backprop": _tensorflow("eager.backprop"),
     "clustering_ops": _tensorflow("ops.clustering_ops"),
     "confusion_matrix": _tensorflow("ops.confusion_matrix"),
     "data_flow_ops": _tensorflow("ops.data_flow_ops"),
@@ -94,6 +95,7 @@ NAMES: dict[str, Private] = {
     "summary_ops_v2": _tensorflow("ops.summary_ops_v2"),
     "tensor_bundle_pb2": Private("tensorflow.core.protobuf.tensor_bundle_pb2"),
     "tensor_shape": _tensorflow("framework.tensor_shape"),
+    "tpu_training_loop": _tensorflow("tpu.training_loop"),
     # Input pipelines.
     "data_experimental": _tensorflow("data.experimental"),
     "data_options": _tensorflow("data.ops.options"),

@@ -1,10 +1,10 @@
-"""Tells a program that fails with today's Keras optimizers that `--as` gives it the old ones."""
+"""Tells a program that fails for want of an older TensorFlow which option gives it that one."""
 
 import re
 import sys
-from typing import Optional
+from typing import Any, Optional
 
-from . import optimizers
+from . import TF1, format_version, optimizers
 
 __all__ = ["describe"]
 
@@ -26,18 +26,36 @@ _NEW_KEY = re.compile(
     r"(?:^|/)(?:iteration|learning_rate|(?:Adam|SGD|Adagrad|RMSprop|Adadelta|"
     r"Adamax|Nadam|Ftrl)/\S+)$"
 )
+# The values that the classes of old saved with their slots; today's save none of them.
+_OLD_KEY = re.compile(
+    r"(?:^|/)(?:Adam|SGD|Adagrad|RMSprop|Adadelta|Adamax|Nadam|Ftrl)/"
+    r"(?:beta_1|beta_2|beta|decay|momentum|rho)$"
+)
+_ANY_KEY = re.compile(r"Key (\S+) not found in checkpoint")
+_NO_NAME = re.compile(r"module 'tensorflow(?:\._api\.v2)?((?:\.\w+)*)' has no attribute '(\w+)'")
+_ONLY_1X = ("contrib", "examples")
 
 
 def describe(error: BaseException, version: Optional[tuple[int, int]]) -> Optional[str]:
-    """Returns one line for an error that the class of a Keras optimizer explains, or None.
+    """Returns one line for an error that another version's names explain, or None.
 
     Args:
       error: what ended the program.
       version: the (major, minor) that the program runs as; None without a choice.
     """
+    if version == TF1:
+        return None
+    name = _find_name_of_1x(error)
+    if name is not None:
+        return (
+            f"estimator_bridge: {name} is a name of TensorFlow 1.x: "
+            "`python -m estimator_bridge run --tf1` runs programs that were written for it."
+        )
     has_old_classes = version is not None and version < optimizers.REPLACED_IN
+    if has_old_classes:
+        return _describe_newer_checkpoint(str(error), version)
     modules = ("keras.src.optimizers.optimizer", "tf_keras.src.optimizers.optimizer")
-    if has_old_classes or not any(name in sys.modules for name in modules):
+    if not any(name in sys.modules for name in modules):
         return None
     text = str(error)
     missing = _NO_KEY.search(text)
@@ -52,3 +70,33 @@ def describe(error: BaseException, version: Optional[tuple[int, int]]) -> Option
         "program was written for an older TensorFlow, name it, for example "
         "`python -m estimator_bridge run --as=2.8`."
     )
+
+
+def _describe_newer_checkpoint(text: str, version: Optional[tuple[int, int]]) -> Optional[str]:
+    missing = _ANY_KEY.search(text)
+    if version is None or missing is None or not _OLD_KEY.search(missing.group(1)):
+        return None
+    return (
+        f"estimator_bridge: the checkpoint has no {missing.group(1)}, which the Keras optimizers "
+        f"of TensorFlow {format_version(version)} save. If the checkpoint was written with today's "
+        "optimizers, name their version: `python -m estimator_bridge run --as=2.11`."
+    )
+
+
+def _find_name_of_1x(error: BaseException) -> Optional[str]:
+    """Returns the name for want of which a program has failed, if TensorFlow 1.x had it."""
+    if isinstance(error, ModuleNotFoundError):
+        parts = (error.name or "").split(".")
+        is_known = parts[0] == "tensorflow" and parts[1:2] and parts[1] in _ONLY_1X
+        return f"tf.{parts[1]}" if is_known else None
+    missing = _NO_NAME.search(str(error)) if isinstance(error, AttributeError) else None
+    if missing is None:
+        return None
+    *packages, name = [
+        part for part in (missing.group(1) + "." + missing.group(2)).split(".") if part
+    ]
+    owner: Any = getattr(getattr(sys.modules.get("tensorflow"), "compat", None), "v1", None)
+    for package in packages:
+        owner = getattr(owner, package, None)
+    is_known = hasattr(owner, name) or (not packages and name in _ONLY_1X)
+    return ".".join(["tf", *packages, name]) if is_known else None

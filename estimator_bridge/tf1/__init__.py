@@ -7,6 +7,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   view.py            the view itself
   app.py, flags.py   `tf.app` and `tf.flags` as in 1.x
   moved.py           private modules and names of TensorFlow that have moved since 1.x
+  removed.py         names of TensorFlow 0.x
   private_keras.py   `tensorflow.python.keras` with the classes of `tf.keras`
   kmeans.py          the seed of k-means
   old_checkpoints.py checkpoints with the names of an earlier version of this package
@@ -48,11 +49,12 @@ def install(tf2_packages: Iterable[str] = ()) -> None:
 def _build_view() -> types.ModuleType:
     # Imported first: the bridge completes TensorFlow at the end of this import.
     tensorflow = importlib.import_module("tensorflow")
-    from estimator_bridge.tf1 import kmeans, moved, old_checkpoints, shapes, view
+    from estimator_bridge.tf1 import kmeans, moved, old_checkpoints, removed, shapes, view
     from estimator_bridge.tf1.contrib import tpu_refusal
 
     module = view.build(tensorflow)
     moved.install()
+    removed.install(tensorflow.compat.v1, module)
     shapes.install()
     old_checkpoints.install()
     kmeans.install()

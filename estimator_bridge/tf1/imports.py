@@ -22,6 +22,7 @@ import threading
 import types
 from collections.abc import Callable, Iterable
 
+from estimator_bridge.tf1.contrib.package import PrivatePath
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
 
 __all__ = ["TF2_PACKAGES", "TF2_PACKAGES_VARIABLE", "install", "installed", "keep_on_tf2"]
@@ -129,8 +130,6 @@ _PRIVATE = frozenset(
     ]
 )
 
-_CONTRIB = "estimator_bridge.tf1.contrib."
-
 _tf2_packages = set(TF2_PACKAGES)
 
 
@@ -205,7 +204,8 @@ class _Importer:
             module = self._public(name, parts, globals, locals, fromlist)
         if not fromlist:
             return view
-        return _with_stand_ins(module, fromlist)
+        in_contrib = f"tf.{'.'.join(parts)}" if parts[:1] == ["contrib"] else ""
+        return _with_stand_ins(module, fromlist, in_contrib)
 
     def _private(self, name, parts, globals, locals, fromlist):
         """Returns a private module of TensorFlow, and for those of Keras what `tf.keras` uses."""
@@ -232,6 +232,10 @@ class _Importer:
                 module = parent.step(part)
             if module is None and hasattr(parent, "_advice_for"):
                 module = StandIn(*parent._advice_for(part))
+            if module is None and parts[0] == "contrib" and "python" in parts:
+                # A public module of 1.x was a package of private ones: learn.python.learn.utils.gc.
+                module = PrivatePath(f"tf.{'.'.join(parts)}", parent)
+                break
             if module is None and parts[0] == "contrib":
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
             if module is None:
@@ -241,12 +245,11 @@ class _Importer:
         return module
 
 
-def _with_stand_ins(module, fromlist):
+def _with_stand_ins(module, fromlist, in_contrib):
     """Returns `module`, or a copy with stand-ins for missing names that `tf.contrib` once had."""
     advice = getattr(module, "_advice_for", None)
-    if advice is None and module.__name__.startswith(_CONTRIB):
-        symbol = "tf." + module.__name__[len(_CONTRIB) - len("contrib.") :]
-        advice = lambda name: (f"{symbol}.{name}", GENERAL_ADVICE)  # noqa: E731
+    if advice is None and in_contrib:
+        advice = lambda name: (f"{in_contrib}.{name}", GENERAL_ADVICE)  # noqa: E731
     if advice is None:
         return module
     missing = [name for name in fromlist if name != "*" and not hasattr(module, name)]

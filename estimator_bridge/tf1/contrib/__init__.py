@@ -7,15 +7,17 @@ Variable and scope names match 1.x, so that old checkpoints load.
 import functools
 import importlib
 
-from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, StandIn
+from estimator_bridge.tf1.unsupported import StandIn
 
 _SUPPORTED = frozenset(
     [
+        "cloud",
         "cluster_resolver",
         "compiler",
         "crf",
         "cudnn_rnn",
         "data",
+        "deprecated",
         "distribute",
         "distributions",
         "eager",
@@ -97,47 +99,40 @@ _UNSUPPORTED = {
     "tensorrt": "use tf.experimental.tensorrt of a TensorFlow built with TensorRT",
     "text": "it became the package tensorflow-text",
     "timeseries": "use a custom model_fn, or the package tensorflow-probability (tfp.sts)",
+    "bayesflow": "use the package tensorflow-probability",
+    "bigtable": "use the packages google-cloud-bigtable or tensorflow-io",
+    "constrained_optimization": "it became the package tensorflow-constrained-optimization",
+    "copy_graph": "use tf.import_graph_def",
+    "decision_trees": "use the package tensorflow-decision-forests",
+    "fused_conv": "use tf.nn.conv2d, tf.nn.bias_add and the activation; XLA fuses them",
+    "hadoop": "use the package tensorflow-io, or write the sequence files as TFRecord files",
+    "ignite": "use the package tensorflow-io",
+    "input_pipeline": "use tf.data",
+    "integrate": "use the package tensorflow-probability (tfp.math.ode)",
+    "kinesis": "use the package tensorflow-io",
+    "labeled_tensor": "use plain tensors, and keep the names of their axes in the program",
+    "libsvm": "parse the lines with tf.strings.split, or use the package tensorflow-io",
+    "memory_stats": "use tf.config.experimental.get_memory_info",
+    "mpi": "use tf.distribute, or the package horovod",
+    "mpi_collectives": "use tf.distribute, or the package horovod",
+    "nearest_neighbor": "use a library of nearest neighbours, such as scann or faiss",
+    "optimizer_v2": "use the optimizers of tf.train, which work under distribution strategies",
+    "periodic_resample": "use tf.nn.depth_to_space and tf.nn.space_to_depth",
+    "proto": "use tf.io.decode_proto and tf.io.encode_proto",
+    "quantization": "use tf.quantization",
+    "receptive_field": "it became the package receptivefield; training does not need it",
+    "recurrent": "use tf.nn.dynamic_rnn",
+    "reduce_slice_ops": "use tf.math.segment_sum and its relatives",
+    "remote_fused_graph": "use the delegates of tf.lite",
+    "rpc": "call the service in tf.py_function, or before training",
+    "session_bundle": "use tf.saved_model; session bundles were its format before 1.0",
+    "solvers": "use tf.linalg.experimental.conjugate_gradient, or scipy.sparse.linalg",
+    "specs": "write the layers with tf.layers",
+    "stat_summarizer": "use tf.profiler",
+    "testing": "read event files with tf.train.summary_iterator",
+    "tfprof": "use tf.profiler, which has the same classes: Profiler, ProfileOptionBuilder",
+    "verbs": "use tf.distribute; gRPC replaced the transport",
 }
-
-# Packages without a specific remedy.
-_UNSUPPORTED_WITHOUT_ADVICE = frozenset(
-    [
-        "bayesflow",
-        "bigtable",
-        "cloud",
-        "constrained_optimization",
-        "copy_graph",
-        "decision_trees",
-        "deprecated",
-        "fused_conv",
-        "hadoop",
-        "ignite",
-        "input_pipeline",
-        "integrate",
-        "kinesis",
-        "labeled_tensor",
-        "libsvm",
-        "memory_stats",
-        "mpi",
-        "nearest_neighbor",
-        "optimizer_v2",
-        "periodic_resample",
-        "proto",
-        "quantization",
-        "receptive_field",
-        "recurrent",
-        "reduce_slice_ops",
-        "remote_fused_graph",
-        "rpc",
-        "session_bundle",
-        "solvers",
-        "specs",
-        "stat_summarizer",
-        "testing",
-        "tfprof",
-        "verbs",
-    ]
-)
 
 
 @functools.cache
@@ -154,8 +149,6 @@ def __getattr__(name):
         return _alias(name)
     if name in _UNSUPPORTED:
         return StandIn(f"tf.contrib.{name}", _UNSUPPORTED[name])
-    if name in _UNSUPPORTED_WITHOUT_ADVICE:
-        return StandIn(f"tf.contrib.{name}", GENERAL_ADVICE)
     raise AttributeError(f"module 'tensorflow.contrib' has no attribute {name!r}")
 
 

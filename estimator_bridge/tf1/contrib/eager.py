@@ -1,39 +1,29 @@
-"""`tf.contrib.eager`: the functions that programs in graph mode used."""
+"""`tf.contrib.eager`: for programs in graph mode, and for those that enable eager execution."""
 
+import contextlib
 import functools
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.private_tf import backprop as _backprop
 from estimator_bridge.private_tf import device_lib as _devices
 from estimator_bridge.private_tf import resource_variable_ops as _resource
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-_GRAPH = (
-    "1.x programs run in graph mode here; port the eager part to TensorFlow 2 (tf.function, "
-    "tf.GradientTape)"
-)
-
 __getattr__, _advice_for = _unsupported_names(
-    globals(),
-    {
-        name: _GRAPH
-        for name in (
-            "Iterator",
-            "Network",
-            "Saver",
-            "Sequential",
-            "enable_eager_execution",
-            "implicit_gradients",
-            "metrics",
-        )
-    },
+    globals(), default_advice="TensorFlow 2 executes eagerly; use tf.keras, tf.train.Checkpoint"
 )
 
 Checkpoint = tf.train.Checkpoint
 GradientTape = tf.GradientTape
 Variable = _resource.ResourceVariable
 TensorSpec = tf.TensorSpec
-defun = tf.function
+defun = function = tf.function
+enable_eager_execution = tf.enable_eager_execution
+gradients_function = _backprop.gradients_function
+implicit_gradients = _backprop.implicit_grad
+implicit_value_and_gradients = _backprop.implicit_val_and_grad
+value_and_gradients_function = _backprop.val_and_grad_function
 py_func = tf.py_function
 executing_eagerly = in_eager_mode = tf.executing_eagerly
 custom_gradient = tf.custom_gradient
@@ -78,3 +68,115 @@ def run_test_in_graph_and_eager_modes(func=None, config=None, use_gpu=True):
 
 
 run_all_tests_in_graph_and_eager_modes = lambda cls: cls  # noqa: E731
+
+
+def run(main=None, argv=None):
+    """Enables eager execution and runs a program, as tf.app.run does.
+
+    Args:
+      main: the program's function; None for the `main` of `__main__`.
+      argv: its arguments; None for those of the process.
+    """
+    tf.enable_eager_execution()
+    tf.app.run(main, argv)
+
+
+class Iterator:
+    """Iterates over a dataset eagerly.
+
+    Args:
+      dataset: tf.data.Dataset.
+    """
+
+    def __init__(self, dataset):
+        self._iterator = iter(dataset)
+        self.output_types = tf.data.get_output_types(dataset)
+        self.output_shapes = tf.data.get_output_shapes(dataset)
+        self.output_classes = tf.data.get_output_classes(dataset)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self._iterator)
+
+    next = __next__
+
+    def get_next(self, name=None):
+        """Returns the next element; raises tf.errors.OutOfRangeError at the end.
+
+        Args:
+          name: not used.
+        """
+        del name
+        return self._iterator.get_next()
+
+
+class Saver:
+    """Saves and restores variables eagerly, by their names.
+
+    Args:
+      var_list: list of variables, or dict from the name in the checkpoint to the variable.
+    """
+
+    def __init__(self, var_list):
+        self._saver = tf.train.Saver(var_list)
+
+    def save(self, file_prefix, global_step=None):
+        """Writes a checkpoint and returns its path.
+
+        Args:
+          file_prefix: path of the checkpoint.
+          global_step: number that the path ends with, or None.
+        """
+        return self._saver.save(None, file_prefix, global_step=global_step)
+
+    def restore(self, file_prefix):
+        """Reads the values of the variables from a checkpoint.
+
+        Args:
+          file_prefix: path of the checkpoint.
+        """
+        self._saver.restore(None, file_prefix)
+
+
+@contextlib.contextmanager
+def restore_variables_on_create(save_path, map_func=None):
+    """Gives variables that are created within the context their values in a checkpoint.
+
+    Args:
+      save_path: path of a checkpoint; None changes nothing.
+      map_func: function from a variable's name to its name in the checkpoint, or None.
+
+    Yields:
+      Nothing.
+    """
+    if save_path is None:
+        yield
+        return
+    reader = tf.train.load_checkpoint(save_path)
+    create = Variable.__init__
+
+    @functools.wraps(create)
+    def create_and_restore(variable, *args, **options):
+        create(variable, *args, **options)
+        name = variable.name.rpartition(":")[0]
+        name = map_func(name) if map_func else name
+        if reader.has_tensor(name):
+            variable.assign(reader.get_tensor(name))
+
+    # A scope of variable creators would miss variables that are made of their class.
+    Variable.__init__ = create_and_restore
+    try:
+        yield
+    finally:
+        Variable.__init__ = create
+
+
+def get_optimizer_variables(optimizer):
+    """Returns the list of an optimizer's variables.
+
+    Args:
+      optimizer: tf.train.Optimizer.
+    """
+    return optimizer.variables()

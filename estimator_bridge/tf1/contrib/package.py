@@ -5,9 +5,14 @@ import types
 from collections.abc import Mapping
 from typing import Any, Callable, Optional
 
+from estimator_bridge.tf1.contrib import homes
 from estimator_bridge.tf1.unsupported import GENERAL_ADVICE, NotSuppliedError, advise
 
 __all__ = ["PackageAlias", "PrivatePath", "unsupported_names"]
+
+
+# Modules of 1.x beside `python` that programs import, with the names of their package.
+_MODULES = ("loader", "lookup_ops", "saved_model_predictor", "summary_ops")
 
 
 class PackageAlias(types.ModuleType):
@@ -62,7 +67,8 @@ class PrivatePath(types.ModuleType):
             raise AttributeError(name)
         if hasattr(self._package, name) and name != "python":
             return getattr(self._package, name)
-        return self.step(name)
+        moved = homes.find(self.__name__, name)
+        return self.step(name) if moved is None else moved
 
     def step(self, name: str) -> "PrivatePath":
         """Returns the path one step further, even if the package has a public name `name`.
@@ -76,10 +82,16 @@ class PrivatePath(types.ModuleType):
         return PrivatePath(f"{self.__name__}.{name}", self._package)
 
     def __call__(self, *args, **kwargs):
-        raise NotSuppliedError(advise(self.__name__, GENERAL_ADVICE))
+        """Raises NotSuppliedError."""
+        self._refuse()
 
     def __mro_entries__(self, bases):
-        raise NotSuppliedError(advise(self.__name__, GENERAL_ADVICE))
+        self._refuse()
+
+    def _refuse(self):
+        name = self.__name__.rpartition(".")[2]
+        _, remedy = getattr(self._package, "_advice_for", lambda _: ("", GENERAL_ADVICE))(name)
+        raise NotSuppliedError(advise(self.__name__, remedy))
 
 
 def unsupported_names(
@@ -106,8 +118,8 @@ def unsupported_names(
         return f"{public}.{name}", remedies.get(name, default_advice)
 
     def getattribute(name: str) -> Any:
-        if name == "python":
-            return PrivatePath(f"{public}.python", sys.modules[module_name])
+        if name == "python" or name in _MODULES:
+            return PrivatePath(f"{public}.{name}", sys.modules[module_name])
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {public!r} has no attribute {name!r}")
         raise NotSuppliedError(advise(*advice_for(name)))

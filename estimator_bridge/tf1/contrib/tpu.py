@@ -6,20 +6,15 @@ it is used.
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.private_tf import tpu_training_loop as _training_loop
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _TRAIN_ELSEWHERE = "TPUs are not supported; use the Estimator with use_tpu=False"
 
-__getattr__, _advice_for = _unsupported_names(
-    globals(),
-    {
-        "AsyncCheckpointSaverHook": "use tf.train.CheckpointSaverHook",
-        "TPUDistributionStrategy": "use tf.distribute.MirroredStrategy",
-        "TPUEmbedding": _TRAIN_ELSEWHERE,
-        "keras_to_tpu_model": "use the Keras model as it is",
-    },
-)
+__getattr__, _advice_for = _unsupported_names(globals(), default_advice=_TRAIN_ELSEWHERE)
 
+# Saves in the step, where 1.x saved in a thread of its own.
+AsyncCheckpointSaverHook = tf.train.CheckpointSaverHook
 InputPipelineConfig = tf.estimator.tpu.InputPipelineConfig
 RunConfig = tf.estimator.tpu.RunConfig
 TPUConfig = tf.estimator.tpu.TPUConfig
@@ -31,10 +26,36 @@ core = tf.tpu.core
 cross_replica_sum = tf.tpu.cross_replica_sum
 initialize_system = tf.tpu.initialize_system
 outside_compilation = tf.tpu.outside_compilation
+repeat = _training_loop.repeat
 replicate = tf.tpu.replicate
 rewrite = tf.tpu.rewrite
 shard = tf.tpu.shard
 shutdown_system = tf.tpu.shutdown_system
+while_loop = _training_loop.while_loop
+
+
+class TPUDistributionStrategy:
+    """What `keras_to_tpu_model` takes; it has no effect on a machine without TPUs.
+
+    Args:
+      tpu_cluster_resolver: not used.
+      using_single_core: not used.
+    """
+
+    def __init__(self, tpu_cluster_resolver=None, using_single_core=False):
+        del tpu_cluster_resolver, using_single_core
+
+
+def keras_to_tpu_model(model, strategy=None):
+    """Returns the model itself, which trains on the devices of this machine.
+
+    Args:
+      model: a tf.keras model.
+      strategy: not used.
+    """
+    del strategy
+    tf.logging.warning("tf.contrib.tpu.keras_to_tpu_model: the model trains without TPUs.")
+    return model
 
 
 class CrossShardOptimizer(tf.tpu.CrossShardOptimizer):

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -190,3 +191,30 @@ def test_only_failures_of_optimizers_are_explained(monkeypatch, text, is_explain
     monkeypatch.setitem(sys.modules, "tf_keras.src.optimizers.optimizer", era)
     assert (advice.describe(ValueError(text), None) is not None) == is_explained
     assert advice.describe(ValueError(text), (2, 8)) is None
+
+
+@pytest.mark.quick
+def test_a_checkpoint_of_todays_optimizers_under_an_older_version_names_the_option():
+    text = "Key training/Adam/beta_1 not found in checkpoint"
+    assert "--as=2.11" in advice.describe(ValueError(text), (2, 8))
+    assert advice.describe(ValueError("Key dense/bias not found in checkpoint"), (2, 8)) is None
+
+
+@pytest.mark.quick
+def test_a_program_of_1x_is_told_of_tf1(monkeypatch):
+    v1 = SimpleNamespace(placeholder=1, train=SimpleNamespace(AdamOptimizer=1))
+    monkeypatch.setitem(sys.modules, "tensorflow", SimpleNamespace(compat=SimpleNamespace(v1=v1)))
+    missing = "module 'tensorflow{}' has no attribute '{}'"
+    for error, name in (
+        (AttributeError(missing.format("", "placeholder")), "tf.placeholder"),
+        (AttributeError(missing.format("._api.v2.train", "AdamOptimizer")), "tf.train.Adam"),
+        (AttributeError(missing.format("", "contrib")), "tf.contrib"),
+        (ModuleNotFoundError("x", name="tensorflow.contrib.layers"), "tf.contrib"),
+        (AttributeError(missing.format("", "placehodler")), None),
+        (ModuleNotFoundError("x", name="tensorflow.nothing"), None),
+        (ModuleNotFoundError("x", name="tensorflow"), None),
+    ):
+        line = advice.describe(error, None)
+        assert (name is None) == (line is None), error
+        assert line is None or (name in line and "--tf1" in line)
+        assert advice.describe(error, era.TF1) is None

@@ -1,5 +1,8 @@
 """Less used parts of tf.contrib."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import sklearn.metrics
@@ -305,3 +308,59 @@ def test_handlers_decode_examples(run, tmp_path):
     (tmp_path / "a-1").write_bytes(b"")
     found = contrib.slim.parallel_reader.get_data_files([str(tmp_path / "a-*")])
     assert found == [str(tmp_path / "a-1")]
+
+
+def test_what_needs_a_tpu_or_a_cloud_trains_here(run, capsys):
+    contrib.cloud.configure_gcs(
+        None, credentials="{}", block_cache=contrib.cloud.BlockCacheParams()
+    )
+    assert isinstance(contrib.cloud.ConfigureGcsHook(), tf.train.SessionRunHook)
+    with pytest.raises(AttributeError, match="BigQueryReader.*google-cloud-bigquery"):
+        contrib.cloud.BigQueryReader  # noqa: B018
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+    strategy = contrib.tpu.TPUDistributionStrategy(contrib.cluster_resolver.TPUClusterResolver)
+    assert contrib.tpu.keras_to_tpu_model(model, strategy=strategy) is model
+    looped = contrib.tpu.repeat(4, lambda x: x * 2.0, [tf.constant(1.0)])
+    counted = contrib.tpu.while_loop(lambda n: n < 5, lambda n: n + 1, [tf.constant(0)])
+    assert [float(np.ravel(value)[0]) for value in run([looped, counted])] == [16.0, 5.0]
+    with pytest.raises(AttributeError, match="infeed_enqueue.*use_tpu=False"):
+        contrib.tpu.infeed_enqueue()
+
+
+# Eager execution can only be enabled before a graph is built.
+EAGER = """
+import sys
+import tensorflow as tf
+import tensorflow.contrib.eager as tfe
+
+tfe.enable_eager_execution()
+v = tfe.Variable(3.0, name="weight")
+print(tfe.implicit_gradients(lambda: v * v)()[0][0].numpy())
+print(tfe.gradients_function(lambda x: x * x * x)(2.0)[0].numpy())
+batches = tfe.Iterator(tf.data.Dataset.range(3))
+print(batches.next().numpy(), [int(x) for x in batches], batches.output_types.name)
+path = tfe.Saver([v]).save(sys.argv[1] + "/saved", global_step=4)
+v.assign(0.0)
+tfe.Saver([v]).restore(path)
+with tfe.restore_variables_on_create(path):
+    print(v.numpy(), tfe.Variable(0.0, name="weight").numpy(), tfe.Variable(1.0, name="b").numpy())
+"""
+
+
+def test_a_program_enables_eager_execution(tmp_path):
+    (tmp_path / "program.py").write_text(EAGER)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "estimator_bridge",
+            "run",
+            "--tf1",
+            tmp_path / "program.py",
+            tmp_path,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout.splitlines() == ["6.0", "12.0", "0 [1, 2] int64", "3.0 3.0 1.0"], done.stderr

@@ -159,6 +159,55 @@ def test_private_names_that_have_moved():
     assert _regression_head_with_mean_squared_error_loss is _regression_head
 
 
+def test_private_names_of_contrib_that_have_moved():
+    from tensorflow.contrib.cluster_resolver.python.training import TPUClusterResolver
+    from tensorflow.contrib.distribute.python import mirrored_strategy
+    from tensorflow.contrib.eager.python import tfe
+    from tensorflow.contrib.learn.python.learn.preprocessing.text import VocabularyProcessor
+    from tensorflow.contrib.learn.python.learn.utils.gc import largest_export_versions
+    from tensorflow.contrib.lookup.lookup_ops import index_table_from_file
+    from tensorflow.contrib.rnn.python.ops.core_rnn import _reverse_seq
+    from tensorflow.contrib.seq2seq.python.ops.decoder import _transpose_batch_time
+    from tensorflow.contrib.tpu.python.tpu import tpu_context
+    from tensorflow.contrib.tpu.python.tpu.util import check_positive_integer
+    from tensorflow.contrib.util.loader import load_op_library
+
+    with pytest.raises(ValueError, match="rows must be positive"):
+        check_positive_integer(0, "rows")
+    assert tpu_context.TPUContext and TPUClusterResolver
+    assert issubclass(tf.distribute.MirroredStrategy, mirrored_strategy.MirroredStrategyV1)
+    assert tfe.enable_eager_execution is tf.enable_eager_execution
+    assert VocabularyProcessor is tf.contrib.learn.preprocessing.VocabularyProcessor
+    assert index_table_from_file is tf.contrib.lookup.index_table_from_file
+    assert callable(_reverse_seq) and callable(_transpose_batch_time)
+    assert load_op_library is tf.load_op_library
+    with pytest.raises(NotSuppliedError, match="gc.largest_export_versions"):
+        largest_export_versions(3)
+
+
+def test_names_of_0x(run, tmp_path):
+    x = tf.constant([[1.0, 2.0]])
+    values = run(
+        [tf.mul(x, 3.0), tf.sub(x, 1.0), tf.pack([x, x]), tf.batch_matmul(x, x, adj_y=True)]
+    )
+    assert [value.tolist() for value in values] == [
+        *([[3.0, 6.0]], [[0.0, 1.0]], [[[1.0, 2.0]], [[1.0, 2.0]]], [[5.0]]),
+    ]
+    with tf.name_scope("scope"):
+        loss = tf.scalar_summary("the loss", tf.constant(2.5))
+    assert loss.op.type == "ScalarSummary" and loss.op.name == "scope/ScalarSummary"
+    tf.contrib.deprecated.histogram_summary("spread", x)
+    tf.image_summary("picture", tf.zeros([1, 2, 2, 1]))
+    tf.audio_summary("sound", tf.zeros([1, 8]), 8000)
+    writer = tf.train.SummaryWriter(str(tmp_path))
+    writer.add_summary(run(tf.merge_all_summaries()), 7)
+    writer.close()
+    (path,) = tmp_path.iterdir()
+    tags = [v.tag for event in tf.train.summary_iterator(str(path)) for v in event.summary.value]
+    assert tags == ["the loss", "spread", "picture/image/0", "sound/audio/0"]
+    assert tf.merge_all_summaries("empty") is None
+
+
 def test_1x_argument_names(run):
     x = tf.constant([[1.0, 2.0], [3.0, 5.0]])
     results = run(
@@ -205,14 +254,16 @@ def test_flags_may_use_the_names_of_absl_logging():
 
 
 def test_unsupported_names_raise_where_they_are_used():
-    import tensorflow.contrib.eager as tfe
+    from tensorflow.contrib.distribute.python.values import PerDevice
     from tensorflow.contrib.gan import GANEstimator
     from tensorflow.contrib.rnn import BasicLSTMCell, SRUCell
     from tensorflow.contrib.slim.nets import alexnet
 
     assert BasicLSTMCell is tf.nn.rnn_cell.BasicLSTMCell
     for use, symbol in (
-        (lambda: tfe.enable_eager_execution(), "tf.contrib.eager.*graph mode"),
+        (lambda: PerDevice(), "tf.contrib.distribute.python.values.PerDevice"),
+        (lambda: tf.contrib.eager.metrics, "tf.contrib.eager.metrics.*tf.keras"),
+        (lambda: tf.contrib.tfprof.ProfileContext, "tf.contrib.tfprof.*tf.profiler"),
         (lambda: GANEstimator(), "tf.contrib.gan.GANEstimator"),
         (lambda: SRUCell(3), "tf.contrib.rnn.SRUCell"),
         (lambda: alexnet.alexnet_v2, "tf.contrib.slim.nets.alexnet"),

@@ -1,0 +1,73 @@
+"""Where private names of `tf.contrib` are today; programs import them by their modules' paths."""
+
+import importlib
+from typing import Any, Optional
+
+__all__ = ["find"]
+
+_ESTIMATOR_TPU = "tensorflow_estimator.python.estimator.tpu."
+_TPU = "tensorflow.python.tpu."
+_RNN_CELL = "tensorflow.python.ops.rnn_cell_impl"
+_OURS = "estimator_bridge.tf1.contrib."
+
+# Module of tf.contrib, below `tensorflow.contrib` -> the present modules of its names.
+_HOMES = {
+    "distribute.python": ("tensorflow.python.distribute",),
+    "distribute.python.values": ("tensorflow.python.distribute.values",),
+    "distribute.python.cross_tower_ops": ("tensorflow.python.distribute.cross_device_ops",),
+    "framework.python.framework.tensor_util": ("tensorflow.python.framework.tensor_util",),
+    "losses.python.losses.loss_ops": ("tensorflow.python.ops.losses.losses_impl",),
+    "losses.python.metric_learning.metric_loss_ops": (f"{_OURS}losses.metric_learning",),
+    "metrics.python.ops.metric_ops": (
+        "tensorflow.python.ops.metrics_impl",
+        "tensorflow.python.ops.sets",
+    ),
+    "rnn.python.ops.core_rnn": ("tensorflow.python.ops.rnn",),
+    "rnn.python.ops.core_rnn_cell": (_RNN_CELL,),
+    "rnn.python.ops.core_rnn_cell_impl": (_RNN_CELL,),
+    "rnn.python.ops.rnn": ("tensorflow.python.ops.rnn",),
+    "rnn.python.ops.rnn_cell": (_RNN_CELL,),
+    "seq2seq.python.ops.decoder": ("tensorflow.python.ops.rnn",),
+    "tpu.python.tpu.tpu_config": (f"{_ESTIMATOR_TPU}tpu_config",),
+    "tpu.python.tpu.tpu_context": (f"{_ESTIMATOR_TPU}tpu_context",),
+    "tpu.python.tpu.tpu_estimator": (f"{_ESTIMATOR_TPU}tpu_estimator",),
+    "tpu.python.tpu.tpu_function": (f"{_TPU}tpu_function",),
+    "tpu.python.tpu.training_loop": (f"{_TPU}training_loop",),
+    "tpu.python.tpu.util": (f"{_ESTIMATOR_TPU}util",),
+}
+
+# Private modules that programs import as such.
+_MODULES = {
+    "distribute.python": {
+        "cross_tower_ops": "tensorflow.python.distribute.cross_device_ops",
+        "mirrored_strategy": "tensorflow.python.distribute.mirrored_strategy",
+        "one_device_strategy": "tensorflow.python.distribute.one_device_strategy",
+        "parameter_server_strategy": "tensorflow.python.distribute.parameter_server_strategy",
+        "values": "tensorflow.python.distribute.values",
+    },
+    "tpu.python.tpu": {
+        "tpu": f"{_TPU}tpu",
+        "tpu_context": f"{_ESTIMATOR_TPU}tpu_context",
+        "tpu_function": f"{_TPU}tpu_function",
+        "training_loop": f"{_TPU}training_loop",
+        "util": f"{_ESTIMATOR_TPU}util",
+    },
+}
+
+
+def find(path: str, name: str) -> Optional[Any]:
+    """Returns a private name of `tf.contrib`, or None if it is not supplied.
+
+    Args:
+      path: the path of its module, such as tf.contrib.tpu.python.tpu.util.
+      name: the name.
+    """
+    below = path.partition("contrib.")[2]
+    module = _MODULES.get(below, {}).get(name)
+    if module is not None:
+        return importlib.import_module(module)
+    for home in _HOMES.get(below, ()):
+        value = getattr(importlib.import_module(home), name, None)
+        if value is not None:
+            return value
+    return None
