@@ -7,6 +7,12 @@ from trainer import config as config_lib
 from trainer.cluster.strategies import count_cpus, device_filters
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
 
+# Their graphs hold no constants to fold, no loops and no convolutions. TensorFlow's optimizer of
+# graphs (Grappler) takes 0.8 s of processor time of a job with one evaluation and one export, and
+# the steps are not faster afterwards: measured with layers of 8 and of 256-128 units, batches of
+# 50 and 512, the fused and the canned engine.
+_LEAN_MODELS = ("linear", "dnn", "wide_deep", "residual")
+
 
 def build_run_config(
     config: config_lib.Config, cluster: Cluster = ALONE, strategy: Any = None
@@ -26,6 +32,9 @@ def build_run_config(
         device_count={"CPU": count_cpus(config.cluster)} if strategy is not None else {},
     )
     session_config.gpu_options.allow_growth = run.gpu_memory_growth
+    session_config.graph_options.rewrite_options.disable_meta_optimizer = (
+        config.model.type in _LEAN_MODELS
+    )
     if cluster.is_distributed and strategy is None:
         session_config.device_filters.extend(device_filters(cluster))
     options = {"save_checkpoints_steps": run.save_checkpoints_steps}
