@@ -307,7 +307,9 @@ def test_the_matrix_counts_and_says_what_could_not_run(matrix, monkeypatch, caps
     def lint(version):
         linted.append(version.tensorflow)
 
-    def test(version, mark):
+    def test(version, mark, jobs, write):
+        asked[version.tensorflow] = mark, jobs
+        write(f"tests of {version.tensorflow}\n")
         version.num_passed, version.num_failed = 3, int(version.tensorflow == "2.17")
         version.verdict = "3 passed"
 
@@ -317,10 +319,15 @@ def test_the_matrix_counts_and_says_what_could_not_run(matrix, monkeypatch, caps
     monkeypatch.setattr(matrix.Version, "install", lambda version: installed)
     monkeypatch.setattr(matrix, "SHORT_OF_DISK_BYTES", 0)
     versions = [matrix.Version(tf, {"3.12": "python3.12"}) for tf in matrix.PREFERRED]
-    linted = []
+    linted, asked = [], {}
     assert matrix.run(versions, full=False, strict=False) is False
     assert linted == ["2.21"]
+    assert asked.pop("2.21") == ("not matrix", 2)
+    assert asked == dict.fromkeys(("2.16", "2.17", "2.18", "2.19", "2.20"), ("smoke", 0))
     lines = capsys.readouterr().out.splitlines()
+    # The output of each stands under its own title, although two run at a time.
+    for version in versions[2:]:
+        assert lines[lines.index(f"=== {version}") + 1] == f"tests of {version.tensorflow}"
     assert lines[-1] == "18 passed, 1 failed"
     assert (
         "TensorFlow 2.15.1, Python -: not run: no Python 3.11 or 3.10 or 3.9 on this machine"

@@ -7,9 +7,10 @@
                                     marked `matrix`; on the others: the tests marked `smoke` or
                                     `versions`
 
-The next environment is installed while the tests of the current one run. The last lines report each
-version, then how many tests passed and failed in all. The exit status is 0 if nothing failed and no
-version was left out.
+The newest and the oldest run one after the other with two processes each; the next environment is
+installed meanwhile. The others run two at a time with one process each, since their few tests lie
+in few files. The last lines report each version, then how many tests passed and failed in all. The
+exit status is 0 if nothing failed and no version was left out.
 """
 
 import argparse
@@ -92,9 +93,15 @@ class Version:
         command = ["make", "-s", "environment", *self._choice()]
         return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    def test(self, mark):
-        """Runs `make test`, prints its output, and reads the counts of pytest's last line."""
-        command = ["make", "-s", "test", *self._choice(), f"MARK={mark}"]
+    def test(self, mark, jobs, write):
+        """Runs `make test` and reads the counts of pytest's last line.
+
+        Args:
+          mark: pytest's expression for the tests; empty for all.
+          jobs: processes; 0 runs the tests in pytest's own.
+          write: is given each line of the output as it comes.
+        """
+        command = ["make", "-s", "test", *self._choice(), f"MARK={mark}", f"JOBS={jobs}"]
         if self.tensorflow == WHOLE_SUITE[0]:
             command.append("ARGS=--cov --cov-report=")
         closing = ""
@@ -105,8 +112,7 @@ class Version:
         ) as process:
             for line in process.stdout:
                 text = line.decode(errors="replace")
-                sys.stdout.write(text)
-                sys.stdout.flush()
+                write(text)
                 closing = text if re.search(r"\d+ \w+.* in [\d.]+s", text) else closing
         self.num_passed = _count("passed", closing)
         self.num_failed = _count("failed", closing) + _count("errors?", closing)
@@ -142,16 +148,22 @@ def _count(word, closing):
 
 
 def run(versions, full, strict):
-    """Installs and tests the versions in turn; returns whether all passed."""
+    """Installs and tests the versions; returns whether all passed."""
     runnable = [version for version in versions if version.program]
+    ends = [version for version in runnable if version.tensorflow in WHOLE_SUITE]
     with ThreadPoolExecutor(1) as installer:
-        installed = [None] * len(runnable)
-        for index, version in enumerate(runnable):
-            # Only one environment is installed ahead, to save disk space.
-            for at in (index, index + 1):
-                if at < len(runnable) and installed[at] is None:
-                    installed[at] = installer.submit(runnable[at].install)
-            _run_one(version, installed[index], full)
+        # Only one environment is installed ahead, to save disk space.
+        installation = installer.submit(ends[0].install) if ends else None
+        for index, version in enumerate(ends):
+            done = installation.result()
+            if index + 1 < len(ends):
+                installation = installer.submit(ends[index + 1].install)
+            print(f"\n=== {version}", flush=True)
+            _run_one(version, done, full, _write)
+    with ThreadPoolExecutor(2) as pool:
+        between = [version for version in runnable if version not in ends]
+        for lines in pool.map(lambda version: _run_aside(version, full), between):
+            _write("".join(lines))
     print()
     for version in versions:
         print(f"{version}: {version.verdict}")
@@ -160,6 +172,18 @@ def run(versions, full, strict):
         num_failed += sum(not version.program for version in versions)
     print(f"{sum(version.num_passed for version in versions)} passed, {num_failed} failed")
     return num_failed == 0
+
+
+def _write(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _run_aside(version, full):
+    """Installs and tests a version while another runs; returns the lines of its output."""
+    lines = [f"\n=== {version}\n"]
+    _run_one(version, version.install(), full, lines.append)
+    return lines
 
 
 def _choose_mark(tensorflow, full):
@@ -171,17 +195,16 @@ def _choose_mark(tensorflow, full):
     return "not matrix" if tensorflow == WHOLE_SUITE[0] else "not matrix and not newest"
 
 
-def _run_one(version, installation, full):
+def _run_one(version, done, full, write):
+    """Tests a version whose installation is `done`, and writes the output."""
     whole = version.tensorflow in WHOLE_SUITE
     mark = _choose_mark(version.tensorflow, full)
-    started = time.monotonic()
-    done = installation.result()
-    print(f"\n=== {version}", flush=True)
     if done.returncode:
-        sys.stdout.write(done.stdout.decode(errors="replace"))
+        write(done.stdout.decode(errors="replace"))
         version.verdict, version.num_failed = "FAILED: could not be installed", 1
         return
-    version.test(mark)
+    started = time.monotonic()
+    version.test(mark, 2 if whole else 0, write)
     if version.tensorflow == WHOLE_SUITE[0]:
         # The findings do not depend on TensorFlow's version.
         version.lint()
