@@ -1,7 +1,7 @@
 """Turns feature columns into features: the numbers of buckets, which trees split."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -145,28 +145,21 @@ def read_numbers(features: Any, layout: Layout) -> list[Any]:
     ]
 
 
-def read_buckets(
-    features: Any,
-    layout: Layout,
-    boundaries: Sequence[Any],
-    columns: Optional[Sequence[Any]] = None,
-) -> list[Any]:
+def read_buckets(features: Any, layout: Layout, boundaries: Sequence[Any]) -> list[Any]:
     """Returns the bucket of each feature, as int32 [batch] tensors.
 
     Args:
       features: the dict of tensors of the input function.
       layout: the features.
       boundaries: float32 [n] tensors, for each feature that is a number.
-      columns: only these columns of the layout; None for all.
 
     Raises:
       ValueError: a bucketized column has several values.
     """
-    columns = layout.columns if columns is None else columns
-    transformed = _transform(features, columns)
+    transformed = _transform(features, layout.columns)
     ordered = iter(boundaries)
     buckets: list[Any] = []
-    for column in columns:
+    for column in layout.columns:
         tensor = transformed[column]
         if isinstance(column, feature_column_v2.BucketizedColumn):
             if len(tensor.shape) > 2 or tensor.shape[-1] != 1:
@@ -182,17 +175,13 @@ def read_buckets(
             table = tf.reshape(tf.cast(tensor, tf.int32), [-1, width])
             buckets += tf.unstack(table, axis=1)
         elif isinstance(column, feature_column_v2.CategoricalColumn):
-            dense = tf.sparse.to_dense(tensor.id_tensor if _is_pair(tensor) else tensor)
+            dense = tf.sparse.to_dense(tensor)
             buckets.append(tf.cast(dense[:, 0], tf.int32))
         else:
             width = _count_numbers(column)
             table = tf.reshape(tf.cast(tensor, tf.float32), [-1, width])
             buckets += [_bucketize(v, next(ordered)) for v in tf.unstack(table, axis=1)]
     return buckets
-
-
-def _is_pair(tensor: Any) -> bool:
-    return hasattr(tensor, "id_tensor")
 
 
 def _bucketize(values: Any, boundaries: Any) -> Any:

@@ -1,17 +1,25 @@
 """The Estimators of boosted trees, which TensorFlow had from 1.8 to 2.8."""
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Optional
 
+import numpy as np
 import tensorflow as tf
 
 from . import columns
-from .ensemble import PRUNING_MODES, Growth
+from .ensemble import PRUNING_MODES, Growth, parse
+from .explanation import compute_importances, explain, name_contributions, sigmoid
+from .forest import flatten
 from .growing import Parameters
 from .heads import build_classification_head, build_regression_head, differentiate_log_loss
-from .model import Model, build_spec
+from .model import BUCKETS, Model, build_spec
 from .splits import Regularization
+from .state import SERIALIZED
 
 __all__ = ["BoostedTreesClassifier", "BoostedTreesEstimator", "BoostedTreesRegressor"]
+
+
+Activation = Callable[[np.ndarray], np.ndarray]
 
 
 class _BoostedTrees(tf.compat.v1.estimator.Estimator):
@@ -21,16 +29,93 @@ class _BoostedTrees(tf.compat.v1.estimator.Estimator):
       model: what the Estimator is built of.
       model_dir: the folder of checkpoints.
       config: the RunConfig, or None.
+      activate: makes predictions of float32 logits, or None if the head does not say how.
     """
 
-    def __init__(self, model: Model, model_dir: Optional[str], config: Any):
+    def __init__(
+        self, model: Model, model_dir: Optional[str], config: Any, activate: Optional[Activation]
+    ):
         def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
             return build_spec(model, features, labels, mode, config)
 
         super().__init__(model_fn=model_fn, model_dir=model_dir, config=config)
         self._model = model
+        self._activate = activate
         # A column that cannot be used is refused here, and not when training starts.
         self._layout = columns.plan(model.feature_columns, model.parameters.num_quantiles)
+
+    def _read_ensemble(self, checkpoint: str) -> Any:
+        return parse(tf.train.load_checkpoint(checkpoint).get_tensor(SERIALIZED))
+
+    def experimental_feature_importances(self, normalize: bool = False) -> Any:
+        """Returns an OrderedDict: column -> the gain of all its splits, the largest first.
+
+        Args:
+          normalize: whether the gains are divided by their sum.
+
+        Raises:
+          ValueError: there is no checkpoint.
+          AssertionError: normalize, but there is no split or a gain is negative.
+        """
+        ensemble = self._read_ensemble(self.model_dir)
+        return compute_importances(ensemble, self._layout.names, normalize)
+
+    def experimental_predict_with_explanations(
+        self,
+        input_fn: Any,
+        predict_keys: Optional[Sequence[str]] = None,
+        hooks: Any = None,
+        checkpoint_path: Optional[str] = None,
+    ) -> Iterator[dict[str, Any]]:
+        """Yields for each row its predictions, and in addition 'bias' and 'dfc'.
+
+        'dfc' is an OrderedDict: column -> by how much it moved the prediction (the probability of
+        the second class, or the regressor's number) from 'bias', the largest amount first.
+
+        Args:
+          input_fn: as for predict.
+          predict_keys: the predictions to keep; None for all.
+          hooks: as for predict.
+          checkpoint_path: a checkpoint; None for the latest.
+
+        Raises:
+          ValueError: center_bias is not set, the head is none of two classes or of one number, or
+            there is no checkpoint.
+        """
+        if not self._model.parameters.center_bias:
+            raise ValueError(
+                "center_bias: experimental_predict_with_explanations needs an Estimator that was "
+                "built and trained with center_bias=True"
+            )
+        if self._activate is None:
+            raise ValueError(
+                "head: experimental_predict_with_explanations needs one of two classes, or a "
+                "regression head without inverse_link_fn"
+            )
+        checkpoint_path = checkpoint_path or tf.train.latest_checkpoint(self.model_dir)
+        if not checkpoint_path:
+            raise ValueError(f"model_dir: no checkpoint in {self.model_dir}; train first")
+        return self._explain(input_fn, predict_keys, hooks, checkpoint_path)
+
+    def _explain(
+        self, input_fn: Any, predict_keys: Optional[Sequence[str]], hooks: Any, checkpoint: str
+    ) -> Iterator[dict[str, Any]]:
+        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+            return build_spec(self._model, features, labels, mode, config, predict_buckets=True)
+
+        assert self._activate is not None
+        twin = tf.compat.v1.estimator.Estimator(model_fn, self.model_dir, self.config)
+        forest = flatten(self._read_ensemble(checkpoint), 1)
+        for batch in twin.predict(
+            input_fn, hooks=hooks, checkpoint_path=checkpoint, yield_single_examples=False
+        ):
+            bias, contributions = explain(forest, batch.pop(BUCKETS), self._activate)
+            kept = [name for name in batch if predict_keys is None or name in predict_keys]
+            for row in range(len(bias)):
+                predictions: dict[str, Any] = {name: batch[name][row] for name in kept}
+                predictions["bias"] = bias[row]
+                predictions["dfc"] = name_contributions(self._layout.names, contributions[row])
+                yield predictions
 
 
 def _check(name: str, value: float, positive: bool) -> None:
@@ -145,7 +230,7 @@ class BoostedTreesClassifier(_BoostedTrees):
             weight_column,
             differentiate_log_loss if plain else None,
         )
-        super().__init__(model, model_dir, config)
+        super().__init__(model, model_dir, config, sigmoid if n_classes == 2 else None)
 
 
 class BoostedTreesRegressor(_BoostedTrees):
@@ -200,7 +285,7 @@ class BoostedTreesRegressor(_BoostedTrees):
         head = build_regression_head(label_dimension, weight_column)
         parameters = _build_parameters(head.logits_dimension, options)
         model = Model(head, feature_columns, parameters, weight_column)
-        super().__init__(model, model_dir, config)
+        super().__init__(model, model_dir, config, np.asarray if label_dimension == 1 else None)
 
 
 class BoostedTreesEstimator(_BoostedTrees):
@@ -249,4 +334,15 @@ class BoostedTreesEstimator(_BoostedTrees):
     ):
         options = dict(locals())
         parameters = _build_parameters(head.logits_dimension, options)
-        super().__init__(Model(head, feature_columns, parameters), model_dir, config)
+        model = Model(head, feature_columns, parameters)
+        super().__init__(model, model_dir, config, _find_activation(head))
+
+
+def _find_activation(head: Any) -> Optional[Activation]:
+    if head.logits_dimension != 1:
+        return None
+    if isinstance(head, tf.estimator.BinaryClassHead):
+        return sigmoid
+    if isinstance(head, tf.estimator.RegressionHead) and head._inverse_link_fn is None:
+        return np.asarray
+    return None

@@ -6,7 +6,7 @@ import numpy as np
 
 from .ensemble import parse
 
-__all__ = ["Forest", "ForestCache", "Walk", "flatten", "walk"]
+__all__ = ["Forest", "ForestCache", "Walk", "flatten", "step", "walk"]
 
 
 class Forest(NamedTuple):
@@ -228,16 +228,26 @@ def _descend(
     forest: Forest, features: np.ndarray, rows: np.ndarray, nodes: np.ndarray
 ) -> np.ndarray:
     """Returns the leaves in which rows end."""
-    while True:
-        left = forest.left[nodes]
-        if (left == nodes).all():
-            return nodes
-        bucket = features[forest.feature[nodes], rows]
-        threshold = forest.threshold[nodes]
-        goes_left = bucket <= threshold
-        if forest.is_equality.any():
-            goes_left = np.where(forest.is_equality[nodes], bucket == threshold, goes_left)
-        missing = bucket < 0
-        if missing.any():
-            goes_left = np.where(missing, ~forest.default_right[nodes], goes_left)
-        nodes = np.where(goes_left, left, forest.right[nodes])
+    while not (forest.left[nodes] == nodes).all():
+        nodes = step(forest, features, rows, nodes)
+    return nodes
+
+
+def step(forest: Forest, features: np.ndarray, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Returns the children to which rows go; a row in a leaf stays.
+
+    Args:
+      forest: the flattened ensemble.
+      features: int32 [features, batch], the bucket of each feature.
+      rows: int [n], which rows of the batch.
+      nodes: int32 [n], where they are.
+    """
+    bucket = features[forest.feature[nodes], rows]
+    threshold = forest.threshold[nodes]
+    goes_left = bucket <= threshold
+    if forest.is_equality.any():
+        goes_left = np.where(forest.is_equality[nodes], bucket == threshold, goes_left)
+    missing = bucket < 0
+    if missing.any():
+        goes_left = np.where(missing, ~forest.default_right[nodes], goes_left)
+    return np.where(goes_left, forest.left[nodes], forest.right[nodes])

@@ -10,9 +10,11 @@ from .heads import Derivatives, differentiate
 from .prediction import sum_leaves
 from .state import ForestSaver, ForestVariables, TrainingState, variable
 
-__all__ = ["Model", "build_spec"]
+__all__ = ["BUCKETS", "Model", "build_spec"]
 
 _NAME = "boosted_trees"
+# The prediction that holds the features of rows: int32 [batch, features].
+BUCKETS = "boosted_trees/buckets"
 
 
 class Model(NamedTuple):
@@ -34,7 +36,9 @@ class Model(NamedTuple):
     derivatives: Optional[Derivatives] = None
 
 
-def build_spec(model: Model, features: Any, labels: Any, mode: str, config: Any) -> Any:
+def build_spec(
+    model: Model, features: Any, labels: Any, mode: str, config: Any, predict_buckets: bool = False
+) -> Any:
     """Returns the EstimatorSpec.
 
     Args:
@@ -43,6 +47,7 @@ def build_spec(model: Model, features: Any, labels: Any, mode: str, config: Any)
       labels: its labels.
       mode: a key of tf.estimator.ModeKeys.
       config: the RunConfig.
+      predict_buckets: whether the predictions have BUCKETS too.
 
     Raises:
       ValueError: a feature column, or the cluster, cannot be used.
@@ -58,6 +63,8 @@ def build_spec(model: Model, features: Any, labels: Any, mode: str, config: Any)
         spec = model.head.create_estimator_spec(
             features=features, mode=mode, labels=labels, train_op_fn=tf.no_op, logits=logits
         )
+    if predict_buckets:
+        spec = spec._replace(predictions={**spec.predictions, BUCKETS: tf.stack(buckets, axis=1)})
     tf.compat.v1.train.get_or_create_global_step()
     return spec._replace(scaffold=tf.compat.v1.train.Scaffold(saver=ForestSaver(forest)))
 

@@ -61,6 +61,11 @@ CASES = {
         {"pruning_mode": "post", "tree_complexity": 0.02},
         lambda y: (y > 0).astype(np.int32),
     ),
+    "centered": (
+        "Regressor",
+        {"center_bias": True, "pruning_mode": "post", "tree_complexity": 0.02},
+        lambda y: y + 2,
+    ),
     "three_classes": (
         "Classifier",
         {"n_classes": 3, "l2_regularization": 0.1, "max_depth": 3},
@@ -88,14 +93,23 @@ def build(tf, case, folder):
     return model, make_input_fn
 
 
-def examine(tf, model, make_input_fn):
+def examine(tf, case, model, make_input_fn):
     """Returns what the tests compare, as JSON can hold it."""
     reader = tf.train.load_checkpoint(model.model_dir)
     predictions = list(model.predict(make_input_fn(False)))
     key = "logits" if "logits" in predictions[0] else "predictions"
     metrics = model.evaluate(make_input_fn(False))
     prefix = "boosted_trees/QuantileAccumulator:0_bucket_boundaries_"
+    explained = []
+    if CASES[case][1].get("center_bias"):
+        rows = model.experimental_predict_with_explanations(make_input_fn(False))
+        explained = [[row["bias"], list(row["dfc"].items())] for row in rows][:20]
     return {
+        "explained": explained,
+        "importances": [
+            list(model.experimental_feature_importances(normalize).items())
+            for normalize in (False, True)
+        ],
         "ensemble": reader.get_tensor("boosted_trees:0_serialized").hex(),
         "stamp": int(reader.get_tensor("boosted_trees:0_stamp")),
         "boundaries": [reader.get_tensor(f"{prefix}{n}").tolist() for n in range(5)],
@@ -120,7 +134,7 @@ def main(folder):
             path = path.with_name("temporary")
             model, make_input_fn = build(tf, case, path)
         model.train(make_input_fn(True), max_steps=10000)
-        values = json.dumps(examine(tf, model, make_input_fn))
+        values = json.dumps(examine(tf, case, model, make_input_fn))
         (Path(folder) / f"{case}.json").write_text(values, encoding="utf-8")
         shutil.rmtree(path)
 

@@ -60,6 +60,15 @@ def check_values(case, found):
     np.testing.assert_allclose(leaves, stored_leaves, rtol=0, atol=_LEAF_TOLERANCE[kind])
     tolerance = _VALUE_TOLERANCE[kind]
     np.testing.assert_allclose(found["values"], stored["values"], rtol=0, atol=tolerance)
+    for ours, native in zip(found["importances"], stored["importances"]):
+        assert dict(ours) == pytest.approx(dict(native), rel=1e-4, abs=1e-6)
+        assert [value for _, value in ours] == sorted((value for _, value in ours), reverse=True)
+    assert len(found["explained"]) == len(stored["explained"])
+    for (bias, ours), (native_bias, native) in zip(found["explained"], stored["explained"]):
+        assert bias == pytest.approx(native_bias, abs=1e-6)
+        assert dict(ours) == pytest.approx(dict(native), abs=2e-6)
+        amounts = [abs(value) for _, value in ours]
+        assert amounts == sorted(amounts, reverse=True)
     assert found["metrics"].keys() == stored["metrics"].keys()
     for name, value in stored["metrics"].items():
         assert found["metrics"][name] == pytest.approx(value, abs=1e-6), name
@@ -78,7 +87,7 @@ def resumed(tmp_path_factory):
 
 def test_a_native_checkpoint_grows_to_the_same_bytes(resumed):
     model, make_input_fn = resumed
-    found = programs.examine(tf, model, make_input_fn)
+    found = programs.examine(tf, "regressor", model, make_input_fn)
     assert found["ensemble"] == read_stored("regressor")["ensemble"]
     check_values("regressor", found)
 
@@ -126,11 +135,13 @@ def _serialize(features, row):
     return tf.train.Example(features=tf.train.Features(feature=converted)).SerializeToString()
 
 
-@pytest.mark.parametrize("case", ["regressor_l1_l2", "classifier", "pruned", "three_classes"])
+@pytest.mark.parametrize(
+    "case", ["regressor_l1_l2", "classifier", "pruned", "centered", "three_classes"]
+)
 def test_a_program_grows_the_trees_of_2_8(case, tmp_path):
     model, make_input_fn = programs.build(tf, case, tmp_path)
     model.train(make_input_fn(True), max_steps=10000)
-    check_values(case, programs.examine(tf, model, make_input_fn))
+    check_values(case, programs.examine(tf, case, model, make_input_fn))
 
 
 def test_training_in_memory_grows_the_trees_of_one_batch_a_layer(tmp_path):
@@ -184,6 +195,41 @@ def test_a_bucketized_column_of_several_values_is_refused(tmp_path):
     rows = {"x": np.zeros((4, 2), np.float32)}, np.zeros(4, np.float32)
     with pytest.raises(ValueError, match="x_bucketized must bucketize one value"):
         model.train(lambda: tf.data.Dataset.from_tensors(rows))
+
+
+def _build_centered(folder, **options):
+    return tf.estimator.BoostedTreesClassifier(
+        [tf.feature_column.numeric_column("x")], 1, model_dir=str(folder), n_trees=1, **options
+    )
+
+
+def _read_four_rows():
+    x = np.array([0, 1, 2, 3], np.float32)
+    return tf.data.Dataset.from_tensors(({"x": x}, (x > 1).astype(np.int32))).repeat()
+
+
+def test_bias_and_contributions_add_up_to_the_prediction(tmp_path):
+    model = _build_centered(tmp_path, center_bias=True, max_depth=2)
+    model.train(_read_four_rows, max_steps=100)
+    rows = model.experimental_predict_with_explanations(
+        lambda: _read_four_rows().take(1), predict_keys=["logistic"]
+    )
+    for row in rows:
+        assert set(row) == {"logistic", "bias", "dfc"} and row["dfc"]["x"] != 0
+        assert row["bias"] + sum(row["dfc"].values()) == pytest.approx(row["logistic"][0], abs=1e-6)
+
+
+def test_what_cannot_be_explained_is_refused_by_name(tmp_path):
+    with pytest.raises(ValueError, match="center_bias: experimental_predict_with_explanations"):
+        _build_centered(tmp_path).experimental_predict_with_explanations(_read_four_rows)
+    model = _build_centered(tmp_path, center_bias=True)
+    with pytest.raises(ValueError, match="model_dir: no checkpoint in"):
+        model.experimental_predict_with_explanations(_read_four_rows)
+    model = _build_centered(tmp_path, max_depth=1, min_node_weight=100.0)
+    model.train(_read_four_rows, max_steps=10)
+    assert list(model.experimental_feature_importances().values()) == [0]
+    with pytest.raises(AssertionError, match="normalize: the trees have no split"):
+        model.experimental_feature_importances(normalize=True)
 
 
 def test_the_arguments_are_those_of_2_8():
