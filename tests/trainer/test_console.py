@@ -44,6 +44,13 @@ def test_plain_lines_are_rare():
     assert stream.getvalue() == "step 1\nstep 2\n"
 
 
+def test_the_live_line_of_a_terminal_does_not_wrap(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    stream = _Stream(terminal=True)
+    Console(stream).progress("step 1,000/2,000 · loss 0.5 · 3 s left")
+    assert stream.getvalue() == "\rstep 1,000/2,000 · "[:20]
+
+
 def test_a_terminal_redraws_one_line():
     stream, clock = _Stream(terminal=True), _Clock()
     console = Console(stream, clock=clock)
