@@ -56,6 +56,8 @@ def contents(folder):
 @pytest.fixture
 def warnings(caplog):
     logger = logging.getLogger("tensorflow")
+    # Other tests of the same process may have silenced it.
+    caplog.set_level(logging.WARNING, logger="tensorflow")
     logger.addHandler(caplog.handler)
     yield lambda: [record.getMessage() for record in caplog.records if record.levelno >= 30]
     logger.removeHandler(caplog.handler)

@@ -12,8 +12,15 @@ class FiniteListener(estimator.CheckpointSaverListener):
     model. A job that is started again must not resume from such a model.
     """
 
+    def __init__(self) -> None:
+        self._graph: Any = None
+
     def begin(self) -> None:
-        """Adds one check per variable to the graph, on the variable's device."""
+        """Adds one check per variable to the graph, on the variable's device, once."""
+        graph = tf.compat.v1.get_default_graph()
+        if self._graph is graph:
+            return
+        self._graph = graph
         trainable = {each.name for each in tf.compat.v1.trainable_variables()}
         self._names, checks = [], []
         for variable in tf.compat.v1.global_variables():

@@ -123,7 +123,7 @@ class Monitor:
                 self._session.watch,
                 self._job_dir,
                 training=self._is_chief,
-                before_save=self._finite.before_save,
+                listener=self._finite,
             ),
             *given,
             *profile,

@@ -24,8 +24,7 @@ class InterruptHook(estimator.SessionRunHook):
         watch: receives signals.
         model_dir: folder of the checkpoints.
         training: True for a hook of training, False for a hook of evaluation.
-        before_save: called with the session and the global step before a checkpoint is saved;
-            raises an exception if it must not be saved.
+        listener: is asked before a checkpoint is saved, and raises an exception if it must not be.
     """
 
     def __init__(
@@ -34,18 +33,20 @@ class InterruptHook(estimator.SessionRunHook):
         model_dir: str,
         *,
         training: bool,
-        before_save: Callable[[Any, int], None] = lambda session, step: None,
+        listener: Optional[estimator.CheckpointSaverListener] = None,
     ):
         self._watch = watch
         self._model_dir = model_dir
         self._training = training
-        self._before_save = before_save
+        self._listener = listener
 
     def begin(self) -> None:
         """Finds the global step; in training, removes duplicate variables that prevent saving."""
         self._step = tf.compat.v1.train.get_global_step()
         if self._training:
             _drop_wrapped_variables()
+        if self._listener:
+            self._listener.begin()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Makes signals wait for the end of the current step from now on.
@@ -77,7 +78,8 @@ class InterruptHook(estimator.SessionRunHook):
         saver = tf.compat.v1.get_collection(tf.compat.v1.GraphKeys.SAVERS)[0]
         prefix = str(Path(self._model_dir) / CHECKPOINT_STEM)
         if tf.train.latest_checkpoint(self._model_dir) != f"{prefix}-{step}":
-            self._before_save(session, step)
+            if self._listener:
+                self._listener.before_save(session, step)
             saver.save(session, prefix, global_step=step)
         raise Interrupted(self._watch.pending, step)
 
