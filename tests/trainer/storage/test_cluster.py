@@ -68,7 +68,8 @@ def _finish(processes, limit_secs=240):
 def test_an_evaluator_on_another_machine(start_module, make, cloud, tmp_path):
     processes = _start(
         start_module, make, cloud, tmp_path, ["chief", "evaluator"],
-        "--train_steps=600", "--run.save_checkpoints_steps=300",
+        # Steps long enough for the chief to see that the evaluator is alive.
+        "--train_steps=600", "--run.save_checkpoints_steps=300", "--engine=canned",
     )  # fmt: skip
     told = _finish(processes)
     assert {role: status for role, (status, _, _) in told.items()} == {
