@@ -224,12 +224,20 @@ def _check_values(search: Search) -> None:
                 raise UserError(f"{name}: a trial with {text!r} would fail: {error}") from error
 
 
+def _refuse_links(trials: Path) -> None:
+    """Raises UserError where a trial lies elsewhere: checkpoints would be deleted there."""
+    for path in (trials, *trials.iterdir()):
+        if path.is_symlink():
+            raise UserError(f"{path} is a link; remove it, or name another --study_dir")
+
+
 def _search(options: Options, signals: Signals) -> None:
     folder, console = options.folder, Console()
     try:
         (folder / TRIALS_FOLDER).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"--study_dir={folder}: {error.strerror}; name another folder") from error
+    _refuse_links(folder / TRIALS_FOLDER)
     with ExitStack() as stack:
         is_stopped = lambda: bool(signals.received)  # noqa: E731
         lock = stack.enter_context(locks.hold(folder, console.log, is_stopped))

@@ -45,3 +45,14 @@ def test_one_line(tmp_path, capsys, own, task, message):
 def test_a_study_is_a_folder_of_this_machine(capsys):
     assert run(main, ["--study_dir=gs://a/b", "--tuning=census", *TASK]) == 2
     assert "needs a folder on this machine" in capsys.readouterr().err
+
+
+def test_a_trial_that_lies_elsewhere_is_refused(tmp_path, capsys):
+    other, trials = tmp_path / "other", tmp_path / "study" / "trials"
+    other.mkdir()
+    (other / "model.ckpt-1.index").write_text("another job's")
+    trials.mkdir(parents=True)
+    (trials / "0").symlink_to(other)
+    assert run(main, [f"--study_dir={trials.parent}", "--tuning=census", *TASK]) == 2
+    assert f"{trials / '0'} is a link; remove it" in capsys.readouterr().err
+    assert [path.name for path in other.iterdir()] == ["model.ckpt-1.index"]
