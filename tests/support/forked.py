@@ -32,6 +32,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import types
 import warnings
 from pathlib import Path
@@ -328,10 +329,14 @@ def _answer(end):
         read_end, write_end = os.pipe()
         between = _fork()
         if between == 0:
+            between = os.getpid()
             child = _fork()
             if child:
                 os.write(write_end, pickle.dumps(child))
                 os._exit(0)
+            # A program that asks for its parent must not be told of the process between.
+            while os.getppid() == between:
+                time.sleep(0.001)
             for fd in (read_end, write_end):
                 os.close(fd)
             end.close()

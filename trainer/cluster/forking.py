@@ -19,6 +19,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
@@ -211,10 +212,14 @@ def _answer(end: socket.socket) -> Optional[dict[str, Any]]:
         read_end, write_end = os.pipe()
         between = _fork()
         if between == 0:
+            between = os.getpid()
             child = _fork()
             if child:
                 os.write(write_end, str(child).encode())
                 os._exit(0)
+            # A program that asks for its parent must not be told of the process between.
+            while os.getppid() == between:
+                time.sleep(0.001)
             os.close(read_end)
             os.close(write_end)
             request: dict[str, Any] = {**json.loads(message), "fds": fds}
