@@ -2,6 +2,7 @@
 # make test         the whole test suite
 # make test-quick   the tests that need no TensorFlow, in a minute
 # make fuzz         10,000 mutated job folders and data files, for an hour or two
+# make simulate     10,000 schedules of storage with kills, errors and loss of power, for some minutes
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
 # make site         the documents as a site, in site/
 # make sbom         lists the packages of the images, as CycloneDX JSON
@@ -31,7 +32,7 @@ ENVIRONMENT = command -v $(PYTHON) >/dev/null \
 	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
 	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
 
-.PHONY: help demo test test-quick test-matrix fuzz bench parity-1x tables lint lock sbom site environment
+.PHONY: help demo test test-quick test-matrix fuzz simulate bench parity-1x tables lint lock sbom site environment
 .SILENT:
 
 help:
@@ -59,6 +60,10 @@ test-matrix:
 fuzz:
 	$(ENVIRONMENT); exec "$$env/bin/python" -m pytest tests/integration/test_untrusted_files.py \
 	    --fuzz_rounds=10000 $(ARGS)
+
+# Repeats one schedule that failed: make simulate ARGS='--seed=NUMBER'
+simulate:
+	$(ENVIRONMENT); exec "$$env/bin/python" tests/simulation --schedules=10000 $(ARGS)
 
 # TensorFlow's other versions: make bench TF=2.15 PYTHON=python3.11
 bench:

@@ -86,9 +86,9 @@ def list_names(folder: Path) -> Iterator[str]:
     Yields:
         The name of a file, relative to `folder`.
     """
-    for parent, folders, names in os.walk(folder):
-        inside = Path(parent).relative_to(folder).as_posix()
-        inside = "" if inside == "." else inside + "/"
+    top = os.fspath(folder)
+    for parent, folders, names in os.walk(top):
+        inside = parent[len(top) :].lstrip("/") + "/" if parent != top else ""
         folders[:] = [name for name in folders if not is_temporary(f"{inside}{name}/")]
         for name in names:
             if not is_temporary(inside + name):

@@ -1,18 +1,19 @@
 """The command that runs schedules."""
 
 import argparse
+import contextlib
 import multiprocessing
 import time
 
 from simulation import storage_story
+from simulation.faults import FAULTS
 
 STORIES = {"storage": storage_story.run}
 
 
 def run_one(task):
     story, seed = task
-    world = STORIES[story](seed)
-    return story, seed, world.violation, world.digest
+    return story, seed, STORIES[story](seed).violation
 
 
 def main():
@@ -24,16 +25,27 @@ def main():
     parser.add_argument("--seed", type=int, help="replays one schedule and prints what happens")
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--stop", action="store_true", help="ends at the first failing seed")
+    parser.add_argument("--fault", choices=sorted(FAULTS), help="puts an old fault back")
     flags = parser.parse_args()
-    if flags.seed is not None:
-        world = STORIES[flags.story](flags.seed, True)
-        print("\n".join(world.trace))
-        print(world.violation or "every invariant held")
-        return 1 if world.violation else 0
+    fault = FAULTS[flags.fault].put_back() if flags.fault else contextlib.nullcontext()
+    with fault:
+        return replay(flags) if flags.seed is not None else run_all(flags)
+
+
+def replay(flags):
+    """Runs one schedule and prints what happens; returns the exit status."""
+    world = STORIES[flags.story](flags.seed, True)
+    print("\n".join(world.trace))
+    print(world.violation or "every invariant held")
+    return 1 if world.violation else 0
+
+
+def run_all(flags):
+    """Runs schedules in several processes; returns the exit status."""
     began, failed, done = time.monotonic(), 0, 0
     tasks = [(flags.story, flags.first + number) for number in range(flags.schedules)]
     with multiprocessing.get_context("fork").Pool(flags.jobs) as pool:
-        for story, seed, violation, _ in pool.imap_unordered(run_one, tasks, 4):
+        for story, seed, violation in pool.imap_unordered(run_one, tasks, 4):
             done += 1
             if violation:
                 failed += 1

@@ -138,6 +138,8 @@ class Trainer:
         self._on_start(step)
         log = MetricsLog(str(self.folder))
         log.resume_from(step)
+        if any(line["step"] > step for line in log.read("train")):
+            self.world.fail(f"{self.process.name}: records of steps after {step} still count")
         self._write("config.yaml", make_content(self.process.name, 40))
         self._save(step)
         while step < self.plan.target:

@@ -1,16 +1,18 @@
 """Runs simulated processes one at a time, on a clock of its own; a seed determines every step.
 
-Each simulated thread is a real thread, but only one of all runs at any time. Wherever it waits
-(sleep, lock, request, write to the disk), it chooses, with the seed's random numbers, which thread
-runs next. A killed process is never chosen again, so no `finally` block of it has any effect.
+Each simulated thread is a greenlet, so only one of all runs at any time. Wherever it waits (sleep,
+lock, request, write to the disk), it chooses, with the seed's random numbers, which thread runs
+next. A killed process is never chosen again, so no `finally` block of it has any effect.
 """
 
+import gc
 import random
 import re
-import threading
 import traceback
 import zlib
 from concurrent.futures import Future
+
+from greenlet import getcurrent, greenlet
 
 END_SECS = 50_000.0
 # The names of temporary files and folders.
@@ -76,21 +78,18 @@ class Task:
 
     def __init__(self, world, process, name, function):
         self.world, self.process, self.name = world, process, name
-        self.gate = threading.Semaphore(0)
         self.wake, self.ready = world.now, None
         self.is_done = self.is_cancelled = False
         self.is_main = not process.tasks
         self.ident = len(process.tasks) + 1
         process.tasks.append(self)
-        self.thread = threading.Thread(target=self._run, args=(function,), daemon=True)
-        self.thread.start()
+        # When it ends, World.run goes on.
+        self.greenlet = greenlet(lambda: self._run(function), world.hub)
+        self.greenlet.task = self
 
     def _run(self, function):
-        self.gate.acquire()
-        _here.task = self
         try:
-            if not self.is_cancelled:
-                function()
+            function()
         except Cancelled:
             pass
         except Violation as error:
@@ -102,18 +101,11 @@ class Task:
                     self.world.trace.append(traceback.format_exc())
                 self.world.fail(f"thread {self.name} of {self.process.name} died of {text}")
         self.is_done = True
-        if self.is_cancelled:
-            self.world.gate.release()
-        else:
-            self.world.hand_over()
-
-
-_here = threading.local()
 
 
 def current():
-    """Returns the simulated thread that runs; None in a real thread."""
-    return getattr(_here, "task", None)
+    """Returns the simulated thread that runs; None outside of them."""
+    return getattr(getcurrent(), "task", None)
 
 
 class World:
@@ -134,7 +126,7 @@ class World:
         self.num_processes = 0
         self.num_steps = 0
         self.digest = 0
-        self.gate = threading.Semaphore(0)
+        self.hub = getcurrent()
         self._end = self.now + END_SECS
 
     def note(self, line):
@@ -158,20 +150,23 @@ class World:
 
     def run(self):
         """Runs until every thread has ended; returns the violated invariant, or None."""
-        self.hand_over()
-        self.gate.acquire()
-        for task in self.tasks:
-            if not task.is_done:
-                task.is_cancelled = True
-                task.gate.release()
-                self.gate.acquire()
-        for task in self.tasks:
-            task.thread.join()
+        # A schedule ends before its garbage matters.
+        gc.disable()
+        try:
+            self._run_tasks()
+        finally:
+            gc.enable()
         return self.violation
 
-    def hand_over(self):
+    def _run_tasks(self):
         task = self._choose()
-        (self if task is None else task).gate.release()
+        while task is not None:
+            task.greenlet.switch()
+            task = self._choose()
+        for task in self.tasks:
+            task.is_cancelled = True
+            while task.greenlet and not task.is_done:
+                task.greenlet.switch()
 
     def _choose(self):
         while self.violation is None:
@@ -223,8 +218,7 @@ class World:
         task.wake, task.ready = self.now + secs, ready
         following = self._choose()
         if following is not task:
-            (self if following is None else following).gate.release()
-            task.gate.acquire()
+            (self.hub if following is None else following.greenlet).switch()
         if task.is_cancelled:
             raise Cancelled
         task.ready = None

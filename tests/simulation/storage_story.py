@@ -242,6 +242,8 @@ class Story:
 
     def on_change(self, writer, name, before, now):
         short = name[len(job.JOB) + 1 :]
+        if short == job_layout.WRITER and now is None:
+            return
         if short == job_layout.WRITER:
             if self.claims and self.service.noted.get(writer, 0.0) < self.claimed_at:
                 self.world.fail(
