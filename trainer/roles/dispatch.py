@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from trainer import config as config_lib
-from trainer.cluster import strategies, watchdog
+from trainer.cluster import joining, strategies, watchdog
 from trainer.cluster.heartbeat import HeartbeatFile
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
@@ -123,7 +123,7 @@ def _run_member(
 ) -> None:
     """Runs a job as a member of a cluster."""
     cluster = place.cluster
-    joined = watchdog.join_cluster(
+    joined = joining.join_cluster(
         config.require_job_dir(),
         config.cluster,
         cluster,

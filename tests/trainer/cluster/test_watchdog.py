@@ -5,7 +5,8 @@ import time
 import pytest
 
 from trainer.cluster.heartbeat import FAILED, FINISHED, LOST, RUNNING, TRAINED, HeartbeatFile
-from trainer.cluster.watchdog import Watchdog, has_finished, is_over, join_cluster
+from trainer.cluster.joining import join_cluster
+from trainer.cluster.watchdog import Watchdog, has_finished, is_over
 from trainer.config import ClusterConfig
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
@@ -346,7 +347,7 @@ def test_a_chief_does_not_wait_for_a_server_that_failed_for_good(tmp_path, now, 
 
 
 def test_a_chief_that_ends_for_an_error_elsewhere_reports_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("trainer.cluster.watchdog.GRACE_SECS", 0.0)
+    monkeypatch.setattr("trainer.cluster.joining.GRACE_SECS", 0.0)
     worker = HeartbeatFile(str(tmp_path), "worker-0")
     cluster, console = Cluster(SPEC), Console(quiet=True)
     with SignalWatch() as watch:

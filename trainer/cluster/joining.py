@@ -1,0 +1,103 @@
+"""Joins a cluster: runs this process's heartbeat and watchdog, and publishes how it ends."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Optional
+
+from estimator_bridge import BridgeError
+from trainer import config as config_lib
+from trainer.cluster.heartbeat import (
+    FAILED,
+    FINISHED,
+    GONE,
+    INTERRUPTED,
+    LOST,
+    HeartbeatFile,
+    Status,
+    StatusRelay,
+)
+from trainer.cluster.watchdog import GRACE_SECS, POLL_SECS, Watchdog
+from trainer.console import Console
+from trainer.environment.cluster_spec import Cluster
+from trainer.errors import JobEnded, TemporaryError, UserError, hide_secrets
+from trainer.signals import Interrupted, SignalWatch
+
+
+@contextmanager
+def join_cluster(
+    job_dir: str,
+    config: config_lib.ClusterConfig,
+    cluster: Cluster,
+    *,
+    console: Console,
+    watch: SignalWatch,
+    relay: Optional[StatusRelay] = None,
+) -> Iterator[HeartbeatFile]:
+    """Runs this process's heartbeat and watchdog during the body of the `with` statement.
+
+    Args:
+        job_dir: the folder that all processes share.
+        config: strategy and time limits.
+        cluster: the cluster, and which process of it this is.
+        console: shows the watchdog's messages.
+        watch: ends the main thread when the watchdog requires it.
+        relay: transfers the heartbeat files between machines that share no folder; else None.
+
+    Yields:
+        The heartbeat file.
+
+    Raises:
+        JobEnded: an error of another process has ended this one; replaces Interrupted.
+    """
+    heartbeat = HeartbeatFile(job_dir, cluster.name, run_id=cluster.run_id, relay=relay)
+    watchdog = Watchdog(heartbeat, cluster, config, log=console.warn, ask_end=watch.request_stop)
+    heartbeat.start(watchdog.check)
+    try:
+        yield heartbeat
+    except (Interrupted, JobEnded) as end:
+        if watchdog.cause is not None:
+            saved = end.saved if isinstance(end, Interrupted) else ""
+            end = JobEnded(f"{watchdog.cause}{saved}", watchdog.cause.status)
+            _end_badly(heartbeat, cluster, FAILED, message=str(end))
+            raise end from None
+        if isinstance(end, Interrupted):
+            _end_badly(heartbeat, cluster, INTERRUPTED)
+        else:
+            heartbeat.end(LOST, message=str(end))
+        raise
+    except BaseException as error:
+        message = str(error).splitlines()[0] if str(error) else repr(error)
+        fields = _restart_fields(error, config, cluster)
+        _end_badly(heartbeat, cluster, FAILED, message=hide_secrets(message), **fields)
+        raise
+    heartbeat.end(FINISHED)
+
+
+def _restart_fields(
+    error: BaseException, config: config_lib.ClusterConfig, cluster: Cluster
+) -> Status:
+    """Returns a status field: how many seconds the chief waits for a restart of this process."""
+    is_temporary = isinstance(error, TemporaryError)
+    if isinstance(error, (UserError, BridgeError)) and not is_temporary:
+        # A restarted process would fail with the same error.
+        return {"awaited_secs": 0}
+    # The chief does not wait for an evaluator, because the chief can evaluate itself.
+    is_waited_for = cluster.role != "evaluator"
+    return {"awaited_secs": config.watchdog_secs} if is_waited_for else {}
+
+
+def _end_badly(heartbeat: HeartbeatFile, cluster: Cluster, state: str, **fields: Any) -> None:
+    """Publishes the last status and ends the heartbeat; the chief first waits for the others.
+
+    The chief keeps its heartbeat until then, so that processes that are just starting use its
+    status too.
+    """
+    heartbeat.publish(state, **fields)
+    waiting = {name for name in cluster.names if name != cluster.name}
+    deadline = time.monotonic() + GRACE_SECS
+    while cluster.role == "chief" and waiting and time.monotonic() < deadline:
+        # A process counts as ended from then on, because it may be restarted during this wait.
+        waiting -= {name for name in waiting if heartbeat.read(name).get("state") in GONE}
+        time.sleep(POLL_SECS)
+    heartbeat.end(state, **fields)
