@@ -3,6 +3,7 @@
 Both may contain values of the data. They are escaped here, so that they cannot control a terminal.
 """
 
+import copy
 import shutil
 import sys
 import time
@@ -68,6 +69,17 @@ class Console:
         self._display: Optional[Any] = None
         self._live_width = 0
         self._next = clock()
+        self._observe: Callable[[], None] = lambda: None
+
+    def observed(self, observe: Callable[[], None]) -> "Console":
+        """Returns a console that writes to the same place and reports each line.
+
+        Args:
+            observe: called before each line, even if the console is quiet.
+        """
+        console = copy.copy(self)
+        console._observe = observe
+        return console
 
     def log(self, line: str) -> None:
         """Writes a line, unless the console is quiet.
@@ -75,6 +87,7 @@ class Console:
         Args:
             line: the text, without a line end.
         """
+        self._observe()
         if not self._quiet:
             self.warn(line)
 

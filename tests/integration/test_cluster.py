@@ -184,12 +184,12 @@ def test_all_end_with_a_failed_chief(start_module, shop, tmp_path):
     (job / "schema.json").write_text("{}")
     (job / "model.ckpt-1.index").write_bytes(b"")
     (job / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-1"\n')
-    # A server that begins when the chief is gone cannot hear it, and waits so long for another.
-    flags = ["--train_steps=5", "--cluster.watchdog_secs=60"]
-    finished = _run(start_module, shop, job, ["chief", "ps"], *flags)
+    finished = _run(start_module, shop, job, ["chief", "ps"], "--train_steps=5")
     status, _, said = finished["chief-0"]
     assert status == 2 and "its checkpoint is of another model" in said
-    assert finished["ps-0"][0] != 0
+    # However late the server has started, the chief has waited for it; a restart would not help it.
+    assert finished["ps-0"][0] == 2
+    assert "the chief has failed, and this process ends with it: job_dir" in finished["ps-0"][2]
 
 
 @pytest.mark.newest
@@ -207,7 +207,7 @@ def test_an_error_in_a_worker_ends_all_and_saves(start_module, shop, tmp_path):
             role: process.communicate(timeout=LIMIT_SECS)[1] for role, process in processes.items()
         }
     statuses = {role: process.returncode for role, process in processes.items()}
-    assert statuses == {"chief": 2, "worker": 2, "ps": 75}, said
+    assert statuses == {"chief": 2, "worker": 2, "ps": 2}, said
     (line,) = [line for line in said["worker"].splitlines() if line.startswith("error: ")]
     assert f"worker-0 cannot listen on {worker}" in line
     last = said["chief"].splitlines()[-1]
@@ -549,7 +549,8 @@ class Hang(estimator.SessionRunHook):
         ("Hang", "a training step has not ended within"),
         pytest.param(
             "Sleep",
-            "a checkpoint, an evaluation, an export or a hook has made no progress for",
+            "the scan of the data, a checkpoint, an evaluation, an export or a hook has made no "
+            "progress for",
             marks=pytest.mark.matrix,
         ),
     ],

@@ -1,5 +1,7 @@
 """Runs a job: for `python -m trainer.task`, and for `trainer.train`."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Callable, NamedTuple, Optional
 
 import estimator_bridge
@@ -7,6 +9,8 @@ from trainer import config as config_lib
 from trainer import schema as schema_lib
 from trainer import storage
 from trainer.cluster import processes, strategies
+from trainer.cluster.heartbeat import HeartbeatFile
+from trainer.cluster.joining import join_cluster
 from trainer.config import effects, flags
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster, read_cluster
@@ -35,11 +39,12 @@ class Host(NamedTuple):
 
 
 class _Rooms(NamedTuple):
-    """Where a job runs: its cluster, its folder, its messages."""
+    """Where a job runs: its cluster, its folder, its messages, its heartbeat file."""
 
     cluster: Cluster
     space: workspace.Workspace
     console: Console
+    heartbeat: Optional[HeartbeatFile] = None
 
 
 def run_in_workspace(
@@ -69,8 +74,6 @@ def run_in_workspace(
     processes.end_with_parent(take_parent_pipe(), saves=cluster.role == "chief")
     service = read_service()
     config = job_environment.place(config, cluster, service)
-    for name, variable in config.secret.items():
-        read_secret(name, variable)
     settings = storage.Settings(**config.storage.model_dump())
     storage.configure(settings)
     quiet = config.verbosity in ("warning", "error")
@@ -95,14 +98,52 @@ def run_in_workspace(
                 console.warn(f"--{name}: has no effect: {reason}")
         rooms = _Rooms(cluster, space, console)
         try:
-            with translate_resource_errors(space.folder):
-                if config.experiment or config.tfx.trainer_fn:
+            with ExitStack() as stack:
+                if _is_member(config, command, cluster):
+                    joined = stack.enter_context(_join_cluster(config, host, rooms))
+                    rooms = rooms._replace(heartbeat=joined)
+                # Errors must be translated before the heartbeat file publishes them. The other
+                # processes expect a restart to fail again only after a UserError.
+                stack.enter_context(translate_resource_errors(space.folder))
+                for name, variable in config.secret.items():
+                    read_secret(name, variable)
+                if _is_experiment(config):
                     _run_experiment(config, command, host, rooms)
                 else:
                     _run_job(config, command, host, rooms, schema or _load_schema(config.data))
         except UserError as error:
             raise type(error)(space.display_path(str(error))) from error.__cause__
         return space.folder
+
+
+def _is_experiment(config: config_lib.Config) -> bool:
+    return bool(config.experiment or config.tfx.trainer_fn)
+
+
+def _is_member(config: config_lib.Config, command: flags.CommandLine, cluster: Cluster) -> bool:
+    """Returns whether the job runs as a cluster whose processes know of each other."""
+    return cluster.has_others and not command.dry_run and not _is_experiment(config)
+
+
+@contextmanager
+def _join_cluster(config: config_lib.Config, host: Host, rooms: _Rooms) -> Iterator[HeartbeatFile]:
+    """Joins the cluster before anything else is checked, so that any error reaches all processes.
+
+    A job that is refused because another one uses the folder must not disturb that one's files.
+    """
+    disk.check_writable(rooms.space.folder, make=True)
+    with (
+        rooms.space.lock(rooms.console.warn),
+        join_cluster(
+            rooms.space.folder,
+            config.cluster,
+            rooms.cluster,
+            console=rooms.console,
+            watch=host.watch,
+            relay=rooms.space.relay,
+        ) as heartbeat,
+    ):
+        yield heartbeat
 
 
 def _run_job(
@@ -120,7 +161,15 @@ def _run_job(
     before_secs = _start_tensorflow(config, host)
     from trainer.roles import dispatch
 
-    place = dispatch.Place(*rooms, host.watch, host.show, before_secs)
+    place = dispatch.Place(
+        rooms.cluster,
+        rooms.space,
+        rooms.console,
+        host.watch,
+        host.show,
+        before_secs,
+        rooms.heartbeat,
+    )
     if command.dry_run:
         dispatch.rehearse_job(config, schema, place)
     else:

@@ -1,8 +1,8 @@
 """Joins a cluster: runs this process's heartbeat and watchdog, and publishes how it ends."""
 
+import contextlib
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Optional
 
 from estimator_bridge import BridgeError
@@ -17,14 +17,14 @@ from trainer.cluster.heartbeat import (
     Status,
     StatusRelay,
 )
-from trainer.cluster.watchdog import GRACE_SECS, POLL_SECS, Watchdog
+from trainer.cluster.watchdog import CHIEF, EVALUATOR, GRACE_SECS, POLL_SECS, Watchdog, is_final
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
-from trainer.errors import JobEnded, TemporaryError, UserError, hide_secrets
+from trainer.errors import USER_ERROR_STATUS, JobEnded, TemporaryError, UserError, hide_secrets
 from trainer.signals import Interrupted, SignalWatch
 
 
-@contextmanager
+@contextlib.contextmanager
 def join_cluster(
     job_dir: str,
     config: config_lib.ClusterConfig,
@@ -59,17 +59,18 @@ def join_cluster(
         if watchdog.cause is not None:
             saved = end.saved if isinstance(end, Interrupted) else ""
             end = JobEnded(f"{watchdog.cause}{saved}", watchdog.cause.status)
-            _end_badly(heartbeat, cluster, FAILED, message=str(end))
+            fields = {"awaited_secs": 0} if end.status == USER_ERROR_STATUS else {}
+            _end_badly(heartbeat, cluster, config, console, FAILED, message=str(end), **fields)
             raise end from None
         if isinstance(end, Interrupted):
-            _end_badly(heartbeat, cluster, INTERRUPTED)
+            _end_badly(heartbeat, cluster, config, console, INTERRUPTED)
         else:
             heartbeat.end(LOST, message=str(end))
         raise
     except BaseException as error:
-        message = str(error).splitlines()[0] if str(error) else repr(error)
+        message = hide_secrets(str(error).splitlines()[0] if str(error) else repr(error))
         fields = _restart_fields(error, config, cluster)
-        _end_badly(heartbeat, cluster, FAILED, message=hide_secrets(message), **fields)
+        _end_badly(heartbeat, cluster, config, console, FAILED, message=message, **fields)
         raise
     heartbeat.end(FINISHED)
 
@@ -87,17 +88,39 @@ def _restart_fields(
     return {"awaited_secs": config.watchdog_secs} if is_waited_for else {}
 
 
-def _end_badly(heartbeat: HeartbeatFile, cluster: Cluster, state: str, **fields: Any) -> None:
-    """Publishes the last status and ends the heartbeat; the chief first waits for the others.
+def _end_badly(
+    heartbeat: HeartbeatFile,
+    cluster: Cluster,
+    config: config_lib.ClusterConfig,
+    console: Console,
+    state: str,
+    **fields: Any,
+) -> None:
+    """Publishes the last status, waits until others have read it, and ends the heartbeat.
 
-    The chief keeps its heartbeat until then, so that processes that are just starting use its
-    status too.
+    The heartbeat goes on during the wait, so that processes that are just starting use the status
+    too: without an ID of the run, they recognise a status of this run only by a change of the file.
     """
     heartbeat.publish(state, **fields)
     waiting = {name for name in cluster.names if name != cluster.name}
-    deadline = time.monotonic() + GRACE_SECS
-    while cluster.role == "chief" and waiting and time.monotonic() < deadline:
-        # A process counts as ended from then on, because it may be restarted during this wait.
-        waiting -= {name for name in waiting if heartbeat.read(name).get("state") in GONE}
-        time.sleep(POLL_SECS)
+    secs = GRACE_SECS if cluster.role == "chief" else 0.0
+    if is_final(fields) and cluster.run_id is None:
+        # Nothing restarts this process to tell them once more, and pods may start minutes apart.
+        secs = config.watchdog_secs
+        if cluster.role != "chief":
+            # All others end with the chief.
+            waiting = {CHIEF}
+        elif cluster.expects_evaluator:
+            waiting.add(EVALUATOR)
+        console.warn(
+            f"{cluster.name}: {fields['message']}; this process waits up to {secs} s until "
+            f"{', '.join(sorted(waiting))} has read this"
+        )
+    deadline = time.monotonic() + secs
+    # A second signal ends only the wait.
+    with contextlib.suppress(Interrupted):
+        while waiting and time.monotonic() < deadline:
+            # A process counts as ended from then on, because it may be restarted during this wait.
+            waiting -= {name for name in waiting if heartbeat.read(name).get("state") in GONE}
+            time.sleep(POLL_SECS)
     heartbeat.end(state, **fields)

@@ -79,6 +79,9 @@ class Watchdog:
     def check(self) -> None:
         """Ends this process if the heartbeat files show that it has to end."""
         own = self._heartbeat.status
+        if own["state"] in (FAILED, INTERRUPTED):
+            # The main thread ends this process, after a limited wait for the others.
+            return
         if own["state"] == LOST:
             # The main thread may hang while it closes its session.
             self._end_after(LOST_SECS, FOLLOWED_STATUS, own["message"])
@@ -191,10 +194,10 @@ class Watchdog:
         assert main_thread is not None
         code = sys._current_frames()[main_thread].f_code
         return (
-            f"{self._cluster.name}: a checkpoint, an evaluation, an export or a hook has made no "
-            f"progress for {now - progress:.0f} s (cluster.stall_secs {self._stall_secs}, "
-            f"{BETWEEN_TIMES} times), in {code.co_name} of {code.co_filename}; this process ends, "
-            "to be started again from the last checkpoint"
+            f"{self._cluster.name}: the scan of the data, a checkpoint, an evaluation, an export "
+            f"or a hook has made no progress for {now - progress:.0f} s (cluster.stall_secs "
+            f"{self._stall_secs}, {BETWEEN_TIMES} times), in {code.co_name} of {code.co_filename}; "
+            "this process ends, to be started again from the last checkpoint"
         )
 
     def _waits_too(self, name: str) -> bool:
@@ -241,7 +244,22 @@ def build_end(chief: Status) -> JobEnded:
     Args:
         chief: the chief's status.
     """
-    return JobEnded(f"the chief has {chief['state']}; this process ends with it")
+    reason = f": {chief['message']}" if chief.get("message") else ""
+    # A launcher that names the run ends all processes itself, and reports the one that has failed.
+    is_repeated = is_final(chief) and chief.get("run") is None
+    return JobEnded(
+        f"the chief has {chief['state']}, and this process ends with it{reason}",
+        USER_ERROR_STATUS if is_repeated else FOLLOWED_STATUS,
+    )
+
+
+def is_final(status: Status) -> bool:
+    """Returns whether a process has failed with an error that a restart repeats.
+
+    Args:
+        status: its status.
+    """
+    return status.get("awaited_secs") == 0
 
 
 def await_chief(heartbeat: HeartbeatFile) -> None:

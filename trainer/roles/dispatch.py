@@ -1,12 +1,13 @@
 """Runs a job in the role of this process: as a single process or as a member of a cluster."""
 
+import functools
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple, Optional
 
 from trainer import config as config_lib
-from trainer.cluster import joining, strategies, watchdog
+from trainer.cluster import strategies, watchdog
 from trainer.cluster.heartbeat import HeartbeatFile
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
@@ -25,9 +26,9 @@ from trainer.signals import SignalWatch
 from trainer.storage import disk
 from trainer.storage.workspace import Workspace
 from trainer.training import dry_run
-from trainer.training.job import prepare
+from trainer.training.job import Job
+from trainer.training.job import prepare as prepare_job
 from trainer.training.report import publish_model, report_job, write_page
-from trainer.training.resources import translate_resource_errors
 from trainer.training.reuse import find_unchanged, list_job_exports
 from trainer.training.run import train_and_evaluate
 
@@ -42,6 +43,7 @@ class Place(NamedTuple):
         watch: receives signals.
         show: shows the text of the summary.
         before_secs: time before the job began that belongs to it, seconds.
+        heartbeat: this process's heartbeat file, if it has joined a cluster; else None.
     """
 
     cluster: Cluster
@@ -50,6 +52,7 @@ class Place(NamedTuple):
     watch: SignalWatch
     show: Callable[[str], None]
     before_secs: float
+    heartbeat: Optional[HeartbeatFile] = None
 
 
 def rehearse_job(config: config_lib.Config, schema: Schema, place: Place) -> None:
@@ -91,16 +94,16 @@ def run_job(
     """
     times, cluster = Times(before=place.before_secs), place.cluster
     strategies.check_strategy(config.cluster, cluster)
-    if reuse and cluster.has_others:
-        raise UserError("--reuse: for a job of one process only; remove it")
+    if place.heartbeat is not None:
+        if reuse:
+            raise UserError("--reuse: for a job of one process only; remove it")
+        _run_member(config, schema, place, place.heartbeat, times=times, fresh=fresh)
+        return
     disk.check_writable(config.require_job_dir(), make=True)
     with place.workspace.lock(place.console.warn):
         if reuse and _reuse(config, schema, place):
             return
-        if cluster.has_others:
-            _run_member(config, schema, place, times=times, fresh=fresh)
-        else:
-            _run_trainer(config, schema, place, times=times, fresh=fresh)
+        _run_trainer(config, schema, place, times=times, fresh=fresh)
 
 
 def _reuse(config: config_lib.Config, schema: Schema, place: Place) -> bool:
@@ -119,29 +122,23 @@ def _reuse(config: config_lib.Config, schema: Schema, place: Place) -> bool:
 
 
 def _run_member(
-    config: config_lib.Config, schema: Schema, place: Place, *, times: Times, fresh: Optional[str]
+    config: config_lib.Config,
+    schema: Schema,
+    place: Place,
+    heartbeat: HeartbeatFile,
+    *,
+    times: Times,
+    fresh: Optional[str],
 ) -> None:
     """Runs a job as a member of a cluster."""
-    cluster = place.cluster
-    joined = joining.join_cluster(
-        config.require_job_dir(),
-        config.cluster,
-        cluster,
-        console=place.console,
-        watch=place.watch,
-        relay=place.workspace.relay,
-    )
-    # Errors must be translated before the heartbeat file publishes them. The other processes expect
-    # a restart to fail again only after a UserError.
-    with joined as heartbeat, translate_resource_errors(config.require_job_dir()):
-        if cluster.role == "chief":
-            _run_trainer(config, schema, place, times=times, fresh=fresh, heartbeat=heartbeat)
-        elif watchdog.has_finished(heartbeat):
-            place.console.log(
-                f"{cluster.name}: the job has finished already; nothing is left to do"
-            )
-        else:
-            _run_other(config, schema, place, heartbeat)
+    if place.cluster.role == "chief":
+        _run_trainer(config, schema, place, times=times, fresh=fresh)
+    elif watchdog.has_finished(heartbeat):
+        place.console.log(
+            f"{place.cluster.name}: the job has finished already; nothing is left to do"
+        )
+    else:
+        _run_other(config, schema, place, heartbeat)
 
 
 def _run_trainer(
@@ -151,7 +148,6 @@ def _run_trainer(
     *,
     times: Times,
     fresh: Optional[str],
-    heartbeat: Optional[HeartbeatFile] = None,
 ) -> None:
     """Trains as a single process or as the chief of a cluster, and writes the report."""
     console, cluster = place.console, place.cluster
@@ -169,19 +165,39 @@ def _run_trainer(
             compatibility.check_same_model(config, schema)
         compatibility.check_warm_start(job_dir, config.train.warm_start)
         checker = stack.enter_context(Checker(config.export.verify))
-        job = prepare(config, schema, console, cluster=cluster, times=times, checker=checker)
+        job = _prepare(config, schema, place, times=times, checker=checker)
         if fresh is None:
             # Not earlier: a job that fails before this must not end another one.
             stack.enter_context(claim)
         leftovers.remove_leftovers(config, cluster.has_others, console.log)
-        if heartbeat is None:
+        if place.heartbeat is None:
             result = train_and_evaluate(job, console, place.watch)
         else:
-            process = ClusterProcess(console, place.watch, cluster, heartbeat)
+            process = ClusterProcess(console, place.watch, cluster, place.heartbeat)
             result = run_chief(job, process)
         place.show(place.workspace.display_path(report_job(job, result, console)))
         publish_model(result.exports, config.storage, console)
         write_page(job, result, console, place.workspace.display_path)
+
+
+def _prepare(
+    config: config_lib.Config,
+    schema: Schema,
+    place: Place,
+    *,
+    times: Optional[Times] = None,
+    checker: Optional[Checker] = None,
+) -> Job:
+    """Prepares the job; in a cluster, the watchdog ends a scan of the data that hangs."""
+    prepare = functools.partial(
+        prepare_job, config, schema, cluster=place.cluster, times=times, checker=checker
+    )
+    if place.heartbeat is None:
+        return prepare(place.console)
+    steps = place.heartbeat.steps
+    with steps.time_pause():
+        # A scan that goes on logs a line every few seconds.
+        return prepare(place.console.observed(steps.note_progress))
 
 
 def _run_other(
@@ -192,7 +208,7 @@ def _run_other(
     if cluster.role == "ps":
         run_parameter_server(cluster, heartbeat)
         return
-    job = prepare(config, schema, console, cluster=cluster)
+    job = _prepare(config, schema, place)
     if cluster.role == "worker":
         run_worker(job, ClusterProcess(console, watch, cluster, heartbeat))
     else:

@@ -1,12 +1,13 @@
 """Which process ends when, by the heartbeat files and a clock that the tests move."""
 
+import threading
 import time
 
 import pytest
 
 from trainer.cluster.heartbeat import FAILED, FINISHED, LOST, RUNNING, TRAINED, HeartbeatFile
 from trainer.cluster.joining import join_cluster
-from trainer.cluster.watchdog import Watchdog, has_finished, is_over
+from trainer.cluster.watchdog import Watchdog, build_end, has_finished, is_over
 from trainer.config import ClusterConfig
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
@@ -252,7 +253,7 @@ def test_a_pause_between_steps_has_a_separate_limit(tmp_path, now, role):
     assert process.left == []
     _let_pass(now, BEAT, job)
     assert process.left == [1]
-    assert f"{role}-0: a checkpoint, an evaluation, an export or a hook" in process.said[0]
+    assert process.said[0].startswith(f"error: {role}-0: the scan of the data, a checkpoint, ")
     assert (
         f"has made no progress for {10 * STALL + BEAT} s "
         f"(cluster.stall_secs {STALL}, 10 times), in " in process.said[0]
@@ -276,7 +277,7 @@ def _fail(folder, process, error, watchdog_secs=LIMIT):
     joined = join_cluster(
         str(folder),
         config,
-        Cluster(SPEC, process),
+        Cluster(SPEC, process, run_id="a"),
         console=Console(quiet=True),
         watch=SignalWatch(),
     )
@@ -348,8 +349,8 @@ def test_a_chief_does_not_wait_for_a_server_that_failed_for_good(tmp_path, now, 
 
 def test_a_chief_that_ends_for_an_error_elsewhere_reports_it(tmp_path, monkeypatch):
     monkeypatch.setattr("trainer.cluster.joining.GRACE_SECS", 0.0)
-    worker = HeartbeatFile(str(tmp_path), "worker-0")
-    cluster, console = Cluster(SPEC), Console(quiet=True)
+    worker = HeartbeatFile(str(tmp_path), "worker-0", run_id="a")
+    cluster, console = Cluster(SPEC, run_id="a"), Console(quiet=True)
     with SignalWatch() as watch:
         joined = join_cluster(str(tmp_path), ClusterConfig(), cluster, console=console, watch=watch)
         with pytest.raises(JobEnded) as ended, joined:
@@ -387,3 +388,68 @@ def test_a_user_error_before_a_process_starts_reaches_it(tmp_path, now, failed, 
 def test_a_failure_that_is_restarted_is_not_read_by_late_processes(tmp_path, now):
     Process(tmp_path, "chief", now, run_id="a").heartbeat.publish(FAILED, awaited_secs=LIMIT)
     assert not is_over(Process(tmp_path, "worker", now, run_id="a").heartbeat)
+
+
+@pytest.mark.parametrize("failing, late", [("worker", "chief"), ("chief", "worker")])
+def test_without_an_id_an_error_waits_for_a_process_that_starts_later(
+    tmp_path, capsys, failing, late
+):
+    spec = {"chief": ("a:1",), "worker": ("b:1",)}
+    ended = threading.Event()
+
+    def fail():
+        joined = join_cluster(
+            str(tmp_path),
+            ClusterConfig(watchdog_secs=60),
+            Cluster(spec, failing),
+            console=Console(quiet=True),
+            watch=SignalWatch(),
+        )
+        with pytest.raises(UserError, match="no such column"), joined:
+            raise UserError("no such column")
+        ended.set()
+
+    thread = threading.Thread(target=fail)
+    thread.start()
+    file = tmp_path / "cluster" / f"{failing}-0.json"
+    deadline = time.monotonic() + 20
+    while not (file.exists() and '"failed"' in file.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    other = HeartbeatFile(str(tmp_path), f"{late}-0")
+    # What is found at start-up may be of an earlier run; the next beat is not.
+    assert not other.read(f"{failing}-0")
+    while other.read(f"{failing}-0").get("state") != FAILED:
+        assert time.monotonic() < deadline
+        other.refresh()
+        time.sleep(0.1)
+    assert not ended.is_set()
+    if late == "worker":
+        end = build_end(other.read("chief-0"))
+        assert end.status == USER_ERROR_STATUS and str(end).endswith("with it: no such column")
+    other.publish(FAILED)
+    thread.join(10)
+    assert ended.is_set()
+    waits = f"{failing}-0: no such column; this process waits up to 60 s until {late}-0 has read"
+    assert waits in capsys.readouterr().err
+
+
+def test_a_launcher_that_names_the_run_restarts_followers_itself(tmp_path, now):
+    chief = Process(tmp_path, "chief", now, run_id="a")
+    chief.heartbeat.publish(FAILED, awaited_secs=0, message="no such column")
+    status = Process(tmp_path, "ps", now, run_id="a").heartbeat.read("chief-0")
+    assert build_end(status).status == FOLLOWED_STATUS
+
+
+def test_a_scan_that_hangs_ends_the_process(tmp_path, now):
+    worker, *others = [Process(tmp_path, role, now) for role in ("worker", "chief", "ps")]
+    with worker.heartbeat.steps.time_pause():
+        console = Console(quiet=True).observed(worker.heartbeat.steps.note_progress)
+        for _ in range(3):
+            _let_pass(now, 9 * STALL, [worker, *others])
+            console.log("reading the data: file 1 of 2")
+        _let_pass(now, 10 * STALL, [worker, *others])
+        assert worker.left == []
+        _let_pass(now, BEAT, [worker, *others])
+    assert worker.left == [1]
+    assert worker.said[0].startswith("error: worker-0: the scan of the data, ")
