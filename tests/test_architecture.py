@@ -51,8 +51,8 @@ TRAINER = {
     "evaluation": "export reporting metrics data_validation models inputs features job_dir cluster "
     "config schema storage phase_timer console errors job_layout",
     "history": "release drawing export metrics job_dir config storage console errors job_layout",
-    "tuning": "metrics drawing inputs job_dir cluster config schema storage environment console "
-    "errors job_layout",
+    "tuning": "gating release export metrics drawing inputs job_dir cluster config schema storage "
+    "environment console errors job_layout",
     "watching": "gating release prediction reporting export metrics data_validation inputs config "
     "schema storage console errors",
     "gating": "release drawing prediction reporting export metrics inputs config schema storage "

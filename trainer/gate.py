@@ -4,5 +4,15 @@ import sys
 
 from trainer.gating.command import main
 
+
+def run_as_program(argv: list[str]) -> None:
+    """Judges an export and exits with the status of `main`.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
+    sys.exit(main(argv))
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run_as_program(sys.argv[1:])

@@ -90,12 +90,13 @@ class ForkServer:
     """Starts `python -m MODULE ARGUMENTS` without importing its modules each time.
 
     Args:
-        modules: names of the modules that the server imports; the first one is the program, whose
-            `run_as_program(arguments)` is called.
+        programs: names of the modules whose `run_as_program(arguments)` the server can call.
+        modules: names of the other modules that the server imports.
     """
 
-    def __init__(self, modules: Sequence[str]):
-        self._modules = list(modules)
+    def __init__(self, programs: Sequence[str], modules: Sequence[str]):
+        self._programs = list(programs)
+        self._modules = [*programs, *modules]
         self._process: Optional[subprocess.Popen[bytes]] = None
         self._end: Optional[socket.socket] = None
 
@@ -111,11 +112,12 @@ class ForkServer:
                 the parent-death pipe.
             fds: file descriptors that it inherits.
         """
-        if not CAN_FORK or command[1:3] != ["-m", self._modules[0]]:
+        if not CAN_FORK or command[1] != "-m" or command[2] not in self._programs:
             return None
         output, errors = os.pipe(), os.pipe()
         request = {
             "name": name,
+            "program": command[2],
             "arguments": command[3:],
             "parent_pipe": list(fds).index(int(environment[PARENT_PIPE])),
         }
@@ -185,7 +187,7 @@ def serve(fd: int, modules: Sequence[str]) -> None:
 
     Args:
         fd: file descriptor of the socket to the asking process.
-        modules: the program, and the other modules to import.
+        modules: the programs, and the other modules to import.
     """
     os.set_inheritable(fd, False)
     import estimator_bridge
@@ -200,7 +202,7 @@ def serve(fd: int, modules: Sequence[str]) -> None:
     with socket.socket(fileno=fd) as end:
         request = _answer(end)
     if request is not None:
-        _become(request, modules[0])
+        _become(request)
 
 
 def _answer(end: socket.socket) -> Optional[dict[str, Any]]:
@@ -240,7 +242,7 @@ def _fork() -> int:
         return os.fork()
 
 
-def _become(request: dict[str, Any], module: str) -> None:
+def _become(request: dict[str, Any]) -> None:
     """Turns this process, just forked, into the program of a request, and runs it."""
     output, errors, *inherited = request["fds"]
     os.setsid()
@@ -252,8 +254,9 @@ def _become(request: dict[str, Any], module: str) -> None:
     put_parent_pipe(inherited[request["parent_pipe"]])
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
-    sys.argv = [module, *request["arguments"]]
-    sys.modules[module].run_as_program(request["arguments"])
+    program = request["program"]
+    sys.argv = [program, *request["arguments"]]
+    sys.modules[program].run_as_program(request["arguments"])
 
 
 if __name__ == "__main__":

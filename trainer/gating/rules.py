@@ -122,7 +122,7 @@ def load_rules(path: Optional[str], schema: Schema, threshold: float) -> Rules:
         sign = -1 if choose_direction(known[0], "auto") == "max" else 1
         change = Change(relative=sign * DEFAULT_CHANGE)
         return Rules(rules=[Rule(metric=known[0], change=change)])
-    rules = _parse(path, _read(path))
+    rules = _parse(path, read_rules_file(path))
     for number, rule in enumerate(rules.rules, start=1):
         where = f"--rules={path}: rule {number}"
         if rule.metric not in (*known, *LATENCIES, SIZE):
@@ -141,7 +141,15 @@ def load_rules(path: Optional[str], schema: Schema, threshold: float) -> Rules:
     return rules
 
 
-def _read(path: str) -> Any:
+def read_rules_file(path: str) -> Any:
+    """Returns the content of a YAML file of rules, which is not validated.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
     try:
         return load_yaml(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+import yaml
 from absl import flags
 
 from trainer import config as config_lib
@@ -28,10 +29,18 @@ from trainer.environment.variables import note_replaced
 from trainer.errors import UserError
 from trainer.inputs.data_sets import find_eval_files, find_train_files
 from trainer.inputs.scan_cache import open_cache, scan_or_load
-from trainer.tuning import locks, report, tensorboard
+from trainer.tuning import judging, locks, report, tensorboard
+from trainer.tuning.rehearsal import rehearse
 from trainer.tuning.search import Search, choose_objectives, to_flags
 from trainer.tuning.study import PRUNERS, SAMPLERS, Study, check_name, import_optuna
-from trainer.tuning.trials import MODULES, TRIALS_FOLDER, Budget, Signals, Trials, rehearse
+from trainer.tuning.trials import (
+    MODULES,
+    PROGRAMS,
+    TRIALS_FOLDER,
+    Budget,
+    Signals,
+    Trials,
+)
 
 USAGE = """python -m trainer.tune: searches hyperparameters on this machine.
 
@@ -101,6 +110,8 @@ def _define(values: flags.FlagValues) -> None:
         "study_dir": (None, "folder of the search: its trials, best.yaml, plots"),
         "tuning": (None, "search space: a name in hparams/tuning/ or a file"),
         "objectives": (None, "one metric of the evaluation, or two; unset: that of the space"),
+        "rules": (None, "rules of trainer.gate; a trial that violates one is infeasible"),
+        "baseline": (None, "export or job that the rules compare with"),
         "sampler": ("", f"{', '.join(SAMPLERS)}; unset: that of the space, else tpe"),
         "pruner": ("median", f"what ends a trial that falls behind: {', '.join(PRUNERS)}"),
     }
@@ -166,6 +177,7 @@ def _read_options(values: flags.FlagValues, task_flags: list[str]) -> Options:
         values.evaluations,
     )
     _check_values(search)
+    search = _add_rules(search, values, config)
     if sampler == "grid":
         search.list_grid()
     folder = Path(values.study_dir).absolute()
@@ -180,6 +192,22 @@ def _read_options(values: flags.FlagValues, task_flags: list[str]) -> Options:
     return Options(
         folder, search, budget, sampler, values.pruner, values.seed, full, values.warm_start
     )
+
+
+def _add_rules(search: Search, values: flags.FlagValues, config: config_lib.Config) -> Search:
+    if values.baseline and not values.rules:
+        raise UserError("--baseline: only with --rules; add it")
+    baseline: Optional[str] = values.baseline
+    if baseline and not storage.is_remote(baseline):
+        if not Path(baseline).is_dir():
+            raise UserError(f"--baseline={baseline}: no such folder; name an export or a job")
+        baseline = str(Path(baseline).absolute())
+    if values.rules:
+        rules = judging.read_rules(values.rules, baseline, config)
+        search = search._replace(rules=rules, baseline=baseline)
+    if search.is_judged:
+        judging.check_data(config)
+    return search
 
 
 def _check_numbers(values: flags.FlagValues) -> None:
@@ -241,7 +269,7 @@ def _search(options: Options, signals: Signals) -> None:
     with ExitStack() as stack:
         is_stopped = lambda: bool(signals.received)  # noqa: E731
         lock = stack.enter_context(locks.hold(folder, console.log, is_stopped))
-        server = ForkServer(MODULES)
+        server = ForkServer(PROGRAMS, MODULES)
         stack.callback(server.close)
         search = options.search._replace(num_rows=_count_rows(options.search, console))
         described = search.describe()
@@ -251,6 +279,8 @@ def _search(options: Options, signals: Signals) -> None:
             if signals.received:
                 return
             storage.write_json(folder / STUDY, described)
+        if search.rules is not None:
+            storage.write_text(folder / judging.RULES, yaml.safe_dump(search.rules))
         study = Study(folder, search, options.sampler, options.pruner, options.seed)
         if len(search.objectives) > 1 and options.pruner != "none":
             console.log("two objectives: no trial is pruned")
@@ -266,9 +296,22 @@ def _search(options: Options, signals: Signals) -> None:
                 report.draw_plots(folder, search, study)
             show(best)
         elif not signals.received:
-            raise UserError(
-                f"no trial has succeeded; {folder / 'logs'} has their output; correct the flags"
-            )
+            raise UserError(explain_failure(folder, study))
+
+
+def explain_failure(folder: Path, study: Study) -> str:
+    """Returns why a search has no best trial.
+
+    Args:
+        folder: of the study.
+        study: has the trials.
+    """
+    states = {trial.state.name for trial in study.trials}
+    if not states & {"COMPLETE", "PRUNED", "FAIL"}:
+        return "--max_hours: used up before a trial has ended; the same command with more continues"
+    if "COMPLETE" in states:
+        return f"no trial is within --rules; {folder / report.TABLE} says which rule; try more"
+    return f"no trial has succeeded; {folder / 'logs'} has their output; correct the flags"
 
 
 def _count_rows(search: Search, console: Console) -> int:

@@ -10,7 +10,7 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.drawing import load_matplotlib
 from trainer.tuning.search import Search, to_flags
-from trainer.tuning.study import REASON, SECS, STEPS, Study
+from trainer.tuning.study import REASON, SECS, STEPS, Study, is_feasible
 
 BEST = "best.yaml"
 TABLE = "trials.txt"
@@ -28,7 +28,7 @@ def list_headings(search: Search) -> str:
         search: what is searched.
     """
     names = [each.metric for each in search.objectives]
-    return _join(["trial", "state", *names, "steps", "secs"], list(search.parameters))
+    return _join(search, ["trial", "state", *names, "steps", "secs"], list(search.parameters))
 
 
 def describe_trial(trial: Any, search: Search) -> str:
@@ -44,19 +44,23 @@ def describe_trial(trial: Any, search: Search) -> str:
     values += ["-"] * (len(search.objectives) - len(values))
     attributes = trial.user_attrs
     state = STATES.get(trial.state.name, "waiting")
+    if trial.state.name == "COMPLETE" and not is_feasible(trial):
+        state = "infeasible"
     first = [str(trial.number), state, *values]
     first += [f"{attributes.get(STEPS, 0):,}", f"{attributes.get(SECS, 0):.0f}"]
     texts = []
     for name in search.parameters:
         value = trial.params.get(name, "-")
         texts.append(f"{value:.6g}" if isinstance(value, float) else str(value))
-    line = _join(first, texts)
+    line = _join(search, first, texts)
     reason = attributes.get(REASON)
-    return f"{line}  ({reason})" if reason and trial.state.name == "FAIL" else line
+    return f"{line}  ({reason})" if reason and state in ("failed", "infeasible") else line
 
 
-def _join(first: list[str], parameters: list[str]) -> str:
-    numbers = "".join(text.rjust(WIDTH if place else 6) for place, text in enumerate(first))
+def _join(search: Search, first: list[str], parameters: list[str]) -> str:
+    metrics = [max(WIDTH, 2 + len(each.metric)) for each in search.objectives]
+    widths = [6, WIDTH, *metrics, WIDTH, WIDTH]
+    numbers = "".join(text.rjust(width) for text, width in zip(first, widths))
     return numbers + "".join(f"  {text:<{WIDTH}}" for text in parameters).rstrip()
 
 
@@ -125,9 +129,10 @@ def write_table(folder: Path, search: Search, study: Study) -> str:
     """
     sign = -1 if search.objectives[0].direction == "max" else 1
 
-    def place(trial: Any) -> tuple[bool, float, int]:
+    def place(trial: Any) -> tuple[bool, bool, float, int]:
         is_complete = trial.state.name == "COMPLETE"
-        return (not is_complete, sign * trial.values[0] if is_complete else 0.0, trial.number)
+        value = sign * trial.values[0] if is_complete else 0.0
+        return (not is_feasible(trial), not is_complete, value, trial.number)
 
     rows = [describe_trial(trial, search) for trial in sorted(study.trials, key=place)]
     lines = [list_headings(search), *rows]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Optional
 from trainer import config as config_lib
 from trainer.config.search_space import Parameter, SearchSpace, resolve_name
 from trainer.errors import UserError
+from trainer.gating.rules import LATENCIES, SIZE
 from trainer.metrics.catalogue import choose_direction
 
 # Options that the tuner sets for each trial.
@@ -14,6 +15,10 @@ LENGTH = ("train.max_steps", "train.epochs")
 INTERVAL = ("run.save_checkpoints_steps", "run.save_checkpoints_secs")
 # Options that do not change what a trial learns.
 IRRELEVANT = ("job_dir", "verbosity", "storage", "export")
+# Objectives that the gate measures of the export.
+COSTS = (*LATENCIES, SIZE)
+# What a latency is without a quantile; the median is the less noisy of the two.
+LATENCY = {"latency": LATENCIES[0]}
 
 
 class Objective(NamedTuple):
@@ -48,6 +53,8 @@ class Search(NamedTuple):
         share: share of the full steps that a trial trains.
         evaluations: evaluations of a trial.
         num_rows: number of training rows.
+        rules: content of the gate's rules that trials must fulfil; None: there are none.
+        baseline: export or job that the rules compare with; None: there is none.
     """
 
     hparams: Optional[str]
@@ -57,6 +64,13 @@ class Search(NamedTuple):
     share: float
     evaluations: int
     num_rows: int = 0
+    rules: Any = None
+    baseline: Optional[str] = None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the gate measures the export of each trial."""
+        return self.rules is not None or any(each.metric in COSTS for each in self.objectives)
 
     def load_config(self, values: dict[str, str]) -> config_lib.Config:
         """Returns the configuration of a full job.
@@ -83,7 +97,7 @@ class Search(NamedTuple):
         """
         full = self.load_config(values).train.plan_steps(self.num_rows)
         steps = max(1, math.ceil(full * self.share))
-        first = self.objectives[0]
+        first = next(each for each in self.objectives if each.metric not in COSTS)
         given = {resolve_name(name): text for name, text in values.items()}
         own = {
             "job_dir": job_dir,
@@ -95,6 +109,10 @@ class Search(NamedTuple):
             "export.best_metric": first.metric,
             "export.best_mode": first.direction,
         }
+        if self.is_judged:
+            # A trial counts with its best model; with two objectives, with its last one.
+            own["export.exporters"] = "best" if len(self.objectives) == 1 else "final"
+            own["export.verify"] = False
         dropped = (*LENGTH, *INTERVAL)
         kept = {k: v for k, v in {**self.overrides, **given}.items() if k not in dropped}
         return to_flags(self.hparams, {**kept, **own}), steps
@@ -102,6 +120,7 @@ class Search(NamedTuple):
     def describe(self) -> dict[str, Any]:
         """Returns everything that the values of trials depend on, as JSON."""
         config = self.load_config({}).model_dump(mode="json", exclude=set(IRRELEVANT))
+        judged = {"rules": self.rules, "baseline": self.baseline}
         return {
             "config": config,
             "parameters": {name: given._asdict() for name, given in self.parameters.items()},
@@ -109,6 +128,7 @@ class Search(NamedTuple):
             "share": self.share,
             "evaluations": self.evaluations,
             "num_rows": self.num_rows,
+            **(judged if self.rules is not None else {}),
         }
 
     def find_start(self) -> Optional[dict[str, str]]:
@@ -165,14 +185,21 @@ def choose_objectives(
         config: the configuration of the full job.
 
     Raises:
-        UserError: there are more than two, or whether lower or higher is better is not known.
+        UserError: there are more than two, none is of the evaluation, or whether lower or higher is
+            better is not known.
     """
     names = names or [space.metric or config.export.best_metric or "loss"]
+    names = [LATENCY.get(name, name) for name in names]
     if len(names) > 2 or len(set(names)) < len(names):
         raise UserError(f"--objectives={','.join(names)}: give one metric, or two different ones")
+    if all(name in COSTS for name in names):
+        raise UserError(
+            f"--objectives={','.join(names)}: name a metric of the evaluation too, such as "
+            f"auc,{names[0]}"
+        )
     found = []
     for name in names:
-        mode = "auto"
+        mode = "min" if name in COSTS else "auto"
         if name == space.metric:
             mode = "max" if space.goal == "maximize" else "min"
         elif name == config.export.best_metric:

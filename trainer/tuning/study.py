@@ -28,7 +28,7 @@ def import_optuna() -> Any:
     try:
         import optuna
     except ImportError as error:
-        raise UserError("trainer.tune needs Optuna; pip install 'optuna>=4.5,<6'") from error
+        raise UserError("trainer.tune needs Optuna; pip install 'optuna>=5,<6'") from error
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 
@@ -188,9 +188,10 @@ class Study:
     def find_best(self) -> list[Any]:
         """Returns the best trial; with two objectives those that no other one surpasses in both.
 
-        The first is the best one by the first objective. The list is empty if no trial is complete.
+        The first is the best one by the first objective. The list is empty if no
+        trial is complete and within the rules.
         """
-        done = [trial for trial in self.trials if trial.state.name == "COMPLETE"]
+        done = [trial for trial in self.trials if is_feasible(trial)]
         if not done:
             return []
         sign = -1 if self._search.objectives[0].direction == "max" else 1
@@ -251,6 +252,15 @@ class Study:
         if parameter.scale == "reverse_log":
             number = parameter.low + parameter.high - number
         return int(number) if parameter.kind == "integer" else number
+
+
+def is_feasible(trial: Any) -> bool:
+    """Whether a trial is complete, and within the rules.
+
+    Args:
+        trial: of Optuna.
+    """
+    return trial.state.name == "COMPLETE" and all(v <= 0 for v in trial.constraints.values())
 
 
 def _to_text(parameter: Parameter, value: Any) -> str:

@@ -14,10 +14,11 @@ from trainer.cluster.forking import ForkServer
 from trainer.cluster.processes import Processes, to_exit_status
 from trainer.console import Console
 from trainer.environment.variables import copy_environment
-from trainer.errors import TEMPORARY_STATUS, TemporaryError, UserError
+from trainer.errors import TEMPORARY_STATUS, UserError
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.job_layout import CHECKPOINT_FILE, CHECKPOINT_STATE
 from trainer.storage.files import append_lines
+from trainer.tuning import judging
 from trainer.tuning.report import describe_trial, list_headings
 from trainer.tuning.search import Search
 from trainer.tuning.study import FLAGS, REASON, SECS, STEPS, Study
@@ -25,9 +26,11 @@ from trainer.tuning.study import FLAGS, REASON, SECS, STEPS, Study
 TRIALS_FOLDER = "trials"
 LOGS_FOLDER = "logs"
 POLL_SECS = 0.2
-# The program of a trial, and what it imports while it runs.
+# The programs of a trial, and what they import while they run.
+PROGRAMS = ("trainer.task", "trainer.gate")
 MODULES = (
-    "trainer.task",
+    "trainer.gating.answers",
+    "trainer.gating.page",
     "trainer.roles.dispatch",
     "trainer.training.dry_run",
     "tensorflow_estimator.python.estimator.api._v1.estimator",
@@ -152,6 +155,8 @@ class Trials:
         self._running: dict[str, Running] = {}
         self._starts: dict[str, int] = {}
         self._pruned: set[str] = set()
+        # Trials that have trained, and whose exports the gate measures.
+        self._judged: set[str] = set()
         self._errors: dict[str, str] = {}
         self._clock = time.monotonic()
         signals.kill = lambda: self._processes.send(signal.SIGKILL)
@@ -214,7 +219,8 @@ class Trials:
             trial.set_user_attr(STEPS, steps)
         running = Running(trial, folder, steps, time.monotonic())
         # The process may have ended after an earlier tuner was killed.
-        if any(line["step"] >= steps for line in running.read()):
+        has_trained = any(line["step"] >= steps for line in running.read())
+        if has_trained and not (self._search.is_judged and not judging.has_export(folder)):
             self._finish(running, 0)
             return
         self._running[running.name] = running
@@ -223,6 +229,8 @@ class Trials:
     def _start_process(self, running: Running) -> None:
         self._starts[running.name] = self._starts.get(running.name, 0) + 1
         command = [sys.executable, "-m", "trainer.task", *running.trial.user_attrs[FLAGS]]
+        if running.name in self._judged:
+            command = judging.build_command(self._search, self._folder, running.folder)
         self._processes.start(running.name, command, copy_environment({}))
 
     def _write_line(self, name: str, line: str, is_output: bool) -> None:
@@ -246,11 +254,17 @@ class Trials:
             del self._running[name]
             self._finish(running, code)
         if self._console.is_due() and self._running:
-            shown = (_describe_progress(each) for each in self._running.values())
+            shown = (
+                f"trial {each.trial.number}: the gate asks its export"
+                if each.name in self._judged
+                else _describe_progress(each)
+                for each in self._running.values()
+            )
             self._console.progress("; ".join(shown))
 
     def _observe_trial(self, running: Running) -> None:
-        if len(self._search.objectives) > 1 or running.name in self._pruned:
+        done = self._pruned | self._judged
+        if len(self._search.objectives) > 1 or running.name in done:
             return
         if self._report(running):
             self._pruned.add(running.name)
@@ -263,15 +277,27 @@ class Trials:
         return self._study.report(running.trial, values)
 
     def _finish(self, running: Running, code: int) -> None:
+        if running.name in self._judged and code in judging.STATUSES:
+            code = 0
+        report = judging.read_report(running.folder) if self._search.is_judged else None
+        if code == 0 and self._search.is_judged and report is None and self._can_judge(running):
+            self._running[running.name] = running
+            self._judged.add(running.name)
+            self._starts[running.name] = 0
+            self._start_process(running)
+            return
         evaluations = running.read()
         running.trial.set_user_attr(SECS, self._count_secs(running))
         if running.name in self._pruned:
             self._tell(running, "PRUNED")
             return
-        values = self._measure(evaluations)
+        costs = judging.read_costs(report) if report is not None else {}
+        values = self._measure([{**line, **costs} for line in evaluations])
         if code == 0 and values is not None:
             if len(values) == 1:
                 self._report(running)
+            if report is not None and self._search.rules is not None:
+                self._constrain(running, report)
             self._tell(running, "COMPLETE", values)
             return
         reason = self._errors.get(running.name, f"exit status {to_exit_status(code)}")
@@ -281,6 +307,18 @@ class Trials:
             reason = f"no finite value of {wanted}; its evaluations have: {known}"
         running.trial.set_user_attr(REASON, reason)
         self._tell(running, "FAIL")
+
+    def _can_judge(self, running: Running) -> bool:
+        """Whether the trial has trained to its end, and the gate has not been asked."""
+        return running.name not in self._judged | self._pruned
+
+    def _constrain(self, running: Running, report: dict[str, Any]) -> None:
+        """Records how far the export of a trial is beyond the rules."""
+        for rule, violation in judging.measure_violations(report).items():
+            running.trial.set_constraint(rule, violation)
+        broken = judging.describe_violation(report)
+        if broken is not None:
+            running.trial.set_user_attr(REASON, broken)
 
     def _measure(self, evaluations: list[dict[str, Any]]) -> Optional[list[float]]:
         """Returns the values of the objectives; None if one has none.
@@ -326,6 +364,7 @@ class Trials:
         for path in folder.iterdir():
             if CHECKPOINT_FILE.fullmatch(path.name) or path.name == CHECKPOINT_STATE:
                 path.unlink(missing_ok=True)
+        shutil.rmtree(folder / judging.EXPORTS, ignore_errors=True)
 
     def _stop(self) -> None:
         """Ends the trials; they save checkpoints, and the next tuner continues them."""
@@ -338,53 +377,6 @@ class Trials:
         self._processes.wait_for_output()
         self._processes.close()
         self._study.add_secs(time.monotonic() - self._clock)
-
-
-def rehearse(
-    search: Search,
-    folder: Path,
-    signals: Signals,
-    log: Callable[[str], None],
-    server: Optional[ForkServer] = None,
-) -> None:
-    """Checks data, model and metric with the flags of a trial, before anything is recorded.
-
-    Args:
-        search: what is searched.
-        folder: of the study.
-        signals: end the check.
-        log: writes a line.
-        server: forks the process that checks; None: it is started in the usual way.
-
-    Raises:
-        UserError: the trainer refuses the flags, or the check was killed.
-    """
-    lines: list[str] = []
-    first = {name: given.samples[0] for name, given in search.parameters.items()}
-    temporary = folder / ".rehearsal"
-    flags, _ = search.plan_trial(first, str(temporary))
-    processes = Processes(on_line=lambda name, line, is_output: lines.append(line), server=server)
-    log("checking data, model and metric with one step")
-    try:
-        command = [sys.executable, "-m", "trainer.task", "--dry_run", *flags]
-        processes.start("check", command, copy_environment({}))
-        ended: list[tuple[str, int]] = []
-        while not ended and not signals.received:
-            time.sleep(POLL_SECS)
-            ended = processes.take_ended()
-        processes.wait_for_output()
-    finally:
-        processes.close()
-        shutil.rmtree(temporary, ignore_errors=True)
-    code = ended[0][1] if ended else 0
-    if code < 0 or code == TEMPORARY_STATUS:
-        raise TemporaryError(
-            f"the check ended with status {to_exit_status(code)}; give the same command again"
-        )
-    if code != 0:
-        errors = [line for line in lines if line.startswith("error: ")] or lines[-1:]
-        shown = errors[-1].removeprefix("error: ") if errors else "no message"
-        raise UserError(f"a trial would fail: {shown}")
 
 
 def _stopped() -> tuple[int, int]:

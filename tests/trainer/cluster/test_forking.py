@@ -81,7 +81,7 @@ def runner(tmp_path, monkeypatch):
     paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
     monkeypatch.setenv("MINE", "yes")
-    server = ForkServer(["forked_program", "numpy"])
+    server = ForkServer(["forked_program"], ["numpy"])
     runner = Runner(server)
     yield runner
     runner.processes.close()

@@ -144,5 +144,5 @@ def test_without_optuna_one_line_says_what_to_install(tmp_path):
     )
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "error: trainer.tune needs Optuna; pip install 'optuna>=4.5,<6'"
+        "error: trainer.tune needs Optuna; pip install 'optuna>=5,<6'"
     ]

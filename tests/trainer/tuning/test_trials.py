@@ -10,8 +10,9 @@ import pytest
 from trainer.config import load_config
 from trainer.config.search_space import parse_search
 from trainer.errors import TemporaryError
+from trainer.tuning.rehearsal import rehearse
 from trainer.tuning.search import Objective, Search
-from trainer.tuning.trials import TRIALS_FOLDER, Signals, rehearse
+from trainer.tuning.trials import TRIALS_FOLDER, Signals
 
 SECS = 120
 pytestmark = [pytest.mark.newest, pytest.mark.slow]
