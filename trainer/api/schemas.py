@@ -22,12 +22,14 @@ class InferredSchema(NamedTuple):
         schema: the same as an object.
         label_notes: sentences about the label: its values, the positive class, missing labels.
         left_out: column that no part of the model uses → the reason.
+        doubts: column → what it may be instead, and the fields to write then.
     """
 
     text: str
     schema: schema_lib.Schema
     label_notes: list[str]
     left_out: dict[str, str]
+    doubts: dict[str, str]
 
     def __repr__(self) -> str:
         return self.text
@@ -76,4 +78,4 @@ def infer_schema(data: Union[tables.Table, tables.Files], label: str) -> Inferre
 def _infer(request: InferRequest) -> InferredSchema:
     found, _, _ = infer(request)
     schema = schema_lib.parse_schema(yaml.safe_load(found.text), "(inferred)")
-    return InferredSchema(found.text, schema, found.label_notes, found.left_out)
+    return InferredSchema(found.text, schema, found.label_notes, found.left_out, found.doubts)

@@ -1,9 +1,8 @@
 """python -m trainer.schema infer: infers a commented schema from data."""
 
-import math
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import yaml
@@ -19,20 +18,17 @@ from trainer.data_validation.detect import detect_delimiter, detect_encoding
 from trainer.data_validation.profile import (
     NO_NUMBER,
     NO_VALUE,
-    Profile,
     Table,
     profile_files,
 )
 from trainer.data_validation.propose import (
-    MAX_CLASSES,
     Proposal,
-    describe_format,
-    find_written_format,
-    flow,
+    keep_names_apart,
     propose_column,
-    share,
 )
+from trainer.data_validation.propose_label import propose_label
 from trainer.data_validation.reading import CsvStyle
+from trainer.data_validation.yaml_text import flow
 from trainer.errors import UserError, redacts_data
 from trainer.inputs.files import DataFile, find_files
 from trainer.schema.types import Schema
@@ -42,13 +38,6 @@ python -m trainer.schema infer --data=FILES --label=COLUMN [--output=FILE]
 
 Infers a commented schema from CSV, Parquet or TFRecord files, and prints or writes it.
 """
-
-# If a label has at most this many different whole numbers, the task is a classification.
-MAX_INT_CLASSES = 20
-
-# Words, in lower case, that name the positive and the negative one of two classes.
-POSITIVE_WORDS = {"1", "true", "t", "yes", "y", "positive", "pos", "+", "+1", "on"}
-NEGATIVE_WORDS = {"0", "-1", "false", "f", "no", "n", "negative", "neg", "-", "off", "none"}
 
 
 def run_infer(argv: list[str]) -> int:
@@ -129,6 +118,8 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
         more += f" {quote_command(f'--data.delimiter={delimiter}')}"
     if style.encoding != "utf-8":
         more += f" --data.encoding={style.encoding}"
+    if inferred.num_unlabelled:
+        more += f" --data.max_bad_rows={inferred.num_unlabelled}"
     if any(file.format == "csv" for file in files):
         header = "with" if table.header else "without"
         show(
@@ -140,6 +131,8 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     show(f"label {values.label}: {'see the schema' if redacts_data() else notes}")
     for name, comment in inferred.left_out.items():
         show(f"column {name}: {'left out, see the schema' if redacts_data() else comment}")
+    for name, doubt in inferred.doubts.items():
+        show(f"column {name}: {doubt}")
     message = (
         f"{output}: {len(table.columns)} columns of {table.num_rows:,} rows. Now train with it:\n"
         f"  python -m trainer.task {quote_command(f'--data.schema_file={output}')} "
@@ -216,11 +209,15 @@ class InferredSchema(NamedTuple):
         text: the schema, YAML with comments.
         label_notes: sentences about the label: its values, the positive class, missing labels.
         left_out: name → comment of each column that no part of the model uses.
+        doubts: name → what a column may be instead, and the fields to write then.
+        num_unlabelled: number of rows without a label.
     """
 
     text: str
     label_notes: list[str]
     left_out: dict[str, str]
+    doubts: dict[str, str]
+    num_unlabelled: int
 
 
 def propose(
@@ -245,13 +242,14 @@ def propose(
     declared = _count_missing(table)
     for profile in table.columns.values():
         profile.declared = frozenset(declared)
-    label_column, label_fields, label_comment = _propose_label(label, table.columns[label])
+    label_column, label_fields, label_comment = propose_label(label, table.columns[label])
     proposals = {
         name: Proposal(label_column, "the label, see below")
         if name == label
         else propose_column(name, profile, numbers[name])
         for name, profile in table.columns.items()
     }
+    proposals = keep_names_apart(proposals)
     lines = [
         f"# Inferred from {table.num_rows:,} rows of {escape(', '.join(sources))}.",
         "# Edit any line; `python -m trainer.schema check` checks data against the schema.",
@@ -260,6 +258,8 @@ def propose(
     ]
     for name, proposal in proposals.items():
         lines.append(f"  # {escape(proposal.comment)}")
+        if proposal.doubt:
+            lines.append(f"  # {escape(proposal.doubt)}")
         lines.append(f"  {flow([name])[1:-1]}: {flow(proposal.fields)}")
     lines += ["", *(f"# {escape(line)}" for line in label_comment), f"label: {flow(label_fields)}"]
     unique = [name for name in proposals if proposals[name].comment.startswith("unique")]
@@ -276,7 +276,9 @@ def propose(
         for name, proposal in proposals.items()
         if proposal.fields.get("use") == []
     }
-    return InferredSchema(text, label_comment, left_out)
+    doubts = {name: proposal.doubt for name, proposal in proposals.items() if proposal.doubt}
+    num_unlabelled = table.columns[label].num_missing
+    return InferredSchema(text, label_comment, left_out, doubts, num_unlabelled)
 
 
 def _count_missing(table: Table) -> dict[str, int]:
@@ -294,96 +296,3 @@ def _describe_missing(seen: dict[str, int]) -> list[str]:
     counts = ", ".join(f"{flow([word])[1:-1]} {rows:,} times" for word, rows in seen.items())
     lines = [f"# Text that means no value: {counts}."] if counts else []
     return [*lines, f"missing_values: {flow(list(dict.fromkeys(['', *seen])))}"]
-
-
-def _propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """Returns the fields of the label's column and of the label, and comment lines."""
-    if profile.unsupported:
-        raise UserError(
-            f"--label={name}: has values of type {profile.unsupported}; name another column"
-        )
-    if not profile.count:
-        raise UserError(f"--label={name}: never has a value; name another column")
-    distinct = profile.num_distinct
-    if distinct == 1:
-        value = profile.list_values(1)[0][0]
-        raise UserError(f"--label={name}: is {value!r:.60} in every row; there is nothing to learn")
-    lines = []
-    if profile.num_missing:
-        lines = [
-            f"{profile.num_missing:,} rows have no label: correct them, or skip them with "
-            f"--data.max_bad_rows={profile.num_missing}"
-        ]
-    words = _put_positive_last([value for value, _ in profile.list_values(MAX_CLASSES + 1)])
-    common = [f"{flow([v])[1:-1]} {share(n, profile)}" for v, n in profile.list_values(5)]
-    if profile.is_number and (distinct > MAX_INT_CLASSES or (distinct > 2 and not profile.is_int)):
-        seen = profile.numbers.to_range()
-        lines.append(
-            f"Regression: a number from {seen.min:.6g} to {seen.max:.6g}, mean {seen.mean:.6g}."
-        )
-        # A hundredth of the standard deviation is precise enough, and short.
-        digits = 2 - math.floor(math.log10(seen.std))
-        moments = {"mean": round(seen.mean, digits), "std": round(seen.std, digits)}
-        return {"type": "float"}, {"column": name, "normalize": moments}, lines
-    _require_classes(name, profile)
-    lines.append(f"{'Binary' if distinct == 2 else f'{distinct} classes'}: {', '.join(common)}.")
-    if profile.is_int:
-        column, label = {"type": "int"}, _propose_int_classes(name, words)
-    else:
-        column, label = {"type": "string"}, {"column": name, "vocabulary": list(map(str, words))}
-        if profile.is_number and not profile.is_text:
-            column = {"type": "int"}
-            label["vocabulary"] = [int(word) for word in words if word == int(word)]
-            if len(label["vocabulary"]) < len(words):
-                return (
-                    {"type": "float"},
-                    {"column": name},
-                    lines + ["A regression, since some labels are not whole numbers."],
-                )
-    positive = _find_positive(label)
-    if distinct == 2:
-        lines.append(f"The positive class is {positive!r}; in a vocabulary it is the second class.")
-    elif profile.is_int:
-        lines.append("For a regression on these numbers, remove everything but `column`.")
-    return column, label, lines
-
-
-def _require_classes(name: str, profile: Profile) -> None:
-    """Raises if the values of a label are too many, or numbers that are written as text."""
-    distinct = profile.num_distinct
-    written = None if profile.is_number else find_written_format(profile)
-    if written is not None and distinct > MAX_INT_CLASSES:
-        raise UserError(
-            f"--label={name}: {describe_format(written, profile)}; {written.remedy} in the file"
-        )
-    if distinct > MAX_CLASSES:
-        raise UserError(
-            f"--label={name}: has about {distinct:,} different words, more than the {MAX_CLASSES} "
-            "that can be classes; name another column"
-        )
-
-
-def _put_positive_last(words: list[Any]) -> list[Any]:
-    """Orders two classes: the positive one last, by its name, else the rarer one.
-
-    Args:
-        words: the values, the most frequent first; the order of more than two does not change.
-    """
-    if len(words) != 2:
-        return words
-    names = [str(word).strip().lower() for word in words]
-    is_reversed = names[0] in POSITIVE_WORDS and names[1] not in POSITIVE_WORDS
-    is_reversed |= names[1] in NEGATIVE_WORDS and names[0] not in NEGATIVE_WORDS
-    return words[::-1] if is_reversed else words
-
-
-def _propose_int_classes(name: str, words: Sequence[Any]) -> dict[str, Any]:
-    ordered = sorted(int(word) for word in words)
-    if ordered == list(range(len(ordered))):
-        return {"column": name, "num_classes": len(ordered)}
-    vocabulary = ordered if len(ordered) > 2 else [int(word) for word in words]
-    return {"column": name, "vocabulary": vocabulary}
-
-
-def _find_positive(label: dict[str, Any]) -> Any:
-    return label["vocabulary"][1] if "vocabulary" in label else 1

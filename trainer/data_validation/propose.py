@@ -2,14 +2,15 @@
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Optional, Union
 
 import numpy as np
-import yaml
 
 from trainer.data_validation.lists import are_numbers, choose_separator, find_separator
 from trainer.data_validation.number_formats import Format, find_format
 from trainer.data_validation.profile import LARGEST_QUANTITY, NO_NUMBER, Profile
+from trainer.data_validation.yaml_text import flow
 from trainer.inputs.streaming_statistics import MAX_COUNTED, build_bins
 from trainer.schema.columns import DATE_PATTERN
 
@@ -35,6 +36,9 @@ ROWS_PER_BIN = 200
 # A text column is left out if most rows have a value with fewer rows than this. A model would learn
 # such rows by heart.
 ROWS_PER_WORD = 5
+# Rows without a value, and their share of all rows, from which a number gets an indicator.
+INDICATOR_ROWS = 20
+INDICATOR_SHARE = 0.01
 # What makes words of free text features.
 FREE_TEXT: dict[str, Any] = {
     "type": "string",
@@ -43,6 +47,8 @@ FREE_TEXT: dict[str, Any] = {
     "use": ["deep"],
     "text": {"ngrams": 1},
 }
+# Whole numbers of the same length, from this one on, may be identifiers.
+SHORTEST_ID = 10_000
 DATE_PARTS = ["year", "month", "weekday"]
 ID_NAME = re.compile(r"(^|_)(id|uid|uuid|guid|key|code|zip|zipcode|postcode)$", re.I)
 
@@ -53,41 +59,12 @@ class Proposal(NamedTuple):
     Attributes:
         fields: fields of the column in the schema.
         comment: what the data contain, and the reason for the fields.
+        doubt: what the column may be instead, and the fields to write then; "" if it is clear.
     """
 
     fields: dict[str, Any]
     comment: str
-
-
-class _OneLineDumper(yaml.SafeDumper):
-    """Escapes the line breaks of texts: a single-quoted text would continue on further lines."""
-
-
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    has_line_break = any(character in text for character in "\n\r\x85\u2028\u2029")
-    style = '"' if has_line_break else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_OneLineDumper.add_representer(str, _represent_text)
-
-
-def flow(value: Any) -> str:
-    """Returns a value as YAML on one line.
-
-    Args:
-        value: plain values, lists and dicts.
-    """
-    return str(
-        yaml.dump(
-            value,
-            Dumper=_OneLineDumper,
-            default_flow_style=True,
-            sort_keys=False,
-            width=10**9,
-            allow_unicode=True,
-        )
-    ).strip()
+    doubt: str = ""
 
 
 def propose_column(name: str, profile: Profile, numbers: np.ndarray) -> Proposal:
@@ -123,13 +100,48 @@ def propose_column(name: str, profile: Profile, numbers: np.ndarray) -> Proposal
             "left out: numbers as large as these are keys or hashes, not quantities; "
             f"hash_buckets would make {distinct:,} categories of them{missing}",
         )
-    if profile.is_int and ID_NAME.search(name) and not profile.num_missing:
+    if profile.is_int and ID_NAME.search(name) and (not profile.num_missing or low >= 0):
         fields, description = _propose_int_categories(profile, distinct)
-        return Proposal(fields, f"an identifier: {description}")
+        return Proposal(fields, f"an identifier: {description}{missing}")
     if _is_cyclic_or_irregular(profile, distinct):
         fields, description = _propose_int_categories(profile, distinct)
         return Proposal(fields, f"whole numbers as categories: {description}")
-    return _propose_number(profile, distinct, missing, numbers)
+    proposal = _propose_number(profile, distinct, missing, numbers)
+    return proposal._replace(doubt=_doubt_number(profile, distinct))
+
+
+def _doubt_number(profile: Profile, distinct: int) -> str:
+    """Returns what whole numbers may be that no name and no size tells from a quantity."""
+    low, high = profile.numbers.low, profile.numbers.high
+    if not profile.is_int or distinct <= MAX_VOCABULARY:
+        return ""
+    if distinct >= KEY_SHARE * profile.count and profile.count > KEY_ROWS:
+        return "different in nearly every row, used as a quantity; if it is a key, set use: []"
+    if low >= SHORTEST_ID and len(str(int(low))) == len(str(int(high))):
+        return (
+            "whole numbers of the same length, used as a quantity; if they are identifiers, write "
+            f"{{type: int, default: -1, hash_buckets: {_count_buckets(distinct)}}}"
+        )
+    return ""
+
+
+def keep_names_apart(proposals: Mapping[str, Proposal]) -> dict[str, Proposal]:
+    """Returns the proposals without derived features that have the name of another column.
+
+    Args:
+        proposals: name → proposal of each column.
+    """
+    kept = {}
+    for name, proposal in proposals.items():
+        fields = dict(proposal.fields)
+        if f"{name}_missing" in proposals:
+            fields.pop("missing_indicator", None)
+        if "date" in fields:
+            fields["date"] = [part for part in fields["date"] if f"{name}_{part}" not in proposals]
+            if not fields["date"]:
+                fields = {"type": "string", "use": []}
+        kept[name] = proposal._replace(fields=fields)
+    return kept
 
 
 def _is_cyclic_or_irregular(profile: Profile, distinct: int) -> bool:
@@ -305,6 +317,9 @@ def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.n
     seen = profile.numbers.to_range()
     # Other rows may have fractions, or no value, even if none of these rows has.
     fields: dict[str, Any] = {"type": "float", "default": "mean"}
+    num_missing, num_rows = profile.num_missing, profile.count + profile.num_missing
+    if num_missing >= max(INDICATOR_ROWS, INDICATOR_SHARE * num_rows):
+        fields["missing_indicator"] = True
     low, high = profile.numbers.low, profile.numbers.high
     # A few small negative numbers, such as rounding errors or corrections, do not matter.
     skewed = low >= -SMALL_NEGATIVE * high and seen.std > 2 * seen.mean

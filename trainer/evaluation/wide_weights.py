@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from estimator_bridge import tf
-from trainer.features.columns import YEAR_BOUNDARIES, name_feature
+from trainer.features.columns import YEAR_BOUNDARIES, name_feature, name_indicator
 from trainer.models.fused.layout import LINEAR
 from trainer.reporting.weights import WideWeight
 from trainer.schema import Column, Cross, Schema
@@ -67,6 +67,8 @@ def _list_parts(schema: Schema) -> Iterator[_Part]:
             yield _Part(name, f"{key}_bucketized", _name_buckets(column.buckets))
         else:
             yield _Part(name, key, ["per unit of the normalised number"])
+        if column.missing_indicator:
+            yield _Part(name, name_feature(name_indicator(name)), ["missing"])
     for cross in schema.crosses:
         if not any(schema.columns[name].private for name in cross.columns):
             yield _Part(" × ".join(cross.columns), _name_cross(cross, schema), _name_hashed(cross))

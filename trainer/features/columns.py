@@ -68,6 +68,8 @@ def build_feature_columns(schema: Schema, statistics: Statistics) -> FeatureColu
             _add_date(parts, name, column)
         else:
             _add_number(parts, name, column, statistics)
+            if column.missing_indicator:
+                _add_indicator(parts, name, column)
     for together in schema.shared_embeddings:
         parts.deep.append(_build_shared_embedding(together, schema))
     for cross in schema.crosses:
@@ -104,6 +106,14 @@ def _add_number(parts: FeatureColumns, name: str, column: Column, statistics: St
         parts.wide.append(_build_bucketized(name, column) if column.buckets else number)
     if "deep" in column.use:
         parts.deep.append(number)
+
+
+def _add_indicator(parts: FeatureColumns, name: str, column: Column) -> None:
+    ids = tf.feature_column.categorical_column_with_identity(name_feature(name_indicator(name)), 1)
+    if "wide" in column.use:
+        parts.wide.append(ids)
+    if "deep" in column.use:
+        parts.deep.append(tf.feature_column.indicator_column(ids))
 
 
 def _build_shared_embedding(together: SharedEmbedding, schema: Schema) -> SharedEmbeddingColumn:
@@ -152,6 +162,15 @@ def name_sequence(name: str) -> str:
         name: name of the column.
     """
     return f"{name}_sequence"
+
+
+def name_indicator(name: str) -> str:
+    """Returns the name of the feature that says whether a column's number is missing.
+
+    Args:
+        name: name of the column.
+    """
+    return f"{name}_missing"
 
 
 def name_shared_embedding(columns: Sequence[str], schema: Schema) -> str:

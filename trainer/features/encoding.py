@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import tf
-from trainer.features.columns import DATE_IDS, YEAR_BOUNDARIES, make_normalizer, name_feature
+from trainer.features.columns import (
+    DATE_IDS,
+    YEAR_BOUNDARIES,
+    make_normalizer,
+    name_feature,
+    name_indicator,
+)
 from trainer.schema import Column, Cross, Schema, Statistics
 
 IDS, NUMBERS = "ids", "numbers"
@@ -22,7 +28,7 @@ class Field(NamedTuple):
     Attributes:
         name: name of its feature column: "city", "age_bucketized", "born_month", "age_X_city".
         columns: names of the raw columns from which it is computed; for a cross, in its order.
-        kind: vocabulary, hash, identity, bucketized, date or cross.
+        kind: vocabulary, hash, identity, bucketized, date, missing or cross.
         size: number of ids, which start at 0.
         part: year, month, day, weekday or hour for a date, else None.
     """
@@ -73,7 +79,7 @@ class Encoding(NamedTuple):
 
         Args:
             features: name → tensor [batch] or [batch, 1] of the column's type, with the parts of
-                dates that trainer.features.parts.derive_features adds.
+                dates and the indicators that trainer.features.parts.derive_features adds.
 
         Returns:
             "ids": int32 [batch, len(fields)], -1 for a missing value;
@@ -99,6 +105,8 @@ class Encoding(NamedTuple):
         (name,) = _list_inputs(field)
         if field.kind == "date":
             return _bucketize(raw[name], YEAR_BOUNDARIES) if field.part == "year" else raw[name]
+        if field.kind == "missing":
+            return raw[name]
         column = self.schema.columns[name]
         if field.kind == "bucketized":
             return _bucketize(raw[name], column.buckets or ())
@@ -148,6 +156,9 @@ def build_encoding(schema: Schema, statistics: Statistics) -> Encoding:
                 fields.append(Field(key, (name,), "bucketized", size))
             if "deep" in column.use or not column.buckets:
                 numbers.append(name)
+            if column.missing_indicator:
+                key = name_feature(name_indicator(name))
+                fields.append(Field(key, (name,), "missing", 1))
     for cross in schema.crosses:
         fields.append(Field(_name_cross(cross, schema), cross.columns, "cross", cross.hash_buckets))
     return Encoding(tuple(fields), tuple(numbers), schema, statistics)
@@ -188,7 +199,9 @@ def _name_cross(cross: Cross, schema: Schema) -> str:
 
 
 def _list_inputs(field: Field) -> tuple[str, ...]:
-    """Returns the features from which a field is computed, including parts of dates."""
+    """Returns the features from which a field is computed, including derived ones."""
+    if field.kind == "missing":
+        return (name_indicator(field.columns[0]),)
     return (f"{field.columns[0]}_{field.part}",) if field.part else field.columns
 
 

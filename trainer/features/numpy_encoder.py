@@ -110,7 +110,7 @@ class Encoder:
             by_column = encoding._replace(
                 fields=tuple(fields[place] for place in places), numbers=()
             )
-            words = derive_features({name: self._fed[name]}, encoding.schema)
+            words = derive_features({name: self._fed[name]}, encoding.schema, encoding.statistics)
             self._fetches["columns"][name] = by_column.encode(words)[IDS]
         for part in crossed:
             if part.kind == "text":
@@ -124,7 +124,10 @@ class Encoder:
         row_fields = [fields[place] for place in self._by_row] + buckets
         if row_fields or encoding.numbers:
             by_row = encoding._replace(fields=tuple(row_fields))
-            self._fetches["rows"] = by_row.encode(self._fed)
+            numbers = {name: self._fed[name] for name in self.names if name not in self._texts}
+            self._fetches["rows"] = by_row.encode(
+                derive_features(numbers, encoding.schema, encoding.statistics)
+            )
         probe = tf.constant(list(PROBE))
         self._probe = [
             tf.strings.to_hash_bucket_fast(probe, 1_000_003),

@@ -3,30 +3,35 @@
 from typing import Any
 
 from estimator_bridge import tf
-from trainer.features.columns import name_feature, name_sequence
+from trainer.features.columns import name_feature, name_indicator, name_sequence
 from trainer.features.multivalent import drop_empty, drop_unpaired, split_values, to_numbers
-from trainer.schema import Schema
+from trainer.schema import Schema, Statistics, resolve_default
 from trainer.schema.columns import DATE_PATTERN
 
 # A date that has an hour.
 WITH_HOUR = r".{10}[T ]\d\d.*"
 
 
-def derive_features(features: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """Replaces multivalent texts by their values, and adds the parts of dates.
+def derive_features(
+    features: dict[str, Any], schema: Schema, statistics: Statistics
+) -> dict[str, Any]:
+    """Replaces multivalent texts by their values, and adds parts of dates and indicators.
 
     It is part of the model's graph. So training, evaluation and every export compute the same.
 
     Args:
         features: name → tensor; columns with a separator or date parts are strings [batch].
-        schema: determines the columns with a separator or date parts.
+        schema: determines the columns with a separator, date parts or a missing_indicator.
+        statistics: statistics of the training data, for the default `mean`.
 
     Returns:
         The features with these changes. Each column with a separator is a SparseTensor [batch,
         maximum number of values]: strings or int64 for categories, without empty values; float32
         for their weights. For each sequence, "<column>_sequence" is a SparseTensor of all values in
         their order. For each part of a date, "<column>_<part>" is int64 [batch]; it is -1 if the
-        text is not a date. If name_feature returns another key for a name, the feature is included
+        text is not a date. In a column with a missing_indicator, the default replaces NaN, and
+        "<column>_missing" is int64 of the column's shape: 0 where the number is missing, else -1,
+        which is no value. If name_feature returns another key for a name, the feature is included
         under both.
     """
     derived, weights_of = dict(features), schema.weights_of
@@ -41,6 +46,11 @@ def derive_features(features: dict[str, Any], schema: Schema) -> dict[str, Any]:
         if column.date:
             parts = split_dates(features[name])
             derived.update({f"{name}_{part}": parts[part] for part in column.date})
+        if column.missing_indicator:
+            is_missing = tf.math.is_nan(features[name])
+            default = tf.constant(resolve_default(name, schema, statistics), tf.float32)
+            derived[name] = tf.where(is_missing, default, features[name])
+            derived[name_indicator(name)] = tf.cast(is_missing, tf.int64) - 1
     return {**derived, **{name_feature(name): tensor for name, tensor in derived.items()}}
 
 

@@ -20,6 +20,7 @@ IMAGE_HEADS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM")
 # Number of examples to keep per column and kind of fault, and to list if there are too many bad
 # rows.
 MAX_EXAMPLES = 5
+_SKIP = "skip up to N such rows with --data.max_bad_rows=N"
 NUMBER_NAMES = {"float": "numbers", "int": "whole numbers"}
 
 
@@ -140,7 +141,7 @@ def find_faults(
                 yield Fault(name, "not finite", "{value} is not a finite number", remedy), wrong
         needs_value = column.default is None and (column.raw_type != "string" or column.image)
         if needs_value and array.null_count and name not in schema.label_columns:
-            yield _missing(name), pc.is_null(array)
+            yield _missing(name, column.type), pc.is_null(array)
         if column.date:
             yield from _find_date_faults(array, name)
         if column.image is not None:
@@ -152,9 +153,11 @@ def find_faults(
                 yield from _find_label_faults(batch.column(name), name, label, schema)
 
 
-def _missing(name: str) -> Fault:
+def _missing(name: str, kind: str) -> Fault:
     text = "the value is missing and the schema gives no default"
-    return Fault(name, "missing", text, "add default: to the column")
+    value = {"float": "mean", "int": "NUMBER"}.get(kind, "TEXT")
+    remedy = f"add default: {value} to the column in the schema, or {_SKIP}"
+    return Fault(name, "missing", text, remedy)
 
 
 def _find_date_faults(array: pa.Array, name: str) -> Iterator[tuple[Fault, pa.Array]]:
@@ -236,7 +239,7 @@ def _find_label_faults(
     array: pa.Array, name: str, label: Label, schema: Schema
 ) -> Iterator[tuple[Fault, pa.Array]]:
     if array.null_count:
-        fault = Fault(name, "label missing", "the label is missing", "every row needs one")
+        fault = Fault(name, "label missing", "the label is missing", f"fill it in, or {_SKIP}")
         yield fault, pc.is_null(array)
     remedy = "fix the value or the schema's label"
     if label.loss == "poisson":
@@ -265,7 +268,9 @@ def _find_label_faults(
         yield Fault(name, "unknown class", text, remedy), unknown
 
 
-def require_value(path: str, numbers: np.ndarray, batch: pa.RecordBatch, name: str) -> None:
+def require_value(
+    path: str, numbers: np.ndarray, batch: pa.RecordBatch, name: str, kind: str
+) -> None:
     """Raises if a column without a default has a missing value.
 
     Args:
@@ -273,13 +278,14 @@ def require_value(path: str, numbers: np.ndarray, batch: pa.RecordBatch, name: s
         numbers: number of each row in the file, int64 [rows].
         batch: the rows.
         name: the column.
+        kind: its type: float, int or string.
 
     Raises:
         UserError: a value is missing; the message names the row.
     """
     if batch.column(name).null_count:
         row = pc.is_null(batch.column(name)).index(True).as_py()
-        fault = _missing(name)
+        fault = _missing(name, kind)
         where = describe_fault(path, int(numbers[row]), fault, "")
         raise UserError(f"{where}; {fault.remedy}")
 

@@ -204,7 +204,8 @@ class RowSource:
         column = batch.columns.column(name)
         default = self.defaults.get(name)
         if default is None:
-            require_value(batch.file.path, batch.numbers, batch.columns, name)
+            kind = self._schema.columns[name].type
+            require_value(batch.file.path, batch.numbers, batch.columns, name, kind)
         if not pa.types.is_dictionary(column.type):
             if column.null_count:
                 if isinstance(default, int) and pa.types.is_floating(column.type):

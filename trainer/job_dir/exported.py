@@ -8,7 +8,7 @@ import yaml
 from trainer import config as config_lib
 from trainer import storage
 from trainer.job_layout import CONFIG, EXPORTED_FOLDER, SCHEMA, STATISTICS
-from trainer.schema import Schema, Statistics, resolve_defaults
+from trainer.schema import Schema, Statistics, resolve_default
 
 # An export leaves the place where it was trained. It needs neither paths of that place nor the
 # values of user code; `python -m trainer.predict` reads how data files are written.
@@ -46,10 +46,9 @@ def write_description(
     if config.export.statistics == "none":
         del paths[STATISTICS]
         paths[SCHEMA] = folder / SCHEMA
-        means = resolve_defaults(schema, statistics)
         values = schema.model_dump(mode="json")
         for name, column in values["columns"].items():
             if column["default"] == "mean":
-                column["default"] = means[name]
+                column["default"] = resolve_default(name, schema, statistics)
         storage.write_json(paths[SCHEMA], values)
     return {name: str(path) for name, path in paths.items()}

@@ -70,7 +70,7 @@ def build_estimator(
         with _seed_python(run_config.tf_random_seed):
             built = build_custom(config.model.type, hparams, schema, run_config)
         built = guard(built, f"model.type {config.model.type}")
-        built = _wrap(built, schema, receiver, has_our_head=False)
+        built = _wrap(built, schema, statistics, receiver, has_our_head=False)
     built = estimator.add_metrics(built, make_metric_fn(schema, config.eval.threshold))
     if config.eval.metric_fn:
         metric_fn = make_user_metric_fn(config.eval.metric_fn, hparams, schema)
@@ -104,11 +104,12 @@ def _build_included(
         built = build_canned(model, train, head, columns, run_config, max_steps)
     engine = engine or choose_engine(config, schema, statistics, run_config)
     if not engine.is_fused:
-        return _wrap(built, schema, receiver, has_our_head=True)
+        return _wrap(built, schema, statistics, receiver, has_our_head=True)
     units = head.logits_dimension
     preparation = build_row_preparation(model.type, schema, statistics, columns, units)
     fused = FusedModel(model, train, preparation, units, max_steps)
-    predictor = _wrap(build_predictor(built, head, fused), schema, receiver, has_our_head=True)
+    predicting = build_predictor(built, head, fused)
+    predictor = _wrap(predicting, schema, statistics, receiver, has_our_head=True)
     return build_fused(predictor, head, fused)
 
 
@@ -159,7 +160,9 @@ def _check_options(
     check_regularisation(train, used)
 
 
-def _wrap(inner: Any, schema: Schema, receiver: str, has_our_head: bool) -> Any:
+def _wrap(
+    inner: Any, schema: Schema, statistics: Statistics, receiver: str, has_our_head: bool
+) -> Any:
     """Adds to an Estimator the properties that every model of the trainer has.
 
     Features are derived and texts are split first. Random numbers follow the run's seed. Every
@@ -169,6 +172,7 @@ def _wrap(inner: Any, schema: Schema, receiver: str, has_our_head: bool) -> Any:
     Args:
         inner: any Estimator.
         schema: labels and key.
+        statistics: of the training data.
         receiver: example, json or csv: the input of an export's default signature.
         has_our_head: whether its head is a result of build_head, which needs prepared labels.
 
@@ -186,7 +190,7 @@ def _wrap(inner: Any, schema: Schema, receiver: str, has_our_head: bool) -> Any:
         if has_our_head and labels is not None:
             training = mode == estimator.ModeKeys.TRAIN
             prepared, labels = prepare_labels(features, labels, schema, training)
-        prepared = derive_features(split_texts(prepared, schema), schema)
+        prepared = derive_features(split_texts(prepared, schema), schema, statistics)
         with _seed_python(config.tf_random_seed):
             spec = build(prepared, labels, mode, config)
         if mode != estimator.ModeKeys.PREDICT:

@@ -18,6 +18,7 @@ from trainer.schema.statistics import (
     dump_statistics,
     hide_private,
     parse_statistics,
+    resolve_default,
     resolve_defaults,
 )
 from trainer.schema.types import Cross, Schema, SharedEmbedding
@@ -43,5 +44,6 @@ __all__ = [
     "load_schema",
     "parse_schema",
     "parse_statistics",
+    "resolve_default",
     "resolve_defaults",
 ]

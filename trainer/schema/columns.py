@@ -86,6 +86,10 @@ class Column(Node):
     default: Any = Field(
         None, description="replaces a missing value; mean: the mean of the training data"
     )
+    missing_indicator: bool = Field(
+        False,
+        description="float with default: whether a missing value is a feature of its own, too",
+    )
     vocabulary: Optional[tuple[Any, ...]] = Field(None, description="known values")
     vocabulary_file: Optional[str] = Field(
         None, description="file of known values, one per line; relative to the schema"
@@ -228,6 +232,8 @@ class Column(Node):
             problem = find_problem(self.default, self.type)
             if problem:
                 raise ValueError(f"default {problem}")
+        if self.missing_indicator and (self.type != "float" or self.default is None):
+            raise ValueError("missing_indicator needs type float and a default, such as mean")
 
     def _check_private(self) -> None:
         if not self.private:

@@ -1,5 +1,6 @@
 """Statistics of the training data, of a size that does not depend on the number of rows."""
 
+import math
 from typing import Any, NamedTuple, Optional
 
 import pydantic
@@ -167,21 +168,36 @@ def parse_statistics(stored: dict[str, Any]) -> Statistics:
     return Statistics(read.num_rows, read.columns, read.categories)
 
 
+def resolve_default(name: str, schema: Schema, statistics: Statistics) -> Any:
+    """Returns the value that replaces a missing one in the model; None if there is none.
+
+    Args:
+        name: the column.
+        schema: the columns and their defaults.
+        statistics: statistics of the training data, for the default `mean`.
+    """
+    default = schema.columns[name].default
+    if default == "mean":
+        return statistics.columns[name].mean if name in statistics.columns else None
+    return default
+
+
 def resolve_defaults(schema: Schema, statistics: Statistics) -> dict[str, Any]:
-    """Returns column name → the value that replaces a missing one.
+    """Returns column name → the value that replaces a missing one when rows are read.
 
     Args:
         schema: the columns and their defaults.
         statistics: statistics of the training data, for the default `mean`.
 
     Returns:
-        A value per column; None if a missing value is an error.
+        A value per column; None if a missing value is an error. It is NaN if the column has a
+        missing_indicator: the model itself replaces NaN.
     """
     defaults: dict[str, Any] = {}
     for name, column in schema.columns.items():
-        default = column.default
-        if default == "mean":
-            default = statistics.columns[name].mean if name in statistics.columns else None
+        default = (
+            math.nan if column.missing_indicator else resolve_default(name, schema, statistics)
+        )
         if default is None and column.raw_type == "string" and name not in schema.label_columns:
             # Feature columns treat the empty string as a missing value.
             default = ""

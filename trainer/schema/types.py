@@ -204,7 +204,10 @@ class Schema(Node):
     def _check_derived_names(self, name: str) -> None:
         """Checks that no column has the name of a feature derived from another column."""
         column = self.columns[name]
-        for part in [*column.date, *(["sequence"] if "sequence" in column.use else [])]:
+        is_used = name in self.used_features
+        parts = [*column.date, *(["sequence"] if "sequence" in column.use else [])]
+        parts += ["missing"] if column.missing_indicator and is_used else []
+        for part in parts:
             if f"{name}_{part}" in self.columns:
                 raise ValueError(
                     f"columns.{name}_{part}: a feature derived from column {name!r} has this name; "

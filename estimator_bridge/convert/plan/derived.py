@@ -5,7 +5,17 @@ This module does not import TensorFlow.
 
 from typing import Any, NamedTuple, Optional, Union
 
-__all__ = ["DatePart", "Derived", "Renamed", "SplitText", "Words", "dtype_of", "is_from_text"]
+__all__ = [
+    "DatePart",
+    "Derived",
+    "Filled",
+    "IsMissing",
+    "Renamed",
+    "SplitText",
+    "Words",
+    "dtype_of",
+    "is_from_text",
+]
 
 
 class SplitText(NamedTuple):
@@ -76,7 +86,33 @@ class Renamed(NamedTuple):
     source: str
 
 
-Derived = Union[SplitText, Words, DatePart, Renamed]
+class Filled(NamedTuple):
+    """A number whose missing values, which are NaN, are replaced.
+
+    Attributes:
+      name: name of the derived feature.
+      source: raw feature.
+      value: replaces NaN.
+    """
+
+    name: str
+    source: str
+    value: float
+
+
+class IsMissing(NamedTuple):
+    """0 where a number is missing, which is NaN, and -1, no value, elsewhere.
+
+    Attributes:
+      name: name of the derived feature.
+      source: raw feature.
+    """
+
+    name: str
+    source: str
+
+
+Derived = Union[SplitText, Words, DatePart, Renamed, Filled, IsMissing]
 
 
 def is_from_text(derived: Any) -> bool:
@@ -85,14 +121,14 @@ def is_from_text(derived: Any) -> bool:
     Args:
       derived: a derived feature.
     """
-    return not isinstance(derived, Renamed)
+    return not isinstance(derived, (Renamed, Filled, IsMissing))
 
 
 def dtype_of(derived: Any) -> str:
     """Returns the dtype of a feature that is computed from a text.
 
     Args:
-      derived: a derived feature other than Renamed.
+      derived: a derived feature for which is_from_text returns True.
     """
     if isinstance(derived, SplitText):
         return derived.dtype

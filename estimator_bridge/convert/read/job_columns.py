@@ -25,9 +25,9 @@ from ..plan.columns import (
     num_ids,
     safe_name,
 )
-from ..plan.derived import DatePart, Derived, Renamed, SplitText, Words
+from ..plan.derived import DatePart, Derived, Filled, IsMissing, Renamed, SplitText, Words
 
-__all__ = ["derived_of", "read_columns"]
+__all__ = ["default_of", "derived_of", "read_columns"]
 
 _Json = dict[str, Any]
 
@@ -98,14 +98,29 @@ def _inputs_of_parts(
         normalizer = _normalizer(name, column, statistics)
         number = Numeric(safe_name(name), 1, _DTYPES[column["type"]], normalizer)
         yield (_bucketized(name, column) if column["buckets"] else None), number
+        if column.get("missing_indicator"):
+            yield Identity(safe_name(f"{name}_missing"), 1, None), None
 
 
-def derived_of(name: str, schema: _Json) -> list[Derived]:
-    """Returns the features that the model derives from the raw text of a column.
+def default_of(name: str, schema: _Json, statistics: _Json) -> Any:
+    """Returns the value that replaces a missing one in the model; None if there is none.
 
     Args:
       name: name of the column.
       schema: content of schema.json.
+      statistics: content of statistics.json.
+    """
+    default = schema["columns"][name]["default"]
+    return statistics["columns"][name]["mean"] if default == "mean" else default
+
+
+def derived_of(name: str, schema: _Json, statistics: _Json) -> list[Derived]:
+    """Returns the features that the model derives from the raw values of a column.
+
+    Args:
+      name: name of the column.
+      schema: content of schema.json.
+      statistics: content of statistics.json.
 
     Raises:
       BridgeError: the separator may overlap itself.
@@ -121,6 +136,10 @@ def derived_of(name: str, schema: _Json) -> list[Derived]:
         found.append(Words(safe_name(name), name, *options))
         if ordered:
             found.append(Words(safe_name(f"{name}_sequence"), name, *options))
+    elif column.get("missing_indicator"):
+        value = float(default_of(name, schema, statistics))
+        found.append(Filled(safe_name(name), name, value))
+        found.append(IsMissing(safe_name(f"{name}_missing"), name))
     elif safe_name(name) != name:
         found.append(Renamed(safe_name(name), name))
     for part in column.get("date") or ():

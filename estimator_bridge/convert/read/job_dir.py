@@ -14,7 +14,7 @@ from estimator_bridge.errors import BridgeError
 from ..plan.columns import Input
 from ..plan.model import Cell, Data, Head, Network, Optimizer, Plan, Recurrent, Schedule
 from ..plan.optimizers import keras2_options
-from .job_columns import derived_of, read_columns
+from .job_columns import default_of, derived_of, read_columns
 from .job_files import read_job_files
 
 __all__ = ["read_job_dir"]
@@ -78,7 +78,7 @@ def _read_plan(config: _Json, schema: _Json, statistics: _Json) -> Plan:
         training_notes=tuple(_training_notes(train)),
         recurrent=_recurrent(model) if kind == "rnn" else None,
         context=tuple(context),
-        derived=tuple(one for name in used for one in derived_of(name, schema)),
+        derived=tuple(one for name in used for one in derived_of(name, schema, statistics)),
     )
 
 
@@ -120,9 +120,10 @@ def _data(config: _Json, schema: _Json, statistics: _Json, used: list[str]) -> D
     defaults, multivalent = {}, {}
     for name in used:
         column = schema["columns"][name]
-        default = column["default"]
-        if default == "mean":
-            default = statistics["columns"][name]["mean"]
+        default = default_of(name, schema, statistics)
+        if column.get("missing_indicator"):
+            # The model itself replaces NaN.
+            default = math.nan
         if default is None and _raw_dtype(column) == "string":
             default = ""
         if default is not None:

@@ -109,6 +109,7 @@ class _Column(TypedDict, total=False):
     identities: Optional[_Count]
     buckets: Optional[list[_Number]]
     embedding: Optional[_Count]
+    missing_indicator: bool
     normalize: Union[Literal["standard", "minmax", "log", "none"], _NumberMoments]
     text: Optional[_Text]
     image: Any

@@ -6,7 +6,7 @@ this module, and both with the exports of the trainer.
 
 from typing import Any, Optional
 
-from ..plan.derived import DatePart, Derived, Renamed, SplitText, Words
+from ..plan.derived import DatePart, Derived, Filled, IsMissing, Renamed, SplitText, Words
 
 __all__ = ["add_derived"]
 
@@ -32,6 +32,9 @@ def add_derived(features: dict[str, Any], derived: tuple[Derived, ...]) -> dict[
         if isinstance(one, Renamed):
             result[one.name] = features[one.source]
             continue
+        if isinstance(one, (Filled, IsMissing)):
+            result[one.name] = _from_number(features[one.source], one, tf)
+            continue
         text = tf.reshape(features[one.source], [-1])
         if isinstance(one, Words):
             result[one.name] = _words(text, one, tf)
@@ -44,6 +47,13 @@ def add_derived(features: dict[str, Any], derived: tuple[Derived, ...]) -> dict[
                 weighted = (tf.reshape(features[source], [-1]), separator)
             result[one.name] = _values(text, one, weighted, tf)
     return result
+
+
+def _from_number(number: Any, one: Any, tf: Any) -> Any:
+    is_missing = tf.math.is_nan(number)
+    if isinstance(one, IsMissing):
+        return tf.cast(is_missing, tf.int64) - 1
+    return tf.where(is_missing, tf.constant(one.value, number.dtype), number)
 
 
 def _split(text: Any, separator: str, tf: Any) -> Any:

@@ -8,7 +8,7 @@ character codes of each row and, for a lookup, convert the parts to texts again.
 from typing import Any, NamedTuple, Optional
 
 from ..plan.columns import Vocabulary, quoted
-from ..plan.derived import DatePart, Renamed, Words, dtype_of, is_from_text
+from ..plan.derived import DatePart, Filled, IsMissing, Renamed, Words, dtype_of, is_from_text
 from .text_functions import CODE_OF_DATES
 
 __all__ = ["CODE_OF_TEXTS", "DerivedVariables", "alphabet_lines", "characters_of", "write_derived"]
@@ -325,6 +325,12 @@ def write_derived(writer: Any, one: Any) -> DerivedVariables:
     texts = f"inputs[{quoted(one.source)}]"
     if isinstance(one, Renamed):
         return DerivedVariables(texts, "")
+    if isinstance(one, Filled):
+        filled = f"ops.where(ops.isnan({texts}), {one.value!r}, {texts})"
+        return DerivedVariables(writer.write(one.name, filled), "")
+    if isinstance(one, IsMissing):
+        ids = f'ops.subtract(ops.cast(ops.isnan({texts}), "int64"), 1)'
+        return DerivedVariables(writer.write(one.name, ids), "")
     to_codes, to_characters = _layers_of(writer)
     if isinstance(one, DatePart):
         parts = writer.once(

@@ -359,6 +359,11 @@ def _data_lines(plan: Plan) -> list[str]:
         one.target: list(one.classes) for one in heads if one.classes and one.task != "multilabel"
     }
     factors = {one.target: list(one.class_weights) for one in heads if one.class_weights}
+    # NaN has no literal.
+    defaults = [
+        f"{name!r}: {'np.nan' if value != value else repr(value)}"
+        for name, value in (data.defaults if data else {}).items()
+    ]
     return [
         f"COLUMNS = {list(data.columns)!r}" if data and data.columns else "COLUMNS = None",
         f"TYPES = {{{', '.join(f'{i.name!r}: {i.dtype!r}' for i in model_inputs(plan))}}}",
@@ -371,5 +376,5 @@ def _data_lines(plan: Plan) -> list[str]:
         f"DELIMITER = {(data.delimiter if data else ',')!r}",
         f"ENCODING = {(data.encoding if data else 'utf-8')!r}",
         f"MISSING = {list(data.missing) if data else ['']!r}",
-        f"DEFAULTS = {dict(data.defaults) if data else {}!r}",
+        f"DEFAULTS = {{{', '.join(defaults)}}}",
     ]

@@ -30,7 +30,7 @@ TIMEOUT_SECS = 300
 SCHEMA = """
 missing_values: ["", "?"]
 columns:
-  age: {type: float, default: mean, buckets: [20, 30, 45]}
+  age: {type: float, default: mean, missing_indicator: true, buckets: [20, 30, 45]}
   pay: {type: float, normalize: log}
   height: {type: float, normalize: minmax}
   depth: {type: float, normalize: {mean: 3.0, std: 2.0}}
@@ -114,7 +114,7 @@ def write_rows(path, num_rows, seed):
 FEW = """
 missing_values: ["", "?"]
 columns:
-  age: {type: float, default: mean, buckets: [20, 30, 45]}
+  age: {type: float, default: mean, missing_indicator: true, buckets: [20, 30, 45]}
   color: {type: string, vocabulary: [red, green, blue]}
   city: {type: string, hash_buckets: 40, embedding: 2}
   weight: {type: float}
@@ -389,7 +389,7 @@ def test_every_file_format_gives_the_same_rows(kind, job):
     found = read_files(plan, [target], 100)
     assert (expected.labels == found.labels).all()
     for name, values in expected.features.items():
-        assert (values == found.features[name]).all(), name
+        np.testing.assert_array_equal(values, found.features[name], name)
 
 
 def parsed(kinds, name, text):

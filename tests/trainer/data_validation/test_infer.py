@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -23,7 +24,7 @@ from trainer.inputs.streaming_statistics import (
     fill_bins,
     hash_strings,
 )
-from trainer.schema import load_schema
+from trainer.schema import Schema, load_schema
 from trainer.schema.__main__ import main
 from trainer.schema.columns import Column
 
@@ -227,6 +228,16 @@ def test_words_that_mean_a_missing_value(make, tmp_path):
     assert set(schema.missing_values) == {"", "?", "NA"}
     assert schema.columns["a"].type == "float" and schema.columns["a"].default == "mean"
     assert set(schema.columns["c"].vocabulary) == {"None", "some"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "missing", "wanted"),
+    [(900, 19, False), (900, 20, True), (3000, 29, False), (3000, 30, True)],
+)
+def test_numbers_that_are_often_missing_get_an_indicator(make, tmp_path, rows, missing, wanted):
+    rows = [{"a": "" if n < missing else n * 7 % 1000 / 10, "y": n % 2} for n in range(rows)]
+    schema, _ = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    assert schema.columns["a"].missing_indicator == wanted
 
 
 def test_a_word_that_is_declared_missing_is_in_no_vocabulary(make, tmp_path, capsys):
@@ -640,3 +651,56 @@ def test_every_feature_may_be_missing_in_other_files(make, tmp_path):
     path = make.csv(tmp_path / "b.csv", empty)
     config = make.config(rows=[str(tmp_path / "a.csv")], eval_rows=[path])
     assert make.prepare(config, schema).eval_scan.statistics.num_rows == 2
+
+
+def test_a_rating_is_doubted_and_its_regression_trains(make, tmp_path, capsys):
+    rows = [{"x": n / 7, "stars": "" if n % 100 == 1 else 1 + n % 5} for n in range(300)]
+    path = make.csv(tmp_path / "a.csv", rows)
+    schema, text = _infer(tmp_path, path, "stars")
+    assert schema.label.vocabulary == (1, 2, 3, 4, 5)
+    line = re.search(r"a regression fits better: (label: .*)\.$", text, re.MULTILINE).group(1)
+    out = capsys.readouterr().out
+    assert line in out and "3 rows have no label" in out and "--data.max_bad_rows=3 " in out
+    changed = yaml.safe_load(re.sub(r"(?m)^label: .*$", line, text))
+    config = make.config(rows=[path], data={"max_bad_rows": 3})
+    job = make.prepare(config, Schema.model_validate(changed))
+    assert job.schema.task == "regression" and job.train_scan.statistics.num_rows == 297
+
+
+def test_whole_numbers_that_may_be_ids_or_keys_are_doubted(make, tmp_path, capsys):
+    rows = [
+        {
+            "order": (n * 7919) % 10007 * 31 + 100_000,
+            "store": 10_000 + n * 17 % 333,
+            "shop_id": "" if n % 9 == 0 else n % 70,
+            "price": n % 333,
+            "y": n % 2,
+        }
+        for n in range(999)
+    ]
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    out = capsys.readouterr().out
+    assert "column order: different in nearly every row, used as a quantity; if it is a key" in out
+    line = "{type: int, default: -1, hash_buckets: 2048}"
+    assert "column store: whole numbers of the same length, used as a quantity; if" in out
+    assert line in out and "column price" not in out
+    assert schema.columns["store"].type == "float"
+    assert schema.columns["shop_id"].hash_buckets and schema.columns["shop_id"].default == -1
+    changed = re.sub(r"(?m)^  store: .*$", f"  store: {line}", text)
+    assert Schema.model_validate(yaml.safe_load(changed)).columns["store"].hash_buckets == 2048
+
+
+def test_derived_features_do_not_take_the_names_of_columns(make, tmp_path):
+    rows = [
+        {
+            "x": n / 3 if n % 3 else "",
+            "x_missing": "no" if n % 3 else "yes",
+            "born": f"19{n % 90 + 10}-01-02",
+            "born_year": f"19{n % 90 + 10}",
+            "y": n % 2,
+        }
+        for n in range(300)
+    ]
+    schema, _ = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    assert not schema.columns["x"].missing_indicator
+    assert schema.columns["born"].date == ("month", "weekday")

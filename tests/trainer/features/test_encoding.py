@@ -12,6 +12,7 @@ from trainer.schema import Range, Schema, Statistics
 SEEN = Range(count=4, missing=0, mean=10.0, std=4.0, min=2.0, max=22.0)
 WORDS = ["a", "ö", "", "z", "other", "a", "-1"]
 WHOLE = [7, 2013, -1, 0, 10**12, -5, 3]
+GAPS = [float("nan"), 0.0, 0.1, 10.0, float("nan"), -1.0, 22.0]
 REAL = [-1.5, 0.0, 0.1, 10.0, 9.999999, 1e30, 22.0]
 DATES = ["2020-12-31", "1949-01-01", "2050-06-07 08:09", "", "soon", "1999-02-28", "2000-02-29T23"]
 COLUMNS = {
@@ -25,6 +26,7 @@ COLUMNS = {
     "size": {"type": "float", "buckets": [0, 0.1, 10]},
     "count": {"type": "int", "buckets": [0, 7], "normalize": "log"},
     "plain": {"type": "int", "normalize": "minmax", "use": ["wide"]},
+    "gaps": {"type": "float", "default": 0.1, "missing_indicator": True, "buckets": [0, 10]},
     "asis": {"type": "float", "normalize": "none", "use": ["deep"]},
     "born": {"type": "string", "date": ["year", "month", "day", "weekday", "hour"]},
     "hidden": {"type": "string", "hash_buckets": 5, "use": []},
@@ -33,6 +35,7 @@ COLUMNS = {
 CROSSES = [
     {"columns": ["words", "hidden"], "hash_buckets": 1000},
     {"columns": ["years", "size", "hashed"], "hash_buckets": 77, "embedding": 2},
+    {"columns": ["gaps", "hashed"], "hash_buckets": 500},
     {"columns": ["count", "levels"], "hash_buckets": 1_000_003},
 ]
 
@@ -50,14 +53,14 @@ def _schema(columns, crosses=()):
 def _values(name):
     column = COLUMNS[name]
     kind = {"string": WORDS, "int": WHOLE, "float": REAL}[column["type"]]
-    return DATES if "date" in column else kind
+    return {"born": DATES, "gaps": GAPS}.get(name, kind)
 
 
 def _encode(schema, features):
     statistics = Statistics(4, {name: SEEN for name in COLUMNS})
     encoding = build_encoding(schema, statistics)
     columns = build_feature_columns(schema, statistics)
-    return encoding, columns, encoding.encode(derive_features(features, schema))
+    return encoding, columns, encoding.encode(derive_features(features, schema, statistics))
 
 
 def _tensor(name):
@@ -86,7 +89,7 @@ def test_ids_and_numbers_are_those_of_the_feature_columns(batched):
     assert encoded["ids"].dtype == tf.int32 and encoded["numbers"].dtype == tf.float32
     assert encoded["ids"].shape == (len(WORDS), len(encoding.fields))
     assert encoded["numbers"].shape == (len(WORDS), len(encoding.numbers))
-    apart = derive_features(features, schema)
+    apart = derive_features(features, schema, encoding.statistics)
     categorical, dense = {}, {}
     for column in [*columns.wide, *columns.deep]:
         inner = getattr(column, "categorical_column", column)
@@ -128,6 +131,8 @@ def test_fields_are_in_the_order_of_the_schema_then_of_the_crosses():
         "levels",
         "size_bucketized",
         "count_bucketized",
+        "gaps_bucketized",
+        "gaps_missing",
         "born_year_bucketized",
         "born_month",
         "born_day",
@@ -135,10 +140,11 @@ def test_fields_are_in_the_order_of_the_schema_then_of_the_crosses():
         "born_hour",
         "hidden_X_words",
         "hashed_X_size_bucketized_X_years",
+        "gaps_bucketized_X_hashed",
         "count_bucketized_X_levels",
     ]
-    assert encoding.numbers == ("size", "count", "plain", "asis")
-    assert encoding.fields[-2].columns == ("years", "size", "hashed")
+    assert encoding.numbers == ("size", "count", "plain", "gaps", "asis")
+    assert encoding.fields[-3].columns == ("years", "size", "hashed")
 
 
 def test_rows_of_only_numbers_or_only_ids():

@@ -158,7 +158,7 @@ def test_an_embedding_is_the_weighted_mean(shared):
         "more": tf.constant(["", "", ""]),
     }
     layer = tf.keras.layers.DenseFeatures(deep)
-    got = layer(derive_features(features, schema)).numpy()[:, :2]
+    got = layer(derive_features(features, schema, Statistics(1, {}))).numpy()[:, :2]
     (table,) = (variable.numpy() for variable in layer.trainable_variables)
     wanted = [(table[0] + 3 * table[1]) / 4, (table[0] + table[2]) / 2, [0, 0]]
     np.testing.assert_allclose(got, wanted, rtol=1e-5)

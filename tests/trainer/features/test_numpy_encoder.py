@@ -19,6 +19,7 @@ COLUMNS = {
     "bucketed": {"type": "float", "buckets": [0, 1.5, 3]},
     "count": {"type": "int", "buckets": [1, 4], "normalize": "log"},
     "ranged": {"type": "float", "normalize": "minmax"},
+    "gaps": {"type": "float", "default": "mean", "missing_indicator": True, "buckets": [0]},
     "day": {"type": "string", "date": ["year", "month", "day", "weekday", "hour"]},
     "y": {"type": "float"},
 }
@@ -61,6 +62,7 @@ def _rows(seed):
     chunk["bucketed"] = rng.choice([0, 1.5, 3, -7, 2.9, 1e30], ROWS).astype(np.float32)
     chunk["count"] = rng.integers(-3, 9, ROWS)
     chunk["ranged"] = rng.normal(size=ROWS).astype(np.float32)
+    chunk["gaps"] = rng.choice([np.nan, -1.0, 0.3, 5.0], ROWS).astype(np.float32)
     return chunk, words
 
 
@@ -72,7 +74,7 @@ def _encode_in_graph(encoding, names, chunk, words):
             name: tf.compat.v1.placeholder(tf.string if name in words else array.dtype, [None])
             for name, array in values.items()
         }
-        encoded = encoding.encode(derive_features(raw, encoding.schema))
+        encoded = encoding.encode(derive_features(raw, encoding.schema, encoding.statistics))
         with tf.compat.v1.Session() as session:
             session.run(tf.compat.v1.tables_initializer())
             return session.run(encoded, {raw[name]: array for name, array in values.items()})
@@ -90,7 +92,7 @@ def test_ids_and_numbers_are_those_of_the_graph(seed):
     np.testing.assert_array_equal(numbers, wanted["numbers"])
 
 
-@pytest.mark.parametrize("names", [["ranged"], ["hashed"], ["bucketed"], ["day"]])
+@pytest.mark.parametrize("names", [["ranged"], ["hashed"], ["bucketed"], ["gaps"], ["day"]])
 def test_columns_of_a_single_kind(names):
     columns = {name: COLUMNS[name] for name in [*names, "y"]}
     encoder = Encoder(_encoding(columns, []))

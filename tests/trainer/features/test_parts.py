@@ -115,11 +115,12 @@ def test_every_format_gives_the_same_rows_and_counts(make, tmp_path):
 def test_values_and_date_parts_are_derived_in_the_graph():
     from estimator_bridge import tf
     from trainer.features.parts import derive_features, split_dates
+    from trainer.schema import Statistics
 
     schema = Schema.model_validate(SCHEMA)
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         tags = {"tags": tf.constant(["a|b", "", "c", "|a||b |"])}
-        got = session.run(derive_features(tags, schema)["tags"])
+        got = session.run(derive_features(tags, schema, Statistics(1, {}))["tags"])
     assert got.values.tolist() == [b"a", b"b", b"c", b"a", b"b"]
     assert got.indices.tolist() == [[0, 0], [0, 1], [2, 0], [3, 0], [3, 1]]
     days = [

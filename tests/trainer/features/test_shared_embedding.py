@@ -27,7 +27,7 @@ def test_both_columns_are_looked_up_in_one_table():
     assert again == deep and again.name == "origin_dest_shared_embedding"
     features = {"origin": tf.constant(["a", "b", "x"]), "dest": tf.constant(["a|b", "b", ""])}
     layer = tf.keras.layers.DenseFeatures([deep])
-    got = layer(derive_features(features, schema)).numpy()
+    got = layer(derive_features(features, schema, Statistics(1, {}))).numpy()
     (table,) = (variable.numpy() for variable in layer.trainable_variables)
     assert table.shape == (4, 3)
     mean, none = (table[0] + table[1]) / 2, np.zeros(3)

@@ -225,7 +225,11 @@ BAD_CSV = {
     "too many fields": ("a,n,s,y\n1,2,x,3,4\n", {}, ["row 2", "5 fields instead of 4"]),
     "infinite": ("a,n,s,y\n1,2,x,3\ninf,2,x,3\n", {}, ["row 3", "column a", "inf", "finite"]),
     "not a number": ("a,n,s,y\ninf,2,x,3\n", {}, ["row 2", "column a", "inf", "finite"]),
-    "no label": ("a,n,s,y\n1,2,x,3\n1,2,x,\n", {}, ["row 3", "column y", "label is missing"]),
+    "no label": (
+        "a,n,s,y\n1,2,x,3\n1,2,x,\n",
+        {},
+        ["row 3", "column y", "label is missing", "--data.max_bad_rows=N"],
+    ),
     "no float": ("a,n,s,y\n1,2,x,3\n,2,x,3\n", NO_DEFAULT, ["row 3", "column a", "default"]),
     "no int": ("a,n,s,y\n1,,x,3\n", NO_DEFAULT, ["row 2", "column n", "default"]),
     "latin-1": ("a,n,s,y\n1,2,ü,3\n".encode("latin-1"), {}, ["row 2", "column s", "UTF-8"]),

@@ -88,6 +88,17 @@ CONTRADICTIONS = {
     "no word": ({"c": {"type": "string", "vocabulary": ["a", ""]}}, "'' means no value"),
     "minus one": ({"c": {"type": "int", "vocabulary": [-1, 1]}}, "-1 means no value"),
     "mean of an int": ({"x": {"type": "int", "default": "mean"}}, "default mean needs type float"),
+    "indicator without a default": (
+        {"x": {"type": "float", "missing_indicator": True}},
+        "missing_indicator needs type float and a default",
+    ),
+    "indicator of a taken name": (
+        {
+            "x": {"type": "float", "default": 0, "missing_indicator": True},
+            "x_missing": {"type": "int"},
+        },
+        "columns.x_missing: a feature derived from column 'x' has this name; rename",
+    ),
     "text for a number": ({"x": {"type": "float", "default": "big"}}, "default 'big' is not"),
     "number for a text": (
         {"c": {"type": "string", "hash_buckets": 3, "default": 4}},

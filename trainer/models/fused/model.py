@@ -129,7 +129,11 @@ def build_fused(predictor: Any, head: Any, model: FusedModel) -> Any:
 def _build_evaluation(model: FusedModel, head: Any, features: dict[str, Any], labels: Any) -> Any:
     schema, encoding = model.schema, model.preparation.encoding
     prepared, labels = prepare_labels(features, labels, schema, training=False)
-    encoded = prepared if IDS in prepared else encoding.encode(derive_features(prepared, schema))
+    encoded = (
+        prepared
+        if IDS in prepared
+        else encoding.encode(derive_features(prepared, schema, encoding.statistics))
+    )
     return _build_spec(model, head, prepared, encoded, estimator.ModeKeys.EVAL, labels)
 
 

@@ -63,7 +63,11 @@ class Preparation(NamedTuple):
             features = {name: _flatten(tensor) for name, tensor in features.items()}
             labels = _flatten(labels)
         seen, labels = prepare_labels(features, labels, self.schema, training=True)
-        encoded = seen if IDS in seen else self.encoding.encode(derive_features(seen, self.schema))
+        encoded = (
+            seen
+            if IDS in seen
+            else self.encoding.encode(derive_features(seen, self.schema, self.encoding.statistics))
+        )
         by_row = {name: encoded[name] for name in (IDS, NUMBERS)}
         labels = labels if isinstance(labels, dict) else {self.schema.label.column: labels}
         for label in self.schema.labels:
