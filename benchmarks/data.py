@@ -127,13 +127,14 @@ def describe(name: str, train: Path) -> dict:
         "crosses": columns and size; "label": column and classes (None for a regression).
     """
     from trainer import config as config_lib
+    from trainer.console import Console
     from trainer.inputs.files import find_files
     from trainer.inputs.scan import scan_files
     from trainer.schema import load_schema, resolve_defaults
 
     schema = load_schema(str(ROOT / f"hparams/schemas/{name}.yaml"))
     files = find_files([str(train)], "csv", "data.train")
-    statistics = scan_files(files, schema, config_lib.DataConfig(), lambda line: None).statistics
+    statistics = scan_files(files, schema, config_lib.DataConfig(), Console()).statistics
     defaults = resolve_defaults(schema, statistics)
     columns = [
         _describe_column(column_name, column, schema, statistics, defaults.get(column_name))

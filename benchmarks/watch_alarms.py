@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trainer import config as config_lib
+from trainer.console import Console
 from trainer.inputs.files import find_files
 from trainer.inputs.scan import scan_files
 from trainer.inputs.tables import read_batches
@@ -39,7 +40,7 @@ class DataSet:
     def __init__(self, name, schema, train, evaluation):
         self.name, self.schema = name, load_schema(schema)
         data, files = config_lib.DataConfig(), find_files([str(train)], "auto", "data")
-        statistics = scan_files(files, self.schema, data, lambda line: None).statistics
+        statistics = scan_files(files, self.schema, data, Console()).statistics
         self.plans = make_plans(self.schema, statistics, [], 1, None)
         self.trained = describe_training(self.plans)
         self.first, self.rows = (self._read(place) for place in (train, evaluation))

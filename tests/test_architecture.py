@@ -63,7 +63,7 @@ TRAINER = {
     "release": "vertex export config storage console errors",
     "prediction": "export inputs features config schema storage console errors job_layout",
     "reporting": "export drawing metrics data_validation job_dir schema storage job_layout",
-    "export": "inputs features config schema storage errors job_layout",
+    "export": "inputs features config schema storage console errors job_layout",
     "metrics": "inputs config schema errors",
     "data_validation": "inputs config schema storage console errors job_layout",
     # What a model is made of.
@@ -76,8 +76,8 @@ TRAINER = {
     "cluster": "config storage environment console signals errors job_layout",
     # What everything rests on.
     "schema": "config errors",
-    "config": "storage errors",
-    "storage": "job_layout environment errors",
+    "config": "storage console errors",
+    "storage": "job_layout environment console errors",
     "phase_timer": "environment",
     "environment": "errors",
     "demo": "errors",

@@ -13,10 +13,12 @@ not supported.
 # ruff: noqa: UP032
 import argparse
 import fcntl
+import glob
 import hashlib
 import os
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXTRAS = "demo,test"
@@ -37,6 +39,10 @@ PYTHONS = {
     "2.16": ("3.9", "3.10", "3.11", "3.12"),
     "2.15": ("3.9", "3.10", "3.11"),
 }
+
+# Seconds between two lines about the progress, on a terminal and elsewhere.
+LIVE_SECS = 0.25
+PLAIN_SECS = 10
 
 
 class Unfit(Exception):
@@ -167,26 +173,57 @@ def _install(home, *arguments):
     """
     pip = [os.path.join(home, "bin", "python"), "-m", "pip"]
     settings = subprocess.run(pip + ["config", "list"], stdout=subprocess.PIPE).stdout.decode()
-    if ".index-url=" not in settings and _run(pip + ["install", "-qq", "--no-input", "uv"]):
+    install_uv = pip + ["install", "-qq", "--no-input", "uv"]
+    if ".index-url=" not in settings and _run(home, install_uv):
         uv = [os.path.join(home, "bin", "uv"), "pip", "install", "--python", home]
-        # A person at a terminal sees the progress; a log gets errors only.
-        quiet = [] if sys.stderr.isatty() else ["--quiet"]
-        if _run(uv + quiet + list(arguments)):
+        if sys.stderr.isatty():
+            # It shows what it downloads.
+            if subprocess.run(uv + list(arguments), stdout=sys.stderr).returncode == 0:
+                return
+        elif _run(home, uv + ["--quiet"] + list(arguments)):
             return
         _log("uv could not install; trying pip")
     _pip(home, *arguments)
 
 
-def _run(command):
-    """Runs a command whose output goes to stderr; returns whether it succeeded."""
-    return subprocess.run(command, stdout=sys.stderr).returncode == 0
+def _run(home, command, environment=None):
+    """Runs a command whose output goes to stderr; returns whether it succeeded.
+
+    It reports how many packages are there: one line that is rewritten on a terminal, else a line
+    now and then.
+    """
+    started = time.time()
+    live = sys.stderr.isatty()
+    process = subprocess.Popen(command, stdout=sys.stderr, env=environment)
+    shown = ""
+    while True:
+        try:
+            process.wait(LIVE_SECS if live else PLAIN_SECS)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+        secs = time.time() - started
+        line = "installing: {:.0f} s, {} packages are there".format(secs, _count(home))
+        if live:
+            sys.stderr.write("\r" + line.ljust(len(shown)))
+            sys.stderr.flush()
+            shown = line
+        else:
+            _log(line)
+    if shown:
+        sys.stderr.write("\r" + " " * len(shown) + "\r")
+    return process.returncode == 0
+
+
+def _count(home):
+    return len(glob.glob(os.path.join(home, "lib", "python*", "site-packages", "*.dist-info")))
 
 
 def _pip(home, *arguments):
     # -qq prints errors only: pip warns about settings of the machine.
     command = [os.path.join(home, "bin", "python"), "-m", "pip", "install", "-qq", "--no-input"]
     environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")
-    if subprocess.run(command + list(arguments), env=environment, stdout=sys.stderr).returncode:
+    if not _run(home, command + list(arguments), environment):
         raise Unfit("pip could not install into {}; its messages are above".format(home))
 
 

@@ -4,12 +4,14 @@ Both may contain values of the data. They are escaped here, so that they cannot 
 """
 
 import copy
-import shutil
 import sys
+import threading
 import time
-from typing import Any, Callable, Optional, TextIO
+import weakref
+from types import TracebackType
+from typing import Any, Callable, Optional, TextIO, Union
 
-from estimator_bridge.terminal import escape, escape_lines
+from estimator_bridge.terminal import escape, escape_lines, find_width, fit, paint_status
 
 # Seconds between two progress lines where the output is not a terminal.
 PLAIN_SECS = 10.0
@@ -17,15 +19,45 @@ PLAIN_SECS = 10.0
 LIVE_SECS = 0.25
 # The same in a notebook, where each drawing is a message to the browser.
 NOTEBOOK_SECS = 0.5
+# The unit of a Progress that counts bytes.
+BYTES = "bytes"
+# Text between the parts of a progress line.
+SEPARATOR = " · "
+# Stream → length of the live line on it. It belongs to the terminal: whoever writes next clears it.
+_live_widths: "weakref.WeakKeyDictionary[TextIO, int]" = weakref.WeakKeyDictionary()
 
 
 def show(text: str) -> None:
     """Prints a result to standard output, with unprintable characters escaped.
 
+    On a terminal, long lines continue at the end of a word, and a status has a color.
+
     Args:
         text: the result, one or more lines, without the last line end.
     """
-    print(escape_lines(text), flush=True)
+    _clear(sys.stderr)
+    _print(escape_lines(text), sys.stdout)
+
+
+def show_error(text: str) -> None:
+    """Prints an error to standard error, on one line if it is no terminal.
+
+    Args:
+        text: what is wrong, and the remedy.
+    """
+    _clear(sys.stderr)
+    _print(f"error: {escape_lines(text)}", sys.stderr)
+
+
+def _print(text: str, stream: TextIO) -> None:
+    print(paint_status(fit(text, find_width(stream)), stream), file=stream, flush=True)
+
+
+def _clear(stream: TextIO) -> None:
+    width = _live_widths.pop(stream, 0)
+    if width:
+        stream.write("\r" + " " * width + "\r")
+        stream.flush()
 
 
 def find_notebook() -> Optional[Any]:
@@ -65,21 +97,26 @@ class Console:
         self._stream = stream
         self._quiet = quiet
         self._clock = clock
-        self._is_terminal = stream.isatty()
         self._display: Optional[Any] = None
-        self._live_width = 0
         self._next = clock()
         self._observe: Callable[[], None] = lambda: None
 
     def observed(self, observe: Callable[[], None]) -> "Console":
-        """Returns a console that writes to the same place and reports each line.
+        """Returns a console that writes to the same place and reports that work goes on.
 
         Args:
-            observe: called before each line, even if the console is quiet.
+            observe: called for each line and each step of progress, even if the console is quiet.
         """
         console = copy.copy(self)
         console._observe = observe
         return console
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two progress lines."""
+        if self._stream.isatty():
+            return LIVE_SECS
+        return PLAIN_SECS if self._notebook is None else NOTEBOOK_SECS
 
     def log(self, line: str) -> None:
         """Writes a line, unless the console is quiet.
@@ -97,11 +134,12 @@ class Console:
         Args:
             line: the text, without a line end.
         """
-        self._clear()
-        print(escape_lines(self._display_path(line)), file=self._stream, flush=True)
+        _clear(self._stream)
+        _print(escape_lines(self._display_path(line)), self._stream)
 
     def is_due(self) -> bool:
         """Returns whether to show progress now; cheap enough to call at every step."""
+        self._observe()
         return not self._quiet and self._clock() >= self._next
 
     def progress(self, line: str) -> None:
@@ -111,25 +149,124 @@ class Console:
             line: how far the run is, without a line end.
         """
         line = escape(self._display_path(line))
-        if self._is_terminal:
-            self._next = self._clock() + LIVE_SECS
+        self._next = self._clock() + self.interval
+        width = find_width(self._stream)
+        if width is not None:
             # A line that wraps cannot be redrawn.
-            line = line[: shutil.get_terminal_size().columns - 1]
-            self._stream.write("\r" + line.ljust(self._live_width))
+            line = _fit_live(line, width - 1)
+            self._stream.write("\r" + line.ljust(_live_widths.get(self._stream, 0)))
             self._stream.flush()
-            self._live_width = len(line)
+            _live_widths[self._stream] = len(line)
         elif self._notebook is not None:
-            self._next = self._clock() + NOTEBOOK_SECS
             shown = {"text/plain": line}
             if self._display is None:
                 self._display = self._notebook.display(shown, raw=True, display_id=True)
             else:
                 self._display.update(shown, raw=True)
         else:
-            self._next = self._clock() + PLAIN_SECS
             print(line, file=self._stream, flush=True)
 
-    def _clear(self) -> None:
-        if self._live_width:
-            self._stream.write("\r" + " " * self._live_width + "\r")
-            self._live_width = 0
+    def end_progress(self) -> None:
+        """Removes the live line of a terminal."""
+        _clear(self._stream)
+
+
+def _fit_live(line: str, width: int) -> str:
+    """Leaves out the last parts of a progress line that is too long."""
+    while len(line) > width and SEPARATOR in line:
+        line = line.rpartition(SEPARATOR)[0]
+    return line[:width]
+
+
+class Progress:
+    """Shows how far a long piece of work is: amount, time left and rate.
+
+    Work that is shorter than the interval of the console shows nothing. Several threads may count.
+
+    Args:
+        console: shows it.
+        what: the work, for instance "reading the data".
+        unit: plural of what is counted, or BYTES.
+        total: the whole amount, or a function that finds it when it is first shown; None: unknown.
+        is_estimate: whether the total is not exact.
+        clock: returns seconds.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        what: str,
+        unit: str,
+        total: Union[None, float, Callable[[], Optional[float]]] = None,
+        *,
+        is_estimate: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._console = console
+        self._what = what
+        self._unit = unit
+        self._total = total
+        self._about = "about " if is_estimate else ""
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._started = clock()
+        self._done = 0.0
+
+    def add(self, amount: float) -> None:
+        """Counts more work, and shows how far it is if that is due.
+
+        Args:
+            amount: what has been done since the last call, in `unit`.
+        """
+        with self._lock:
+            self._done += amount
+            secs = self._clock() - self._started
+            if self._console.is_due() and secs >= self._console.interval:
+                self._console.progress(self._describe(secs))
+
+    def _describe(self, secs: float) -> str:
+        if callable(self._total):
+            self._total = self._total()
+        if not self._done:
+            return f"{self._what}: {format_secs(secs)}"
+        is_bytes = self._unit is BYTES
+        scale, unit = (1e-6, "MB") if is_bytes else (1.0, self._unit)
+        rate, digits = self._done / secs, 1 if is_bytes else 0
+        amount, left = f"{self._done * scale:,.{digits}f}", None
+        # An estimate may be too small.
+        if self._total and self._done <= self._total:
+            amount += f" of {self._about}{self._total * scale:,.{digits}f}"
+            left = f"{format_secs((self._total - self._done) / rate)} left"
+        digits = 1 if is_bytes or rate < 10 else 0
+        speed = f"{rate * scale:,.{digits}f} {unit}/s"
+        parts = (f"{self._what}: {amount} {unit}", left, speed)
+        return SEPARATOR.join(part for part in parts if part is not None)
+
+    def end(self) -> None:
+        """Removes the live line of a terminal."""
+        self._console.end_progress()
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.end()
+
+
+def format_secs(secs: float) -> str:
+    """Returns a duration as text: 42 s, 3 min 10 s, 2 h 5 min.
+
+    Args:
+        secs: seconds.
+    """
+    secs = round(secs)
+    if secs < 60:
+        return f"{secs} s"
+    if secs < 3600:
+        return f"{secs // 60} min {secs % 60} s"
+    return f"{secs // 3600} h {secs % 3600 // 60} min"

@@ -9,7 +9,7 @@ import estimator_bridge
 from trainer import config as config_lib
 from trainer.api.jobs import Host, run_in_workspace
 from trainer.config import flags
-from trainer.console import show
+from trainer.console import show, show_error
 from trainer.errors import USER_ERROR_STATUS, JobEnded, UserError, hide_secrets
 from trainer.signals import Interrupted, SignalWatch
 
@@ -43,13 +43,13 @@ def main(argv: list[str]) -> int:
         if config is not None and config.verbosity == "debug" and cause is not None:
             lines = traceback.format_exception(type(cause), cause, cause.__traceback__)
             print(hide_secrets("".join(lines)), file=sys.stderr)
-        print(f"error: {error}", file=sys.stderr)
+        show_error(str(error))
         return error.status
     except estimator_bridge.BridgeError as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        show_error(" ".join(str(error).split()))
         return USER_ERROR_STATUS
     except JobEnded as end:
-        print(f"error: {end}", file=sys.stderr)
+        show_error(str(end))
         return end.status
     except Interrupted as interruption:
         print(

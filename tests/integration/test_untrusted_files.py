@@ -19,6 +19,7 @@ from estimator_bridge.convert.read.job_dir import read_job_dir
 from estimator_bridge.convert.read.rows import read_files
 from estimator_bridge.convert.write.module import write_module
 from trainer.config import Config
+from trainer.console import Console
 from trainer.data_validation.profile import profile_files
 from trainer.data_validation.reading import CsvStyle
 from trainer.errors import UserError
@@ -216,9 +217,9 @@ def test_data_files(kind, job, fuzz, make, tmp_path):
         def read():
             files = find_files([str(path)], "auto", "data")
             if rng.random() < 0.5:
-                scan_files(files, schema, data, lambda line: None)
+                scan_files(files, schema, data, Console())
             elif rng.random() < 0.5:
-                profile_files(files, style)
+                profile_files(files, style, Console())
             else:
                 read_files(read_job_dir(str(job.folder)), [str(path)], 20)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from trainer import job_layout, storage
+from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE
 from trainer.errors import UserError
 from trainer.job_dir.metrics_log import MetricsLog
@@ -20,6 +21,14 @@ ADDRESS = f"gs://{BUCKET}/{JOB}"
 STATE = "checkpoint"
 CHECKPOINT = re.compile(r"model\.ckpt-(\d+)\.(index|data-\d+-of-\d+)")
 EXPORT = re.compile(r"(export/best/\d+/)(.*)")
+
+
+class _Lines(Console):
+    """Notes lines in the story instead of writing them."""
+
+    def __init__(self, note):
+        super().__init__(quiet=True)
+        self.log = note
 
 
 class Settings(storage.Settings):
@@ -117,7 +126,7 @@ class Trainer:
         process = self.process
         settings = Settings(cache_dir=str(self.machine.root / "cache"))
         try:
-            with open_workspace(ADDRESS, settings, ALONE, self.log) as workspace:
+            with open_workspace(ADDRESS, settings, ALONE, _Lines(self.log)) as workspace:
                 self.folder = Path(workspace.folder)
                 self._train()
             status = 0

@@ -12,6 +12,7 @@ from simulation.machine import Machine
 from simulation.seams import installed
 from simulation.service import Service, Session
 from trainer import job_layout, storage
+from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE
 from trainer.errors import UserError
 from trainer.storage import copies, data
@@ -205,7 +206,7 @@ class Story:
         settings = job.Settings(cache_dir=str(process.machine.root))
         try:
             with open_workspace(
-                job.ADDRESS, settings, ALONE, lambda line: None, stores=False
+                job.ADDRESS, settings, ALONE, Console(quiet=True), stores=False
             ) as workspace:
                 files = job.read_folder(Path(workspace.folder))
                 self._check_read(process, files)

@@ -1,13 +1,23 @@
 """trainer.console: lines, the live line of a terminal, and quiet consoles."""
 
+import contextlib
+import fcntl
 import io
 import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
 
 import pytest
 import yaml
 
 from estimator_bridge import BridgeError
-from trainer.console import LIVE_SECS, PLAIN_SECS, Console, show
+from estimator_bridge.terminal import format_table
+from trainer.console import LIVE_SECS, PLAIN_SECS, Console, Progress, show
 from trainer.errors import JobEnded, UserError
 from trainer.schema.__main__ import main
 
@@ -47,8 +57,12 @@ def test_plain_lines_are_rare():
 def test_the_live_line_of_a_terminal_does_not_wrap(monkeypatch):
     monkeypatch.setenv("COLUMNS", "20")
     stream = _Stream(terminal=True)
-    Console(stream).progress("step 1,000/2,000 · loss 0.5 · 3 s left")
-    assert stream.getvalue() == "\rstep 1,000/2,000 · "[:20]
+    console = Console(stream)
+    console.progress("step 1,000/2,000 · loss 0.5 · 3 s left")
+    # Whole parts are left out.
+    assert stream.getvalue() == "\rstep 1,000/2,000"
+    console.progress("a part that is too long · 3 s left")
+    assert stream.getvalue().endswith("\ra part that is too ")
 
 
 def test_a_terminal_redraws_one_line():
@@ -65,6 +79,94 @@ def test_a_terminal_redraws_one_line():
     assert stream.getvalue().endswith("\r     \rdone\n")
     console.log("more")
     assert stream.getvalue().endswith("done\nmore\n")
+
+
+def test_progress_shows_amount_time_left_and_rate():
+    stream, clock = _Stream(terminal=False), _Clock()
+    totals = iter([400.0])
+    console = Console(stream, clock=clock)
+    progress = Progress(
+        console, "reading", "rows", lambda: next(totals), is_estimate=True, clock=clock
+    )
+    for rows in (10, 90, 100, 250):
+        progress.add(rows)
+        clock.now += PLAIN_SECS / 2
+    progress.add(0)
+    # Nothing before the first interval; no time left once the estimate is exceeded.
+    assert stream.getvalue().splitlines() == [
+        "reading: 200 of about 400 rows · 10 s left · 20 rows/s",
+        "reading: 450 rows · 22 rows/s",
+    ]
+
+
+def test_a_line_clears_the_live_line_of_another_console(capsys):
+    stream = _Stream(terminal=True)
+    Console(stream).progress("reading")
+    Console(stream).log("done")
+    assert stream.getvalue() == "\rreading\r       \rdone\n"
+
+
+def test_a_table_is_divided_at_the_width_of_the_terminal():
+    rows = [["", "loss", "precision"], ["best, step 2,049", "0.2556", "0.8756"]]
+    whole = ["                      loss  precision", "  best, step 2,049  0.2556     0.8756"]
+    assert format_table(rows) == format_table(rows, width=37) == whole
+    assert format_table(rows, width=36) == [
+        "                      loss",
+        "  best, step 2,049  0.2556",
+        "                    precision",
+        "  best, step 2,049     0.8756",
+    ]
+    assert all(len(line) <= 25 for line in format_table(rows, width=25))
+    assert "  best, step …  0.2556" in format_table(rows, width=20)
+
+
+SHOWS = """
+from trainer.console import Console, Progress, show, show_error
+show("plan: starting at step 0, stopping at step 2,049; checkpoints every 103 steps and at its end")
+show("  training data     262,242 rows in 4 file(s), read from /data/flights/train.parquet, cached")
+show("  query             python -m trainer.predict --export=jobs/first/export/best/1 --row={}")
+clock = iter(range(0, 100, 50)).__next__
+with Progress(Console(), "reading the data of the job", "rows", 10_000_000, clock=clock) as one:
+    one.add(5_000_000)
+show_error("data.train: no file matches 'x' (looked from /home); check the path, or name another")
+"""
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_nothing_wraps_on_a_real_terminal(columns):
+    text = _run_on_terminal(columns, {})
+    shown = re.sub("\x1b.*?m", "", text)
+    lines = [line for line in re.split("[\r\n]+", shown) if "python -m" not in line]
+    assert max(map(len, lines)) <= columns
+    assert "\n                    python -m" not in text
+    assert "\nreading the data of the job: 5,000,000 of"[:columns] in text.replace("\r", "\n")
+    assert "\x1b[31merror\x1b[0m: data.train" in text
+    assert "4 file(s), read from\n" in shown.replace("\r", "") or columns == 40
+    assert "\x1b" not in _run_on_terminal(columns, {"NO_COLOR": "1"})
+
+
+def _run_on_terminal(columns, environment):
+    """Runs SHOWS in a pseudo-terminal; returns what it writes there."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    hidden = ("NO_COLOR", "COLUMNS", "TERM")
+    inherited = {name: os.environ[name] for name in os.environ if name not in hidden}
+    process = subprocess.Popen(
+        [sys.executable, "-c", SHOWS],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**inherited, "TERM": "xterm", **environment},
+    )
+    os.close(theirs)
+    text = b""
+    # Linux reports the end of a terminal as an error.
+    with contextlib.suppress(OSError):
+        while piece := os.read(ours, 65_536):
+            text += piece
+    os.close(ours)
+    assert process.wait() == 0
+    return text.decode()
 
 
 TITLE = "\x1b]0;owned\x07"

@@ -75,13 +75,13 @@ def run_in_workspace(
     service = read_service()
     config = job_environment.place(config, cluster, service)
     settings = storage.Settings(**config.storage.model_dump())
-    storage.configure(settings)
     quiet = config.verbosity in ("warning", "error")
+    storage.configure(settings, Console(quiet=quiet))
     with workspace.open_workspace(
         config.require_job_dir(),
         settings,
         cluster,
-        Console(quiet=quiet).log,
+        Console(quiet=quiet),
         stores=not command.dry_run,
         events_dir=service.log_dir,
     ) as space:

@@ -10,6 +10,7 @@ from absl import flags
 
 from trainer import config as config_lib
 from trainer import storage
+from trainer.console import show_error
 from trainer.errors import UserError, redact_data
 
 # Options that limit the sizes in data files.
@@ -109,7 +110,7 @@ def run(main: Callable[[list[str]], int], argv: list[str]) -> int:
     try:
         return main(argv)
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        show_error(str(error))
         return error.status
     except BrokenPipeError:
         # The reader of standard output, for example `head`, has closed it.

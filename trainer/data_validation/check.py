@@ -1,5 +1,6 @@
 """python -m trainer.schema check: checks data against a schema and for drift."""
 
+import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +12,14 @@ from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.config.arguments import parse_flags, require
 from trainer.config.commands import define_reading, define_storage, open_storage, start_reading
-from trainer.console import show
+from trainer.console import Console, Progress, show
 from trainer.data_validation import drift
 from trainer.data_validation.drift import percent
 from trainer.errors import TemporaryError, UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
 from trainer.inputs.cell_text import hides
 from trainer.inputs.files import DataFile, find_files
+from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.scan import StreamingStatistics
 from trainer.inputs.streaming_statistics import RunningMoments
 from trainer.inputs.tables import read_batches
@@ -193,15 +195,19 @@ def check(
     bad, streaming = BadRows(None), StreamingStatistics(schema, names)
     damaged: list[str] = []
     rows = 0
+    total = functools.partial(estimate_rows, files)
+    progress = Progress(Console(), "checking the data", "rows", total, is_estimate=True)
     for file in files:
         try:
             for batch in read_batches(file, schema, names, data, bad, layouts):
                 streaming.add(batch.columns)
                 rows += batch.columns.num_rows
+                progress.add(batch.columns.num_rows)
         except TemporaryError:
             raise
         except UserError as error:
             damaged.append(str(error))
+    progress.end()
     whole = _collect_faults(bad, "")
     if damaged:
         whole["files"] = {"rows": None, "examples": damaged[:MAX_EXAMPLES], "files": len(damaged)}

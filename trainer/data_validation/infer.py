@@ -13,7 +13,7 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.config.arguments import parse_flags, require
 from trainer.config.commands import define_reading, define_storage, open_storage, start_reading
-from trainer.console import show
+from trainer.console import Console, show
 from trainer.data_validation.detect import detect_delimiter, detect_encoding
 from trainer.data_validation.profile import (
     NO_NUMBER,
@@ -89,7 +89,7 @@ def infer(request: InferRequest) -> tuple["InferredSchema", Table, CsvStyle]:
         UserError: the files cannot be read, or there is no such label.
     """
     style = _find_style(request)
-    table, sample = profile_files(request.files, style)
+    table, sample = profile_files(request.files, style, Console())
     numbers = {name: sample.get(name) for name in table.columns}
     return propose(table, numbers, request.label, request.sources), table, style
 

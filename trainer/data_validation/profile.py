@@ -1,5 +1,6 @@
 """Profiles the columns of data without a schema, in one pass and with bounded memory."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
@@ -7,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trainer.console import Console, Progress
 from trainer.data_validation.reading import (
     CsvStyle,
     list_json_names,
@@ -16,6 +18,7 @@ from trainer.data_validation.reading import (
 )
 from trainer.errors import UserError
 from trainer.inputs.files import DataFile
+from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.streaming_statistics import (
     DistinctCount,
     RowSample,
@@ -218,12 +221,15 @@ def _to_floats(column: pa.Array) -> np.ndarray:
     return numbers
 
 
-def profile_files(files: Sequence[DataFile], style: CsvStyle) -> tuple[Table, RowSample]:
+def profile_files(
+    files: Sequence[DataFile], style: CsvStyle, console: Console
+) -> tuple[Table, RowSample]:
     """Profiles every row of some files without a schema.
 
     Args:
         files: the files of one data set.
         style: of CSV files.
+        console: shows progress.
 
     Returns:
         The profiles, and a sample of the numbers.
@@ -235,6 +241,8 @@ def profile_files(files: Sequence[DataFile], style: CsvStyle) -> tuple[Table, Ro
     sample: Optional[RowSample] = None
     rows, with_header = 0, None
     json_names = list_json_names(files, style.limits)
+    total = functools.partial(estimate_rows, files)
+    progress = Progress(console, "reading the data", "rows", total, is_estimate=True)
     for file in files:
         if file.format == "csv":
             layout = name_csv(file, style)
@@ -264,6 +272,8 @@ def profile_files(files: Sequence[DataFile], style: CsvStyle) -> tuple[Table, Ro
                 numbers[name] = profile.add(batch.column(name))
             sample.add(pa.RecordBatch.from_pydict(numbers))
             rows += batch.num_rows
+            progress.add(batch.num_rows)
+    progress.end()
     if sample is None:
         raise UserError(f"{files[0].path}: has no rows; give files with data")
     return Table(rows, profiles, with_header), sample

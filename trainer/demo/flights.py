@@ -109,6 +109,7 @@ def prepare(output: str, overwrite: bool = False) -> Prepared:
                 f"--output: {target} has {found.fingerprint}, damaged or different from "
                 f"{fingerprint}; add --overwrite to replace it"
             )
+    print(f"preparing {target}, about 5 s", file=sys.stderr, flush=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:

@@ -1,5 +1,6 @@
 """Measures checkpoints of a trained model on given files: metrics, and predictions by slice."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -8,10 +9,12 @@ import numpy as np
 
 from estimator_bridge import estimator, tf
 from trainer.cluster.run_config import build_run_config
-from trainer.console import Console
+from trainer.console import Console, Progress
 from trainer.errors import UserError
+from trainer.evaluation.progress_hook import ProgressHook, start_progress
 from trainer.inputs.dataset import ReadOptions, RowSource, make_eval_input_fn
 from trainer.inputs.files import DataFile
+from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.shuffle import Chunk
 from trainer.job_dir.trained_job import Model
 from trainer.metrics import slices
@@ -52,6 +55,8 @@ class CheckpointMeter:
         self._model = model
         self._by = by
         self._source = _build_source(model, files, by)
+        self._total = functools.cache(functools.partial(estimate_rows, files))
+        self._batch_size = model.config.eval.batch_size
         config = model.config.model_copy(update={"job_dir": folder})
         self._estimator = build_estimator(
             config,
@@ -62,15 +67,14 @@ class CheckpointMeter:
         )
 
     def _make_input_fn(self) -> Callable[[], Any]:
-        batch_size = self._model.config.eval.batch_size
-        return make_eval_input_fn(self._source, self._model.schema, batch_size)
+        return make_eval_input_fn(self._source, self._model.schema, self._batch_size)
 
     def measure(self, checkpoint: str, console: Console) -> dict[str, Any]:
         """Returns the Estimator's metrics of a checkpoint, with its path and step.
 
         Args:
             checkpoint: its path.
-            console: logs the loss.
+            console: logs the loss, and shows progress.
 
         Raises:
             UserError: the data are wrong, or the checkpoint is of another model.
@@ -79,7 +83,12 @@ class CheckpointMeter:
         metrics = self._translate_errors(
             checkpoint,
             lambda: self._estimator.evaluate(
-                input_fn, hooks=[_ShapeCheck(checkpoint)], checkpoint_path=checkpoint
+                input_fn,
+                hooks=[
+                    _ShapeCheck(checkpoint),
+                    ProgressHook(console, self._batch_size, self._total),
+                ],
+                checkpoint_path=checkpoint,
             ),
         )
         step = int(metrics.pop("global_step"))
@@ -87,17 +96,19 @@ class CheckpointMeter:
         console.log(f"step {step:,}: loss {result.get('loss', math.nan):.4f}")
         return {"checkpoint": checkpoint, "step": step, **result}
 
-    def predict(self, checkpoint: str) -> SlicedPredictions:
+    def predict(self, checkpoint: str, console: Console) -> SlicedPredictions:
         """Returns the predictions of a checkpoint for all rows, and the slice of each row.
 
         Args:
             checkpoint: its path.
+            console: shows progress.
 
         Raises:
             UserError: the data are wrong, or the checkpoint is of another model.
         """
         schema = self._model.schema
-        scores = self.predict_inputs(checkpoint, self._make_input_fn())
+        progress = start_progress(console, self._total)
+        scores = self.predict_inputs(checkpoint, self._make_input_fn(), progress)
         names = dict.fromkeys(
             [schema.label.column, *(name for names in self._by for name in names)]
         )
@@ -114,29 +125,35 @@ class CheckpointMeter:
         groupings = slices.group(chunks, self._by, schema, self._model.statistics.columns)
         return SlicedPredictions(slices.Predictions(labels, scores, weights), groupings)
 
-    def predict_inputs(self, checkpoint: str, input_fn: Callable[[], Any]) -> np.ndarray:
+    def predict_inputs(
+        self, checkpoint: str, input_fn: Callable[[], Any], progress: Progress
+    ) -> np.ndarray:
         """Returns the scores of a checkpoint, [rows], or [rows, classes] for more than two classes.
 
         Args:
             checkpoint: its path.
             input_fn: returns a tf.data.Dataset of features.
+            progress: counts the rows.
 
         Raises:
             UserError: the data are wrong, or the checkpoint is of another model.
         """
         output = OUTPUTS[self._model.schema.task]
-        batches = self._translate_errors(
-            checkpoint,
-            lambda: list(
-                self._estimator.predict(
-                    input_fn,
-                    predict_keys=[output],
-                    checkpoint_path=checkpoint,
-                    yield_single_examples=False,
-                )
-            ),
-        )
-        scores = np.concatenate([batch[output] for batch in batches])
+
+        def run() -> list[np.ndarray]:
+            batches = []
+            for batch in self._estimator.predict(
+                input_fn,
+                predict_keys=[output],
+                checkpoint_path=checkpoint,
+                yield_single_examples=False,
+            ):
+                batches.append(batch[output])
+                progress.add(len(batch[output]))
+            return batches
+
+        with progress:
+            scores = np.concatenate(self._translate_errors(checkpoint, run))
         return scores if self._model.schema.task == "multiclass" else scores.reshape(-1)
 
     def read_rows(self, indices: np.ndarray) -> Chunk:

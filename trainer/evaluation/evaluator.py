@@ -11,8 +11,10 @@ from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
 from trainer import job_layout
+from trainer.console import Console
 from trainer.evaluation.graph import EvaluationGraph
 from trainer.export.graph_reuse import ExportGraphCache
+from trainer.export.progress import show_export
 from trainer.phase_timer import EVALUATION, EXPORT, Times
 
 
@@ -28,14 +30,22 @@ class Evaluator:
         built: an Estimator.
         eval_spec: an estimator.EvalSpec; its input_fn is called once for each graph that is built.
         times: measures evaluations and exports.
+        console: shows how far an export is; None: nothing is shown.
 
     Attributes:
         estimator: the Estimator.
         eval_spec: the estimator.EvalSpec.
     """
 
-    def __init__(self, built: Any, eval_spec: Any, times: Optional[Times] = None):
+    def __init__(
+        self,
+        built: Any,
+        eval_spec: Any,
+        times: Optional[Times] = None,
+        console: Optional[Console] = None,
+    ):
         self.estimator = built
+        self._console = console or Console(quiet=True)
         self.eval_spec = eval_spec
         self._times = times or Times()
         self._exports = ExportGraphCache(built)
@@ -102,7 +112,8 @@ class Evaluator:
             for exporter in self.eval_spec.exporters:
                 folder = str(Path(self.model_dir) / job_layout.EXPORT_FOLDER / exporter.name)
                 exporting = self._exports.for_exporter(exporter)
-                exporter.export(exporting, folder, checkpoint, result, is_final)
+                with show_export(self._console, folder):
+                    exporter.export(exporting, folder, checkpoint, result, is_final)
 
     def close(self) -> None:
         """Closes the session; the next evaluation opens a new one."""

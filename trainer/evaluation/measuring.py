@@ -36,7 +36,7 @@ def evaluate(
         meter = CheckpointMeter(model, files, by, folder)
         evaluations = [meter.measure(path, console) for path in checkpoints]
         if schema.task in SLICED_TASKS and len(checkpoints) == 1:
-            predictions, groupings = meter.predict(checkpoints[0])
+            predictions, groupings = meter.predict(checkpoints[0], console)
             sliced = measure_sliced(model, predictions, groupings, slicing.min_rows)
     paths = [file.path for file in files]
     return EvaluationReport(schema, paths, config.eval.threshold, evaluations, sliced)

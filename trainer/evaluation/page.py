@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from trainer.console import Console
+from trainer.console import Console, Progress
 from trainer.data_validation.check import check
 from trainer.errors import UserError
 from trainer.evaluation import importance
@@ -67,7 +67,7 @@ def write_page(
     with tempfile.TemporaryDirectory(prefix="report-") as folder:
         meter = CheckpointMeter(model, files, by, folder)
         evaluation = request.evaluation or meter.measure(checkpoint, Console())
-        predictions, groupings = meter.predict(checkpoint)
+        predictions, groupings = meter.predict(checkpoint, Console())
         errors = job_page.measure_errors(schema.task, predictions)
         worst = np.argsort(-errors, kind="stable")[:SHOWN_ERRORS]
         worst_rows = meter.read_rows(worst)
@@ -107,7 +107,7 @@ def explain(model: Model, checkpoint: str, num_rows: int) -> list[importance.Imp
     files = find_eval_files(model.config.data, model.schema)
     with tempfile.TemporaryDirectory(prefix="explain-") as folder:
         meter = CheckpointMeter(model, files, [], folder)
-        predictions = meter.predict(checkpoint).predictions
+        predictions = meter.predict(checkpoint, Console()).predictions
         return measure_columns(model, meter, checkpoint, predictions, num_rows)
 
 
@@ -139,7 +139,9 @@ def measure_columns(
     input_fn = importance.make_shuffled_input_fn(
         meter.read_rows(sample), columns, schema, model.config.eval.batch_size, 0
     )
-    scores = meter.predict_inputs(checkpoint, input_fn)
+    passes = 1 + importance.REPEATS * len(columns)
+    progress = Progress(Console(), "measuring importance", "rows", passes * len(sample))
+    scores = meter.predict_inputs(checkpoint, input_fn, progress)
     weights: Optional[np.ndarray] = predictions.weights
     weights = None if weights is None else weights[sample]
     shuffled = Predictions(predictions.labels[sample], scores, weights)

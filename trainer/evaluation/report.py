@@ -1,11 +1,12 @@
 """evaluation.json, evaluation.png and the tables of python -m trainer.evaluate."""
 
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from estimator_bridge.terminal import escape
+from estimator_bridge.terminal import find_width, format_table
 from trainer import job_layout, storage
 from trainer.errors import UserError
 from trainer.metrics import slices
@@ -116,7 +117,7 @@ def _describe_evaluations(evaluations: list[dict[str, Any]], task: str) -> list[
     shown += [name for name in evaluations[0] if "/" in name and name.split("/")[0] in mains]
     shown = shown or [name for name in evaluations[0] if name not in ("checkpoint", "step")]
     rows = [[f"{record['step']:,}", *(f"{record[n]:.4f}" for n in shown)] for record in evaluations]
-    return _align([["step", *shown], *rows])
+    return format_table([["step", *shown], *rows], width=find_width(sys.stdout))
 
 
 def _describe_slices(sliced: Sliced, main: str) -> list[str]:
@@ -129,7 +130,7 @@ def _describe_slices(sliced: Sliced, main: str) -> list[str]:
         for part in parts[:SHOWN_SLICES]:
             mark = " *" if part.few else ""
             table.append([part.value + mark, f"{part.rows:,}", *_format(part.metrics, shown)])
-        lines += ["", *_align(table)]
+        lines += ["", *format_table(table, width=find_width(sys.stdout))]
         if any(part.few for part in parts[:SHOWN_SLICES]):
             lines.append(f"  * fewer than {sliced.min_rows} rows: too few to be trusted")
         if len(parts) > SHOWN_SLICES:
@@ -144,15 +145,4 @@ def _format(metrics: dict[str, float], names: Sequence[str]) -> list[str]:
     return [
         "-" if not math.isfinite(metrics.get(name, math.nan)) else f"{metrics[name]:.4f}"
         for name in names
-    ]
-
-
-def _align(table: list[list[str]]) -> list[str]:
-    """Returns the lines of a table: the first column is left-aligned, numbers are right-aligned."""
-    table = [[escape(cell) for cell in row] for row in table]
-    widths = [max(len(row[index]) for row in table) for index in range(len(table[0]))]
-    return [
-        f"  {row[0]:<{widths[0]}}"
-        + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:]))
-        for row in table
     ]

@@ -1,5 +1,6 @@
 """What an export answers for the rows of some files, how fast, and how large it is."""
 
+import functools
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,12 +9,14 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 
 from trainer import config as config_lib
+from trainer.console import Console, Progress
 from trainer.errors import UserError
 from trainer.export.checker import to_example
 from trainer.export.fingerprint import EXTRA
 from trainer.export.serving_session import ServingSession, Signature, describe_error
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile
+from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.shuffle import Chunk
 from trainer.metrics import slices
 from trainer.metrics.catalogue import SCORE_OUTPUTS
@@ -99,6 +102,10 @@ def answer(
     with ServingSession(export) as session:
         asker = Asker(session, schema)
         latencies = np.zeros(0)
+        total = functools.partial(estimate_rows, files)
+        progress = Progress(
+            Console(), f"asking {Path(export).name}", "rows", total, is_estimate=True
+        )
         for chunk in _split(source.read()):
             if not len(latencies):
                 latencies = asker.measure_latencies(chunk)
@@ -107,6 +114,8 @@ def answer(
             if schema.weight:
                 weights.append(chunk[schema.weight])
             kept.append({name: chunk[name] for name in columns})
+            progress.add(len(scores[-1]))
+        progress.end()
     if not scores:
         raise UserError("--data: no rows; name other files")
     predictions = slices.Predictions(

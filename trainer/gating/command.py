@@ -14,6 +14,7 @@ Exit status: 0 blessed, 3 not blessed, 4 inconclusive or the baseline does not a
 """
 
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
@@ -21,6 +22,7 @@ import numpy as np
 from absl import flags
 
 import estimator_bridge as bridge
+from estimator_bridge.terminal import find_width
 from trainer import config as config_lib
 from trainer import storage
 from trainer.config import arguments, commands
@@ -126,7 +128,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     )
     models = [one.predictions for one in (mine, theirs) if one is not None]
     _store(found, build_page(found, schema.task, models), candidate, copies)
-    show(report.summarise(found))
+    show(report.summarise(found, find_width(sys.stdout)))
     return STATUS[found.verdict]
 
 

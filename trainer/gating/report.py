@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from estimator_bridge.terminal import format_table
 from trainer import storage
 from trainer.errors import UserError
 from trainer.export.fingerprint import EXTRA, GATE_PAGE, GATE_REPORT, GATE_SUMMARY
@@ -141,11 +142,12 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def summarise(outcome: Outcome) -> str:
+def summarise(outcome: Outcome, width: Optional[int] = None) -> str:
     """Returns the summary: the verdict, the metrics of all rows, and the checks.
 
     Args:
         outcome: what the gate found.
+        width: of the terminal, in columns; None: as wide as the table is.
     """
     lines = [f"{outcome.verdict}: {outcome.candidate}"]
     if outcome.verdict != outcome.judged:
@@ -156,7 +158,7 @@ def summarise(outcome: Outcome) -> str:
         lines.append(f"baseline {outcome.baseline} does not answer: {outcome.baseline_error}")
     else:
         lines.append(f"baseline: {outcome.baseline}")
-    lines += ["", *_describe_metrics(outcome), ""]
+    lines += ["", *_describe_metrics(outcome, width), ""]
     passed = [check for check in outcome.checks if check.verdict == PASS]
     others = [check for check in outcome.checks if check.verdict != PASS]
     shown = [*others, *passed[:SHOWN_CHECKS]]
@@ -170,7 +172,7 @@ def summarise(outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
-def _describe_metrics(outcome: Outcome) -> list[str]:
+def _describe_metrics(outcome: Outcome, width: Optional[int]) -> list[str]:
     overall, confidence = outcome.subjects[0], outcome.rules.confidence
     table = [["", "candidate", "baseline", f"change ({confidence:.0%} interval)"]]
     for name, found in describe_subject(overall, confidence)["metrics"].items():
@@ -180,10 +182,4 @@ def _describe_metrics(outcome: Outcome) -> list[str]:
             row[2] = f"{found['baseline']:.5g}"
             row[3] = f"{found['change']:+.3g} [{low:+.3g}, {high:+.3g}]"
         table.append(row)
-    widths = [max(len(row[index]) for row in table) for index in range(4)]
-    return [
-        "  "
-        + f"{row[0]:<{widths[0]}}"
-        + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:]))
-        for row in table
-    ]
+    return format_table(table, width=width)

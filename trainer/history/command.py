@@ -1,12 +1,13 @@
 """The command line of python -m trainer.runs."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Callable, NamedTuple, Optional
 
 from absl import flags
 
-from estimator_bridge.terminal import escape
+from estimator_bridge.terminal import escape, find_width, format_table
 from trainer import storage
 from trainer.config.arguments import parse_flags
 from trainer.config.commands import define_storage, open_storage
@@ -220,11 +221,8 @@ def _show(value: object) -> str:
 
 def _align(rows: list[list[str]]) -> str:
     """Returns rows as lines with aligned columns; a cell has one line, whatever it contains."""
-    rows = [[escape(cell) for cell in row] for row in rows]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
-    )
+    left = range(len(rows[0]))
+    return "\n".join(format_table(rows, width=find_width(sys.stdout), left=left, indent=0))
 
 
 COMMANDS = {

@@ -1,23 +1,23 @@
 """Reads all data once before training: counts rows, computes statistics, finds bad rows."""
 
-import time
+import functools
 from collections.abc import Sequence
-from typing import Callable, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import pyarrow as pa
 
 from trainer import config as config_lib
+from trainer.console import Console, Progress
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, require_good_rows
 from trainer.inputs.files import DataFile
 from trainer.inputs.leakage import LeakSample, RowHashes
 from trainer.inputs.multivalent import split_column, split_numbers
+from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.streaming_statistics import RowSample, RunningMoments, ValueCounts, build_bins
 from trainer.inputs.tables import read_batches
 from trainer.schema import Bins, Schema, Statistics, hide_private
 
-# Seconds between two progress lines.
-REPORT_SECS = 5.0
 # Formats whose rows name their values: a wrong column name looks like a value that is always
 # missing.
 KEYED = ("tfrecord", "jsonl")
@@ -50,7 +50,7 @@ def scan_files(
     files: Sequence[DataFile],
     schema: Schema,
     data: config_lib.DataConfig,
-    report: Callable[[str], None],
+    console: Console,
 ) -> Scan:
     """Reads every row once; returns row counts and statistics.
 
@@ -58,7 +58,7 @@ def scan_files(
         files: what to read.
         schema: columns and types.
         data: delimiter and header of CSV files, and the number of bad rows tolerated.
-        report: called with each progress line.
+        console: shows progress.
 
     Raises:
         UserError: a file or a value does not fit the schema.
@@ -68,26 +68,24 @@ def scan_files(
     bad = BadRows(data.max_bad_rows) if data.max_bad_rows else None
     rows: dict[str, int] = {}
     absent = set(names) if all(file.format in KEYED for file in files) else set()
-    started = reported = time.monotonic()
-    for number, file in enumerate(files):
-        rows[file.path] = 0
-        for batch in read_batches(file, schema, names, data, bad):
-            if bad is None:
-                require_good_rows(file.path, batch.numbers, batch.columns, schema)
-            streaming.add(batch.columns)
-            sample.add(batch.columns)
-            absent -= {
-                name
-                for name in absent
-                if batch.columns.column(name).null_count < len(batch.columns)
-            }
-            rows[file.path] += batch.columns.num_rows
-            if time.monotonic() - reported > REPORT_SECS:
-                reported = time.monotonic()
-                report(
-                    f"reading the data: file {number + 1} of {len(files)}, "
-                    f"{sum(rows.values()):,} rows, {reported - started:.0f} s"
-                )
+    total = functools.partial(estimate_rows, files)
+    with Progress(console, "reading the data", "rows", total, is_estimate=True) as progress:
+        for file in files:
+            rows[file.path] = position = 0
+            for batch in read_batches(file, schema, names, data, bad):
+                if bad is None:
+                    require_good_rows(file.path, batch.numbers, batch.columns, schema)
+                streaming.add(batch.columns)
+                sample.add(batch.columns)
+                absent -= {
+                    name
+                    for name in absent
+                    if batch.columns.column(name).null_count < len(batch.columns)
+                }
+                rows[file.path] += batch.columns.num_rows
+                # The numbers also count rows of the other part of the data, which are read too.
+                before, position = position, int(batch.numbers[-1])
+                progress.add(position - before)
     # Without this call, Arrow would keep the freed memory for later use.
     pa.default_memory_pool().release_unused()
     if bad is not None and not any(rows.values()):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Callable, Optional
 
 from trainer import config as config_lib
+from trainer.console import Console
 from trainer.environment.variables import find_cache_folder
 from trainer.inputs.cache import CacheFolder
 from trainer.inputs.file_identity import READING, checksum_code, identify_file
@@ -34,7 +35,7 @@ def scan_or_load(
     files: Sequence[DataFile],
     schema: Schema,
     data: config_lib.DataConfig,
-    report: Callable[[str], None],
+    console: Console,
     cache: Optional[CacheFolder],
 ) -> tuple[Scan, bool]:
     """Returns the scan of some files, from the cache if it is in the cache.
@@ -45,7 +46,7 @@ def scan_or_load(
         files: what to read.
         schema: columns and types.
         data: delimiter and header of CSV files, and the number of bad rows tolerated.
-        report: called with each progress line.
+        console: shows progress.
         cache: stores scans; None: no cache is used.
 
     Returns:
@@ -55,12 +56,12 @@ def scan_or_load(
         UserError: a file or a value does not fit the schema.
     """
     if cache is None:
-        return scan_files(files, schema, data, report), False
+        return scan_files(files, schema, data, console), False
     key = _build_key(files, schema, data)
     kept = cache.read_note(key)
     if kept is not None:
         return _parse(kept, files), True
-    scan = scan_files(files, schema, data, report)
+    scan = scan_files(files, schema, data, console)
     # If the files have changed during the scan, their key has changed too.
     if _build_key(files, schema, data) == key:
         cache.write_note(key, _dump(scan, files))

@@ -7,10 +7,11 @@ from typing import NamedTuple, Optional
 
 from trainer import config as config_lib
 from trainer import storage
-from trainer.console import Console
+from trainer.console import Console, Progress
 from trainer.errors import UserError
 from trainer.export.fingerprint import fingerprint_export
 from trainer.inputs.files import DataFile, find_files
+from trainer.inputs.row_estimate import estimate_rows
 from trainer.prediction.file_predictor import FilePredictor
 from trainer.prediction.predictor import Predictor
 from trainer.prediction.shards import (
@@ -104,10 +105,13 @@ class _Job:
     ):
         self._predictor = predictor
         self._request = request
-        self._console = console
         self._copies = copies
-        self._started = time.monotonic()
-        self._num_files = 0
+        self._waiting: list[DataFile] = []
+        # Rows of the files that are finished.
+        self._num_finished = 0
+        self._progress = Progress(
+            console, "predicting", "rows", self._estimate_rows, is_estimate=True
+        )
         self.num_rows = 0
 
     def write_file(self, files: Sequence[DataFile]) -> str:
@@ -115,7 +119,8 @@ class _Job:
         output = self._request.output
         self._require_absent(output)
         output.parent.mkdir(parents=True, exist_ok=True)
-        self._write(output, files, len(files))
+        self._waiting = list(files)
+        self._write(output, files)
         self._copies.store_output(output)
         return "1 file"
 
@@ -139,13 +144,14 @@ class _Job:
         )
         num_written, num_skipped = 0, 0
         names = name_shards(files, request.format)
+        self._waiting = list(files)[index::count]
         for file, name in list(zip(files, names))[index::count]:
             path, fingerprint = folder / name, fingerprint_shard(file, settings)
             entry = manifest.get(name)
             size = entry["bytes"] if entry else None
             if entry and size is not None and copies.find_size(path) == size:
                 if entry["fingerprint"] == fingerprint:
-                    self._num_files += 1
+                    self._waiting.remove(file)
                     num_skipped += 1
                     continue
             elif entry is None:
@@ -153,7 +159,7 @@ class _Job:
                 # A shard that is there without its rows was begun by this job, and is made again.
                 manifest.add(name, {"input": file.path, "fingerprint": fingerprint, "bytes": None})
                 copies.store_output(manifest.path)
-            rows = self._write(path, [file], len(files))
+            rows = self._write(path, [file])
             entry = {
                 "input": file.path,
                 "fingerprint": fingerprint,
@@ -171,16 +177,16 @@ class _Job:
             summary += f", {num_others} of other inputs unchanged"
         return summary
 
-    def _write(self, path: Path, files: Sequence[DataFile], num_files: int) -> int:
+    def _write(self, path: Path, files: Sequence[DataFile]) -> int:
         """Writes the predictions for some files, all or nothing; returns the number of rows."""
         temporary = path.with_name(f".{path.name}.tmp")
         rows = 0
         writer: Optional[Writer] = None
         try:
             for file in files:
-                self._num_files += 1
                 for batch in self._predictor.predict(file):
-                    self._show_progress(batch.num_rows, num_files)
+                    self.num_rows += batch.num_rows
+                    self._progress.add(batch.num_rows)
                     if writer is None:
                         request = self._request
                         writer = open_writer(
@@ -188,6 +194,8 @@ class _Job:
                         )
                     writer.write(batch)
                     rows += batch.num_rows
+                self._waiting.remove(file)
+                self._num_finished = self.num_rows
             if writer is not None:
                 writer.close()
                 writer = None
@@ -198,13 +206,10 @@ class _Job:
             temporary.unlink(missing_ok=True)
         return rows
 
-    def _show_progress(self, rows: int, num_files: int) -> None:
-        self.num_rows += rows
-        if self._console.is_due():
-            rate = self.num_rows / max(time.monotonic() - self._started, 1e-9)
-            self._console.progress(
-                f"file {self._num_files}/{num_files} · {self.num_rows:,} rows · {rate:,.0f} rows/s"
-            )
+    def _estimate_rows(self) -> Optional[float]:
+        """Returns about how many rows this job predicts, without finished shards."""
+        waiting = estimate_rows(self._waiting)
+        return None if waiting is None else self._num_finished + waiting
 
     def _require_absent(self, path: Path) -> None:
         if self._copies.find_size(path) is not None and not self._request.overwrite:

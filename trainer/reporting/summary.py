@@ -2,11 +2,12 @@
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from estimator_bridge.terminal import quote_command
+from estimator_bridge.terminal import find_width, format_table, quote_command
 from trainer import job_layout, storage
 from trainer.export.choose import choose_export
 from trainer.job_dir.metrics_log import MetricsLog
@@ -145,7 +146,7 @@ def write_report(summary: RunSummary) -> str:
     storage.write_json(folder / job_layout.METRICS, without_nan(document))
     text = describe(summary, best, evaluations)
     storage.write_text(folder / job_layout.SUMMARY, text + "\n")
-    return text
+    return describe(summary, best, evaluations, find_width(sys.stdout))
 
 
 def without_nan(value: Any) -> Any:
@@ -162,7 +163,10 @@ def without_nan(value: Any) -> Any:
 
 
 def describe(
-    summary: RunSummary, best: Optional[Evaluation], evaluations: Sequence[Evaluation]
+    summary: RunSummary,
+    best: Optional[Evaluation],
+    evaluations: Sequence[Evaluation],
+    width: Optional[int] = None,
 ) -> str:
     """Returns the text of the summary.
 
@@ -170,6 +174,7 @@ def describe(
         summary: the contents of the report.
         best: the best evaluation, if any.
         evaluations: all evaluations in their order.
+        width: of the terminal, in columns; None: as wide as the tables are.
     """
     result, data = summary.result, summary.data
     last = evaluations[-1] if evaluations else None
@@ -191,7 +196,7 @@ def describe(
         lines += _describe_trend(evaluations, summary.best_metric)
     lines.append(_describe_secs(result.secs))
     if data is not None:
-        lines += ["", *_describe_metrics(data, summary.best_metric, best, last), ""]
+        lines += ["", *_describe_metrics(data, summary.best_metric, best, last, width), ""]
     else:
         lines += _list_metrics(summary.best_metric, best, last)
     kept = f"{len(result.checkpoints)} kept"
@@ -269,7 +274,11 @@ def _list_metrics(metric: str, best: Optional[Evaluation], last: Optional[Evalua
 
 
 def _describe_metrics(
-    data: DataSummary, metric: str, best: Optional[Evaluation], last: Optional[Evaluation]
+    data: DataSummary,
+    metric: str,
+    best: Optional[Evaluation],
+    last: Optional[Evaluation],
+    width: Optional[int],
 ) -> list[str]:
     """Returns a table of the best and last evaluation and the baselines, one column per metric."""
     if last is None:
@@ -279,20 +288,15 @@ def _describe_metrics(
     heads = sorted(name for name in last if "/" in name and name.partition("/")[0] in mains)
     wanted = ["loss", *SHOWN_METRICS[data.task], *heads, metric]
     names = [name for name in dict.fromkeys(wanted) if name in last]
-    widths = [max(len(name), 8) for name in names]
     rows = [(f"last, step {last['step']:,}", last)]
     if best is not None:
         rows.insert(0, (f"best {metric}, step {best['step']:,}", best))
     rows += list(data.baselines.items())
-    first = max(len(title) for title, _ in rows) + 2
-    lines = ["  " + " " * first + "  ".join(f"{n:>{w}}" for n, w in zip(names, widths))]
+    table = [["", *names]]
     for title, metrics in rows:
-        cells = [
-            f"{metrics[name]:>{width}.4f}" if name in metrics else " " * width
-            for name, width in zip(names, widths)
-        ]
-        lines.append(f"  {title:<{first}}" + "  ".join(cells))
-    return lines + _describe_gains(best or last, data.baselines)
+        cells = (f"{metrics[name]:.4f}" if name in metrics else "" for name in names)
+        table.append([title, *cells])
+    return format_table(table, width=width) + _describe_gains(best or last, data.baselines)
 
 
 def _describe_gains(metrics: Evaluation, measured: dict[str, dict[str, float]]) -> list[str]:

@@ -196,7 +196,7 @@ def _prepare(
         return prepare(place.console)
     steps = place.heartbeat.steps
     with steps.time_pause():
-        # A scan that goes on logs a line every few seconds.
+        # A scan that goes on reports each block of rows.
         return prepare(place.console.observed(steps.note_progress))
 
 

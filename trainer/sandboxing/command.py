@@ -15,12 +15,14 @@ tf_serving_warmup_requests, which TensorFlow Serving sends to itself after it ha
 Exit status: 0 if nothing failed, 3 if something did.
 """
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
 
 from absl import flags
 
+from estimator_bridge.terminal import find_width, format_table
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
@@ -141,15 +143,15 @@ def _describe(shown: str, trial: Trial, baseline: Optional[Trial]) -> str:
     theirs = (
         {(one["signature"], one["batch"]): one for one in baseline.latencies} if baseline else {}
     )
-    width = max([9, *(len(one["signature"]) for one in trial.latencies)])
-    if trial.latencies:
-        header = f"  {'signature':<{width}}  {'rows':>5}  {'p50 ms':>8}  {'p99 ms':>8}"
-        lines.append(header + ("  baseline's p50, p99" if baseline else ""))
+    table = [["signature", "rows", "p50 ms", "p99 ms"]]
+    table[0] += ["baseline's p50, p99"] if baseline else []
     for one in trial.latencies:
-        line = f"  {one['signature']:<{width}}  {one['batch']:>5}  {one['p50_ms']:>8.2f}"
-        line += f"  {one['p99_ms']:>8.2f}"
+        row = [one["signature"], str(one["batch"]), f"{one['p50_ms']:.2f}", f"{one['p99_ms']:.2f}"]
         other = theirs.get((one["signature"], one["batch"]))
-        lines.append(line + (f"  {other['p50_ms']:.2f}, {other['p99_ms']:.2f}" if other else ""))
+        shown = f"{other['p50_ms']:.2f}, {other['p99_ms']:.2f}" if other else ""
+        table.append([*row, shown] if baseline else row)
+    if trial.latencies:
+        lines += format_table(table, width=find_width(sys.stdout))
     if trial.peak_mib is not None:
         text = f"loaded in {trial.load_secs:.2f} s; peak memory {trial.peak_mib:,} MiB"
         if baseline is not None and baseline.peak_mib is not None:

@@ -15,6 +15,7 @@ from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import SCHEME, Address, check_local_names
 from trainer.storage.client import describe_missing, make_client, one_line
 from trainer.storage.files import checksum, replaced
+from trainer.storage.transfer_progress import TransferProgress
 from trainer.storage.transient import is_transient
 
 # Larger uploads are sent in chunks of this size. Each chunk can be repeated separately.
@@ -65,6 +66,7 @@ class Bucket:
 
     Attributes:
         name: the same.
+        progress: shows how far transfers are.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Bucket:
         sleep: Callable[[float], None] = time.sleep,
     ):
         self.name = name
+        self.progress = TransferProgress()
         self._timeout = timeout_secs
         self._patience = patience_secs
         self._sleep = sleep
@@ -183,7 +186,7 @@ class Bucket:
                 # raw_download: the checksum refers to the content as it is stored, which may be
                 # compressed.
                 blob.download_to_file(
-                    stream,
+                    self.progress.count(stream),
                     raw_download=True,
                     checksum=None,
                     timeout=self._timeout,
@@ -232,7 +235,7 @@ class Bucket:
         blob = self._bucket.blob(name, chunk_size=CHUNK_BYTES if size > CHUNK_BYTES else None)
         try:
             blob.upload_from_file(
-                stream,
+                self.progress.count(stream),
                 size=size,
                 content_type="application/octet-stream",
                 checksum="crc32c",

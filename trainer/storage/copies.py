@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional, Union
 
 from trainer import job_layout
+from trainer.console import Console
 from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import Address, is_remote, parse_address, replace_path
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found
@@ -144,6 +145,7 @@ class Copies:
             folder = self._root / str(len(self._places)) / address.name.rpartition("/")[2][:80]
             folder.mkdir(parents=True)
             bucket = self._settings.open_bucket(address.bucket)
+            bucket.progress.console = Console()
             place = _Place(address, option, bucket, folder, {})
             self._refresh(place)
             self._places[key] = place
@@ -161,7 +163,9 @@ class Copies:
         names = [name for name in place.found if wanted(name)]
         names = [name for name in names if not (place.folder / name).exists()]
         self._check_room(place, [place.found[name] for name in names])
-        run_all([functools.partial(_download_file, place, name) for name in sorted(names)])
+        size = sum(place.found[name].size for name in names)
+        with place.bucket.progress.show(f"fetching {place.address}", size):
+            run_all([functools.partial(_download_file, place, name) for name in sorted(names)])
 
     def _check_room(self, place: _Place, found: list[Found]) -> None:
         limit = int(self._settings.cache_gib * GIB)
@@ -246,11 +250,12 @@ class Copies:
         place, name = located
         before = place.found.get(name)
         target = place.address.join(name)
+        size = path.stat().st_size
         try:
-            with path.open("rb") as stream:
+            with path.open("rb") as stream, place.bucket.progress.show(f"storing {target}", size):
                 place.found[name] = place.bucket.upload(
                     stream,
-                    path.stat().st_size,
+                    size,
                     target.name,
                     before.generation if before is not None else 0,
                 )

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from trainer.console import Console
 from trainer.environment.variables import find_cache_home
 from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import (
@@ -101,13 +102,15 @@ class DataFiles:
 
     Args:
         settings: how gs:// paths are accessed.
+        console: shows progress.
 
     Attributes:
         settings: the same.
     """
 
-    def __init__(self, settings: Settings):
+    def __init__(self, settings: Settings, console: Console):
         self.settings = settings
+        self._console = console
         self._stores: dict[str, Any] = {}
         self._found: dict[str, Found] = {}
         # Local files whose content this process has fetched or checked.
@@ -172,7 +175,9 @@ class DataFiles:
 
                     self._stores[bucket] = FileSystem(SCHEME, bucket)
                 else:
-                    self._stores[bucket] = self.settings.open_bucket(bucket)
+                    opened = self.settings.open_bucket(bucket)
+                    opened.progress.console = self._console
+                    self._stores[bucket] = opened
             return self._stores[bucket]
 
     def _look_up(self, path: str) -> Found:
@@ -254,7 +259,11 @@ class DataFiles:
                 "be kept here; raise --storage.cache_gib, or write smaller files"
             )
         _make_room(folder, limit - found.size)
-        self._store(parse_address(path, "data").bucket).download(found, local)
+        store = self._store(parse_address(path, "data").bucket)
+        with contextlib.ExitStack() as stack:
+            if isinstance(store, Bucket):
+                stack.enter_context(store.progress.show(f"fetching {path}", found.size))
+            store.download(found, local)
         self._checked.add(local)
         return local
 
@@ -286,17 +295,18 @@ def _make_room(folder: Path, limit: int) -> None:
         used -= size
 
 
-_files = DataFiles(Settings())
+_files = DataFiles(Settings(), Console())
 
 
-def configure(settings: Settings) -> None:
+def configure(settings: Settings, console: Optional[Console] = None) -> None:
     """Sets how this process accesses gs:// data.
 
     Args:
         settings: the settings.
+        console: shows progress; None: one that is not quiet.
     """
     global _files
-    _files = DataFiles(settings)
+    _files = DataFiles(settings, console or Console())
 
 
 def current_settings() -> Settings:

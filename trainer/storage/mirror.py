@@ -162,15 +162,17 @@ class Mirror:
         """Fetches objects, several at the same time; each rank is complete before the next."""
         # The newest checkpoints first: they are removed last.
         newest = job_layout.newest_checkpoints(list(listed))
-        for rank in sorted(set(map(job_layout.rank, listed))):
-            names = [*newest, *sorted({*listed} - {*newest})]
-            run_all(
-                [
-                    functools.partial(self._objects.download, name, listed[name])
-                    for name in names
-                    if job_layout.rank(name) == rank
-                ]
-            )
+        size = sum(found.size for found in listed.values())
+        with self.bucket.progress.show(f"fetching {self.address}", size):
+            for rank in sorted(set(map(job_layout.rank, listed))):
+                names = [*newest, *sorted({*listed} - {*newest})]
+                run_all(
+                    [
+                        functools.partial(self._objects.download, name, listed[name])
+                        for name in names
+                        if job_layout.rank(name) == rank
+                    ]
+                )
 
     def pull(self) -> int:
         """Fetches the files that other processes have stored; returns how many it fetched."""

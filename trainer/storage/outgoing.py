@@ -206,14 +206,20 @@ class Outgoing:
         if not names:
             return
         self._check_claim()
-        for rank in sorted(set(map(job_layout.rank, names))):
-            run_all(
-                [
-                    functools.partial(self._store_file, name, streams.get(name))
-                    for name in names
-                    if job_layout.rank(name) == rank
-                ]
-            )
+        objects = self._objects
+        with contextlib.ExitStack() as stack:
+            progress = objects.bucket.progress
+            if progress.console is not None:
+                size = sum((objects.folder / name).stat().st_size for name in names)
+                stack.enter_context(progress.show(f"storing {objects.address}", size))
+            for rank in sorted(set(map(job_layout.rank, names))):
+                run_all(
+                    [
+                        functools.partial(self._store_file, name, streams.get(name))
+                        for name in names
+                        if job_layout.rank(name) == rank
+                    ]
+                )
         self._num_changes += len(names)
 
     def _store_file(self, name: str, stream: Optional[BinaryIO]) -> None:

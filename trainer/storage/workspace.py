@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from trainer import job_layout
+from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import Address, is_remote, parse_address, replace_path
@@ -116,7 +117,7 @@ def open_workspace(
     job_dir: str,
     settings: Settings,
     cluster: Cluster,
-    log: Callable[[str], None],
+    console: Console,
     stores: bool = True,
     events_dir: Optional[str] = None,
 ) -> Iterator[Workspace]:
@@ -126,7 +127,7 @@ def open_workspace(
         job_dir: the job's folder or gs:// address.
         settings: how gs:// paths are accessed.
         cluster: the cluster, and which process of it this is.
-        log: called with a line of text.
+        console: for lines of text and progress.
         stores: whether anything is stored; a dry run stores nothing.
         events_dir: another gs:// address from which TensorBoard reads event files; None for none.
 
@@ -168,13 +169,14 @@ def open_workspace(
         yield Workspace(shown, str(folder))
         return
     job = _RemoteJob(address, settings, folder, cluster, spread, stores)
-    lock = locked(folder.parent / LOCK, f"{shown} (in {folder})", log)
+    lock = locked(folder.parent / LOCK, f"{shown} (in {folder})", console.log)
     with lock, (folder.parent / READY).open("a") as ready:
-        keeper = _open_keeper(job, log)
+        keeper = _open_keeper(job, console.log)
         started = time.monotonic()
-        count = keeper.mirror.restore()
+        with _shown(keeper, console):
+            count = keeper.mirror.restore()
         if count:
-            log(
+            console.log(
                 f"storage: {count} file(s) of {address} fetched into {folder} "
                 f"in {time.monotonic() - started:.1f} s"
             )
@@ -182,7 +184,7 @@ def open_workspace(
         fcntl.flock(ready, fcntl.LOCK_EX)
         if events_dir:
             keeper.add(_open_events(job, events_dir))
-        yield from _synchronized(job, keeper, log)
+        yield from _synchronized(job, keeper, console)
 
 
 class _RemoteJob(NamedTuple):
@@ -205,9 +207,7 @@ class _RemoteJob(NamedTuple):
     stores: bool
 
 
-def _synchronized(
-    job: _RemoteJob, keeper: Keeper, log: Callable[[str], None]
-) -> Iterator[Workspace]:
+def _synchronized(job: _RemoteJob, keeper: Keeper, console: Console) -> Iterator[Workspace]:
     """Yields the workspace, and keeps it synchronised while it is used."""
     names = str(job.address), str(job.folder)
     if not job.stores:
@@ -215,32 +215,44 @@ def _synchronized(
         return
     relay = None
     if job.is_spread:
-        relay = Relay(keeper.mirror.bucket, keeper, job.cluster.name, log)
+        relay = Relay(keeper.mirror.bucket, keeper, job.cluster.name, console.log)
         relay.start()
     keeper.start()
     try:
         yield Workspace(*names, keeper, relay)
     except UserError as error:
         try:
-            _end(keeper, relay)
+            _end(keeper, relay, console)
         except UserError as unstored:
             if isinstance(error, TemporaryError):
                 raise
             # The error that the user must correct is the one to report last.
-            log(f"warning: {unstored}")
+            console.log(f"warning: {unstored}")
         raise
     except BaseException:
-        _end(keeper, relay)
+        _end(keeper, relay, console)
         raise
-    _end(keeper, relay)
+    _end(keeper, relay, console)
 
 
-def _end(keeper: Keeper, relay: Optional[Relay]) -> None:
+def _end(keeper: Keeper, relay: Optional[Relay], console: Console) -> None:
     try:
-        keeper.end()
+        with _shown(keeper, console):
+            keeper.end()
     finally:
         if relay is not None:
             relay.end()
+
+
+@contextmanager
+def _shown(keeper: Keeper, console: Console) -> Iterator[None]:
+    """Shows the transfers for which the job waits; those beside training are not shown."""
+    progress = keeper.mirror.bucket.progress
+    progress.console = console
+    try:
+        yield
+    finally:
+        progress.console = None
 
 
 def _open_keeper(job: _RemoteJob, log: Callable[[str], None]) -> Keeper:

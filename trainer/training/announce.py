@@ -1,7 +1,7 @@
 """Describes the plan of a job in one log line."""
 
+from trainer.console import format_secs
 from trainer.training.plan import JobPlan
-from trainer.training.progress import format_secs
 
 
 def describe_plan(plan: JobPlan) -> str:

@@ -103,13 +103,13 @@ def prepare(
     direction = choose_direction(metric, config.export.best_mode)
     started = time.monotonic()
     cache = open_cache(config.data, console.log)
-    train_scan, train_known = scan_or_load(train_files, schema, config.data, console.log, cache)
+    train_scan, train_known = scan_or_load(train_files, schema, config.data, console, cache)
     if train_scan.absent:
         raise UserError(
             f"data.train: no record has a value for column {train_scan.absent[0]!r}; "
             "correct its name in the schema, or exclude it with use: []"
         )
-    eval_scan, eval_known = scan_or_load(eval_files, schema, config.data, console.log, cache)
+    eval_scan, eval_known = scan_or_load(eval_files, schema, config.data, console, cache)
     if config.data.is_split:
         _check_split(config.data, train_scan, eval_scan)
         console.log(f"evaluation data: {describe_split(config.data)}")

@@ -11,6 +11,7 @@ from trainer.cluster.strategies import build_strategy, count_batches
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, TRAINERS, Cluster, tf_config
 from trainer.evaluation.evaluator import Evaluator
+from trainer.evaluation.progress_hook import ProgressHook
 from trainer.export.exporters import build_exporters
 from trainer.export.receivers import make_serving_receiver_fn
 from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
@@ -160,7 +161,7 @@ def build_plan(
         make_eval_input_fn(eval_rows, job.schema, config.eval.batch_size),
         steps=config.eval.steps,
         name=config.eval.name,
-        hooks=monitor.build_eval_hooks(eval_hooks),
+        hooks=monitor.build_eval_hooks([_build_progress(job, console), *eval_hooks]),
         exporters=[
             monitor.build_recorder(SHOWN_METRICS[job.schema.task][0]),
             *_build_exporters(job),
@@ -168,7 +169,7 @@ def build_plan(
         start_delay_secs=config.eval.start_delay_secs,
         throttle_secs=config.eval.throttle_secs,
     )
-    evaluator = Evaluator(model.evaluating, eval_spec, job.times)
+    evaluator = Evaluator(model.evaluating, eval_spec, job.times, console)
     listeners = monitor.build_listeners()
     given = _build_job_hooks(job, model, cluster)
     if cluster.role == "chief" and cluster.is_distributed and config.cluster.strategy != "none":
@@ -181,6 +182,14 @@ def build_plan(
     )
     run = Plan(model.built, evaluator, train_spec, monitor, model.first, model.checkpoint)
     return JobPlan(job, cluster, run, (train_rows, eval_rows), model.engine, model.lengths)
+
+
+def _build_progress(job: Job, console: Console) -> ProgressHook:
+    """The hook that shows how far each evaluation is."""
+    spec, rows = job.config.eval, job.eval_scan.statistics.num_rows
+    if spec.steps is not None:
+        rows = min(rows, spec.steps * spec.batch_size)
+    return ProgressHook(console, spec.batch_size, rows)
 
 
 def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:

@@ -5,7 +5,7 @@ import time
 from typing import Any, Callable, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
-from trainer.console import Console
+from trainer.console import SEPARATOR, Console, format_secs
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.training.pace import Pace
 
@@ -185,18 +185,18 @@ class TrainingHook(estimator.SessionRunHook):
         target = f"/{last:,}" if last else ""
         parts = [f"step {self._step:,}{target}", f"loss {self.last_loss:.4g}"]
         rate = self._pace.steps_per_sec
-        if rate and self._schedule.rows_at is not None:
-            parts.append(f"{self._pace.rows_per_sec:,.0f} examples/s")
-        elif rate:
-            parts.append(f"{rate:,.1f} steps/s")
         left = 0 if last is None else last - self._step
         if rate and left > 0:
             # Assume that the average pause per step stays the same.
             share = 1 + self._pace.pause_secs / max(self._pace.train_secs, 1e-9)
             parts.append(f"{format_secs(left / rate * share)} left")
+        if rate and self._schedule.rows_at is not None:
+            parts.append(f"{self._pace.rows_per_sec:,.0f} examples/s")
+        elif rate:
+            parts.append(f"{rate:,.1f} steps/s")
         if left > 0:
             parts.append(f"next checkpoint and evaluation {self._describe_next()}")
-        return " · ".join(parts)
+        return SEPARATOR.join(parts)
 
     def _describe_next(self) -> str:
         save_steps, save_secs, last = (
@@ -212,17 +212,3 @@ class TrainingHook(estimator.SessionRunHook):
             done = self._step - self._first
             following = self._first + (done // save_steps + 1) * save_steps
         return f"at step {min(following, last):,}"
-
-
-def format_secs(secs: float) -> str:
-    """Returns a duration as text: 42 s, 3 min 10 s, 2 h 5 min.
-
-    Args:
-        secs: seconds.
-    """
-    secs = round(secs)
-    if secs < 60:
-        return f"{secs} s"
-    if secs < 3600:
-        return f"{secs // 60} min {secs % 60} s"
-    return f"{secs // 3600} h {secs % 3600 // 60} min"

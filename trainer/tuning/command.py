@@ -322,11 +322,11 @@ def _count_rows(search: Search, console: Console) -> int:
             "data.schema_file: not given; set --data.schema_file=FILE or --hparams=PRESET"
         )
     schema = schema_lib.load_schema(config.data.schema_file, storage.fetch_data)
-    storage.configure(storage.Settings(**config.storage.model_dump()))
+    storage.configure(storage.Settings(**config.storage.model_dump()), console)
     files = find_train_files(config.data, schema)
     find_eval_files(config.data, schema)
     cache = open_cache(config.data, console.log)
-    scan, _ = scan_or_load(files, schema, config.data, console.log, cache)
+    scan, _ = scan_or_load(files, schema, config.data, console, cache)
     return scan.statistics.num_rows
 
 

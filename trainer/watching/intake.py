@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 import pyarrow as pa
 
-from trainer.console import Console
+from trainer.console import Console, Progress
 from trainer.errors import TemporaryError, UserError
 from trainer.metrics import slices
 from trainer.schema import Column, Schema, Statistics
 from trainer.watching.batches import Batch, Wanted
-from trainer.watching.reading import LogFile, Progress, read_log
+from trainer.watching.reading import LogFile, ReadState, read_log
 from trainer.watching.sketches import Plan, Sketch, plan_columns, plan_scores, sketch
 from trainer.watching.state import Answer, Seen, SketchKey, State, hash_key
 
@@ -170,7 +170,8 @@ def read_new(files: Sequence[LogFile], intake: Intake) -> tuple[int, list[str]]:
     """
     state, console = intake.state, intake.console
     total, problems = 0, []
-    for number, file in enumerate(files):
+    progress = Progress(console, "reading the log", "files", len(files))
+    for file in files:
         try:
             # Another watch may read the same files; it waits here, and then finds them read.
             with state.transaction():
@@ -179,8 +180,8 @@ def read_new(files: Sequence[LogFile], intake: Intake) -> tuple[int, list[str]]:
             raise
         except UserError as error:
             problems.append(str(error))
-        if console.is_due():
-            console.progress(f"file {number + 1} of {len(files)}, {total:,} new rows")
+        progress.add(1)
+    progress.end()
     return total, problems
 
 
@@ -193,7 +194,7 @@ def _read_file(file: LogFile, intake: Intake) -> int:
     size = int(file.mark.split()[0])
     if seen is not None and size < int(seen.mark.split()[0]):
         raise UserError(f"{path}: is shorter than when it was read; log to a new file instead")
-    progress, rows = Progress(), 0
+    progress, rows = ReadState(), 0
     for batch in read_log(file.file, intake.wanted, seen.records if seen else 0, progress):
         rows += batch.columns.num_rows
         _add(batch, file.time, intake.plans, state)

@@ -28,7 +28,7 @@ from trainer.watching.findings import (
     judge_column,
 )
 from trainer.watching.intake import Plans
-from trainer.watching.reading import LogFile, Progress, read_log
+from trainer.watching.reading import LogFile, ReadState, read_log
 from trainer.watching.sketches import plan_columns, sketch
 from trainer.watching.state import Seen, State, hash_key
 
@@ -95,7 +95,7 @@ def _read_file(file: LogFile, wanted: Wanted, key: str, state: State) -> int:
     seen = state.find_file(path)
     if seen is not None and seen.mark == file.mark:
         return 0
-    progress, rows = Progress(), 0
+    progress, rows = ReadState(), 0
     # A label that is read again replaces itself, so a changed file is read from the beginning.
     for batch in read_log(file.file, wanted, 0, progress):
         keys = batch.columns.column(key).to_pylist()

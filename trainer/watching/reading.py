@@ -35,7 +35,7 @@ class LogFile(NamedTuple):
     time: float
 
 
-class Progress:
+class ReadState:
     """How far a file has been read.
 
     Attributes:
@@ -88,7 +88,7 @@ def _inspect(path: str) -> DataFile:
     return DataFile(path, "tfrecord", gzipped)
 
 
-def read_log(file: DataFile, wanted: Wanted, done: int, progress: Progress) -> Iterator[Batch]:
+def read_log(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -> Iterator[Batch]:
     """Yields the rows of a file after those that an earlier run has read.
 
     A writer may be at work on the file: an incomplete last record is left for the next run.
@@ -102,7 +102,7 @@ def read_log(file: DataFile, wanted: Wanted, done: int, progress: Progress) -> I
     Raises:
         UserError: the file is damaged or of another kind.
     """
-    readers: dict[str, Callable[[DataFile, Wanted, int, Progress], Iterator[Batch]]] = {
+    readers: dict[str, Callable[[DataFile, Wanted, int, ReadState], Iterator[Batch]]] = {
         "tfrecord": _read_tfrecord,
         "json": _read_json,
         "csv": _read_tables,
@@ -113,7 +113,7 @@ def read_log(file: DataFile, wanted: Wanted, done: int, progress: Progress) -> I
 
 
 def _read_tfrecord(
-    file: DataFile, wanted: Wanted, done: int, progress: Progress
+    file: DataFile, wanted: Wanted, done: int, progress: ReadState
 ) -> Iterator[Batch]:
     parser = LogParser(wanted)
     dataset = bridge.tf.data.TFRecordDataset(
@@ -136,7 +136,7 @@ def _read_tfrecord(
         )
 
 
-def _read_json(file: DataFile, wanted: Wanted, done: int, progress: Progress) -> Iterator[Batch]:
+def _read_json(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -> Iterator[Batch]:
     def list_rows() -> Iterator[Iterable[Row]]:
         opened = gzip.open if file.gzipped else open
         with opened(file.local_path, "rb") as stream:
@@ -184,7 +184,7 @@ def _parse_object(values: dict[str, Any], wanted: Wanted) -> list[Row]:
 
 
 def _collect(
-    file: DataFile, wanted: Wanted, progress: Progress, records: Iterator[Iterable[Row]]
+    file: DataFile, wanted: Wanted, progress: ReadState, records: Iterator[Iterable[Row]]
 ) -> Iterator[Batch]:
     """Yields batches of the rows of records; `progress` counts whole records."""
     rows: list[Row] = []
@@ -199,7 +199,7 @@ def _collect(
         yield from_rows(file, first, rows, wanted)
 
 
-def _read_tables(file: DataFile, wanted: Wanted, done: int, progress: Progress) -> Iterator[Batch]:
+def _read_tables(file: DataFile, wanted: Wanted, done: int, progress: ReadState) -> Iterator[Batch]:
     passed = 0
     try:
         for table in _open_table(file, progress):
@@ -216,7 +216,7 @@ def _read_tables(file: DataFile, wanted: Wanted, done: int, progress: Progress) 
         raise UserError(f"{file.path}: {message}; log the file again") from error
 
 
-def _open_table(file: DataFile, progress: Progress) -> Iterator[pa.RecordBatch]:
+def _open_table(file: DataFile, progress: ReadState) -> Iterator[pa.RecordBatch]:
     if file.format == "parquet":
         yield from pa.parquet.ParquetFile(file.local_path).iter_batches(BATCH_ROWS)
         return

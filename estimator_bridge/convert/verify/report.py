@@ -1,7 +1,10 @@
 """Renders the findings of a comparison as text for a terminal and as an HTML page."""
 
 import html
+import sys
 from typing import Any
+
+from ...terminal import find_width, format_table
 
 __all__ = ["to_html", "to_text"]
 
@@ -70,11 +73,7 @@ def _training_line(findings: _Findings) -> str:
 
 
 def _align(rows: list[list[str]]) -> list[str]:
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-        for row in rows
-    ]
+    return format_table(rows, width=find_width(sys.stdout), left=range(len(rows[0])))
 
 
 def to_text(findings: dict[str, Any]) -> str:

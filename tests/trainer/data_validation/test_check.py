@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from trainer.config import DataConfig, commands
+from trainer.console import Console
 from trainer.data_validation import drift
 from trainer.inputs.files import find_files
 from trainer.inputs.scan import scan_files
@@ -23,7 +24,7 @@ def trained(make, tmp_path_factory):
     make.csv(folder / "train.csv", make.rows(2000, seed=1))
     schema = load_schema(str(folder / "schema.yaml"))
     files = find_files([str(folder / "train.csv")], "auto", "data")
-    statistics = scan_files(files, schema, DataConfig(), print).statistics
+    statistics = scan_files(files, schema, DataConfig(), Console()).statistics
     (folder / "statistics.json").write_text(json.dumps(dump_statistics(statistics)))
     return folder
 
@@ -182,7 +183,7 @@ def test_statistics_are_bounded(make, tmp_path):
     }
     schema = load_schema(make.yaml(tmp_path / "s.yaml", values))
     files = find_files([make.csv(tmp_path / "a.csv", rows)], "auto", "data")
-    statistics = scan_files(files, schema, DataConfig(), print).statistics
+    statistics = scan_files(files, schema, DataConfig(), Console()).statistics
     categories = statistics.categories["s"]
     assert len(categories.counts) == MAX_CATEGORIES and not categories.complete
     assert categories.count == 3 * MAX_CATEGORIES

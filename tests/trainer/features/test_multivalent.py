@@ -6,6 +6,7 @@ import pyarrow.parquet
 import pytest
 
 from trainer.config import DataConfig
+from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
 from trainer.inputs.scan import scan_files
@@ -219,10 +220,10 @@ def test_a_row_that_does_not_fit_is_reported(make, tmp_path, case):
     path = make.csv(tmp_path / "a.csv", [good, gaps, {**good, **change}])
     files = find_files([path], "auto", "data")
     with pytest.raises(UserError) as caught:
-        scan_files(files, _schema(**SEQUENCES), DataConfig(), print)
+        scan_files(files, _schema(**SEQUENCES), DataConfig(), Console())
     assert str(caught.value).startswith(f"{path}: row 4, {words}")
     assert "; fix the" in str(caught.value) and "\n" not in str(caught.value)
-    tolerant = scan_files(files, _schema(**SEQUENCES), DataConfig(max_bad_rows=1), print)
+    tolerant = scan_files(files, _schema(**SEQUENCES), DataConfig(max_bad_rows=1), Console())
     assert tolerant.num_bad_rows == 1 and tolerant.statistics.num_rows == 2
 
 

@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from trainer.config import DataConfig
+from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
 from trainer.inputs.scan import scan_files
@@ -207,9 +208,9 @@ def test_a_text_that_is_not_a_date_is_reported(make, tmp_path):
     schema = Schema.model_validate(SCHEMA)
     files = find_files([make.csv(tmp_path / "a.csv", rows)], "auto", "data")
     with pytest.raises(UserError) as caught:
-        scan_files(files, schema, DataConfig(), print)
+        scan_files(files, schema, DataConfig(), Console())
     assert "row 6, column day: '31.12.2020' is not a date such as 2020-12-31" in str(caught.value)
-    assert scan_files(files, schema, DataConfig(max_bad_rows=1), print).num_bad_rows == 1
+    assert scan_files(files, schema, DataConfig(max_bad_rows=1), Console()).num_bad_rows == 1
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from trainer.config import DataConfig
+from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.dataset import RowSource
 from trainer.inputs.files import find_files
@@ -19,7 +20,7 @@ GOOD_ROWS = 60
 def _scan(paths, schema, **options):
     data = DataConfig(**options)
     files = find_files([str(path) for path in paths], "auto", "data.train")
-    scan = scan_files(files, schema, data, print)
+    scan = scan_files(files, schema, data, Console())
     source = RowSource(
         files, schema, data, resolve_defaults(schema, scan.statistics), scan.statistics.num_rows
     )

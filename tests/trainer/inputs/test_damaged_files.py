@@ -19,6 +19,7 @@ import pytest
 from estimator_bridge import BridgeError
 from estimator_bridge.convert.read import rows as converted_rows
 from trainer.config import DataConfig
+from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
 from trainer.inputs.scan import scan_files
@@ -82,7 +83,7 @@ class Reader:
         path.write_bytes(mutate(rng, self._good[kind]))
         config = DataConfig(max_bad_rows=rng.choice([0, 5]))
         try:
-            scan_files(find_files([str(path)], "auto", "data"), self._schema, config, _ignore)
+            scan_files(find_files([str(path)], "auto", "data"), self._schema, config, Console())
             is_good = True
         except UserError as error:
             is_good = False
@@ -95,10 +96,6 @@ class Reader:
         except BridgeError as error:
             _check_line(error)
         return is_good
-
-
-def _ignore(text):
-    pass
 
 
 def _check_line(error):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from trainer.config import DataConfig
+from trainer.console import Console
 from trainer.inputs.data_sets import find_eval_files, find_train_files
 from trainer.inputs.leakage import SAMPLE_ROWS, find_common_rows, load_hashes
 from trainer.inputs.scan import scan_files
@@ -21,7 +22,7 @@ def _scan(tmp_path, columns, fields, label, name="a", **options):
     path.write_text("\n".join(",".join(map(str, row)) for row in [columns, *rows]) + "\n")
     schema = Schema.model_validate({"columns": fields, "label": label, **options})
     data = DataConfig(train=[str(path)])
-    return scan_files(find_train_files(data, schema), schema, data, print)
+    return scan_files(find_train_files(data, schema), schema, data, Console())
 
 
 def _common(first, second):
@@ -115,7 +116,7 @@ def test_a_divided_file_has_no_row_in_both_parts(make, tmp_path):
     path = make.csv(tmp_path / "a.csv", rows + rows)
     data, schema = DataConfig(train=[path], eval_share=0.3), make.schema()
     scans = [
-        scan_files(find(data, schema), schema, data, print)
+        scan_files(find(data, schema), schema, data, Console())
         for find in (find_train_files, find_eval_files)
     ]
     assert _common(*scans) == []

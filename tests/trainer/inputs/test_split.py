@@ -5,6 +5,7 @@ import json
 import pytest
 
 from trainer.config import DataConfig
+from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows
 from trainer.inputs.data_sets import find_eval_files, find_train_files
@@ -96,7 +97,7 @@ def test_bad_rows_are_counted_in_their_own_part_with_their_numbers(make, tmp_pat
     data = DataConfig(train=[path], eval_share=0.3, max_bad_rows=20)
     schema = make.schema()
     scans = [
-        scan_files(find(data, schema), schema, data, print)
+        scan_files(find(data, schema), schema, data, Console())
         for find in (find_train_files, find_eval_files)
     ]
     assert all(0 < scan.num_bad_rows < 20 for scan in scans)
@@ -105,7 +106,7 @@ def test_bad_rows_are_counted_in_their_own_part_with_their_numbers(make, tmp_pat
     strict = data.model_copy(update={"max_bad_rows": 0})
     shown = scans[1].bad_rows[0].partition(",")[0]
     with pytest.raises(UserError, match=f"{shown},"):
-        scan_files(find_eval_files(strict, schema), schema, strict, print)
+        scan_files(find_eval_files(strict, schema), schema, strict, Console())
 
 
 def test_the_parts_of_a_file_have_different_identities(make, tmp_path):

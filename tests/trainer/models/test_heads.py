@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from estimator_bridge import tf
+from trainer.console import Console
 from trainer.export.receivers import make_serving_receiver_fn
 from trainer.metrics.catalogue import choose_direction
 from trainer.models.heads import prepare_labels
@@ -223,7 +224,7 @@ def test_labels_are_read_and_checked_but_are_no_features(make, tmp_path):
         files = find_files(
             [make.csv(tmp_path / "d.csv", [*rows, {**rows[0], **changes}])], "csv", "x"
         )
-        scan = scan_files(files, schema, DataConfig(), lambda line: None)
+        scan = scan_files(files, schema, DataConfig(), Console())
         defaults = resolve_defaults(schema, scan.statistics)
         source = RowSource(files, schema, DataConfig(), defaults, 7)
         return next(iter(make_eval_input_fn(source, schema, 7)()))

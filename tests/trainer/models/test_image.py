@@ -10,6 +10,7 @@ import pytest
 
 from estimator_bridge import tf
 from trainer.config import DataConfig
+from trainer.console import Console
 from trainer.demo import digits
 from trainer.errors import UserError
 from trainer.export.receivers import make_serving_receiver_fn
@@ -176,7 +177,7 @@ def test_invalid_images_are_found_before_training(make, tmp_path):
         )
         files = find_files([path], "csv", "data.train")
         with pytest.raises(UserError, match=told):
-            scan_files(files, schema, DataConfig(), lambda line: None)
+            scan_files(files, schema, DataConfig(), Console())
 
 
 def _claim(kind, width, height):

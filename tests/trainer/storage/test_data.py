@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from trainer import storage
+from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
 from trainer.storage.data import GIB, DataFiles, Settings
@@ -22,7 +23,7 @@ def files(cloud, tmp_path):
 
     def build(**settings):
         options = {"cache_dir": str(tmp_path / "cache"), "patience_secs": 5, **settings}
-        return DataFiles(Settings(**options))
+        return DataFiles(Settings(**options), Console())
 
     return build
 
@@ -149,7 +150,7 @@ def test_a_scan_is_read_from_the_cache_until_an_object_changes(cloud, make, tmp_
         cloud.requests.clear()
         found = find_files(["gs://a-bucket/d"], "csv", "data.train")
         config = make.config(rows=["x"])
-        result, is_cached = scan_or_load(found, make.schema(), config.data, print, cache)
+        result, is_cached = scan_or_load(found, make.schema(), config.data, Console(), cache)
         assert sum(result.rows.values()) == 100
         return is_cached, sum("alt=media" in path for _, path in cloud.requests)
 

@@ -5,10 +5,10 @@ import io
 import pytest
 
 from estimator_bridge import estimator, tf
-from trainer.console import Console
+from trainer.console import Console, format_secs
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.training.pace import Pace
-from trainer.training.progress import Schedule, TrainingHook, format_secs
+from trainer.training.progress import Schedule, TrainingHook
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from trainer import config as config_lib
 from trainer import job_layout
+from trainer.console import Console
 from trainer.inputs.files import find_files
 from trainer.inputs.scan import scan_files
 from trainer.schema import Schema
@@ -66,7 +67,7 @@ def described(make, tmp_path_factory):
         data = make.csv(folder / "train.csv", make.rows(4000, seed=1))
         schema = Schema.model_validate(values or make.schema_values("bought"))
         files = find_files([data], "csv", "data")
-        scan = scan_files(files, schema, config_lib.DataConfig(), print)
+        scan = scan_files(files, schema, config_lib.DataConfig(), Console())
         extra = folder / "assets.extra"
         extra.mkdir()
         (extra / job_layout.SCHEMA).write_text(schema.model_dump_json())
