@@ -94,10 +94,11 @@ BRIDGE_ROOMS = {
     "doctor": "shims tf1 versions",
     "probe": "",
     "probe_1x": "",
-    "audit": "era shims tf1 tf1.contrib errors terminal",
+    "audit": "era shims tf1 tf1.contrib html_page errors terminal",
     "convert.command": "convert.write convert.read convert.plan errors logs terminal",
     "convert.verify": (
-        "convert.write convert.read convert.plan tf1 scaled_regression errors logs terminal"
+        "convert.write convert.read convert.plan tf1 scaled_regression html_page errors logs "
+        "terminal"
     ),
     "convert.write": "convert.read convert.plan errors",
     "convert.read": (
@@ -122,6 +123,7 @@ BRIDGE_ROOMS = {
     "private_tf": "",
     "versions": "",
     "errors": "terminal",
+    "html_page": "terminal",
     "terminal": "",
     "file_limits": "errors",
     "text_encoding": "",

@@ -1,10 +1,10 @@
 """Renders the report as one HTML file that loads nothing from the network or other files."""
 
-import html
 import os
 from collections.abc import Sequence
 from typing import Any
 
+from ..html_page import Markup, page, paragraph, section, text
 from .report import Report, by_symbol
 from .symbol import KINDS, data
 from .text import hours, instead, size, summary
@@ -12,11 +12,14 @@ from .verdict import EFFORT_RULE, VERDICTS
 
 __all__ = ["render"]
 
-_RUNS = {"plain": ("plain", "yes"), "--tf1": ("tf1", "with --tf1"), "no": ("no", "no")}
+# How a symbol runs under the bridge → class of its cell, and its text.
+_RUNS = {"plain": ("good", "yes"), "--tf1": ("mild", "with --tf1"), "no": ("bad", "no")}
+# Verdict → class of its text.
+_CLASSES = {"today": "good", "plain": "good", "--tf1": "mild", "edits": "mild", "port": "bad"}
 
 
 def _text(value: object) -> str:
-    return html.escape(str(value))
+    return text(str(value))
 
 
 def _code(value: object) -> str:
@@ -32,8 +35,9 @@ def _table(name: str, headers: Sequence[str], rows: Sequence[str]) -> list[str]:
     head = "".join(f"<th scope=col>{_text(header)}</th>" for header in headers)
     return [
         f'<input type=search data-filters="{name}" placeholder="filter rows by words" '
-        'aria-label="filter">',
-        f'<div class=wide><table class=sortable id="{name}"><thead><tr>{head}</tr></thead><tbody>',
+        f'aria-label="filter {name}">',
+        f'<div class=scroll tabindex=0 role=region aria-label="table of {name}">'
+        f'<table class="words sortable" id="{name}"><thead><tr>{head}</tr></thead><tbody>',
         *rows,
         "</tbody></table></div>",
     ]
@@ -53,25 +57,29 @@ def render(report: Report) -> str:
     Args:
       report: the report.
     """
-    with open(os.path.join(os.path.dirname(__file__), "page.html"), encoding="utf-8") as file:
-        page = file.read()
-    body = [
-        f"<h1>Audit of {_code(report.path)}</h1>",
+    path = os.path.join(os.path.dirname(__file__), "page.js")
+    with open(path, encoding="utf-8") as file:
+        script = file.read()
+    lead = [
         f"<p class=lead>{_text(summary(report))}</p>",
-        f"<p class=note>{report.num_files:,} files read, {report.num_notebooks:,} of them "
-        f"notebooks, {size(report.size)}; {report.num_parsed:,} parsed.</p>",
-        *_programs(report),
-        *_effort(report),
-        *_symbols(report),
-        *_uses(report),
-        *_traps(report),
-        *_rest(report),
+        paragraph(
+            f"{report.num_files:,} files read, {report.num_notebooks:,} of them notebooks, "
+            f"{size(report.size)}; {report.num_parsed:,} parsed.",
+            note=True,
+        ),
     ]
-    page = page.replace("@TITLE@", f"Audit of {_text(report.path)}")
-    return page.replace("@BODY@", "\n".join(body))
+    parts = (_programs, _effort, _symbols, _uses, _traps, _rest)
+    sections = [one for part in parts for one in part(report)]
+    title = f"Audit of {report.path}"
+    return page(title, sections, lead=Markup("".join(lead)), script=script)
 
 
-def _programs(report: Report) -> list[str]:
+def _section(title: str, parts: Sequence[str]) -> list[tuple[str, Markup]]:
+    """Returns a list with a section; without one if it would be empty."""
+    return [section(title, Markup("\n".join(parts)))] if parts else []
+
+
+def _programs(report: Report) -> list[tuple[str, Markup]]:
     if not report.entries:
         return []
     rank = list(VERDICTS)
@@ -86,7 +94,7 @@ def _programs(report: Report) -> list[str]:
         if stops:
             items = "".join(stops)
             more += f"<details><summary>what to change</summary><ul>{items}</ul></details>"
-        shown = f'<span class="verdict {entry.verdict.lstrip("-")}">{_text(entry.text)}</span>'
+        shown = f'<span class="status {_CLASSES[entry.verdict]}">{_text(entry.text)}</span>'
         rows.append(
             _row(
                 f"<td class=code>{_text(entry.path)}",
@@ -98,10 +106,10 @@ def _programs(report: Report) -> list[str]:
             )
         )
     headers = ("Program", "Verdict", "Files", "Uses", "To run it", "To move it to Keras")
-    return ["<h2>Programs</h2>", *_table("programs", headers, rows)]
+    return _section("Programs", _table("programs", headers, rows))
 
 
-def _effort(report: Report) -> list[str]:
+def _effort(report: Report) -> list[tuple[str, Markup]]:
     if not report.findings:
         return []
     steps = []
@@ -109,8 +117,7 @@ def _effort(report: Report) -> list[str]:
         paths = ", ".join(map(_code, step.paths))
         together = " (they import each other)" if len(step.paths) > 1 else ""
         steps.append(f"<li>{paths}{together}: {step.uses} uses, {hours(step.effort)}</li>")
-    return [
-        "<h2>Effort and order</h2>",
+    parts = [
         f"<p>To run everything on today's TensorFlow: <b>{hours(report.effort.run)}</b>. "
         f"To replace Estimators with Keras: <b>{hours(report.effort.keras)}</b>.</p>",
         f"<p class=note>Rule: {_text(EFFORT_RULE)}</p>",
@@ -119,9 +126,10 @@ def _effort(report: Report) -> list[str]:
         *steps,
         "</ol></details>",
     ]
+    return _section("Effort and order", parts)
 
 
-def _symbols(report: Report) -> list[str]:
+def _symbols(report: Report) -> list[tuple[str, Markup]]:
     titles = data("traps")
     rows = []
     for symbol, count in by_symbol(report.findings):
@@ -141,10 +149,10 @@ def _symbols(report: Report) -> list[str]:
             )
         )
     headers = ("Symbol", "Kind", "Uses", "Under the bridge", "Removed in", "Keras", "Parity traps")
-    return ["<h2>Symbols</h2>", *_table("symbols", headers, rows)] if rows else []
+    return _section("Symbols", _table("symbols", headers, rows) if rows else [])
 
 
-def _uses(report: Report) -> list[str]:
+def _uses(report: Report) -> list[tuple[str, Markup]]:
     rows = []
     for finding in report.findings:
         how, runs = _RUNS[finding.symbol.runs]
@@ -160,28 +168,29 @@ def _uses(report: Report) -> list[str]:
             )
         )
     headers = ("File", "Line", "Symbol", "Kind", "Under the bridge")
-    return ["<h2>Every use</h2>", *_table("uses", headers, rows)] if rows else []
+    return _section("Every use", _table("uses", headers, rows) if rows else [])
 
 
-def _traps(report: Report) -> list[str]:
+def _traps(report: Report) -> list[tuple[str, Markup]]:
     used = {trap for finding in report.findings for trap in finding.symbol.traps}
     items = [
         f'<dt id="trap-{name}">{_text(trap["title"])}</dt><dd>{_text(trap["text"])}</dd>'
         for name, trap in data("traps").items()
         if name in used
     ]
-    return ["<h2>Parity traps in a migration to Keras</h2><dl>", *items, "</dl>"] if items else []
+    parts = ["<dl>", *items, "</dl>"] if items else []
+    return _section("Parity traps in a migration to Keras", parts)
 
 
-def _rest(report: Report) -> list[str]:
-    parts = []
+def _rest(report: Report) -> list[tuple[str, Markup]]:
+    sections: list[tuple[str, Markup]] = []
     if report.not_followed:
         items = [f"<li>{_place(one)} {_text(one.text)}</li>" for one in report.not_followed]
-        parts += ["<h2>Not followed (known only at run time)</h2><ul>", *items, "</ul>"]
+        sections += _section("Not followed (known only at run time)", ["<ul>", *items, "</ul>"])
     if report.passed_over:
         places = [
             (path + (f":{line}" if line else ""), why) for path, line, why in report.passed_over
         ]
         items = [f"<li>{_code(place)} {_text(why)}</li>" for place, why in places]
-        parts += ["<h2>Skipped</h2><ul>", *items, "</ul>"]
-    return parts
+        sections += _section("Skipped", ["<ul>", *items, "</ul>"])
+    return sections

@@ -1,17 +1,12 @@
 """Renders the findings of a comparison as text for a terminal and as an HTML page."""
 
-import html
 import sys
 from typing import Any
 
+from ...html_page import Markup, page, paragraph, section, table, text
 from ...terminal import find_width, format_table
 
 __all__ = ["to_html", "to_text"]
-
-_STYLE = """body{font:15px/1.45 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}
-table{border-collapse:collapse;margin:.6em 0}td,th{padding:.2em .8em;border-bottom:1px solid #ddd;
-text-align:right}td:first-child,th:first-child,td.t,th.t{text-align:left}.good{color:#17692f}
-.bad{color:#a11}svg{background:#fafafa;border:1px solid #ddd}code{font-size:90%}"""
 
 _Findings = dict[str, Any]
 
@@ -93,15 +88,6 @@ def to_text(findings: dict[str, Any]) -> str:
     return "\n".join([*lines, _verdict(findings)])
 
 
-def _table(rows: list[list[str]]) -> str:
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in rows[0])
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in rows[1:]
-    )
-    return f"<table><tr>{head}</tr>{body}</table>"
-
-
 def _curves(curve: dict[str, Any]) -> str:
     """Returns a plot of both losses; the Estimator's line is wide, so that it stays visible."""
     plot_width, height = 720, 240
@@ -123,10 +109,11 @@ def _curves(curve: dict[str, Any]) -> str:
         )
 
     return (
-        f'<svg width="{plot_width}" height="{height}" role="img" aria-label="training losses">'
-        + line(curve["estimator"], "#9cc3e6", 5)
-        + line(curve["keras"], "#b03a2e", 1.2)
-        + "</svg><p>blue: Estimator; red: Keras</p>"
+        f'<figure><svg viewBox="0 0 {plot_width} {height}" role="img" '
+        'aria-label="training losses">'
+        + line(curve["estimator"], "var(--series-1)", 5)
+        + line(curve["keras"], "var(--series-2)", 1.5)
+        + "</svg><figcaption>wide line: Estimator; narrow line: Keras</figcaption></figure>"
     )
 
 
@@ -136,27 +123,35 @@ def to_html(findings: dict[str, Any]) -> str:
     Args:
       findings: result of `verify`.
     """
-    color = "good" if findings["passed"] else "bad"
-    parts = [
-        "<!DOCTYPE html><meta charset='utf-8'><title>Comparison of Estimator and Keras</title>",
-        f"<style>{_STYLE}</style><h1>Comparison of Estimator and Keras</h1>",
-        f"<p class='{color}'><b>{html.escape(_verdict(findings))}</b></p>",
-        *(f"<p>{html.escape(line)}</p>" for line in _head_lines(findings)),
-        *(f"<p class='bad'>{html.escape(line)}</p>" for line in findings["problems"]),
-        *(f"<p>{html.escape(line)}</p>" for line in findings["notes"]),
-        "<h2>Outputs</h2>",
-        "<p>Compared with the checkpoint; for text and class ids, the share that differs.</p>",
-        _table(_difference_rows(findings)),
+    kind = "good" if findings["passed"] else "bad"
+    verdict = Markup(f'<p class="status {kind}">{text(_verdict(findings))}</p>')
+    sections = [
+        section(
+            "Result",
+            verdict,
+            *map(paragraph, _head_lines(findings)),
+            *(Markup(f'<p class="bad">{text(line)}</p>') for line in findings["problems"]),
+            *(paragraph(line, note=True) for line in findings["notes"]),
+        ),
+        section(
+            "Outputs",
+            paragraph("Compared with the checkpoint; for text and class ids, the differing share."),
+            _table(_difference_rows(findings), "differences of the outputs"),
+        ),
     ]
     if findings["worst_rows"]:
-        parts.append("<h2>Worst rows</h2><ul>")
-        for row, values in findings["worst_rows"].items():
-            parts.append(f"<li>row {int(row) + 1}: <code>{html.escape(str(values))}</code></li>")
-        parts.append("</ul>")
+        rows = [[f"row {int(row) + 1}", str(v)] for row, v in findings["worst_rows"].items()]
+        sections.append(
+            section("Worst rows", table(["row", "values"], rows, "rows that differ most"))
+        )
     if findings["metrics"]:
-        parts += ["<h2>Metrics</h2>", _table(_metric_rows(findings))]
+        sections.append(section("Metrics", _table(_metric_rows(findings), "metrics of both")))
     if findings["training"] is not None:
-        parts += ["<h2>Training</h2>", f"<p>{html.escape(_training_line(findings))}</p>"]
-        parts.append(_curves(findings["training"]))
-    parts += ["<h2>Speed</h2>", _table(_speed_rows(findings))]
-    return "\n".join(parts) + "\n"
+        curves = Markup(_curves(findings["training"]))
+        sections.append(section("Training", paragraph(_training_line(findings)), curves))
+    sections.append(section("Speed", _table(_speed_rows(findings), "speed of both")))
+    return page("Comparison of Estimator and Keras", sections)
+
+
+def _table(rows: list[list[str]], caption: str) -> Markup:
+    return table(rows[0], [[row[0], *map(Markup, map(text, row[1:]))] for row in rows[1:]], caption)

@@ -18,6 +18,7 @@ from estimator_bridge.audit import audit, files, sources, to_json
 from estimator_bridge.audit.html import render as render_html
 from estimator_bridge.audit.text import hours
 from estimator_bridge.audit.text import render as render_text
+from estimator_bridge.html_page import SCRIPT_POLICY
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
@@ -351,12 +352,15 @@ def test_html_is_a_valid_page_that_loads_nothing(code_base):
     page.close()
     assert page.open == []
     assert page.tables == 3
-    assert all(target.startswith("#trap-") for target in page.loads)
-    assert "http" not in text
+    assert all(target.startswith("#") for target in page.loads)
+    # The frame of all pages: no request, light and dark, links to the sections.
+    assert f'Content-Security-Policy" content="{SCRIPT_POLICY}"' in text
+    assert "prefers-color-scheme: dark" in text and '<a href="#s1">Programs</a>' in text
+    assert "http" not in text.replace("http-equiv", "")
     assert "<script>.py" not in text and "trainer/<script>.py" in "".join(page.text)
     for target in set(page.loads):
         assert f'id="{target[1:]}"' in text
-    assert text.count("class=sortable") == 3
+    assert text.count('class="words sortable"') == 3
 
 
 def test_code_base_without_findings(tmp_path):

@@ -19,6 +19,7 @@ from estimator_bridge.convert.verify.differences import (
     compare_outputs,
     metrics_of,
 )
+from estimator_bridge.html_page import POLICY
 
 KERAS = importlib.metadata.version("keras")
 needs_keras_3 = pytest.mark.skipif(
@@ -184,6 +185,8 @@ def test_converted_job_passes(job):
     assert set(found["metrics"]["keras"]) >= {"loss", "auc (trapezoidal)", "auc (interpolation)"}
     page = (job / "v.html").read_text()
     assert "PASSED" in page and "<svg" in page
+    assert f'Content-Security-Policy" content="{POLICY}"' in page
+    assert "prefers-color-scheme: dark" in page and '<a href="#s2">Outputs</a>' in page
 
 
 @needs_keras_3
