@@ -9,7 +9,7 @@ from trainer.cluster.heartbeat import FAILED, FINISHED, LOST, RUNNING, TRAINED, 
 from trainer.cluster.joining import join_cluster
 from trainer.cluster.watchdog import Watchdog, build_end, has_finished, is_over
 from trainer.config import ClusterConfig
-from trainer.console import Console
+from trainer.console import Console, Progress
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS, JobEnded, TemporaryError, UserError
 from trainer.signals import Interrupted, SignalWatch
@@ -445,9 +445,10 @@ def test_a_scan_that_hangs_ends_the_process(tmp_path, now):
     worker, *others = [Process(tmp_path, role, now) for role in ("worker", "chief", "ps")]
     with worker.heartbeat.steps.time_pause():
         console = Console(quiet=True).observed(worker.heartbeat.steps.note_progress)
+        progress = Progress(console, "reading the data", "rows")
         for _ in range(3):
             _let_pass(now, 9 * STALL, [worker, *others])
-            console.log("reading the data: file 1 of 2")
+            progress.add(1000)
         _let_pass(now, 10 * STALL, [worker, *others])
         assert worker.left == []
         _let_pass(now, BEAT, [worker, *others])
