@@ -1,6 +1,7 @@
 """inputs.json in job_dir: what each run of a job was made of."""
 
 import datetime
+import functools
 import hashlib
 import importlib.metadata
 import json
@@ -149,19 +150,24 @@ def _list_packages() -> tuple[Path, ...]:
 
 def _checksum_user_modules(packages: tuple[Path, ...]) -> dict[str, str]:
     """Returns name → SHA-256 of each imported module that was not installed."""
-    installed = [Path(path).resolve() for path in set(sysconfig.get_paths().values())]
+    installed = (*sysconfig.get_paths().values(), *map(str, packages))
+    roots = frozenset(os.path.realpath(path) for path in installed)
     found = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or not file.endswith(".py"):
+        if name == "__main__" or not isinstance(file, str) or not file.endswith(".py"):
             continue
-        path = Path(file).resolve()
-        if name == "__main__" or any(each in path.parents for each in (*installed, *packages)):
-            continue
-        if "site-packages" in path.parts or not path.is_file():
-            continue
-        found[name] = checksum_files([path])
+        if not _is_below(os.path.dirname(file), roots) and os.path.isfile(file):
+            found[name] = checksum_files([Path(file).resolve()])
     return dict(sorted(found.items()))
+
+
+# Thousands of modules lie in a few hundred folders.
+@functools.lru_cache(maxsize=4096)
+def _is_below(folder: str, roots: frozenset[str]) -> bool:
+    real = os.path.realpath(folder)
+    inside = (real == root or real.startswith(root + os.sep) for root in roots)
+    return "site-packages" in real.split(os.sep) or any(inside)
 
 
 def _find_study(job_dir: str) -> Optional[str]:

@@ -2,6 +2,8 @@
 
 import json
 import subprocess
+import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -97,3 +99,20 @@ def test_an_unchanged_job_is_reused_and_any_doubt_trains_again(shop, run_module,
     (job_dir / "model.ckpt-20.index").unlink()
     line, _, _ = train("--learning_rate=0.2")
     assert line == "not reused: its last checkpoint is missing"
+
+
+def test_an_installed_module_that_is_a_link_is_not_code_of_the_user(tmp_path, monkeypatch):
+    # Package installers can link the files of an environment to their cache.
+    from trainer.training.inputs_record import _checksum_user_modules
+
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "cache" / "installed.py").write_text("")
+    (tmp_path / "site-packages" / "installed.py").symlink_to(tmp_path / "cache" / "installed.py")
+    (tmp_path / "own.py").write_text("")
+    for path in (tmp_path / "site-packages" / "installed.py", tmp_path / "own.py"):
+        module = types.ModuleType(path.stem)
+        module.__file__ = str(path)
+        monkeypatch.setitem(sys.modules, path.stem, module)
+    found = _checksum_user_modules(())
+    assert "own" in found and "installed" not in found
