@@ -215,6 +215,7 @@ def test_a_killed_job_resumes(shop, start_module, run_module, tmp_path):
     assert steps == sorted(set(steps)) and {100, 700} <= set(steps)
 
 
+@pytest.mark.newest
 @pytest.mark.slow
 def test_census(shared_data, run_module, tmp_path):
     done = run_module(
@@ -336,6 +337,7 @@ def test_what_files_show_is_refused_before_tensorflow_is_imported(place):
         assert done.stdout == "2 False\n" and words in done.stderr, done.stderr
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -352,6 +354,7 @@ def test_wrong_commands_as_processes(place, run_module, change, words):
     assert _fingerprint(place) == before
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("option", "words"),
     [
@@ -370,6 +373,7 @@ def test_a_job_dir_of_another_model(whole, shop, capfd, option, words):
     assert _fingerprint(folder) == before
 
 
+@pytest.mark.newest
 def test_a_loss_that_is_not_a_number(shop, run_module, tmp_path):
     options = ("--type=linear", "--linear_optimizer=sgd", "--learning_rate=1e30")
     done = run_module(
@@ -381,6 +385,7 @@ def test_a_loss_that_is_not_a_number(shop, run_module, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.newest
 def test_infinite_activations_are_reported_before_the_loss(shop, tmp_path, capfd):
     options = ("--type=dnn", "--optimizer=sgd", "--learning_rate=1e30", "--export.exporters=")
     often = "--run.save_summary_steps=1"
@@ -390,6 +395,7 @@ def test_infinite_activations_are_reported_before_the_loss(shop, tmp_path, capfd
     assert last.startswith("error: ") and "became" in last and "--learning_rate" in last
 
 
+@pytest.mark.newest
 def test_help_returns_status_0(run_module):
     for argument in ("--help", "--helpfull"):
         done = run_module("trainer.task", argument)
@@ -405,6 +411,7 @@ def _wait_for(condition, process):
         time.sleep(0.1)
 
 
+@pytest.mark.newest
 def test_two_jobs_in_one_local_job_dir(shop, start_module, run_module, tmp_path):
     folder = tmp_path / "job"
     endless = ["--train_steps=1000000", "--run.save_checkpoints_steps=100"]

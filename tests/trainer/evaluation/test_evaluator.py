@@ -225,6 +225,7 @@ def test_inputs_that_cannot_be_restarted_rebuild_the_graph(bench, tmp_path, wrap
     assert evaluator._graph is None
 
 
+@pytest.mark.newest
 def test_a_generator_is_restarted(bench, tmp_path):
     built = _own(tmp_path)
     checkpoints = _train(built, bench.feed(bench.positive))
@@ -245,6 +246,7 @@ def test_a_generator_is_restarted(bench, tmp_path):
     assert len(begun) == 6
 
 
+@pytest.mark.newest
 def test_an_error_discards_the_graph(bench, tmp_path):
     built = _own(tmp_path)
     first, second = _train(built, bench.feed(bench.positive))
@@ -290,6 +292,7 @@ def _resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.newest
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_memory_stays_flat_over_200_evaluations(bench):
     receiver = {"x": tf.float32, "color": tf.string}
@@ -358,6 +361,7 @@ class Stop(estimator.SessionRunHook):
             run_context.request_stop()
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("options", "seen"),
     [
@@ -374,6 +378,7 @@ def test_the_listener_evaluates_at_these_steps(bench, tmp_path, options, seen):
     assert _run(bench, tmp_path, **options) == seen
 
 
+@pytest.mark.newest
 def test_the_listener_throttles_by_its_clock(bench, tmp_path):
     now, calls = [0.0], []
 

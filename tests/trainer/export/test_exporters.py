@@ -39,12 +39,14 @@ def _best(tmp_path, values, metric="auc", direction="max", keep=3, exporter=None
     ]
 
 
+@pytest.mark.newest
 def test_best_exports_only_improvements(tmp_path):
     assert _best(tmp_path, [0.7, 0.6, 0.8, 0.8, 0.9]) == [True, False, True, False, True]
     state = json.loads((tmp_path / "best" / "best.json").read_text())
     assert state == {"metric": "auc", "value": 0.9, "step": 4}
 
 
+@pytest.mark.newest
 def test_best_of_a_falling_metric(tmp_path):
     values = [0.7, 0.6, 0.8, 0.5]
     assert _best(tmp_path, values, "loss", "min") == [True, True, False, True]
@@ -56,27 +58,32 @@ def test_best_remembers_across_restarts(tmp_path):
     assert _best(tmp_path, [0.8, 0.95]) == [False, True]
 
 
+@pytest.mark.newest
 def test_best_restarts_with_another_metric(tmp_path):
     _best(tmp_path, [0.9])
     assert _best(tmp_path, [0.3], "accuracy") == [True]
 
 
+@pytest.mark.newest
 def test_best_keeps_the_newest_exports(tmp_path):
     _best(tmp_path, [0.1, 0.2, 0.3, 0.4], keep=2)
     kept = list_exports(str(tmp_path / "best"))
     assert [path[-1] for path in kept] == ["3", "4"]
 
 
+@pytest.mark.newest
 def test_best_ignores_values_that_are_not_finite(tmp_path):
     assert _best(tmp_path, [float("nan"), 0.5, float("nan")]) == [False, True, False]
 
 
+@pytest.mark.newest
 def test_best_of_an_unknown_metric(tmp_path):
     exporter = BestExporter(None, "acu", "max", 3)
     with pytest.raises(UserError, match="no metric 'acu'; did you mean auc?"):
         exporter.export(Fake(), str(tmp_path), "ckpt", {"auc": 1.0, "global_step": 1}, False)
 
 
+@pytest.mark.newest
 def test_unfinished_exports_are_not_listed(tmp_path):
     for name in ("1700000010", "999", "temp-1700000011", "best.json"):
         (tmp_path / name).mkdir()

@@ -66,6 +66,7 @@ def test_the_table_is_trained_saved_and_exported(make, tmp_path, kind):
     assert got[0] == pytest.approx(2, abs=0.9) and got[1] == pytest.approx(-1, abs=0.9)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("change", "words"),
     [

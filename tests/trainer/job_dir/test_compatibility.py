@@ -64,6 +64,7 @@ def _read(checkpoint, name):
     return tf.train.load_variable(str(checkpoint), name)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     "model, said",
     [
@@ -79,6 +80,7 @@ def test_another_model_is_refused(make, trained, model, said):
         check_same_model(config, make.schema())
 
 
+@pytest.mark.newest
 def test_another_schema_is_refused_by_the_column(make, trained):
     from trainer.job_dir.compatibility import check_same_model
     from trainer.schema import Schema
@@ -118,12 +120,14 @@ FREE = {
 }
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("case", FREE)
 def test_settings_that_shape_no_variable_may_change(make, trained, case):
     model, change = FREE[case]
     _check(make, trained, model, change)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -147,6 +151,7 @@ def test_added_and_removed_settings_are_named(make, trained, change, words):
         _check(make, trained, change=change)
 
 
+@pytest.mark.newest
 def test_a_setting_missing_in_an_older_version_has_its_default(make, trained, tmp_path):
     import json
 
@@ -169,6 +174,7 @@ def test_a_setting_missing_in_an_older_version_has_its_default(make, trained, tm
         check_same_model(build_config(job, trained / "rows.csv", **other), make.schema())
 
 
+@pytest.mark.newest
 def test_fresh_must_name_the_job_dir(trained, tmp_path):
     from trainer.job_dir.compatibility import delete_job
 
@@ -177,6 +183,7 @@ def test_fresh_must_name_the_job_dir(trained, tmp_path):
     assert (trained / "job" / "checkpoint").exists()
 
 
+@pytest.mark.newest
 def test_fresh_refuses_a_folder_that_is_no_job(tmp_path):
     from trainer.job_dir.compatibility import delete_job
 
@@ -186,6 +193,7 @@ def test_fresh_refuses_a_folder_that_is_no_job(tmp_path):
     assert (tmp_path / "thesis.txt").read_text() == "precious"
 
 
+@pytest.mark.newest
 def test_fresh_deletes_a_job(make, tmp_path):
     from trainer.job_dir.compatibility import delete_job
 
@@ -219,6 +227,7 @@ def test_warm_start_copies_the_slot_variables_of_ftrl(make, trained, tmp_path):
     assert np.abs(after - before).max() < 0.3 * np.abs(before).max()
 
 
+@pytest.mark.newest
 def test_a_resumed_job_uses_the_new_learning_rate(make, trained, tmp_path):
     shutil.copytree(trained / "job", tmp_path / "job")
     options = {**OPTIONS, "train": {"max_steps": 6, "batch_size": 20, "learning_rate": 1e-12}}
@@ -229,6 +238,7 @@ def test_a_resumed_job_uses_the_new_learning_rate(make, trained, tmp_path):
     )
 
 
+@pytest.mark.newest
 def test_warm_start_copies_rows_by_word(make, trained, tmp_path):
     from trainer.schema import Schema
 
@@ -272,6 +282,7 @@ def test_warm_start_keeps_values_that_a_keras_model_loads(make, trained, tmp_pat
     np.testing.assert_allclose(_read(tmp_path / "warm", "first/kernel"), 7, atol=0.01)
 
 
+@pytest.mark.newest
 def test_warm_start_copies_rows_of_a_shared_embedding_by_word(make, tmp_path):
     from trainer.schema import Schema
 
@@ -292,6 +303,7 @@ def test_warm_start_copies_rows_of_a_shared_embedding_by_word(make, tmp_path):
     np.testing.assert_allclose(after[1:], before[::-1], atol=1e-6)
 
 
+@pytest.mark.newest
 def test_warm_start_that_a_checkpoint_would_override_is_refused(make, trained):
     from trainer.job_dir.compatibility import check_warm_start
 
@@ -301,6 +313,7 @@ def test_warm_start_that_a_checkpoint_would_override_is_refused(make, trained):
         check_warm_start(config.job_dir, config.train.warm_start)
 
 
+@pytest.mark.newest
 def test_warm_start_from_a_folder_without_checkpoint_is_refused(make, trained, tmp_path):
     options = {**OPTIONS, "train": {**OPTIONS["train"], "warm_start": str(tmp_path)}}
     config = build_config(tmp_path / "job", trained / "rows.csv", **options)
@@ -308,6 +321,7 @@ def test_warm_start_from_a_folder_without_checkpoint_is_refused(make, trained, t
         make.run(config, make.schema())
 
 
+@pytest.mark.newest
 def test_dry_run_writes_nothing(make, trained, tmp_path):
     from trainer.training.dry_run import rehearse
 

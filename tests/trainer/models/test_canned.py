@@ -92,6 +92,7 @@ def test_every_optimizer_lowers_the_loss(trained, deep, wide, rate):
     assert losses[-1] < 0.9 * losses[0]
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     "options",
     [
@@ -145,6 +146,7 @@ def _train_constant(make, tmp_path, labels, weights=None, **train):
     return losses, float(bias[0])
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("options", "rate"),
     [
@@ -173,6 +175,7 @@ def test_learning_rate_schedule(make, tmp_path, options, rate):
     np.testing.assert_allclose(used, [rate(step) for step in range(11)], rtol=1e-3)
 
 
+@pytest.mark.newest
 def test_weight_column_weights_the_loss(make, tmp_path):
     # The best constant under squared loss is the weighted mean.
     labels, weights = np.array([1.0, 5.0]), np.array([3.0, 1.0])
@@ -180,6 +183,7 @@ def test_weight_column_weights_the_loss(make, tmp_path):
     assert bias == pytest.approx(np.average(labels, weights=weights), abs=1e-3)
 
 
+@pytest.mark.newest
 def test_model_part_without_columns_is_refused(make, shop, tmp_path):
     from trainer.schema import Schema
 
@@ -196,6 +200,7 @@ def test_model_part_without_columns_is_refused(make, shop, tmp_path):
         assert not list((tmp_path / model).iterdir())
 
 
+@pytest.mark.newest
 def test_regularisation_without_ftrl_is_refused(make, shop, tmp_path):
     config = make.config(
         tmp_path / "job", shop / "train.csv", model={"type": "dnn"}, train={"l1": 0.1}
@@ -206,6 +211,7 @@ def test_regularisation_without_ftrl_is_refused(make, shop, tmp_path):
         make.run(config, make.schema("bought"))
 
 
+@pytest.mark.newest
 def test_l1_makes_weights_zero(trained):
     def count_weights(done):
         folder = str(done.folder)

@@ -148,6 +148,7 @@ def test_training_equals_the_canned_model(bench, case):
     _assert_same_checkpoints(bench.read(f"{case}-fused"), bench.read(f"{case}-canned"))
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("case", ["adagrad-ftrl", "ftrl-momentum", "rmsprop-sgd"])
 def test_large_tables_equal_small_tables(bench, monkeypatch, case):
     monkeypatch.setattr(layout, "MAX_SMALL", 12)
@@ -160,6 +161,7 @@ def test_large_tables_equal_small_tables(bench, monkeypatch, case):
     _assert_same_checkpoints(bench.read(f"{case}-large"), bench.read(f"{case}-small"))
 
 
+@pytest.mark.newest
 def test_weight_column_and_class_weights(bench, make):
     values = make.schema_values("bought", weight=True)
     values["label"] = {**values["label"], "class_weights": {"yes": 3.0}}
@@ -170,6 +172,7 @@ def test_weight_column_and_class_weights(bench, make):
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
+@pytest.mark.newest
 def test_numeric_features_only(bench, make):
     values = make.schema_values("price")
     values["crosses"] = []
@@ -182,6 +185,7 @@ def test_numeric_features_only(bench, make):
     _assert_same_checkpoints(bench.read("numbers-fused"), bench.read("numbers-canned"))
 
 
+@pytest.mark.newest
 def test_losses_of_500_steps(bench):
     job = bench.prepare(model={"type": "wide_deep"}, train={"learning_rate": 0.1})
     wanted = bench.train(job, CANNED, "long-canned", steps=500)
@@ -270,6 +274,7 @@ def test_receiver_with_sparse_features_uses_the_canned_model(bench):
     _assert_same_answers(*answers)
 
 
+@pytest.mark.newest
 def test_summaries_equal_the_canned_model(bench):
     tags = []
     for name in ("adagrad-ftrl-canned", "adagrad-ftrl-fused"):
@@ -286,6 +291,7 @@ def _choose(bench, job, **options):
     return choose_engine(job.config, job.schema, job.statistics, run_config, **options)
 
 
+@pytest.mark.newest
 def test_auto_chooses_fused_or_gives_the_reason(bench):
     job = bench.prepare(model={"type": "wide_deep"}, train={})
     assert _choose(bench, job) == FUSED

@@ -32,6 +32,7 @@ def serve(bench, built, schema):
     return {name: tensor.numpy() for name, tensor in answer.items()}
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("kind", ["linear", "dnn", "wide_deep", "residual", "baseline"])
 def test_poisson_regression(bench, kind):
     counts = np.random.default_rng(1).poisson(np.exp(bench.score)).astype(np.float32)
@@ -101,6 +102,7 @@ def test_multihead(bench):
     assert set(answer) >= {"score/predictions", "label/logistic", "code/classes"}
 
 
+@pytest.mark.newest
 def test_class_weights_apply_only_in_training(bench):
     label = {**BINARY, "class_weights": {1: 9.0}}
     kinds = {"label": {"type": "int"}, "w": {"type": "float"}}
@@ -120,6 +122,7 @@ def test_class_weights_apply_only_in_training(bench):
     assert odds[1] / odds[0] == pytest.approx(9, rel=0.15)
 
 
+@pytest.mark.newest
 def test_class_weights_of_a_vocabulary(bench):
     label = {"column": "label", "vocabulary": [10, 20], "class_weights": {20: 3}}
     # job_dir stores the schema as JSON, in which keys are strings.
@@ -133,6 +136,7 @@ def test_class_weights_of_a_vocabulary(bench):
 
 
 # A shift rounds the labels, which batch normalisation amplifies.
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("kind", "shift"), [("linear", 2.0**17), ("wide_deep", 2.0**17), ("residual", 0.0)]
 )
@@ -156,6 +160,7 @@ def test_a_normalised_label_makes_training_independent_of_the_unit(bench, kind, 
     )
 
 
+@pytest.mark.newest
 def test_loss_reduction(bench):
     schema, losses = bench.build_schema(BINARY), {}
     for reduction in ("mean", "sum"):
@@ -175,6 +180,7 @@ def test_loss_reduction(bench):
     assert losses["sum"] == pytest.approx(60 * losses["mean"], rel=1e-5)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     "label, told",
     [
@@ -209,6 +215,7 @@ def test_contradictory_labels_are_refused(bench, label, told):
         bench.build_schema(BINARY, more_labels=[{"column": "label"}])
 
 
+@pytest.mark.newest
 def test_labels_are_read_and_checked_but_are_no_features(make, tmp_path):
     from trainer.config import DataConfig
     from trainer.errors import UserError

@@ -101,6 +101,7 @@ def test_frozen_base_keeps_weights_and_moving_averages(bench, scans, weights_fil
     assert answer["class_ids"].shape == (6, 1)
 
 
+@pytest.mark.newest
 def test_trainable_base_changes_and_binary_metrics(bench, scans):
     label = {"column": "digit", "vocabulary": ["even", "odd"], "class_weights": {"odd": 2}}
     columns = {**COLUMNS, "digit": {"type": "string"}}
@@ -133,6 +134,7 @@ def test_decodes_every_image_format():
     assert np.allclose(got[1:], 1)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     "columns, model, train, told",
     [
@@ -157,6 +159,7 @@ def test_unsupported_options_are_refused(bench, columns, model, train, told):
     assert told in str(error.value) and "\n" not in str(error.value)
 
 
+@pytest.mark.newest
 def test_weights_of_another_alpha_are_refused(bench, weights_file):
     schema = Schema.model_validate(SCHEMA)
     model = {"type": "image", "base_weights": weights_file[0], "base_alpha": 0.5}
@@ -164,6 +167,7 @@ def test_weights_of_another_alpha_are_refused(bench, weights_file):
         bench.build(bench.build_config(model=model), schema)
 
 
+@pytest.mark.newest
 def test_invalid_images_are_found_before_training(make, tmp_path):
     png = base64.b64encode(tf.io.encode_png(np.zeros((4, 4, 1), np.uint8)).numpy()).decode()
     schema = Schema.model_validate(SCHEMA)
@@ -194,6 +198,7 @@ def _claim(kind, width, height):
     return b"BM" + bytes(16) + struct.pack("<ii", width, -height) + bytes(60)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("kind", ["png", "jpeg", "gif", "bmp"])
 def test_an_image_that_claims_too_many_pixels_is_not_decoded(kind):
     text = tf.constant([base64.b64encode(_claim(kind, 60_000, 1_000)).decode()])
@@ -219,6 +224,7 @@ def test_is_broken_image():
         assert is_broken_image(error.value) == broken
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("column", [{"type": "int"}, {"type": "string", "hash_buckets": 5}])
 def test_image_columns_must_be_strings(column):
     columns = {**COLUMNS, "image": {**column, "image": {}}}
@@ -226,6 +232,7 @@ def test_image_columns_must_be_strings(column):
         Schema.model_validate({**SCHEMA, "columns": columns})
 
 
+@pytest.mark.newest
 def test_demo_needs_a_writable_output(tmp_path, capsys):
     assert digits.main([]) == 2
     (tmp_path / "file").write_text("")

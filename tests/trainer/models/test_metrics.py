@@ -41,6 +41,7 @@ def rng():
     return np.random.default_rng(11)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("weighted", [False, True])
 def test_poisson_deviance(rng, weighted):
     guess = rng.gamma(2, 2, ROWS).astype(np.float32)
@@ -54,6 +55,7 @@ def test_poisson_deviance(rng, weighted):
     assert got["deviance"] == pytest.approx(wanted, rel=1e-4)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("weighted", [False, True])
 def test_regression_metrics(rng, weighted):
     labels = rng.normal(3, 2, ROWS).astype(np.float32)
@@ -72,6 +74,7 @@ def test_regression_metrics(rng, weighted):
         assert got[name] == pytest.approx(value, rel=1e-4), name
 
 
+@pytest.mark.newest
 def test_r2_of_labels_far_from_zero(rng):
     # In float32, cancellation in the sums would leave only rounding errors.
     labels = (1e4 + rng.normal(0, 1, ROWS)).astype(np.float32)
@@ -82,6 +85,7 @@ def test_r2_of_labels_far_from_zero(rng):
     assert got["r2"] == pytest.approx(reference.r2_score(labels, guess), rel=1e-3)
 
 
+@pytest.mark.newest
 def test_r2_of_one_label_is_zero():
     labels = np.full(ROWS, 2.0, np.float32)
     got = _measure(
@@ -102,6 +106,7 @@ def _calibration_error(labels, scores, weights):
     return total / weights.sum()
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("threshold", [0.5, 0.3])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("classes", ["number", "text", "int text"])
@@ -137,6 +142,7 @@ def test_binary_metrics(rng, weighted, classes, threshold):
         assert got[name] == pytest.approx(value, rel=1e-4), name
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("text", [False, True])
 def test_multiclass_metrics(rng, weighted, text):

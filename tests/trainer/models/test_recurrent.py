@@ -101,6 +101,7 @@ def test_resumes_evaluates_and_refuses_other_cells(make, learned, tmp_path):
         check_same_model(other, schema)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("model", "label"),
     [
@@ -138,6 +139,7 @@ def test_cells_and_heads(bench, model, label):
     assert any("cell_1" in name for name in names) == (len(config.model.hidden_units) == 2)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("columns", "model", "words"),
     [

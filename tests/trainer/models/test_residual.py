@@ -76,6 +76,7 @@ def test_metrics_and_signatures_equal_a_canned_model(bench):
     assert set(signatures[0]["predict"]) >= {"logistic", "probabilities", "classes"}
 
 
+@pytest.mark.newest
 def test_seed_decides_initial_values_and_dropout(bench):
     def last_loss(name, seed):
         built = build(bench, name, seed, dropout=0.3)
@@ -86,6 +87,7 @@ def test_seed_decides_initial_values_and_dropout(bench):
     assert last_loss("a2", 1) != last_loss("c", 2)
 
 
+@pytest.mark.newest
 def test_block_adds_to_its_input(bench):
     config = bench.build_config(model={"type": "residual", "hidden_units": [4, 4, 6]})
     columns = [tf.feature_column.numeric_column("x")]
@@ -109,6 +111,7 @@ def test_block_adds_to_its_input(bench):
     assert np.array_equal(got, given)
 
 
+@pytest.mark.newest
 def test_only_training_updates_moving_averages(bench):
     schema = bench.build_schema(LABEL)
     built = bench.build(bench.build_config(model={"type": "residual"}), schema)
@@ -133,6 +136,7 @@ def next_batch(bench):
     return data.get_next()
 
 
+@pytest.mark.newest
 def test_every_task(bench):
     feed = bench.feed(bench.score.astype(np.float32))
     config = bench.build_config(model={"type": "residual"})

@@ -43,6 +43,7 @@ def make_schema(**text):
     }
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     "text, value, words",
     [
@@ -64,6 +65,7 @@ def test_split_texts(text, value, words):
     assert ragged[1] == [b"x"]
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     "column, told",
     [
@@ -79,6 +81,7 @@ def test_contradictory_text_columns_are_refused(column, told):
         Schema.model_validate({**values, "columns": {**values["columns"], "text": column}})
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("kind", ["wide_deep", "dnn", "residual", "linear"])
 def test_every_model_learns_from_words(bench, kind):
     values = make_schema(ngrams=2)

@@ -178,6 +178,7 @@ def test_a_compiled_keras_model_becomes_an_estimator(bench, theirs):
     assert losses[0] == losses[1]  # the run's seed decides its initial values
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     "name, told",
     [
@@ -211,6 +212,7 @@ def test_error_in_a_user_model_fn_names_mode_file_and_line(bench, theirs):
     assert isinstance(e.value.__cause__, KeyError)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     "text, told",
     [
@@ -227,6 +229,7 @@ def test_module_that_fails_to_import(theirs, text, told):
     assert told in str(error.value) and "theirs.py line 1)" in str(error.value)
 
 
+@pytest.mark.newest
 def test_missing_module():
     with pytest.raises(
         UserError, match="no module 'no_such'; start from the folder that contains it"
@@ -239,6 +242,7 @@ def test_missing_module():
     assert load_code("json:JSONDecoder.decode", "model.type") is json.JSONDecoder.decode
 
 
+@pytest.mark.newest
 def test_hparams_prefer_user_values():
     config = config_lib.load_config(None, {"user.dropout": "0.7", "user.deep": "{a: [1, 2e-3]}"})
     hparams = HParams(config, max_steps=70)
@@ -255,6 +259,7 @@ def test_hparams_prefer_user_values():
 SECRET = "sk-0a1b2c3d4e5f"
 
 
+@pytest.mark.newest
 def test_a_secret_is_used_and_written_nowhere(theirs, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("API_KEY", SECRET)
     guard = f"    assert hparams.api_key == {SECRET!r} and dict(hparams)['api_key'] == {SECRET!r}\n"
@@ -284,6 +289,7 @@ def test_a_secret_is_used_and_written_nowhere(theirs, tmp_path, capsys, monkeypa
     )
 
 
+@pytest.mark.newest
 def test_a_secret_on_the_command_line_is_refused_and_not_repeated(capsys, tmp_path):
     status, told = run_task(capsys, f"--job_dir={tmp_path}", f"--secret.api_key={SECRET}")
     assert status == 2 and SECRET not in told.out + told.err
@@ -474,6 +480,7 @@ def test_tfx_trainer_fn(tmp_path, theirs, capsys):
     assert {path.name for path in job.glob("model.ckpt-*.index")} >= {"model.ckpt-3.index"}
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     "flags, told",
     [
@@ -501,6 +508,7 @@ def test_errors_of_a_user_experiment_are_one_line(tmp_path, theirs, capsys, flag
     assert "Traceback" not in output.err
 
 
+@pytest.mark.newest
 def test_debug_shows_the_traceback(tmp_path, theirs, capsys):
     theirs("def experiment():\n    return {}['lost']\n")
     flags = ["--experiment=theirs:experiment", f"--job_dir={tmp_path / 'job'}"]
@@ -509,6 +517,7 @@ def test_debug_shows_the_traceback(tmp_path, theirs, capsys):
     assert told.err.splitlines()[-1].startswith("error: experiment theirs:experiment: it failed: ")
 
 
+@pytest.mark.newest
 def test_error_of_a_failed_operation_is_shortened():
     # TensorFlow's message starts with stack frames.
     message = (
@@ -524,6 +533,7 @@ def test_error_of_a_failed_operation_is_shortened():
     assert "frozen" not in told and "\n" not in told
 
 
+@pytest.mark.newest
 def test_examples_in_the_documentation(make, theirs, shop, tmp_path, capsys):
     blocks = (make.root / "docs" / "models.md").read_text().split("```python\n")[1:]
     theirs("\n".join(block.split("```")[0] for block in blocks))

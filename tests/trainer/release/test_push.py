@@ -105,6 +105,7 @@ def start_anew(place, exports):
     return place.read()
 
 
+@pytest.mark.newest
 def test_a_push_that_is_killed_at_any_step_is_repaired_by_the_next(stepped, tmp_path):
     content = start_anew(stepped, tmp_path)
     killed, following = make_export(tmp_path, "killed"), make_export(tmp_path, "following")
@@ -154,6 +155,7 @@ def test_thirty_kills_at_random_moments(place, tmp_path):
     assert seen[version] == "last" and state["labels"] == {"stable": version}
 
 
+@pytest.mark.newest
 def test_a_push_that_is_overtaken_at_any_step_wins_or_says_so(stepped, tmp_path):
     content = start_anew(stepped, tmp_path)
     slow, fast = make_export(tmp_path, "slow"), make_export(tmp_path, "fast")
@@ -178,6 +180,7 @@ def test_a_push_that_is_overtaken_at_any_step_wins_or_says_so(stepped, tmp_path)
     check_settled(stepped)
 
 
+@pytest.mark.newest
 def test_a_rollback_that_is_killed_is_completed_by_the_next_one(stepped, tmp_path):
     content = start_anew(stepped, tmp_path)
     roll_back = Deployment(stepped.place).roll_back
@@ -197,6 +200,7 @@ def test_a_rollback_that_is_killed_is_completed_by_the_next_one(stepped, tmp_pat
         roll_back()
 
 
+@pytest.mark.newest
 def test_many_pushes_at_once_while_a_client_lists(place, tmp_path):
     push(place, make_export(tmp_path, "first"))
     exports = [make_export(tmp_path, f"export{number}") for number in range(4)]
@@ -231,12 +235,14 @@ def test_many_pushes_at_once_while_a_client_lists(place, tmp_path):
     assert state["labels"] == {"stable": version} and len(pushed) >= 2 + statuses.count(0)
 
 
+@pytest.mark.newest
 def test_versions_of_others_are_kept_and_counted(stepped, tmp_path):
     stepped.write({f"1700000000/{inner}": f"{inner} of theirs" for inner in FILES})
     assert push(stepped, make_export(tmp_path, "ours"), keep=1) == 1700000001
     assert check_readers(stepped) == {1700000000: "theirs", 1700000001: "ours"}
 
 
+@pytest.mark.newest
 def test_keep_spares_labels_and_the_version_before(stepped, tmp_path):
     push(stepped, make_export(tmp_path, "one"))
     push(stepped, make_export(tmp_path, "two"), label="")

@@ -38,11 +38,13 @@ def pair(tmp_path, clock):
     return heartbeats
 
 
+@pytest.mark.newest
 def test_the_chief_does_not_take_over_from_a_live_evaluator(pair):
     chief, evaluator = pair
     assert not take_over(chief) and may_evaluate(evaluator)
 
 
+@pytest.mark.newest
 def test_the_chief_takes_over_and_a_returning_evaluator_waits(pair, tmp_path, clock):
     chief, _ = pair
     clock.move(SILENT_SECS + 1)
@@ -54,6 +56,7 @@ def test_the_chief_takes_over_and_a_returning_evaluator_waits(pair, tmp_path, cl
     assert not may_evaluate(back)
 
 
+@pytest.mark.newest
 def test_the_chief_gives_way_if_the_evaluator_returns_meanwhile(pair, clock, monkeypatch):
     chief, evaluator = pair
     clock.move(SILENT_SECS + 1)
@@ -129,6 +132,7 @@ def test_a_checkpoint_is_deleted_while_it_is_evaluated(job, monkeypatch):
     assert not list((folder / "cluster").glob("held*"))
 
 
+@pytest.mark.newest
 def test_a_deleted_checkpoint_is_skipped(job, monkeypatch):
     job, folder = job
     chief, evaluator = _heartbeat_files(folder)
@@ -152,6 +156,7 @@ def _throttled(config):
     )
 
 
+@pytest.mark.newest
 def test_the_evaluator_throttles_all_but_the_last_evaluation(job, monkeypatch):
     job, folder = job
     job = job._replace(config=_throttled(job.config))
@@ -171,6 +176,7 @@ def test_the_evaluator_throttles_all_but_the_last_evaluation(job, monkeypatch):
     assert [line["step"] for line in MetricsLog(str(folder)).read("eval")] == [20, 60]
 
 
+@pytest.mark.newest
 def test_the_plan_logs_the_throttle_and_the_last_step_is_evaluated(make, shop, tmp_path):
     config = make.config(
         tmp_path / "job",
@@ -190,6 +196,7 @@ def test_the_plan_logs_the_throttle_and_the_last_step_is_evaluated(make, shop, t
     assert "after each checkpoint, at most every 27 h 46 min and always at the end" in plan
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("secs, comes", [(0, False), (1000, True)])
 def test_the_chief_waits_evaluator_wait_secs_for_the_last_result(pair, secs, comes, monkeypatch):
     chief, evaluator = pair

@@ -26,6 +26,7 @@ def _steps_of(folder):
     return sorted(int(path.stem.split("-")[1]) for path in folder.glob("model.ckpt-*.index"))
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("train", "steps", "told"),
     [
@@ -46,6 +47,7 @@ def test_epochs_are_converted_to_steps_and_logged(make, shop, train, steps, told
     assert told in stream.getvalue()
 
 
+@pytest.mark.newest
 def test_a_short_job_without_a_length_is_evaluated_several_times(make, shop, tmp_path):
     from trainer.training import job
 
@@ -117,6 +119,7 @@ def test_checkpoints_by_steps_and_how_many_are_kept(often):
     assert "a checkpoint every 4 steps and at the end" in said
 
 
+@pytest.mark.newest
 def test_all_checkpoints_are_kept_with_keep_checkpoint_max_0(make, shop, tmp_path):
     run = {"save_checkpoints_steps": 2, "keep_checkpoint_max": 0}
     config = _config(make, shop, tmp_path, train={"max_steps": 6, "batch_size": 10}, run=run)
@@ -168,6 +171,7 @@ def test_a_job_resumes_from_its_checkpoint(make, copy):
     assert [record["step"] for record in evaluations][-1] == 15
 
 
+@pytest.mark.newest
 def test_nothing_to_train(make, copy):
     folder, config = copy
     stream = io.StringIO()
@@ -190,6 +194,7 @@ def test_a_resumed_model_keeps_its_statistics(make, shop, copy):
     assert job.train_scan.statistics.columns["hours"].mean > 1000
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -204,6 +209,7 @@ def test_another_model_is_refused_by_name(make, copy, change, words):
         check_same_model(other, make.schema())
 
 
+@pytest.mark.newest
 def test_another_schema_is_refused_by_name(make, copy):
     _, config = copy
     values = make.schema_values()
@@ -214,6 +220,7 @@ def test_another_schema_is_refused_by_name(make, copy):
         check_same_model(config, Schema.model_validate(values))
 
 
+@pytest.mark.newest
 def test_settings_that_shape_no_variable_may_change(make, copy):
     _, config = copy
     free = config.model_copy(update={"model": config.model.model_copy(update={"dropout": 0.5})})
@@ -221,6 +228,7 @@ def test_settings_that_shape_no_variable_may_change(make, copy):
     check_same_model(config, make.schema(key=False))
 
 
+@pytest.mark.newest
 def test_another_optimizer_is_refused_by_name(make, copy):
     _, config = copy
     train = config.train.model_copy(update={"linear_optimizer": "adam"})
@@ -231,6 +239,7 @@ def test_another_optimizer_is_refused_by_name(make, copy):
     check_same_model(config.model_copy(update={"train": train}), make.schema())
 
 
+@pytest.mark.newest
 def test_a_damaged_checkpoint_is_named(make, copy):
     folder, config = copy
     (folder / "model.ckpt-10.index").write_bytes(b"damaged")
@@ -255,6 +264,7 @@ def test_checkpoints_by_seconds(make, shop, tmp_path):
     assert steps[-1] == result.end_step < 1_000_000
 
 
+@pytest.mark.newest
 def test_evaluation_steps_and_name(make, shop, tmp_path):
     config = _config(
         make,

@@ -53,6 +53,7 @@ def test_no_run_passes_an_end(most, first, length, every, multiple):
     assert max(ends) == first + length
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     ("train", "most"),
     [
@@ -130,6 +131,7 @@ def test_engine_and_steps_per_run_do_not_change_the_result(jobs):
     assert [record["step"] for record in found[0]] == [1, 20, 40, 60, 80, 100, 120, 130]
 
 
+@pytest.mark.newest
 def test_a_resumed_job_ends_at_its_last_step_too(jobs):
     folder, _ = jobs(16, train={"max_steps": 37})
     _, result = jobs(16, folder=folder, train={"max_steps": 110})
@@ -139,6 +141,7 @@ def test_a_resumed_job_ends_at_its_last_step_too(jobs):
     assert steps == [0, 37, 82, 110]
 
 
+@pytest.mark.newest
 def test_nan_is_reported_at_its_step(jobs, make):
     told = []
     for steps_per_run in (1, 16):

@@ -26,6 +26,7 @@ def _stop(rules, values, direction="max", clock=time.monotonic):
     )
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize(
     "rules, direction, values, reason",
     [
@@ -45,6 +46,7 @@ def test_early_stop(rules, direction, values, reason):
     assert decided is None if reason is None else reason in decided
 
 
+@pytest.mark.newest
 def test_time_budget():
     now = [0.0]
     early_stop = _stop({"max_secs": 10}, [], clock=lambda: now[0])
@@ -73,6 +75,7 @@ def test_a_signal_in_a_session_waits_and_a_second_does_not():
             os.kill(os.getpid(), signal.SIGTERM)
 
 
+@pytest.mark.newest
 def test_an_early_stop_evaluates_exports_and_persists(make, tmp_path):
     rows = make.csv(tmp_path / "rows.csv", make.rows(300))
     schema = make.schema()
