@@ -44,6 +44,12 @@ class Process:
         return self.left
 
 
+@pytest.fixture(autouse=True)
+def no_fsync(monkeypatch):
+    """Writes without waiting for the disk: no test here ends a machine, and some beat for hours."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
 @pytest.fixture
 def now():
     return [100.0]
