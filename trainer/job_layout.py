@@ -39,6 +39,8 @@ DATA_FOLDER = "data"
 
 # Exports are in export/<exporter>/<timestamp>/.
 EXPORT_FOLDER = "export"
+# The best value so far, in the folder of the exporter `best`. It decides whether to export.
+BEST_STATE = "best.json"
 # The model for TensorFlow Model Analysis.
 EVAL_MODEL_FOLDER = "eval_model"
 # The report of python -m trainer.evaluate.
@@ -212,7 +214,7 @@ def read_state(folder: Path) -> str:
         folder: the job's folder on this machine.
     """
     try:
-        return (folder / CHECKPOINT_STATE).read_text(encoding="utf-8")
+        return (folder / CHECKPOINT_STATE).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return ""
 

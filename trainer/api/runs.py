@@ -2,13 +2,13 @@
 
 import base64
 import html
-import json
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 from trainer import job_layout
 from trainer.errors import UserError
 from trainer.export.choose import choose_export
+from trainer.job_dir.results import read_results
 
 
 class Run(NamedTuple):
@@ -66,19 +66,23 @@ def read_run(job_dir: str, folder: str, summary: Optional[str] = None) -> Run:
     Raises:
         UserError: there is no metrics.json of a job that has ended.
     """
-    root = Path(folder)
+    root, shown = Path(folder), job_dir.rstrip("/")
+    found = read_results(root / job_layout.METRICS)
     try:
-        text = (root / job_layout.METRICS).read_text(encoding="utf-8")
-        found: dict[str, Any] = json.loads(text.replace(str(root), job_dir.rstrip("/")))
         if summary is None:
-            summary = (root / job_layout.SUMMARY).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
+            summary = (root / job_layout.SUMMARY).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        summary = None
+    if not found or summary is None:
         raise UserError(
             f"job_dir {job_dir}: no {job_layout.METRICS} and {job_layout.SUMMARY} that can be "
             "read; name the folder of a job that has ended"
-        ) from error
+        )
     curves, report = root / job_layout.CURVES, root / job_layout.REPORT
-    exports = found.get("exports") or {}
+    exports = {
+        name: [path.replace(str(root), shown) for path in paths]
+        for name, paths in (found.get("exports") or {}).items()
+    }
     return Run(
         job_dir=job_dir,
         metrics=found.get("best") or {},
@@ -90,5 +94,5 @@ def read_run(job_dir: str, folder: str, summary: Optional[str] = None) -> Run:
         exports=exports,
         plots={"curves": curves} if curves.is_file() else {},
         report=report if report.is_file() else None,
-        summary=summary.replace(str(root), job_dir.rstrip("/")),
+        summary=summary.replace(str(root), shown),
     )

@@ -168,8 +168,10 @@ class HeartbeatFile:
             for path in self.folder.glob("[!.]*.json"):
                 try:
                     status = json.loads(path.read_text(encoding="utf-8"))
-                except (OSError, ValueError):
+                except (OSError, ValueError, RecursionError):
                     # The file is being replaced; the next refresh reads it.
+                    continue
+                if not _is_status(status):
                     continue
                 before = self._seen.get(path.stem)
                 if before is None or before.status != status:
@@ -261,3 +263,17 @@ class HeartbeatFile:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self.publish(state, **fields)
+
+
+def _is_status(value: Any) -> bool:
+    """Returns whether the content of a file may be the status of a process.
+
+    The thread that reads it must not die: the other processes would take this one for dead.
+    """
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("state"), str)
+        and isinstance(value.get("message", ""), str)
+        and isinstance(value.get("awaited_secs", 0), (int, float))
+        and isinstance(value.get("lineup", {}), dict)
+    )

@@ -5,10 +5,13 @@ import shutil
 from pathlib import Path
 from typing import Any, Callable, Optional
 
+import pydantic
+
 from estimator_bridge import estimator
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
+from trainer.job_layout import BEST_STATE
 
 
 class BestExporter(estimator.Exporter):
@@ -77,11 +80,11 @@ class BestExporter(estimator.Exporter):
         value = float(eval_result[self._metric])
         if not math.isfinite(value):
             return None
-        state = Path(export_path) / "best.json"
-        best = storage.read_json(state) or {}
+        state = Path(export_path) / BEST_STATE
+        best = read_best(state)
         # The stored best value is ignored if it belongs to another metric.
-        is_known = best.get("metric") == self._metric and isinstance(best.get("value"), float)
-        if is_known and not self._is_better(value, best["value"]):
+        is_known = best is not None and best.metric == self._metric
+        if best is not None and is_known and not self._is_better(value, best.value):
             return None
         exported = estimator.export_saved_model(
             export_path,
@@ -97,6 +100,34 @@ class BestExporter(estimator.Exporter):
 
     def _is_better(self, value: float, best: float) -> bool:
         return value < best if self._is_min else value > best
+
+
+class _Best(pydantic.BaseModel):
+    """What is read of best.json."""
+
+    model_config = pydantic.ConfigDict(strict=True)
+
+    metric: str
+    value: float
+
+
+def read_best(path: Path) -> Optional[_Best]:
+    """Returns the metric and the value of the best export; None if there is none.
+
+    Args:
+        path: best.json, in the folder of the exporter.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    stored = storage.read_json(path)
+    if stored is None:
+        return None
+    try:
+        return _Best.model_validate(stored)
+    except pydantic.ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        raise storage.describe_damage(path, field) from error
 
 
 def list_exports(folder: str) -> list[str]:

@@ -15,6 +15,7 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
 from trainer.job_dir.metrics_log import MetricsLog
+from trainer.job_dir.results import read_results
 from trainer.job_layout import CONFIG, INPUTS, METRICS, METRICS_LOG
 
 # The index, in the folder of the jobs.
@@ -92,7 +93,7 @@ def read_run(folder: Path, name: str) -> Run:
     config = flatten(config_lib.read_yaml(job_dir / CONFIG, "config"))
     config.pop("job_dir", None)
     runs = (storage.read_json(job_dir / INPUTS) or {}).get("runs") or [{}]
-    document = storage.read_json(job_dir / METRICS) or {}
+    document = read_results(job_dir / METRICS)
     evaluations = MetricsLog(str(job_dir)).read("eval")
     best = document.get("best") or (evaluations[-1] if evaluations else {})
     values = {

@@ -52,7 +52,7 @@ def load_statistics(job_dir: str, schema: Schema) -> Optional[Statistics]:
     stored = storage.read_json(Path(job_dir) / STATISTICS)
     if stored is None or latest_checkpoint(job_dir) is None:
         return None
-    return hide_private(parse_statistics(stored), schema)
+    return hide_private(parse_statistics(stored, str(Path(job_dir) / STATISTICS)), schema)
 
 
 def save_inputs(config: config_lib.Config, schema: Schema, statistics: Statistics) -> None:
@@ -87,10 +87,11 @@ def check_same_model(config: config_lib.Config, schema: Schema) -> None:
     resolved = config.model_dump(mode="json")
     # The slot variables of another optimizer are not in the checkpoint.
     optimizers = OPTIMIZERS.get(config.model.type, ())
-    train = stored.get("train") or {}
+    train = storage.get_object(stored, "train", folder / CONFIG)
+    model = storage.get_object(stored, "model", folder / CONFIG)
     defaults = config_lib.TrainConfig.model_validate({})
     before = {
-        "model": _complete(config_lib.ModelConfig, stored.get("model") or {}),
+        "model": _complete(config_lib.ModelConfig, model),
         "schema": _complete(Schema, storage.read_json(folder / SCHEMA) or {}),
         "train": {name: train.get(name, getattr(defaults, name)) for name in optimizers},
     }
@@ -125,13 +126,18 @@ def load_split(config: config_lib.Config, schema: Schema) -> tuple[str, ...]:
     folder = Path(job_dir)
     if latest_checkpoint(job_dir) is None or not (folder / CONFIG).exists():
         return ()
-    stored = config_lib.read_yaml(folder / CONFIG, "job_dir").get("data") or {}
-    by = data.eval_by or tuple(stored.get("eval_by") or ())
+    stored = storage.get_object(
+        config_lib.read_yaml(folder / CONFIG, "job_dir"), "data", folder / CONFIG
+    )
+    stored_by = stored.get("eval_by") or []
+    if not isinstance(stored_by, list):
+        raise storage.describe_damage(folder / CONFIG, f"data.eval_by: got {stored_by!r:.60}")
+    by = data.eval_by or tuple(stored_by)
     known = _complete(Schema, storage.read_json(folder / SCHEMA) or {})
     before = {
         "data.eval_share": stored.get("eval_share"),
         "data.eval_after": stored.get("eval_after"),
-        "data.eval_by": tuple(stored.get("eval_by") or ()),
+        "data.eval_by": tuple(stored_by),
         "schema.missing_values": known.get("missing_values"),
     }
     now = {
@@ -206,7 +212,7 @@ def check_warm_start(job_dir: str, warm_start: Optional[str]) -> None:
         return
     path = Path(job_dir) / CONFIG
     stored = config_lib.read_yaml(path, "job_dir") if path.exists() else {}
-    if (stored.get("train") or {}).get("warm_start") != warm_start:
+    if storage.get_object(stored, "train", path).get("warm_start") != warm_start:
         raise UserError(
             f"train.warm_start {warm_start}: job_dir {job_dir} already holds "
             f"{Path(checkpoint).name}, which would be resumed instead; remove train.warm_start, or "

@@ -72,5 +72,6 @@ def _parse(line: str) -> Optional[dict[str, Any]]:
         isinstance(record, dict)
         and isinstance(record.get("kind"), str)
         and isinstance(record.get("step"), int)
+        and all(isinstance(record[name], (int, float)) for name in record if name != "kind")
     )
     return record if is_whole else None

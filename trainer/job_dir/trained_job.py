@@ -45,7 +45,11 @@ def load_model(job_dir: str, allow_code: bool, log: Callable[[str], None]) -> Mo
         )
     config = config_lib.load_config(str(folder.absolute() / CONFIG), {})
     _check_code(job_dir, config, allow_code, log)
-    return Model(config, parse_schema(schema, str(folder / SCHEMA)), parse_statistics(statistics))
+    return Model(
+        config,
+        parse_schema(schema, str(folder / SCHEMA)),
+        parse_statistics(statistics, str(folder / STATISTICS)),
+    )
 
 
 def _check_code(

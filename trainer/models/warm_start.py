@@ -187,10 +187,13 @@ def _changed_vocabularies(
     checkpoint: str, schema: Schema, folder: Path, log: Callable[[str], None]
 ) -> dict[str, Any]:
     """Returns name ending of a variable → VocabInfo, for columns with a changed vocabulary."""
-    before = storage.read_json(Path(checkpoint).parent / job_layout.SCHEMA) or {"columns": {}}
+    path = Path(checkpoint).parent / job_layout.SCHEMA
+    before = storage.get_object(storage.read_json(path) or {}, "columns", path)
     infos: dict[str, Any] = {}
     for name, column in schema.columns.items():
-        old = before["columns"].get(name, {}).get("vocabulary")
+        old = storage.get_object(before, name, path).get("vocabulary")
+        if old is not None and not isinstance(old, list):
+            raise storage.describe_damage(path, f"columns.{name}.vocabulary: got {old!r:.60}")
         if not old or not column.vocabulary or list(column.vocabulary) == list(old):
             continue
         files = {}

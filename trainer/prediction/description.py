@@ -46,7 +46,10 @@ def find_description(export: str) -> Optional[ExportDescription]:
             statistics = {"num_rows": 0, "columns": {}}
         if schema is not None and statistics is not None:
             path = str(candidate / job_layout.SCHEMA)
-            return ExportDescription(parse_schema(schema, path), parse_statistics(statistics))
+            return ExportDescription(
+                parse_schema(schema, path),
+                parse_statistics(statistics, str(candidate / job_layout.STATISTICS)),
+            )
     return None
 
 

@@ -49,7 +49,10 @@ class Manifest:
 
     def __init__(self, folder: Path, name: str = MANIFEST):
         self.path = folder / name
-        self._shards: dict[str, dict[str, Any]] = storage.read_json(self.path) or {}
+        found = storage.read_json(self.path) or {}
+        self._shards: dict[str, dict[str, Any]] = {
+            shard: storage.get_object(found, shard, self.path) for shard in found
+        }
 
     def get(self, name: str) -> Optional[dict[str, Any]]:
         """Returns input, fingerprint, rows and bytes of a shard; None for an unknown shard.

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from estimator_bridge.terminal import quote_command
-from trainer import job_layout, storage
+from trainer import job_layout
 from trainer.data_validation.check import Finding
 from trainer.export.choose import choose_export
 from trainer.job_dir.metrics_log import MetricsLog
+from trainer.job_dir.results import read_results
 from trainer.metrics import curves
 from trainer.metrics.baselines import CALIBRATION_BINS
 from trainer.metrics.catalogue import SHOWN_METRICS
@@ -108,7 +109,7 @@ def build_page(
         statistics: of the training data.
         measured: on the evaluation data.
     """
-    results = storage.read_json(job_dir / job_layout.METRICS) or {}
+    results = read_results(job_dir / job_layout.METRICS)
     config = (job_dir / job_layout.CONFIG).read_text(encoding="utf-8", errors="replace")
     sections = [
         _describe_model(schema, statistics, measured, results),

@@ -13,8 +13,9 @@ from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
 from trainer.export.checker import Checker
+from trainer.export.exporters import read_best
 from trainer.job_dir import compatibility, leftovers, quarantine
-from trainer.job_layout import SUMMARY
+from trainer.job_layout import BEST_STATE, EXPORT_FOLDER, SUMMARY
 from trainer.phase_timer import Times
 from trainer.roles.chief import run_chief
 from trainer.roles.evaluator import run_evaluator
@@ -116,7 +117,8 @@ def _reuse(config: config_lib.Config, schema: Schema, place: Place) -> bool:
     console.log(
         f"reused: data, options and code are those of the complete run that ended at {ended}"
     )
-    place.show(place.workspace.display_path((Path(job_dir) / SUMMARY).read_text(encoding="utf-8")))
+    summary = (Path(job_dir) / SUMMARY).read_text(encoding="utf-8", errors="replace")
+    place.show(place.workspace.display_path(summary))
     publish_model(list_job_exports(config), config.storage, console)
     return True
 
@@ -164,6 +166,9 @@ def _run_trainer(
             # The newest checkpoint is now another one, which has not been checked yet.
             compatibility.check_same_model(config, schema)
         compatibility.check_warm_start(job_dir, config.train.warm_start)
+        # What the run reads later is checked before it begins.
+        compatibility.load_statistics(job_dir, schema)
+        read_best(Path(job_dir) / EXPORT_FOLDER / "best" / BEST_STATE)
         checker = stack.enter_context(Checker(config.export.verify))
         job = _prepare(config, schema, place, times=times, checker=checker)
         if fresh is None:

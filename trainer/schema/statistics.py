@@ -147,11 +147,12 @@ def dump_public_statistics(statistics: Statistics, schema: Schema) -> dict[str, 
     return dump_statistics(statistics._replace(categories=categories))
 
 
-def parse_statistics(stored: dict[str, Any]) -> Statistics:
+def parse_statistics(stored: dict[str, Any], path: str = "statistics.json") -> Statistics:
     """Converts the result of dump_statistics back to statistics.
 
     Args:
         stored: values of JSON; those of older versions lack categories.
+        path: of the file, for messages.
 
     Raises:
         UserError: dump_statistics never returns such values.
@@ -162,7 +163,7 @@ def parse_statistics(stored: dict[str, Any]) -> Statistics:
         problem = error.errors(include_url=False)[0]
         field = ".".join(map(str, problem["loc"])) or "content"
         raise UserError(
-            f"statistics.json: {field:.80}: got {problem['input']!r:.60}: {problem['msg']}; "
+            f"{path}: {field:.80}: got {problem['input']!r:.60}: {problem['msg']}; "
             "restore the file that the training wrote"
         ) from error
     return Statistics(read.num_rows, read.columns, read.categories)

@@ -291,7 +291,7 @@ def _measure_memory(place: str, state: State, versions: int) -> str:
     if not storage.is_remote(place):
         report = storage.read_json(Path(place, str(stable), EXTRA, SANDBOX_REPORT))
     peak = (report or {}).get("peak_mib")
-    if not peak:
+    if not isinstance(peak, (int, float)) or not peak > 0:
         raise UserError(
             f"--memory: not given, and version {stable} has no measurement; run trainer.sandbox "
             "before the push, or write --memory=2Gi"

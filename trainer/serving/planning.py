@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
 from trainer.errors import UserError
+from trainer.export.fingerprint import SANDBOX_REPORT
 
 # Greatest share of the workers' time that requests may use; as much as the autoscaling aims at.
 GREATEST_LOAD = 0.7
@@ -94,8 +95,20 @@ def read_times(report: dict[str, Any], signature: Optional[str]) -> Times:
         signature: its name; None: the default signature, else the first.
 
     Raises:
-        UserError: the sandbox has not measured it.
+        UserError: the sandbox has not measured it, or the report is damaged.
     """
+    try:
+        return _read_times(report, signature)
+    except (TypeError, KeyError, AttributeError, ValueError, OverflowError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(
+            f"{SANDBOX_REPORT}: damaged ({type(error).__name__}: {error!s:.60}); run "
+            "trainer.sandbox again"
+        ) from error
+
+
+def _read_times(report: dict[str, Any], signature: Optional[str]) -> Times:
     found: dict[str, list[dict[str, Any]]] = {}
     for one in report.get("latencies", ()):
         found.setdefault(one["signature"], []).append(one)

@@ -17,7 +17,14 @@ from trainer.storage.data import (
     identify_data,
     read_head,
 )
-from trainer.storage.files import read_json, replaced, write_json, write_text
+from trainer.storage.files import (
+    describe_damage,
+    get_object,
+    read_json,
+    replaced,
+    write_json,
+    write_text,
+)
 from trainer.storage.open_versions import open_versions
 from trainer.storage.versions import Superseded, VersionFolder
 
@@ -37,6 +44,8 @@ __all__ = [
     "open_versions",
     "parse_address",
     "read_head",
+    "describe_damage",
+    "get_object",
     "read_json",
     "replaced",
     "write_json",

@@ -243,7 +243,7 @@ def _read_holder(stream: TextIO) -> dict[str, Any]:
     stream.seek(0)
     try:
         holder = json.loads(stream.read())
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return holder if isinstance(holder, dict) else {}
 

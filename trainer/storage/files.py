@@ -119,19 +119,48 @@ def read_json(path: Path) -> Optional[dict[str, Any]]:
         path: the file.
 
     Raises:
-        UserError: the file is not UTF-8, not JSON, or contains no object.
+        UserError: the file cannot be read, is not UTF-8, not JSON, or contains no object.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); make it readable") from error
     except (ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())[:100]
-    else:
-        if isinstance(value, dict):
-            return value
-        reason = "no JSON object"
-    raise UserError(f"{path}: damaged ({reason}); restore the file from a copy, or remove it")
+        raise describe_damage(path, " ".join(str(error).split())[:100]) from error
+    if not isinstance(value, dict):
+        raise describe_damage(path, "no JSON object")
+    return value
+
+
+def get_object(values: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    """Returns an object inside the content of a file; {} if it is missing or null.
+
+    Args:
+        values: the content.
+        name: of the object.
+        path: the file.
+
+    Raises:
+        UserError: there is a value of another type.
+    """
+    value = values.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise describe_damage(path, f"{name}: got {value!r:.60}")
+    return value
+
+
+def describe_damage(path: Path, reason: str) -> UserError:
+    """Returns the error for a file with a content that no program of ours has written.
+
+    Args:
+        path: the file.
+        reason: what is wrong, a few words.
+    """
+    return UserError(f"{path}: damaged ({reason}); restore the file from a copy, or remove it")
 
 
 def list_export(folder: Path) -> list[str]:

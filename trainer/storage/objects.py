@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Optional
 
+import pydantic
+
 from trainer import job_layout
 from trainer.errors import UserError
 from trainer.storage.addresses import Address
@@ -27,6 +29,9 @@ class Known(NamedTuple):
     found: Found
     size: int
     mtime_ns: int
+
+
+_KNOWN = pydantic.TypeAdapter(dict[str, Known])
 
 
 class Objects:
@@ -85,10 +90,10 @@ class Objects:
             return None
         if memory is None or memory.get("address") != str(self.address):
             return None
-        return {
-            name: Known(Found(*found), size, mtime_ns)
-            for name, (found, size, mtime_ns) in memory["objects"].items()
-        }
+        try:
+            return _KNOWN.validate_python(memory.get("objects"))
+        except pydantic.ValidationError:
+            return None
 
     def save_memory(self) -> None:
         """Records which objects this machine has last seen."""
@@ -125,7 +130,7 @@ class Objects:
         path = self.folder / name
         if name not in job_layout.PORTABLE:
             return path.open("rb")
-        return io.BytesIO(self.make_portable(name, path.read_text(encoding="utf-8")))
+        return io.BytesIO(self.make_portable(name, path.read_text("utf-8", "surrogateescape")))
 
     def make_portable(self, name: str, text: str) -> bytes:
         """Returns a file's content with the address in the bucket as the path of the job_dir.
@@ -135,7 +140,9 @@ class Objects:
             text: its local content.
         """
         address = str(self.address).rstrip("/")
-        return replace_job_dir(name, text, str(self.folder), address).encode("utf-8")
+        return replace_job_dir(name, text, str(self.folder), address).encode(
+            "utf-8", "surrogateescape"
+        )
 
     def download(self, name: str, found: Found) -> None:
         """Fetches an object into its local file.

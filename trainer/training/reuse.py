@@ -1,13 +1,14 @@
 """Decides whether a complete job in job_dir can be used again instead of training it anew."""
 
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 from trainer import config as config_lib
-from trainer import storage
 from trainer.console import Console
+from trainer.errors import UserError
 from trainer.export.exporters import list_exports
 from trainer.job_dir import checkpoints
+from trainer.job_dir.results import read_results
 from trainer.job_layout import EXPORT_FOLDER, INPUTS, METRICS, SUMMARY
 from trainer.schema import Schema
 from trainer.training.inputs_record import describe_inputs, read_runs
@@ -70,7 +71,10 @@ def list_job_exports(config: config_lib.Config) -> dict[str, list[str]]:
 
 def _find_missing(config: config_lib.Config, folder: Path) -> Optional[str]:
     """Returns a part of the job's result that is not there any more."""
-    report: dict[str, Any] = storage.read_json(folder / METRICS) or {}
+    try:
+        report = read_results(folder / METRICS)
+    except UserError:
+        return "a readable report of it"
     step = checkpoints.read_step(checkpoints.latest_checkpoint(str(folder)))
     if not report or not (folder / SUMMARY).is_file():
         return "its report"

@@ -66,17 +66,28 @@ class Study:
         self._sampler = sampler
         self._seed = seed
         self._grid = search.list_grid() if sampler == "grid" else []
-        backend = optuna.storages.journal.JournalFileBackend(str(_mend(folder / JOURNAL)))
-        self.optuna_study = optuna.create_study(
-            study_name="study",
-            storage=optuna.storages.JournalStorage(backend),
-            directions=[f"{each.direction}imize" for each in search.objectives],
-            pruner=self._build_pruner(pruner),
-            load_if_exists=True,
-        )
+        self.optuna_study = self._open(folder / JOURNAL, pruner)
         self._distributions = {
             name: self._build_distribution(given) for name, given in search.parameters.items()
         }
+
+    def _open(self, journal: Path, pruner: str) -> Any:
+        """Returns Optuna's study, with the trials of the journal."""
+        optuna = import_optuna()
+        try:
+            backend = optuna.storages.journal.JournalFileBackend(str(_mend(journal)))
+            return optuna.create_study(
+                study_name="study",
+                storage=optuna.storages.JournalStorage(backend),
+                directions=[f"{each.direction}imize" for each in self._search.objectives],
+                pruner=self._build_pruner(pruner),
+                load_if_exists=True,
+            )
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise UserError(
+                f"{journal}: damaged ({type(error).__name__}: {error!s:.60}); restore the file "
+                "from a copy, or name another --study_dir"
+            ) from error
 
     @property
     def trials(self) -> list[Any]:

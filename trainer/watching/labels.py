@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -210,9 +210,12 @@ def _expect(measured: dict[str, tuple[int, Measured]]) -> dict[tuple[str, str], 
 def _read_gate(export: str) -> dict[tuple[str, str], Expected]:
     """Returns (slice, metric) → what the gate measured; empty if it did not judge the export."""
     try:
-        document = json.loads(Path(export, EXTRA, GATE_REPORT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return _parse_gate(json.loads(Path(export, EXTRA, GATE_REPORT).read_text("utf-8")))
+    except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
         return {}
+
+
+def _parse_gate(document: Any) -> dict[tuple[str, str], Expected]:
     found = {}
     for subject in document.get("metrics", []):
         name = f"{subject['by']} = {subject['value']}" if subject["by"] else ""
