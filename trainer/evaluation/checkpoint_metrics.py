@@ -18,6 +18,7 @@ from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.shuffle import Chunk
 from trainer.job_dir.trained_job import Model
 from trainer.metrics import slices
+from trainer.metrics.grouping import Grouper, Grouping
 from trainer.models.build import build_estimator
 from trainer.schema import resolve_defaults
 
@@ -36,7 +37,7 @@ class SlicedPredictions(NamedTuple):
     """
 
     predictions: slices.Predictions
-    groupings: dict[str, slices.Grouping]
+    groupings: dict[str, Grouping]
 
 
 class CheckpointMeter:
@@ -115,15 +116,17 @@ class CheckpointMeter:
         if schema.weight:
             names[schema.weight] = None
         # Labels, weights and slices come from a second pass over the rows, in the same order.
-        chunks = [
-            {name: chunk[name] for name in names} for chunk in self._source.read(names=list(names))
-        ]
-        labels = np.concatenate([slices.read_labels(chunk, schema) for chunk in chunks])
-        weights = None
-        if schema.weight:
-            weights = np.concatenate([chunk[schema.weight] for chunk in chunks])
-        groupings = slices.group(chunks, self._by, schema, self._model.statistics.columns)
-        return SlicedPredictions(slices.Predictions(labels, scores, weights), groupings)
+        grouper = Grouper(self._by, schema, self._model.statistics.columns)
+        labels, weights = [], []
+        for chunk in self._source.read(names=list(names)):
+            labels.append(slices.read_labels(chunk, schema))
+            if schema.weight:
+                weights.append(chunk[schema.weight])
+            grouper.add(chunk)
+        predictions = slices.Predictions(
+            np.concatenate(labels), scores, np.concatenate(weights) if weights else None
+        )
+        return SlicedPredictions(predictions, grouper.finish())
 
     def predict_inputs(
         self, checkpoint: str, input_fn: Callable[[], Any], progress: Progress

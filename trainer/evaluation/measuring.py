@@ -11,6 +11,7 @@ from trainer.evaluation.report import EvaluationReport, Sliced
 from trainer.inputs.data_sets import find_eval_files
 from trainer.job_dir.trained_job import Model
 from trainer.metrics import slices
+from trainer.metrics.grouping import Grouping
 
 
 def evaluate(
@@ -45,7 +46,7 @@ def evaluate(
 def measure_sliced(
     model: Model,
     predictions: slices.Predictions,
-    groupings: dict[str, slices.Grouping],
+    groupings: dict[str, Grouping],
     min_rows: int,
 ) -> Sliced:
     """Returns the exact metrics of all rows and of each slice.

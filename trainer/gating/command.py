@@ -35,6 +35,7 @@ from trainer.gating.judging import NO_BASELINE, conclude, judge
 from trainer.gating.rules import METRICS, Rules, load_rules
 from trainer.inputs.files import find_files
 from trainer.metrics import slices
+from trainer.metrics.grouping import group
 from trainer.prediction.command import DATA_FLAGS
 from trainer.prediction.description import ExportDescription, load_data_config
 from trainer.release.pushing import Deployment
@@ -143,7 +144,7 @@ def _measure(
 
     mine, theirs = both
     schema, trained = description.schema, description.statistics.columns
-    groupings = slices.group(mine.columns, by, schema, trained)
+    groupings = group(mine.columns, by, schema, trained)
     groups = None
     if values.group:
         column = np.concatenate([chunk[values.group] for chunk in mine.columns])

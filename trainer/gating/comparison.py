@@ -7,7 +7,8 @@ import numpy as np
 
 from trainer.gating import resampling
 from trainer.gating.rules import LATENCIES, SIZE
-from trainer.metrics.slices import MAX_SLICES, Grouping, Predictions
+from trainer.metrics.grouping import Grouping
+from trainer.metrics.slices import MAX_SLICES, Predictions
 
 if TYPE_CHECKING:
     # It imports TensorFlow, which --help and a wrong flag do not need.
@@ -90,7 +91,7 @@ def measure_subjects(
     for by, grouping in groupings.items():
         counts = np.bincount(grouping.codes, minlength=len(grouping.names))
         for code in [c for c in np.argsort(-counts, kind="stable") if counts[c]][:MAX_SLICES]:
-            places.append((by, grouping.names[code], np.flatnonzero(grouping.codes == code)))
+            places.append((by, grouping.names[int(code)], np.flatnonzero(grouping.codes == code)))
     models = [candidate] if baseline is None else [candidate, baseline]
     measured = [measure_places(model.predictions, places, settings) for model in models]
     subjects = []

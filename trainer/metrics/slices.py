@@ -11,13 +11,11 @@ from trainer.config import nearest
 from trainer.errors import UserError
 from trainer.inputs.shuffle import Chunk
 from trainer.metrics import baselines
-from trainer.schema import Column, Range, Schema
+from trainer.metrics.grouping import Grouping
+from trainer.schema import Schema
 
 # Maximum number of slices of one column that are measured. The largest slices are chosen.
 MAX_SLICES = 1_000
-# A numeric column with at most this many different values has one slice per value.
-FEW_NUMBERS = 12
-MISSING = "(missing)"
 
 
 class Predictions(NamedTuple):
@@ -50,20 +48,6 @@ class Slice(NamedTuple):
     rows: int
     few: bool
     metrics: dict[str, float]
-
-
-class Grouping(NamedTuple):
-    """The slice of each row.
-
-    Attributes:
-        names: names of the slices.
-        codes: int64 [rows], indices into names.
-        ordered: whether the names have a natural order.
-    """
-
-    names: list[str]
-    codes: np.ndarray
-    ordered: bool = False
 
 
 def measure(task: str, predictions: Predictions, threshold: float) -> dict[str, float]:
@@ -142,7 +126,7 @@ def measure_slices(
             slices.append(
                 Slice(
                     by,
-                    grouping.names[code],
+                    grouping.names[int(code)],
                     int(rows[code]),
                     bool(rows[code] < min_rows),
                     measure(task, part, threshold),
@@ -170,80 +154,6 @@ def parse_by(by: Sequence[str], schema: Schema) -> list[list[str]]:
         if schema.hides(name):
             raise UserError(f"--by: column {name} is private; the report would contain its values")
     return parsed
-
-
-def group(
-    chunks: Sequence[Chunk], by: Sequence[Sequence[str]], schema: Schema, ranges: dict[str, Range]
-) -> dict[str, Grouping]:
-    """Assigns rows to slices.
-
-    Args:
-        chunks: the columns to slice by.
-        by: names of the columns of each slicing.
-        schema: types and buckets of the columns.
-        ranges: statistics of the training data. Their bins are the slices of a numeric column
-            without buckets.
-
-    Returns:
-        Column, or columns joined by * → slice of each row.
-    """
-    single = {
-        name: _group_column(name, [chunk[name] for chunk in chunks], schema, ranges.get(name))
-        for name in dict.fromkeys(name for names in by for name in names)
-    }
-    groupings = {}
-    for names in by:
-        labels, codes, ordered = single[names[0]]
-        for name in names[1:]:
-            other = single[name]
-            # Only the pairs that occur: the others may be many times more.
-            pairs, codes = np.unique(codes * len(other.names) + other.codes, return_inverse=True)
-            places = zip(*(each.tolist() for each in np.divmod(pairs, len(other.names))))
-            labels = [f"{labels[first]}, {other.names[second]}" for first, second in places]
-        groupings["*".join(names)] = Grouping(labels, codes, ordered and len(names) == 1)
-    return groupings
-
-
-def _group_column(
-    name: str, arrays: Sequence[np.ndarray], schema: Schema, trained: Optional[Range]
-) -> Grouping:
-    column = schema.columns[name]
-    if column.raw_type == "string":
-        encoded = [pa.array(array, pa.binary()).dictionary_encode() for array in arrays]
-        joined = pa.chunked_array(encoded).unify_dictionaries().combine_chunks()
-        if isinstance(joined, pa.ChunkedArray):
-            joined = joined.chunk(0)
-        words = [word.decode(errors="replace") or MISSING for word in joined.dictionary.to_pylist()]
-        return Grouping(words, joined.indices.to_numpy().astype(np.int64))
-    values = np.concatenate(arrays)
-    present = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
-    distinct = np.unique(values[present])
-    if column.is_categorical or (len(distinct) <= FEW_NUMBERS and not column.buckets):
-        names = [f"{value:g}" if values.dtype.kind == "f" else str(value) for value in distinct]
-        filler = distinct[0] if len(distinct) else 0
-        codes = np.searchsorted(distinct, np.where(present, values, filler))
-    else:
-        edges = _choose_edges(column, trained, distinct)
-        names = _name_bins(name, edges)
-        codes = np.searchsorted(edges, np.where(present, values, 0), side="right")
-    codes = np.where(present, codes, len(names)).astype(np.int64)
-    return Grouping([*names, MISSING], codes, ordered=True)
-
-
-def _choose_edges(column: Column, trained: Optional[Range], distinct: np.ndarray) -> np.ndarray:
-    if column.buckets:
-        return np.asarray(column.buckets, np.float64)
-    if trained is not None and trained.bins is not None:
-        return np.asarray(trained.bins.edges, np.float64)
-    return np.unique(np.quantile(distinct, np.arange(0.1, 1, 0.1)))
-
-
-def _name_bins(name: str, edges: np.ndarray) -> list[str]:
-    texts = [f"{edge:.6g}" for edge in edges.tolist()]
-    if not texts:
-        return ["all"]
-    between = [f"{low} <= {name} < {high}" for low, high in zip(texts, texts[1:])]
-    return [f"{name} < {texts[0]}", *between, f"{name} >= {texts[-1]}"]
 
 
 def read_labels(chunk: Chunk, schema: Schema) -> np.ndarray:

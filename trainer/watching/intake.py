@@ -10,6 +10,7 @@ import pyarrow as pa
 from trainer.console import Console, Progress
 from trainer.errors import TemporaryError, UserError
 from trainer.metrics import slices
+from trainer.metrics.grouping import group
 from trainer.schema import Column, Schema, Statistics
 from trainer.watching.batches import Batch, Wanted
 from trainer.watching.reading import LogFile, ReadState, read_log
@@ -281,7 +282,7 @@ def find_slices(columns: pa.RecordBatch, plans: Plans) -> dict[str, np.ndarray]:
             )
         else:
             chunk[name] = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    grouped = slices.group([chunk], plans.by, plans.sliced, {})
+    grouped = group([chunk], plans.by, plans.sliced, {})
     masks = {}
     for by, grouping in grouped.items():
         for code in np.unique(grouping.codes).tolist():

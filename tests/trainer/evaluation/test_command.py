@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import yaml
 from sklearn import metrics as sk
 
 from trainer.evaluation import command
-from trainer.metrics import slices
-from trainer.metrics.slices import Grouping, Predictions
+from trainer.metrics import grouping, slices
+from trainer.metrics.grouping import Grouping
+from trainer.metrics.slices import Predictions
 from trainer.schema import Bins, Range, Schema
 
 pytestmark = pytest.mark.newest
@@ -258,13 +260,49 @@ def test_slices_of_missing_values_and_of_pairs_that_occur():
         "a": np.arange(300.0) // 100,
         "b": np.arange(300.0) // 50 % 4,
     }
-    got = slices.group([chunk], [["none"], ["a", "b"]], schema, {})
+    got = grouping.group([chunk], [["none"], ["a", "b"]], schema, {})
     assert {got["none"].names[code] for code in got["none"].codes} == {"(missing)"}
     found = got["a*b"]
     assert len(found.names) == 6
     for row in (0, 120, 299):
         expected = f"{chunk['a'][row]:g}, {chunk['b'][row]:g}"
         assert found.names[found.codes[row]] == expected
+
+
+def test_slicing_keeps_no_words_of_rows_and_makes_few_names():
+    columns = {name: {"type": "string", "hash_buckets": 9} for name in "ab"}
+    schema = Schema.model_validate(
+        {"columns": {**columns, "y": {"type": "float"}}, "label": {"column": "y"}}
+    )
+    grouper = grouping.Grouper([["a", "b"]], schema, {})
+    rows = 20_000
+    tracemalloc.start()
+    try:
+        for first in range(0, 5 * rows, rows):
+            numbers = range(first, first + rows)
+            words = np.array([b"%0200d" % (number % 7) for number in numbers], object)
+            grouper.add({"a": words, "b": np.array([b"%d" % number for number in numbers], object)})
+        del words
+        # Each row has a different b: two codes a row, and each different word once.
+        assert tracemalloc.get_traced_memory()[0] < 5 * rows * 200
+        found = grouper.finish()["a*b"]
+        assert tracemalloc.get_traced_memory()[0] < 5 * rows * 200
+    finally:
+        tracemalloc.stop()
+    assert len(found.names) == 5 * rows
+    assert found.names[int(found.codes[8])] == f"{1:0200d}, 8"
+
+
+@pytest.mark.parametrize("kind", ["string", "float", "int"])
+def test_a_column_without_any_value_is_one_slice(kind):
+    column = {"type": kind, **({"hash_buckets": 9} if kind == "string" else {})}
+    schema = Schema.model_validate(
+        {"columns": {"a": column, "y": {"type": "float"}}, "label": {"column": "y"}}
+    )
+    missing = np.full(5, b"", object) if kind == "string" else np.full(5, np.nan)
+    found = grouping.group([{"a": missing}] * 2, [["a"], ["a", "a"]], schema, {})
+    assert [found["a"].names[code] for code in found["a"].codes] == ["(missing)"] * 10
+    assert found["a*a"].names[0] == "(missing), (missing)"
 
 
 def test_numbers_are_sliced_by_buckets_then_by_training_bins_then_by_tenths():
@@ -290,7 +328,7 @@ def test_numbers_are_sliced_by_buckets_then_by_training_bins_then_by_tenths():
     trained = Range(count=9, missing=0, mean=0, std=1, min=0, max=9, bins=bins)
     by = [["bucketed"], ["trained"], ["free"], ["few"], ["word"], ["few", "word"]]
     halves = [{n: a[:14] for n, a in chunk.items()}, {n: a[14:] for n, a in chunk.items()}]
-    got = slices.group(halves, by, schema, {"trained": trained})
+    got = grouping.group(halves, by, schema, {"trained": trained})
 
     def names(key):
         return [got[key].names[code] for code in got[key].codes]
