@@ -1,4 +1,4 @@
-"""python -m trainer.kubernetes: renders the manifests of a cluster: Jobs, a JobSet or a TFJob.
+"""python -m trainer.kubernetes: renders the manifests of a cluster: Jobs, JobSet, TrainJob, TFJob.
 
   python -m trainer.kubernetes render --name=census --image=IMAGE --workers=2 --evaluator \\
       --output=census.yaml -- --hparams=census --strategy=multi_worker_mirrored \\
@@ -10,8 +10,9 @@ Flags of trainer.task go after --. `kubectl apply -f census.yaml` starts the clu
 and trainer.watch; their flags go after --, too.
 
 Plain Jobs are one Indexed Job per role with TF_CONFIG, and a headless Service that provides the
-host names of the pods. A JobSet has the same Jobs: if one fails, all end. For a TFJob, Kubeflow's
-operator starts the pods and sets TF_CONFIG.
+host names of the pods. A JobSet has the same Jobs: if one fails, all end. A TrainJob is a JobSet
+that Kubeflow's trainer makes. For a TFJob, Kubeflow's older operator starts the pods and sets
+TF_CONFIG.
 """
 
 import json
@@ -204,36 +205,75 @@ def build_jobset(request: Request) -> list[dict[str, Any]]:
     Args:
         request: the options of render.
     """
-    limits = limit_time(request)
-    kept = {name: limits.pop(name) for name in [TTL] if name in limits}
     return [
         {
             "apiVersion": "jobset.x-k8s.io/v1alpha2",
             "kind": "JobSet",
             "metadata": build_metadata(request, request.name),
-            "spec": {
-                "network": {
-                    "enableDNSHostnames": True,
-                    "subdomain": request.name,
-                    # The processes connect to each other before any of them is ready.
-                    "publishNotReadyAddresses": True,
-                },
-                # A Job that was deleted before the others have ended would be made anew.
-                **kept,
-                "replicatedJobs": [
-                    {
-                        "name": role,
-                        "replicas": 1,
-                        "template": {
-                            "metadata": {"labels": label_job(request)},
-                            "spec": {**_build_job(request, role, JOBSET_HOST), **limits},
-                        },
-                    }
-                    for role in ROLES
-                    if request.counts[role]
-                ],
-            },
+            "spec": _build_jobset_spec(request),
         }
+    ]
+
+
+def _build_jobset_spec(request: Request) -> dict[str, Any]:
+    limits = limit_time(request)
+    kept = {name: limits.pop(name) for name in [TTL] if name in limits}
+    return {
+        "network": {
+            "enableDNSHostnames": True,
+            "subdomain": request.name,
+            # The processes connect to each other before any of them is ready.
+            "publishNotReadyAddresses": True,
+        },
+        # A Job that was deleted before the others have ended would be made anew.
+        **kept,
+        "replicatedJobs": [
+            {
+                "name": role,
+                "replicas": 1,
+                "template": {
+                    "metadata": {"labels": label_job(request)},
+                    "spec": {**_build_job(request, role, JOBSET_HOST), **limits},
+                },
+            }
+            for role in ROLES
+            if request.counts[role]
+        ],
+    }
+
+
+def build_trainjob(request: Request) -> list[dict[str, Any]]:
+    """Returns a TrainingRuntime and the TrainJob that runs it.
+
+    The controller makes the JobSet of the runtime, with the name of the TrainJob. The runtime has
+    no policy of a framework, and its Jobs no label of Kubeflow's own roles, so that the controller
+    changes neither their number of pods nor their environment.
+
+    Args:
+        request: the options of render.
+    """
+    metadata = build_metadata(request, request.name)
+    group, version = "trainer.kubeflow.org", "v1alpha1"
+    return [
+        # A TrainJob is refused while its runtime does not exist.
+        {
+            "apiVersion": f"{group}/{version}",
+            "kind": "TrainingRuntime",
+            "metadata": metadata,
+            "spec": {"template": {"spec": _build_jobset_spec(request)}},
+        },
+        {
+            "apiVersion": f"{group}/{version}",
+            "kind": "TrainJob",
+            "metadata": metadata,
+            "spec": {
+                "runtimeRef": {
+                    "apiGroup": group,
+                    "kind": "TrainingRuntime",
+                    "name": request.name,
+                }
+            },
+        },
     ]
 
 
@@ -268,4 +308,9 @@ def build_tfjob(request: Request) -> list[dict[str, Any]]:
     ]
 
 
-BUILDERS = {"jobs": build_jobs, "jobset": build_jobset, "tfjob": build_tfjob}
+BUILDERS = {
+    "jobs": build_jobs,
+    "jobset": build_jobset,
+    "trainjob": build_trainjob,
+    "tfjob": build_tfjob,
+}

@@ -1,16 +1,22 @@
 """The pods of a job: container, resources, rights and machines."""
 
+import shlex
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Optional
 
+from trainer import storage
 from trainer.kubernetes import names, security
 from trainer.kubernetes.request import PORT, ROLES, Request, read_config
+from trainer.storage.health import HEALTH
 
 # Seconds for saving and uploading a checkpoint before a pod is killed.
 GRACE_SECS = 120
 # The operator of TFJobs requires this name.
 CONTAINER = "tensorflow"
 TTL = "ttlSecondsAfterFinished"
+# The age of a health file from which a pod is ended. The file is not written during the transfer
+# of a large file.
+SILENT_MINUTES = 60
 
 
 def _list_secrets(request: Request) -> list[dict[str, Any]]:
@@ -46,9 +52,32 @@ def build_template(
     }
     if environment:
         container["env"] = environment
+    probe = _build_probe(request)
+    if probe is not None:
+        container["livenessProbe"] = probe
     spec = build_spec(request, container, request.gpus if role in ROLES[:2] else 0)
     labels = {**label_job(request), "estimator-trainer/role": role}
     return {"metadata": {"labels": labels}, "spec": spec}
+
+
+def _build_probe(request: Request) -> Optional[dict[str, Any]]:
+    """Returns a probe that ends a pod whose health file is not written any more; None without one.
+
+    The thread that stores a job in a bucket writes this file every few seconds, also while the
+    bucket is away. If the thread or the whole process hangs, nothing is stored any more, and only
+    another pod goes on. A file that is not there yet is no error: the job is being fetched.
+    """
+    config = read_config(request)[1]
+    if not storage.is_remote(config.job_dir or ""):
+        return None
+    folder = config.storage.cache_dir or security.WRITABLE["cache"]
+    find = f"find {shlex.quote(folder)} -path '*/jobs/*/{HEALTH}' -mmin +{SILENT_MINUTES}"
+    return {
+        "exec": {"command": ["sh", "-c", f'test -z "$({find})"']},
+        "periodSeconds": 60,
+        "timeoutSeconds": 10,
+        "failureThreshold": 3,
+    }
 
 
 def build_spec(request: Request, container: dict[str, Any], gpus: int) -> dict[str, Any]:

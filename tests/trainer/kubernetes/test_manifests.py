@@ -1,6 +1,10 @@
 import inspect
 import json
+import os
 import shlex
+import subprocess
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -48,6 +52,35 @@ def client():
         return made
 
     return read
+
+
+SCHEMAS = json.loads((Path(__file__).parent / "schemas.json").read_text())
+PLAIN = {"str": str, "int": int, "bool": bool, "datetime": str, "float": (int, float)}
+
+
+def _list_faults(value, kind, where=""):
+    """Yields what does not fit a type of the published schemas, one line each."""
+    kind = kind.rstrip("!")
+    outer, _, inner = kind.partition(":")
+    if outer == "list":
+        yield from (f"{where}: no list" for _ in range(not isinstance(value, list)))
+        for number, one in enumerate(value):
+            yield from _list_faults(one, inner, f"{where}[{number}]")
+    elif outer == "map":
+        for name, one in value.items():
+            yield from _list_faults(one, inner, f"{where}.{name}")
+    elif kind in PLAIN:
+        if not isinstance(value, PLAIN[kind]) or kind == "int" and isinstance(value, bool):
+            yield f"{where}: {value!r} is no {kind}"
+    elif kind.endswith(("Quantity", "IntOrString")):
+        yield from (f"{where}: {value!r}" for _ in range(not isinstance(value, (str, int))))
+    else:
+        fields = SCHEMAS[kind]
+        yield from (f"{where}.{name}: unknown" for name in value.keys() - fields.keys())
+        required = {name for name, field in fields.items() if field.endswith("!")}
+        yield from (f"{where}.{name}: missing" for name in required - value.keys())
+        for name in value.keys() & fields.keys():
+            yield from _list_faults(value[name], fields[name], f"{where}.{name}")
 
 
 def _render(tmp_path, *words, task=()):
@@ -207,7 +240,88 @@ def test_a_cluster_as_a_jobset(tmp_path, client):
     assert places == ["chief-0", "worker-0", "worker-1", "evaluator-0"]
 
 
-@pytest.mark.parametrize("kind", ["jobs", "jobset", "tfjob"])
+FULL = [
+    "--kind={kind}", "--deadline_secs=3600", "--ttl_secs=60", "--namespace=ml", "--gpus=1",
+    "--cpu=2", "--memory=4Gi", "--disk=9Gi", "--service_account=me", "--secret=keys",
+    "--volume=claim:/mnt/data", "--node_selector=disk=ssd", "--toleration=spot:NoSchedule",
+]  # fmt: skip
+KEY = ["--secret.key=KEY"]
+
+
+def test_every_field_is_in_the_published_schemas(tmp_path):
+    def render(kind):
+        words = [word.format(kind=kind) for word in FULL]
+        return _render(tmp_path, *CLUSTER, *words, task=[*IN_STEP, *KEY])[1:]
+
+    _, *jobs = render("jobs")
+    assert [
+        fault for job in jobs for fault in _list_faults(job["spec"], "IoK8sApiBatchV1JobSpec")
+    ] == []
+    (jobset,) = render("jobset")
+    assert [*_list_faults(jobset, "JobsetV1alpha2JobSet")] == []
+    runtime, job = render("trainjob")
+    assert [*_list_faults(runtime, "TrainerV1alpha1TrainingRuntime")] == []
+    assert [*_list_faults(job, "TrainerV1alpha1TrainJob")] == []
+    (tfjob,) = render("tfjob")
+    for one in tfjob["spec"]["tfReplicaSpecs"].values():
+        assert [*_list_faults(one["template"], "IoK8sApiCoreV1PodTemplateSpec")] == []
+    # The check finds a field of another place, a wrong type, and what is missing.
+    jobset["spec"]["replicatedJobs"][0].update(parallelism=1, replicas="1")
+    del jobset["spec"]["replicatedJobs"][0]["name"]
+    assert len([*_list_faults(jobset, "JobsetV1alpha2JobSet")]) == 3
+
+
+def test_a_cluster_as_a_trainjob(tmp_path):
+    words = ("--deadline_secs=3600", "--ttl_secs=60", "--namespace=ml")
+    policy, runtime, job = _render(tmp_path, *CLUSTER, *words, "--kind=trainjob", task=IN_STEP)
+    assert policy["kind"] == "NetworkPolicy"
+    assert [each["apiVersion"] for each in (runtime, job)] == ["trainer.kubeflow.org/v1alpha1"] * 2
+    assert (runtime["kind"], job["kind"]) == ("TrainingRuntime", "TrainJob")
+    # A TrainJob finds a runtime of its namespace; its controller names the JobSet as the TrainJob.
+    assert runtime["metadata"] == job["metadata"]
+    assert job["metadata"]["namespace"] == "ml"
+    assert job["spec"]["runtimeRef"]["name"] == runtime["metadata"]["name"] == "census"
+    _, jobset = _render(tmp_path, *CLUSTER, *words, "--kind=jobset", task=IN_STEP)
+    assert runtime["spec"] == {"template": {"spec": jobset["spec"]}}
+    # With this label, Kubeflow would set the number of pods.
+    assert "trainjob-ancestor-step" not in json.dumps(runtime)
+
+
+@pytest.mark.parametrize("kind", ["jobs", "jobset", "trainjob", "tfjob"])
+def test_a_pod_that_stores_nothing_any_more_is_ended(tmp_path, kind):
+    cache = tmp_path / "a 'cache'"
+    documents = _render(tmp_path, f"--kind={kind}", task=[f"--storage.cache_dir={cache}"])
+    probe = _find_probe(documents)
+    health = cache / "jobs" / "census-0a" / "health.json"
+
+    def check():
+        return subprocess.run(probe["exec"]["command"], capture_output=True).returncode
+
+    # The job is being fetched.
+    assert check() == 0
+    health.parent.mkdir(parents=True)
+    health.write_text("{}")
+    assert check() == 0
+    os.utime(health, (time.time() - 3700,) * 2)
+    assert check() == 1
+    assert probe["timeoutSeconds"] < probe["periodSeconds"]
+    assert "/home/trainer/.cache" in json.dumps(_find_probe(_render(tmp_path, f"--kind={kind}")))
+
+
+def test_a_job_in_a_claim_has_no_health_file(tmp_path):
+    words = ["--volume=claim:/mnt/job"]
+    assert _find_probe(_render(tmp_path, *words, task=["--job_dir=/mnt/job/census"])) is None
+
+
+def _find_probe(value):
+    """Returns the first liveness probe in nested values; None without one."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, dict) and "livenessProbe" in value:
+        return value["livenessProbe"]
+    return next((probe for probe in map(_find_probe, inner) if probe is not None), None)
+
+
+@pytest.mark.parametrize("kind", ["jobs", "jobset", "trainjob", "tfjob"])
 def test_the_nodes_are_chosen(tmp_path, client, kind):
     words = [
         "--node_selector=cloud.google.com/gke-accelerator=nvidia-l4", "--node_selector=disk=",
