@@ -104,6 +104,7 @@ NAMES: dict[str, Private] = {
     # Clusters and devices.
     "collective_all_reduce_strategy": _tensorflow("distribute.collective_all_reduce_strategy"),
     "device_lib": _tensorflow("client.device_lib"),
+    "timeline": _tensorflow("client.timeline"),
     "distribute_config": _tensorflow("distribute.distribute_config"),
     "distribute_coordinator": _tensorflow("distribute.distribute_coordinator"),
     "distribute_coordinator_context": _tensorflow("distribute.distribute_coordinator_context"),

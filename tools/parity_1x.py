@@ -94,27 +94,36 @@ def show_changes(area, records):
         print(f"  changed: {case}")
 
 
-def compare_way_back(native, bridge, ours, folder):
-    """Returns lines on estimators that do not go on alike from what the bridge trained.
+def compare_way_back(area, native, bridge, ours, folder):
+    """Returns lines on what does not go on alike, or does not answer alike, from the bridge's work.
 
     Args:
+      area: "trained" or "programs".
       native: Python of TensorFlow 1.15.5.
       bridge: command that runs a program under the bridge.
-      ours: records of the bridge, whose last variables both restore.
+      ours: records of the bridge, whose last variables and SavedModels both restore.
       folder: folder for files.
     """
     start = folder / "trained_here.json"
     start.write_text(json.dumps(ours))
     first, second = (
-        run(command, [f"--start={start}", "trained"], folder)["trained"]
-        for command in ([native], bridge)
+        run(command, [f"--start={start}", area], folder)[area] for command in ([native], bridge)
     )
-    print(f"trained: {len(first)} go on from variables of the bridge")
-    return [
-        f"trained, on 1.15.5 from variables of the bridge: {case}: {aspect}: {text[:600]}"
+    lines = [
+        f"{area}, on 1.15.5 from what the bridge wrote: {case}: {aspect}: {text[:600]}"
         for case, record in first.items()
         for aspect, text in compare.compare(record, second[case]).items()
     ]
+    print(f"{area}: {len(first)} go on from what the bridge wrote")
+    for case, record in ours[area].items():
+        if "export" in record:
+            away = max(
+                compare.distance(one, second[case]["outputs"][name])
+                for name, one in first[case].get("outputs", {}).items()
+                if name.startswith("stored export")
+            )
+            print(f"  {case}: its SavedModel answers on 1.15.5, largest difference {away:.1e}")
+    return lines
 
 
 def write_table(lines):
@@ -148,11 +157,11 @@ def main(arguments=None):
             for area in areas:
                 show_changes(area, native[area])
                 compare.write(area, native[area])
-        bridge = [sys.executable, "-m", "estimator_bridge", "run", "--tf1"]
+        bridge = [sys.executable, "-m", "estimator_bridge", "run", "--tf1", "--exports_for=1.15"]
         ours = run(bridge, areas, Path(folder))
         lines = [line for area in areas for line in compare.unexpected(area, ours[area])]
-        if not options.stored and "trained" in areas:
-            lines += compare_way_back(build_native(python), bridge, ours, Path(folder))
+        for area in () if options.stored else sorted({"trained", "programs"} & set(areas)):
+            lines += compare_way_back(area, build_native(python), bridge, ours, Path(folder))
     print("\n".join(lines) or "no difference that is not listed in known.json")
     if areas == every:
         write_table(compare.table(ours))

@@ -9,6 +9,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   moved.py           private modules and names of TensorFlow that have moved since 1.x
   removed.py         names of TensorFlow 0.x
   private_keras.py   `tensorflow.python.keras` with the classes of `tf.keras`
+  keras_names.py     names of the variables of Keras layers
   kmeans.py          the seed of k-means
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   shapes.py          dimensions given as floats
@@ -49,7 +50,15 @@ def install(tf2_packages: Iterable[str] = ()) -> None:
 def _build_view() -> types.ModuleType:
     # Imported first: the bridge completes TensorFlow at the end of this import.
     tensorflow = importlib.import_module("tensorflow")
-    from estimator_bridge.tf1 import kmeans, moved, old_checkpoints, removed, shapes, view
+    from estimator_bridge.tf1 import (
+        keras_names,
+        kmeans,
+        moved,
+        old_checkpoints,
+        removed,
+        shapes,
+        view,
+    )
     from estimator_bridge.tf1.contrib import tpu_refusal
 
     module = view.build(tensorflow)
@@ -57,6 +66,7 @@ def _build_view() -> types.ModuleType:
     removed.install(tensorflow.compat.v1, module)
     shapes.install()
     old_checkpoints.install()
+    keras_names.install()
     kmeans.install()
     tpu_refusal.refuse_tpu()
     return module

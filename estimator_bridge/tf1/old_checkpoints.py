@@ -1,8 +1,8 @@
 """Reads checkpoints in which variables have the names of an earlier version of this package.
 
-Earlier versions gave some variables of `tf.contrib` other names than TensorFlow 1.15. When a
-checkpoint lacks a name that a Saver restores, and has the variable under such a name, the Saver
-restores from a temporary copy with the present names.
+Earlier versions gave some variables of `tf.contrib` and of Keras other names than TensorFlow 1.15.
+When a checkpoint lacks a name that a Saver restores, and has the variable under such a name, the
+Saver restores from a temporary copy with the present names.
 """
 
 import collections
@@ -25,6 +25,9 @@ _RULES = [
     # Scopes that TensorFlow 1.15 does not have.
     (r"(?<=/)(?:highway_wrapper|bidirectional_rnn|linear_model|input_layer)(?:_\d+)?/", ""),
     (r"(sequence_input_layer(?:_\d+)?/)columns/", r"\1"),
+    # Cells of the recurrent layers of Keras.
+    (r"(?<=/)(?:lstm|gru|simple_rnn)_cell(?:_\d+)?/(?=(?:recurrent_)?kernel|bias)", ""),
+    (r"(^|/)conv_lstm2d(?=_\d+/|/)", r"\1conv_lst_m2d"),
     # The scope of an attention mechanism had the name that the user gave to the mechanism.
     (
         r"(attention_wrapper(?:_\d+)?/)[^/]+?(_\d+)?/(?=query_layer/kernel|attention_[vgb]|"

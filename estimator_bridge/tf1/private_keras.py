@@ -13,7 +13,7 @@ from typing import Any, Optional
 
 from estimator_bridge.tf1.unsupported import NotSuppliedError, StandIn, advise
 
-__all__ = ["MODULES", "KerasModule", "PrivatePackage", "find"]
+__all__ = ["MODULES", "KerasModule", "PrivatePackage", "find", "source"]
 
 # Prefix of 1.x -> where its modules are: the public package, and the source of Keras 2.
 _PREFIXES = {
@@ -83,6 +83,11 @@ def _packages() -> dict[str, str]:
     v1_keras.layers  # noqa: B018
     api = v1_keras.__name__
     return {"api": api, "source": api.split(".")[0] + ".src"}
+
+
+def source() -> str:
+    """Returns the name of the package with the source of Keras 2."""
+    return _packages()["source"]
 
 
 @functools.cache

@@ -14,12 +14,15 @@ import os
 import sys
 import zlib
 
+import jobs
 import numpy as np
 import signatures
 import tensorflow as tf
 import trained
 import values
 
+# Areas whose cases go on from a checkpoint of 1.15.
+GOING_ON = {"trained": trained, "programs": jobs}
 # Of a larger tensor only so many values are kept, at equal distances.
 KEPT = 120
 NAMES = os.path.join(
@@ -154,10 +157,7 @@ def run(case, seed=1):
         try:
             return run_in(graph, case)
         except Exception as error:
-            if "-v" in sys.argv:
-                import traceback
-
-                traceback.print_exc()
+            values.show_error()
             return {"error": type(error).__name__, "message": str(error)[:300]}
 
 
@@ -173,10 +173,7 @@ def run_in(graph, case):
         "collections": collections(graph),
     }
     found = gradients(outputs) if not operations else {}
-    config = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
-    # Optimizing a graph takes longer than running it a few times.
-    config.graph_options.rewrite_options.disable_meta_optimizer = True
-    with tf.Session(config=config) as session:
+    with tf.Session(config=values.one_thread()) as session:
         session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
         session.run(tf.tables_initializer())
         record["initial"] = evaluate(session, {one.name: one for one in tf.global_variables()})
@@ -226,14 +223,14 @@ def measure(area, native, start=None):
     Args:
       area: name of a file of cases, or `signatures`.
       native: whether this is TensorFlow 1.15.
-      start: file of records whose ends the cases of `trained` begin with.
+      start: file of records whose ends the cases of `trained` and `programs` begin with.
     """
     if area == "signatures":
         with open(NAMES) as file:
             return signatures.of_names(tf.contrib, json.load(file), native)
     cases = importlib.import_module("cases." + area).CASES
-    if area == "trained":
-        return trained.measure(cases, native, starts(area, native, start))
+    if area in GOING_ON:
+        return GOING_ON[area].measure(cases, native, starts(area, native, start))
     found = {}
     for name, case in cases.items():
         record = run(case)
@@ -250,16 +247,22 @@ def measure(area, native, start=None):
 
 
 def starts(area, native, start):
-    """Returns case -> variables to begin with."""
+    """Returns case -> record to begin with."""
     if start:
         with open(start) as file:
-            return {case: one["end"] for case, one in json.load(file)[area].items() if "end" in one}
+            found = json.load(file)[area]
+        # What was the end becomes the beginning.
+        return {
+            case: dict(one, start=one["end"], checkpoint=one["end"])
+            for case, one in found.items()
+            if "end" in one
+        }
     if native:
         return {}
     # Python 3.7 of 1.15 cannot import it.
     import compare
 
-    return {case: one["start"] for case, one in compare.read(area).items()}
+    return compare.read(area)
 
 
 def main(arguments):

@@ -109,14 +109,15 @@ def measure(cases, native, starts):
     Args:
       cases: case -> function from a folder to (estimator, input_fn).
       native: whether this is TensorFlow 1.15.
-      starts: case -> record whose `start` (or `end`) to begin with; {} trains first.
+      starts: case -> record whose `start` to begin with; {} trains first.
     """
     found = {}
     for name, build in cases.items():
         try:
-            record = run(build, starts.get(name))
+            record = run(build, starts.get(name, {}).get("start"))
         except Exception as error:
             found[name] = {"error": type(error).__name__, "message": str(error)[:300]}
+            values.show_error()
             continue
         if native:
             values.nudge = 1

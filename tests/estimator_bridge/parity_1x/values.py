@@ -1,5 +1,8 @@
 """Inputs of the cases: the same numbers in every TensorFlow, moved by a rounding step or not."""
 
+import sys
+import traceback
+
 import numpy as np
 import tensorflow as tf
 
@@ -44,3 +47,17 @@ def given(numbers, dtype=np.float32):
     tensor = tf.constant(nudged(np.asarray(numbers, dtype)))
     tf.add_to_collection(INPUTS, tensor)
     return tensor
+
+
+def one_thread():
+    """Returns a configuration of sessions in which the order of additions is fixed."""
+    config = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
+    # Optimizing a graph takes longer than running it a few times.
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    return config
+
+
+def show_error():
+    """Prints the traceback of the error that is handled, if `-v` is among the arguments."""
+    if "-v" in sys.argv:
+        traceback.print_exc()

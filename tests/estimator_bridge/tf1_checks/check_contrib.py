@@ -368,6 +368,41 @@ def test_slim_trains_contrib_layers(tmp_path):
     assert os.path.isfile(tmp_path / "model.ckpt-150.index")
 
 
+def test_slim_traces_steps_and_checks_arguments(tmp_path):
+    slim = contrib.slim
+    weight = tf.get_variable("w", [2], initializer=tf.ones_initializer())
+    train_op = slim.learning.create_train_op(
+        tf.reduce_sum(weight * weight), tf.train.GradientDescentOptimizer(0.1)
+    )
+    loss = slim.learning.train(
+        train_op,
+        str(tmp_path),
+        number_of_steps=4,
+        init_fn=lambda session: weight.load([2.0, 0.0], session),
+        trace_every_n_steps=2,
+        log_every_n_steps=None,
+    )
+    # The loss before the fourth step.
+    assert loss == pytest.approx((2 * 0.8**3) ** 2)
+    assert {one.name for one in tmp_path.glob("tf_trace-*.json")} == {
+        "tf_trace-1.json",
+        "tf_trace-3.json",
+    }
+
+
+@pytest.mark.parametrize(
+    ("logdir", "arguments", "message"),
+    [
+        ("x", {"number_of_steps": 0}, "number_of_steps"),
+        (None, {"trace_every_n_steps": 1}, "trace_every_n_steps: needs a logdir"),
+        (None, {"summary_op": "x"}, "summary_op: needs a logdir"),
+    ],
+)
+def test_slim_refuses_arguments_that_do_not_fit(logdir, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        contrib.slim.learning.train(tf.constant(0.0), logdir, **arguments)
+
+
 def test_placement_balances_the_load():
     strategy = contrib.training.GreedyLoadBalancingStrategy(2, contrib.training.byte_size_load_fn)
     with tf.device(tf.train.replica_device_setter(ps_tasks=2, ps_strategy=strategy)):

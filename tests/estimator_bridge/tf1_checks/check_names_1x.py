@@ -140,6 +140,37 @@ def test_a_checkpoint_of_contrib_learn_of_an_earlier_version_is_read(tmp_path, c
     assert [r for r in caplog.records if "earlier version" in r.getMessage()]
 
 
+def test_a_checkpoint_with_the_scopes_of_cells_of_keras_is_read(tmp_path, caplog):
+    keras = tf.keras.layers
+    net = keras.LSTM(2, return_sequences=True)(models_1x.numbers(2, 3, 4))
+    net = keras.Bidirectional(keras.GRU(3), name="both")(keras.LSTM(2, return_sequences=True)(net))
+    loss = tf.reduce_sum(net) + tf.reduce_sum(
+        keras.ConvLSTM2D(2, 1)(models_1x.numbers(1, 2, 3, 3, 1))
+    )
+    tf.train.AdamOptimizer().minimize(loss)
+    known = tf.global_variables()
+    old = {}
+    for variable in known:
+        name = variable.op.name.replace("conv_lst_m2d", "conv_lstm2d")
+        for layer, cell in [
+            *(("lstm_1/", "lstm_cell_1/"), ("lstm/", "lstm_cell/")),
+            *(("forward_gru/", "gru_cell_2/"), ("backward_gru/", "gru_cell_3/")),
+        ]:
+            name = name.replace(layer, layer + cell)
+        old[name] = variable
+    saver, writer = tf.train.Saver(), tf.train.Saver(old)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        want = session.run(known)
+        prefix = writer.save(session, str(tmp_path / "model.ckpt"))
+        session.run(tf.global_variables_initializer())
+        with caplog.at_level(logging.WARNING):
+            saver.restore(session, prefix)
+        for one, other in zip(session.run(known), want):
+            np.testing.assert_array_equal(one, other)
+    assert [one for one in caplog.records if "earlier version" in one.getMessage()]
+
+
 def test_a_checkpoint_of_another_model_is_refused_as_before(tmp_path):
     tf.get_variable("rnn/gru_cell/w_ru", [3])
     other = tf.get_variable("other", [3])

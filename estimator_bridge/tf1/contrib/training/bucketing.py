@@ -31,7 +31,7 @@ def bucket(
       tensors: list or dict of tensors of one example.
       which_bucket: scalar int32 tensor from 0 to num_buckets - 1.
       batch_size: int, or a list with one int per bucket.
-      num_buckets: int, at least 2.
+      num_buckets: int.
       num_threads: int, number of threads that fill the buckets.
       capacity: int, maximum number of queued batches; also of examples in a bucket without
         `bucket_capacities`.
@@ -44,16 +44,14 @@ def bucket(
       name: name of the operations.
 
     Returns:
-      Scalar int32 tensor, the bucket, and the batch, with the structure of `tensors`.
+      Scalar int32 tensor, the bucket, and the batch, with the structure of `tensors`; of a list of
+      one tensor, the tensor.
 
     Raises:
-      ValueError: a list does not have one entry per bucket, or there are fewer than two buckets.
+      ValueError: a list does not have one entry per bucket.
     """
-    if num_buckets < 2:
-        raise ValueError(f"num_buckets: expected at least 2, got {num_buckets}")
-    sizes = list(batch_size) if isinstance(batch_size, (list, tuple)) else [batch_size]
-    if len(sizes) == 1:
-        sizes *= num_buckets
+    several = isinstance(batch_size, (list, tuple))
+    sizes = list(batch_size) if several else [batch_size] * num_buckets
     capacities = bucket_capacities or [max(capacity, size) for size in sizes]
     for given, what in ((sizes, "batch_size"), (capacities, "bucket_capacities")):
         if len(given) != num_buckets:
@@ -75,11 +73,17 @@ def bucket(
         keep, which = tf.cast(keep_input, tf.bool), tf.cast(which_bucket, tf.int32)
         _fill(queues, flat, keep, which, num_threads)
         _gather(queues, batches, sizes, allow_smaller_final_batch)
+        for queue in queues:
+            tf.summary.scalar(f"bucket/{queue.name}/size", tf.cast(queue.size(), tf.float32))
+        full = tf.cast(batches.size(), tf.float32) / capacity
+        tf.summary.scalar(f"bucket/{batches.name}/fraction_of_{capacity}_full", full)
         number, *outputs = batches.dequeue(name="dequeue_top")
         number.set_shape([])
         same = len(set(sizes)) == 1 and not allow_smaller_final_batch
         for output, shape in zip(outputs, shapes):
             output.set_shape(tf.TensorShape([sizes[0] if same else None]).concatenate(shape))
+    if isinstance(tensors, (list, tuple)) and len(outputs) == 1:
+        return number, outputs[0]
     return number, nest.pack_sequence_as(tensors, outputs)
 
 

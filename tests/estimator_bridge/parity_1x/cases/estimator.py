@@ -167,9 +167,11 @@ CASES["multi_label_head, dense ids"] = lambda: headed(
 CASES["multi_head, loss"] = lambda: loss_of_several()
 CASES["multi_head, no heads"] = lambda: estimator.multi_head([])
 CASES["multi_head, no names"] = lambda: estimator.multi_head([build("regression_head")])
-CASES["multi_head, same names"] = lambda: estimator.multi_head(
-    [build("regression_head", name="a"), build("multi_class_head", name="a")]
-)
+CASES["multi_head, same names"] = lambda: {
+    "name": estimator.multi_head(
+        [build("regression_head", name="a"), build("multi_class_head", name="a")]
+    ).name
+}
 CASES["multi_head, other weights"] = lambda: estimator.multi_head(
     [build("regression_head", name="a")], [1.0, 2.0]
 )

@@ -267,7 +267,9 @@ def evaluated(once=False, without=False, summaries=False):
     return dict(found, tags=event_tags(logs) if summaries else [])
 
 
-CASES["SummaryAtEndHook, two writers"] = lambda: training.SummaryAtEndHook("a", "b")
+CASES["SummaryAtEndHook, two writers"] = lambda: {
+    "hook": isinstance(training.SummaryAtEndHook("a", "b"), tf.train.SessionRunHook)
+}
 CASES["SummaryAtEndHook, no writer"] = lambda: training.SummaryAtEndHook()
 CASES["wait_for_new_checkpoint, none"] = lambda: {
     "found": str(training.wait_for_new_checkpoint(tempfile.mkdtemp(), None, 0.01, timeout=0.05))
@@ -275,3 +277,76 @@ CASES["wait_for_new_checkpoint, none"] = lambda: {
 CASES["checkpoints_iterator, none"] = lambda: {
     "found": str(list(training.checkpoints_iterator(tempfile.mkdtemp(), timeout=0.05)))
 }
+
+
+def queued(build):
+    """Returns the batches of a queue until the input ends, in an order of their own.
+
+    The session of a case starts no queue runners, and its input would never end: the batches are
+    read here. Each bucket has a thread; which of them comes first is not fixed.
+    """
+    counter = tf.train.range_input_producer(9, 1, shuffle=False, capacity=1).dequeue()
+    batch = build(counter)
+    found = {"shapes": [str(one.shape) for one in tf.nest.flatten(batch)]}
+    with tf.Session(config=values.one_thread()) as session:
+        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coordinator)
+        batches = []
+        try:
+            while True:
+                batches.append(session.run(batch, options=tf.RunOptions(timeout_in_ms=60000)))
+        except tf.errors.OutOfRangeError:
+            coordinator.request_stop()
+        coordinator.join(threads)
+    batches.sort(key=lambda one: str(tf.nest.flatten(one)))
+    return dict(found, batches=batches)
+
+
+def example(number):
+    """Returns the tensors of an example: as many numbers as its number modulo 4, plus one."""
+    return {"n": number, "row": tf.fill([number % 4 + 1], tf.cast(number, tf.float32))}
+
+
+for _name, _options in {
+    "": {},
+    ", smaller at the end": {"allow_smaller_final_batch": True},
+    ", sizes": {"batch_size": [3, 1], "allow_smaller_final_batch": True},
+    ", capacities": {"bucket_capacities": [4, 3], "capacity": 2},
+    ", some kept": {"keep_input": True, "allow_smaller_final_batch": True},
+    ", named": {"name": "mine", "shared_name": "shared"},
+    ", one bucket": {"num_buckets": 1},
+    ", sizes of another number": {"batch_size": [3]},
+    ", capacities of another number": {"bucket_capacities": [4]},
+}.items():
+    CASES["bucket" + _name] = lambda options=_options: queued(
+        lambda number: training.bucket(
+            {"n": number}, number % 2, **dict({"batch_size": 2, "num_buckets": 2}, **options)
+        )
+    )
+CASES["bucket, padded"] = lambda: queued(
+    lambda number: training.bucket(
+        example(number), number % 2, 2, 2, dynamic_pad=True, allow_smaller_final_batch=True
+    )
+)
+CASES["bucket, list"] = lambda: queued(
+    lambda number: training.bucket([number, number * 2], number % 2, 2, 2)
+)
+CASES["bucket, dropped"] = lambda: queued(
+    lambda number: training.bucket([number], number % 2, 2, 2, keep_input=number < 5)
+)
+for _name, _options in {
+    "": {},
+    ", smaller at the end": {"allow_smaller_final_batch": True},
+    ", sizes": {"batch_size": [1, 2, 1], "allow_smaller_final_batch": True},
+    ", no boundaries": {"bucket_boundaries": []},
+    ", falling boundaries": {"bucket_boundaries": [3, 2]},
+    ", real boundaries": {"bucket_boundaries": [2.0, 3.0]},
+}.items():
+    CASES["bucket_by_sequence_length" + _name] = lambda options=_options: queued(
+        lambda number: training.bucket_by_sequence_length(
+            number % 4 + 1,
+            example(number),
+            **dict({"batch_size": 2, "bucket_boundaries": [2, 4], "dynamic_pad": True}, **options),
+        )
+    )
