@@ -4,9 +4,9 @@
 #   docker build -t trainer:gpu --build-arg VARIANT=gpu .
 #
 # VARIANT  cpu, or gpu: with NVIDIA's CUDA libraries as packages; the machine provides the driver
-# BASE     an image with the minor version of Python for which docker/*.lock were made. The tag moves:
-#          for a build that can be repeated, name its digest, BASE=python@sha256:...
-ARG BASE=python:3.12-slim
+# BASE     an image with the minor version of Python for which docker/*.lock were made. The digest
+#          decides; `make pin-base-image` replaces it by that of the tag's newest image
+ARG BASE=python:3.12-slim@sha256:229a2c5bfa27522db7815ea81f9bed70af17ccb9de9fc7ad142b1877b5830d36
 
 FROM ${BASE} AS build
 ARG VARIANT=cpu

@@ -5,6 +5,7 @@
 # make simulate     10,000 schedules of storage with kills, errors and loss of power, for some minutes
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
 # make site         the documents as a site, in site/
+# make pin-base-image  the newest base image of the images, by its digest
 # make sbom         lists the packages of the images, as CycloneDX JSON
 # make parity-1x    tf.contrib beside TensorFlow 1.15.5 itself (needs Python 3.7)
 # make tables       trains on twenty real tables without flags, beside scikit-learn
@@ -32,7 +33,7 @@ ENVIRONMENT = command -v $(PYTHON) >/dev/null \
 	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
 	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
 
-.PHONY: help demo test test-quick test-matrix fuzz simulate bench parity-1x tables lint lock sbom site environment
+.PHONY: help demo test test-quick test-matrix fuzz simulate bench parity-1x tables lint lock pin-base-image sbom site environment
 .SILENT:
 
 help:
@@ -96,6 +97,10 @@ lock:
 	          --python-platform x86_64-manylinux_2_28 -c constraints/tf-2.21.txt setup.py -; \
 	    } > docker/$$variant.lock.new && mv docker/$$variant.lock.new docker/$$variant.lock || exit $$?; \
 	done
+
+# The newest base image, by its digest. Needs docker or crane, and the registry.
+pin-base-image:
+	$(PYTHON) tools/pin_base_image.py $(ARGS)
 
 # The packages of the images, as CycloneDX JSON, in dist/.
 sbom:

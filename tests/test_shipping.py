@@ -19,6 +19,7 @@ pytestmark = pytest.mark.newest
 
 ROOT = Path(__file__).resolve().parent.parent
 VARIANTS = ("cpu", "gpu")
+BUILDS = ("Dockerfile", "cloudbuild.yaml")
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "jobs")
 
 
@@ -71,6 +72,53 @@ def test_what_the_image_copies_is_there_and_let_through():
                     assert (ROOT / path).exists(), path
                     through = {f"!{path}", f"!{Path(path).parent}/*{Path(path).suffix}"}
                     assert through & set(ignored), path
+
+
+BASE = re.compile(r"(?m)^(?:ARG BASE=|  _BASE: )(.*)$")
+
+
+def test_the_base_image_is_named_by_its_digest():
+    named = {BASE.search((ROOT / name).read_text()).group(1) for name in BUILDS}
+    assert len(named) == 1, "make pin-base-image"
+    assert re.fullmatch(r"python:3\.12-slim@sha256:[0-9a-f]{64}", named.pop())
+
+
+@pytest.mark.parametrize(
+    "program, output, said",
+    [
+        ("docker", "sha256:" + "0a" * 32, None),
+        ("crane", "sha256:" + "0a" * 32, None),
+        ("docker", "no such image", "python:3.12-slim: docker finds no digest: no such image"),
+        (None, "", "python:3.12-slim: needs docker or crane"),
+    ],
+)
+def test_the_base_image_is_pinned(tmp_path, program, output, said):
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "bin").mkdir()
+    for name in ["tools/pin_base_image.py", *BUILDS]:
+        shutil.copy(ROOT / name, tmp_path / name)
+    before = {name: (tmp_path / name).read_text() for name in BUILDS}
+    if program is not None:
+        script = tmp_path / "bin" / program
+        script.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\necho "{output}"\n')
+        script.chmod(0o755)
+    # The environment has these programs alone.
+    done = subprocess.run(
+        [sys.executable, tmp_path / "tools" / "pin_base_image.py"],
+        env={"PATH": str(tmp_path / "bin")},
+        capture_output=True,
+        text=True,
+    )
+    after = {name: (tmp_path / name).read_text() for name in BUILDS}
+    if said is not None:
+        assert done.returncode == 1 and after == before
+        assert said in done.stderr
+        return
+    assert (tmp_path / "asked").read_text().split()[-1] == "python:3.12-slim"
+    assert done.returncode == 0 and done.stdout.strip() == f"python:3.12-slim@{output}"
+    for name in BUILDS:
+        assert BASE.search(after[name]).group(1) == f"python:3.12-slim@{output}"
+        assert len(after[name].splitlines()) == len(before[name].splitlines())
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

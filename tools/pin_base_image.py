@@ -1,0 +1,59 @@
+"""Names the newest base image by its digest, in the Dockerfile and in cloudbuild.yaml.
+
+    python tools/pin_base_image.py [--tag=python:3.12-slim]
+
+asks the registry, by `docker buildx imagetools`, or by `crane` where there is no docker. The digest
+is that of the list of all platforms. With another tag, docker/*.lock must fit its Python.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = ("Dockerfile", "cloudbuild.yaml")
+BASE = re.compile(r"(?m)^(ARG BASE=|  _BASE: )(\S+?)(@sha256:[0-9a-f]{64})?$")
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+COMMANDS = {
+    "docker": ["buildx", "imagetools", "inspect", "--format={{.Manifest.Digest}}"],
+    "crane": ["digest"],
+}
+
+
+def resolve(tag):
+    """Returns the digest to which a tag leads now.
+
+    Args:
+      tag: name and tag of the image.
+
+    Raises:
+      SystemExit: no program is there, or it cannot find the image.
+    """
+    program = next((name for name in COMMANDS if shutil.which(name)), None)
+    if program is None:
+        sys.exit(f"{tag}: needs docker or crane, to ask the registry; install one of them")
+    done = subprocess.run(
+        [program, *COMMANDS[program], tag], capture_output=True, encoding="utf-8", check=False
+    )
+    if done.returncode or not DIGEST.fullmatch(done.stdout.strip()):
+        said = (done.stderr or done.stdout).strip() or "no output"
+        sys.exit(f"{tag}: {program} finds no digest: {said.splitlines()[-1]}")
+    return done.stdout.strip()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tag", help="name and tag of the image; unset: that of the Dockerfile")
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in FILES}
+    tag = parser.parse_args().tag or BASE.search(texts["Dockerfile"]).group(2)
+    pinned = f"{tag}@{resolve(tag)}"
+    for name, text in texts.items():
+        (ROOT / name).write_text(BASE.sub(rf"\g<1>{pinned}", text), encoding="utf-8")
+    print(pinned)
+
+
+if __name__ == "__main__":
+    main()
