@@ -19,6 +19,7 @@ from trainer.errors import TemporaryError, UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
 from trainer.inputs.cell_text import hides
 from trainer.inputs.files import DataFile, find_files
+from trainer.inputs.raw_batches import ReadDetails
 from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.scan import StreamingStatistics
 from trainer.inputs.streaming_statistics import RunningMoments
@@ -191,7 +192,7 @@ def check(
     """
     absent = {*schema.label_columns, schema.weight} if serving else set()
     names = [name for name in schema.input_columns if name not in absent]
-    layouts = [[name for name in schema.columns if name not in absent]]
+    details = ReadDetails([[name for name in schema.columns if name not in absent]])
     bad, streaming = BadRows(None), StreamingStatistics(schema, names)
     damaged: list[str] = []
     rows = 0
@@ -199,7 +200,7 @@ def check(
     progress = Progress(Console(), "checking the data", "rows", total, is_estimate=True)
     for file in files:
         try:
-            for batch in read_batches(file, schema, names, data, bad, layouts):
+            for batch in read_batches(file, schema, names, data, bad, details):
                 streaming.add(batch.columns)
                 rows += batch.columns.num_rows
                 progress.add(batch.columns.num_rows)

@@ -135,7 +135,9 @@ def find_faults(
     for name in names:
         array, column = batch.column(name), schema.columns[name]
         if pa.types.is_floating(array.type):
-            wrong = pc.invert(pc.is_finite(array).fill_null(True))
+            # A model has float32. A number beyond it becomes infinite.
+            used = array.cast(pa.float32(), safe=False)
+            wrong = pc.invert(pc.is_finite(used).fill_null(True))
             if pc.any(wrong).as_py():
                 remedy = "fix it, or name it in missing_values"
                 yield Fault(name, "not finite", "{value} is not a finite number", remedy), wrong

@@ -20,7 +20,6 @@ from trainer.inputs.bad_rows import BadRows, Fault
 from trainer.inputs.cell_text import HIDDEN_DETAIL, hides, quote_cell
 from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import (
-    ARROW_TYPES,
     TYPE_NAMES,
     RawBatch,
     ReadRequest,
@@ -104,7 +103,7 @@ def _find_layout(request: ReadRequest) -> CsvLayout:
     if _has_header(fields, schema, data):
         return CsvLayout([_match_column(each, schema) for each in fields], lines, *style)
     columns = list(schema.columns)
-    for layout in [columns, *request.layouts]:
+    for layout in [columns, *request.details.layouts]:
         if len(layout) == len(fields):
             return CsvLayout(list(layout), 0, *style)
     raise UserError(
@@ -202,10 +201,10 @@ def _arrow_encoding(encoding: str) -> str:
 
 def _list_types(request: ReadRequest) -> pa.Schema:
     if request.bad_rows is None:
-        return target_schema(request.schema, request.names)
+        return target_schema(request)
     # Read bytes, so that no value stops the reader. cast_batch parses them later.
     text = pa.dictionary(pa.int32(), pa.binary())
-    types = {name: ARROW_TYPES[request.schema.columns[name].raw_type] for name in request.names}
+    types = {name: request.find_type(name) for name in request.names}
     return pa.schema(
         [
             (name, text if pa.types.is_dictionary(kind) else pa.binary())

@@ -11,6 +11,7 @@ from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, require_good_rows, require_value
 from trainer.inputs.files import DataFile
+from trainer.inputs.raw_batches import AS_IN_SCHEMA, ReadDetails
 from trainer.inputs.shuffle import (
     FILE,
     BatchSchedule,
@@ -35,14 +36,14 @@ class ReadOptions(NamedTuple):
 
     Attributes:
         names: the columns to read; None: those that the schema uses.
-        layouts: column orders other than the schema's that a CSV file without a header may have.
+        details: how the files are read other than the schema says.
         shard: (index, count): every count-th row of each file, starting at index.
         checked: the columns whose values must fit the schema, for files that were not scanned
             before.
     """
 
     names: Optional[Sequence[str]] = None
-    layouts: Sequence[Sequence[str]] = ()
+    details: ReadDetails = AS_IN_SCHEMA
     shard: tuple[int, int] = (0, 1)
     checked: Sequence[str] = ()
 
@@ -80,7 +81,7 @@ class RowSource:
         self._schema = schema
         names = options.names
         self._names = schema.input_columns if names is None else list(names)
-        self._layouts = options.layouts
+        self._details = options.details
         self._checked = options.checked
         self._words = {
             name: WordIndex() for name in self._names if schema.columns[name].raw_type == "string"
@@ -117,6 +118,8 @@ class RowSource:
     ) -> Iterator[Chunk]:
         """Yields the rows file by file; each column is float32, int64, or bytes as objects, [rows].
 
+        Columns that `details` names as exact are float64.
+
         Args:
             order: indices of the files in the order to read them; None: the order of `files`.
             names: the columns to return; None: all columns that the source reads.
@@ -140,7 +143,7 @@ class RowSource:
         bad_rows = BadRows(self.data.max_bad_rows) if self.data.max_bad_rows else None
         for index in order if order is not None else range(len(self.files)):
             for batch in read_batches(
-                self.files[index], self._schema, self._names, self.data, bad_rows, self._layouts
+                self.files[index], self._schema, self._names, self.data, bad_rows, self._details
             ):
                 if self._checked and bad_rows is None:
                     place = batch.file.path, batch.numbers

@@ -23,6 +23,21 @@ ARROW_TYPES = {
 TYPE_NAMES = {"float": "a float", "int": "an int", "string": "UTF-8 text"}
 
 
+class ReadDetails(NamedTuple):
+    """How a file differs from what its schema says.
+
+    Attributes:
+        layouts: column orders other than the schema's that a CSV file without a header may have.
+        exact: float columns to read as float64, with all of the digits in the file.
+    """
+
+    layouts: Sequence[Sequence[str]] = ()
+    exact: Sequence[str] = ()
+
+
+AS_IN_SCHEMA = ReadDetails()
+
+
 class ReadRequest(NamedTuple):
     """What to read from one file.
 
@@ -33,7 +48,7 @@ class ReadRequest(NamedTuple):
         data: delimiter and header of CSV files.
         bad_rows: collects the rows that do not fit the schema; None: the first value that cannot be
             read is an error.
-        layouts: column orders other than the schema's that a CSV file without a header may have.
+        details: how the file is read other than the schema says.
     """
 
     file: DataFile
@@ -41,7 +56,16 @@ class ReadRequest(NamedTuple):
     names: Sequence[str]
     data: config_lib.DataConfig
     bad_rows: Optional[BadRows] = None
-    layouts: Sequence[Sequence[str]] = ()
+    details: ReadDetails = AS_IN_SCHEMA
+
+    def find_type(self, name: str) -> pa.DataType:
+        """Returns the Arrow type in which a column is read.
+
+        Args:
+            name: the column.
+        """
+        kind = self.schema.columns[name].raw_type
+        return pa.float64() if name in self.details.exact else ARROW_TYPES[kind]
 
 
 class RawBatch(NamedTuple):
@@ -69,14 +93,13 @@ class RawBatch(NamedTuple):
         return self.first_row + index if self.rows is None else int(self.rows[index])
 
 
-def target_schema(schema: Schema, names: Sequence[str]) -> pa.Schema:
-    """Returns the Arrow schema of some columns.
+def target_schema(request: ReadRequest) -> pa.Schema:
+    """Returns the Arrow schema of the columns that are read.
 
     Args:
-        schema: types of the columns.
-        names: the columns.
+        request: what is read.
     """
-    return pa.schema([(name, ARROW_TYPES[schema.columns[name].raw_type]) for name in names])
+    return pa.schema([(name, request.find_type(name)) for name in request.names])
 
 
 def require_columns(request: ReadRequest, columns: Sequence[str]) -> None:
@@ -123,7 +146,7 @@ def cast_batch(
     """
     schema, arrays, unparsed = request.schema, [], {}
     for name in request.names:
-        array, target = batch.column(name), ARROW_TYPES[schema.columns[name].raw_type]
+        array, target = batch.column(name), request.find_type(name)
         separator = schema.columns[name].separator
         if separator is not None and _is_list(array.type):
             array = _join_lists(array, separator)
@@ -143,7 +166,7 @@ def cast_batch(
                 unparsed[name] = (mask, array)
                 array = cast
         arrays.append(array)
-    columns = pa.RecordBatch.from_arrays(arrays, schema=target_schema(schema, request.names))
+    columns = pa.RecordBatch.from_arrays(arrays, schema=target_schema(request))
     return RawBatch(first_row, columns, rows, unparsed)
 
 
@@ -165,7 +188,7 @@ def cast_array(array: pa.Array, target: pa.DataType) -> pa.Array:
 
     Args:
         array: column [rows] of any type.
-        target: the type.
+        target: the type; for numbers also float64.
 
     Raises:
         pa.ArrowException: a value cannot be converted.
@@ -181,6 +204,9 @@ def cast_array(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_binary(array.type):
         # This is text that a reader has not parsed. Numbers may have blanks around them.
         array = pc.utf8_trim_whitespace(array.cast(pa.string()))
+    if target == pa.float64() and pa.types.is_float32(array.type):
+        # The text of a float32 is the shortest one, most often the number as it was given.
+        array = array.cast(pa.string())
     if target == pa.float32() and not pa.types.is_string(array.type):
         # Convert to float64 first, because Arrow rejects integers that float32 cannot represent
         # exactly.

@@ -18,7 +18,14 @@ from trainer.inputs.files import DataFile
 from trainer.inputs.json_files import read_json_lines
 from trainer.inputs.missing import mark_missing
 from trainer.inputs.parquet_files import count_rows, read_parquet
-from trainer.inputs.raw_batches import ARROW_TYPES, RawBatch, ReadRequest, unparsed_fault
+from trainer.inputs.raw_batches import (
+    ARROW_TYPES,
+    AS_IN_SCHEMA,
+    RawBatch,
+    ReadDetails,
+    ReadRequest,
+    unparsed_fault,
+)
 from trainer.inputs.split import Split
 from trainer.inputs.tfrecord_files import read_tfrecord
 from trainer.schema import Schema
@@ -54,7 +61,7 @@ def read_batches(
     names: Sequence[str],
     data: config_lib.DataConfig,
     bad_rows: Optional[BadRows] = None,
-    layouts: Sequence[Sequence[str]] = (),
+    details: ReadDetails = AS_IN_SCHEMA,
 ) -> Iterator[Batch]:
     """Yields the rows of one file, or of its part that `file.split` names, in order.
 
@@ -65,7 +72,7 @@ def read_batches(
         data: delimiter and header of CSV files.
         bad_rows: collects the rows that do not fit the schema, and these rows are dropped; None:
             the first value that cannot be read is an error.
-        layouts: column orders other than the schema's that a CSV file without a header may have.
+        details: how the file is read other than the schema says.
 
     Yields:
         batches with at least one row.
@@ -76,7 +83,7 @@ def read_batches(
     """
     split = file.split
     wanted = dict.fromkeys([*names, *(split.columns if split else ())])
-    request = ReadRequest(file, schema, list(wanted), data, bad_rows, layouts)
+    request = ReadRequest(file, schema, list(wanted), data, bad_rows, details)
     num_rows = 0
     dropped = bad_rows.count if bad_rows is not None else 0
     for raw in READERS[file.format](request):

@@ -21,6 +21,7 @@ from trainer.inputs.raw_batches import (
     ARROW_TYPES,
     RawBatch,
     ReadRequest,
+    cast_array,
     cast_batch,
     find_uncastable,
     target_schema,
@@ -263,8 +264,8 @@ def _to_raw_batch(request: ReadRequest, first_row: int, arrays: dict[str, Any]) 
         if kind == "string":
             columns.append(_to_dictionary(request, name, first_row, *arrays[name]))
         else:
-            columns.append(_to_numbers(arrays[name], kind))
-    target = target_schema(request.schema, request.names)
+            columns.append(cast_array(_to_numbers(arrays[name], kind), request.find_type(name)))
+    target = target_schema(request)
     return RawBatch(first_row, pa.RecordBatch.from_arrays(columns, schema=target))
 
 

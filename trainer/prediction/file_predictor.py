@@ -1,5 +1,6 @@
 """Predicts the rows of data files with an export, as Arrow tables."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from trainer.features.raw_inputs import list_csv_inputs, list_inputs
 from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile
+from trainer.inputs.raw_batches import ReadDetails
 from trainer.inputs.shuffle import Chunk
 from trainer.prediction.description import describe_export
 from trainer.prediction.predictor import Predictor
@@ -63,6 +65,9 @@ class FilePredictor:
                 "the model's schema"
             )
         self._copied = [name for name in copied if name != self._schema.key]
+        # Floats are copied with all of their digits, and a missing one stays missing.
+        self._exact = [name for name in self._copied if columns[name].raw_type == "float"]
+        self._defaults = resolve_defaults(self._schema, self._statistics)
         self._inputs = [name for name in self._dtypes if name in columns]
         if set(self._inputs) != set(self._dtypes):
             strange = sorted(set(self._dtypes) - set(self._inputs))
@@ -103,16 +108,10 @@ class FilePredictor:
         """
         schema = self._schema
         names = [n for n in schema.columns if n in set(self._inputs) | set(self._copied)]
-        source = RowSource(
-            [file],
-            schema,
-            self._data,
-            resolve_defaults(schema, self._statistics),
-            0,
-            ReadOptions(
-                names, [list_csv_inputs(schema), list_inputs(schema)], checked=self._inputs
-            ),
-        )
+        defaults = {**self._defaults, **dict.fromkeys(self._exact, math.nan)}
+        details = ReadDetails([list_csv_inputs(schema), list_inputs(schema)], self._exact)
+        options = ReadOptions(names, details, checked=self._inputs)
+        source = RowSource([file], schema, self._data, defaults, 0, options)
         for chunk in source.read():
             for start in range(0, len(chunk[names[0]]), BATCH_ROWS):
                 part = {name: array[start : start + BATCH_ROWS] for name, array in chunk.items()}
@@ -122,7 +121,9 @@ class FilePredictor:
         from estimator_bridge import tf
 
         inputs = {
-            name: chunk[name].astype(self._dtypes[name].as_numpy_dtype, copy=False)
+            name: self._fill(name, chunk[name]).astype(
+                self._dtypes[name].as_numpy_dtype, copy=False
+            )
             for name in self._inputs
         }
         try:
@@ -144,8 +145,20 @@ class FilePredictor:
             columns[name] = _to_arrow(array.reshape(rows, -1))
         key = self._schema.key
         first = {name: columns.pop(name) for name in [key] if name in columns}
-        copied = {name: _to_arrow(chunk[name].reshape(rows, 1)) for name in self._copied}
+        copied = {
+            name: pa.array(chunk[name], from_pandas=True)
+            if name in self._exact
+            else _to_arrow(chunk[name].reshape(rows, 1))
+            for name in self._copied
+        }
         return pa.RecordBatch.from_pydict({**first, **copied, **columns})
+
+    def _fill(self, name: str, values: np.ndarray) -> np.ndarray:
+        """Returns an input [rows] with the default for NaN, as which a copied number is read."""
+        default = self._defaults[name]
+        if name not in self._exact or default is None:
+            return values
+        return np.where(np.isnan(values), default, values)
 
 
 def _to_arrow(array: np.ndarray) -> pa.Array:

@@ -40,6 +40,8 @@ class _Data(TypedDict, total=False):
     __pydantic_config__ = _CHECKS  # type: ignore[misc]
     train: list[str]
     eval: list[str]
+    eval_share: Optional[_Share]
+    eval_after: Optional[str]
     delimiter: Annotated[str, Field(min_length=1, max_length=1)]
     encoding: Annotated[str, AfterValidator(find_encoding)]
 

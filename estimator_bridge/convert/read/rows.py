@@ -18,7 +18,7 @@ from ..plan.columns import Input
 from ..plan.model import Data, Head, Plan
 from .job_files import read_config
 
-__all__ = ["Rows", "default_files", "read_files"]
+__all__ = ["Rows", "default_files", "is_divided", "read_files"]
 
 _BATCH_ROWS = 65_536
 # Size from which a column of a Parquet file must not be packed extremely, and the longest line of a
@@ -78,6 +78,16 @@ def default_files(job_dir: str) -> list[str]:
     if not files:
         raise BridgeError(f"job_dir {job_dir}: config.yaml has no field data.eval; give --data")
     return files
+
+
+def is_divided(job_dir: str) -> bool:
+    """Returns whether a job divides the rows of its files into training and evaluation rows.
+
+    Args:
+      job_dir: folder with its config.yaml.
+    """
+    data = read_config(Path(job_dir)).get("data", {})
+    return data.get("eval_share") is not None or data.get("eval_after") is not None
 
 
 def read_files(plan: Plan, patterns: list[str], limit: int) -> Rows:

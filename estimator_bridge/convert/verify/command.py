@@ -18,7 +18,7 @@ from estimator_bridge.terminal import escape_lines
 
 from ..plan.model import Head, Plan, drops_units, without_dropout
 from ..read.input_function import read_input_fn
-from ..read.rows import Rows, default_files, read_files
+from ..read.rows import Rows, default_files, is_divided, read_files
 from ..read.source import (
     Source,
     add_source_flags,
@@ -126,6 +126,11 @@ def verify(options: Any) -> dict[str, Any]:
     plan = source.plan
     rows = _read_rows(options, plan)
     notes: list[str] = []
+    if options.job_dir and not options.data and is_divided(options.job_dir):
+        notes.append(
+            "the rows are training and evaluation rows, since the job divides its files; the "
+            "metrics compare the two models, and do not measure them"
+        )
     steps = _training_steps(options, source, rows, notes)
     numbers = np.arange(steps * options.batch_size).reshape(steps, options.batch_size)
     comparison = Comparison(

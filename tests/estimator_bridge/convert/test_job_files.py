@@ -13,7 +13,7 @@ import yaml
 from estimator_bridge.convert.plan.columns import Input
 from estimator_bridge.convert.plan.model import Data, Head, Optimizer, Plan, Schedule
 from estimator_bridge.convert.read.job_dir import read_job_dir
-from estimator_bridge.convert.read.rows import default_files
+from estimator_bridge.convert.read.rows import default_files, is_divided
 from estimator_bridge.convert.write.module import write_module
 from estimator_bridge.errors import BridgeError
 
@@ -108,13 +108,14 @@ def test_a_job_becomes_a_module(tmp_path):
     assert plan.deep_optimizer.rate == Schedule("ExponentialDecay", (0.1, 5, 0.5), {})
     code = write_module(plan, "a job").code
     assert "keras.optimizers.schedules.ExponentialDecay(0.1, 5, 0.5)" in code
-    assert default_files(str(tmp_path)) == ["rows.csv"]
+    assert default_files(str(tmp_path)) == ["rows.csv"] and not is_divided(str(tmp_path))
 
 
 def test_a_job_that_divides_its_files_is_verified_on_them(tmp_path):
     files = copy.deepcopy(FILES)
     files["config.yaml"]["data"] = {"train": ["all.csv"], "eval": [], "eval_share": 0.2}
     assert default_files(write_job(tmp_path, files)) == ["all.csv"]
+    assert is_divided(str(tmp_path))
 
 
 def test_the_logarithm_is_normalised_by_its_moments(tmp_path):

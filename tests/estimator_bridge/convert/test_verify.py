@@ -134,7 +134,8 @@ def train_job(make, folder, schema, **sections):
     from trainer.schema import Schema
 
     options = {"export": {"exporters": ["final"]}, **sections}
-    config = make.config(folder / "job", folder / "train.csv", folder / "eval.csv", **options)
+    files = () if "data" in sections else (folder / "train.csv", folder / "eval.csv")
+    config = make.config(folder / "job", *files, **options)
     make.run(config, Schema.model_validate(yaml.safe_load(schema)))
     return str(folder / "job")
 
@@ -206,19 +207,18 @@ def test_changed_model_fails(small, monkeypatch, capsys):
 
 
 @needs_keras_3
-def test_normalised_label_and_another_encoding(make, tmp_path, monkeypatch, capsys):
+def test_normalised_label_another_encoding_and_a_divided_file(make, tmp_path, monkeypatch, capsys):
     from estimator_bridge.convert import command
     from estimator_bridge.convert.verify import command as verify
 
-    for name, num_rows in (("train.csv", 300), ("eval.csv", 60)):
-        draw = random.Random(num_rows)
-        lines = [
-            f"{age},{color},{5000 + 30 * age + 100 * (color == 'grün')}"
-            for age, color in (
-                (draw.randrange(90), draw.choice(["grün", "rot", "blau"])) for _ in range(num_rows)
-            )
-        ]
-        (tmp_path / name).write_bytes("\n".join(lines).encode("cp1252"))
+    draw = random.Random(300)
+    lines = [
+        f"{age},{color},{5000 + 30 * age + 100 * (color == 'grün')}"
+        for age, color in (
+            (draw.randrange(90), draw.choice(["grün", "rot", "blau"])) for _ in range(360)
+        )
+    ]
+    (tmp_path / "train.csv").write_bytes("\n".join(lines).encode("cp1252"))
     schema = """
 columns:
   age: {type: float, buckets: [20, 50]}
@@ -232,7 +232,7 @@ label: {column: price, normalize: {mean: 6300, std: 800}}
         schema,
         data={
             "train": [str(tmp_path / "train.csv")],
-            "eval": [str(tmp_path / "eval.csv")],
+            "eval_share": 0.2,
             "encoding": "cp1252",
         },
         train={"max_steps": 30, "batch_size": 32},
@@ -246,6 +246,8 @@ label: {column: price, normalize: {mean: 6300, std: 800}}
     assert found["training"]["max_relative"] < 1e-5
     # The model is good after few steps only because it computes the normalised price.
     assert found["metrics"]["keras"]["rmse"] < 600
+    assert found["rows"] == 360
+    assert any("training and evaluation rows" in note for note in found["notes"])
 
 
 SEQUENCES = """

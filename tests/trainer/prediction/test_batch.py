@@ -144,6 +144,36 @@ def test_the_options_columns_and_outputs(make, finished, tmp_path):
     assert [float(row["w"]) for row in got] == pytest.approx([row["w"] for row in rows])
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "tfrecord"])
+def test_copied_numbers_keep_their_digits_and_missing_ones_stay_missing(
+    make, finished, tmp_path, capsys, kind
+):
+    rows = make.rows(30)
+    for row in rows:
+        row.update({name: row[name] and round(row[name], 2) for name in ("age", "w")})
+    # Records contain float32.
+    rows[0].update({"w": 0.1, "age": 33.7 if kind == "tfrecord" else 33.70000000123})
+    rows[1].update({"w": 7.25 if kind == "tfrecord" else 12345678.125, "age": None})
+    writer = {"csv": make.csv, "parquet": make.parquet, "tfrecord": make.tfrecord}[kind]
+    argv = [f"--export={finished.export}", f"--data={writer(tmp_path / f'in.{kind}', rows)}"]
+    for wanted in ("csv", "jsonl"):
+        output = tmp_path / f"out.{wanted}"
+        assert _run(*argv, f"--output={output}", "--columns=age,w") == 0
+        got = _read(output)
+        given = [{name: row[name] for name in ("age", "w")} for row in rows]
+        for row, one in zip(got, given):
+            found = {name: row[name] and float(row[name]) or None for name in one}
+            assert found == {name: value or None for name, value in one.items()}
+    # A missing input has its default, whether it is copied or not.
+    assert _run(*argv, f"--output={tmp_path / 'plain.jsonl'}") == 0
+    assert [_score(row) for row in _read(tmp_path / "plain.jsonl")] == [_score(row) for row in got]
+    rows[2]["age"] = 1e300
+    path = make.csv(tmp_path / "large.csv", rows)
+    argv = [f"--export={finished.export}", f"--data={path}", f"--output={tmp_path / 'l.csv'}"]
+    assert _run(*argv, "--columns=age") == 2
+    assert "row 4, column age: 1e+300 is not a finite number" in capsys.readouterr().err
+
+
 def test_shards_are_resumed_and_rewritten_after_changes(
     make, finished, tmp_path, capsys, monkeypatch
 ):

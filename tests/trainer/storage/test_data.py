@@ -7,6 +7,7 @@ import pytest
 from trainer import storage
 from trainer.console import Console
 from trainer.errors import UserError
+from trainer.inputs.data_sets import find_eval_files, find_train_files
 from trainer.inputs.files import find_files
 from trainer.storage.data import GIB, DataFiles, Settings
 
@@ -112,6 +113,13 @@ def test_a_mounted_bucket_is_read_from_the_mount(cloud, files, tmp_path):
         files(mount=mount, reader="mount").find("gs://other-bucket/x", "data.train")
 
 
+def _read_ids(file, schema, data):
+    from trainer.inputs.tables import read_batches
+
+    batches = read_batches(file, schema, ["id"], data)
+    return [value for batch in batches for value in batch.columns.column("id").to_pylist()]
+
+
 def test_every_format_is_read_from_a_bucket(cloud, make, configured, tmp_path):
     from trainer.inputs.tables import count_rows, read_batches
 
@@ -132,6 +140,12 @@ def test_every_format_is_read_from_a_bucket(cloud, make, configured, tmp_path):
         assert sum(batch.columns.num_rows for batch in batches) == 50
         assert batches[0].file.path == f"gs://a-bucket/d/{file.path.rpartition('/')[2]}"
     assert count_rows(found[2]) == 50
+    # Both parts of a divided set of files, the same rows of each format.
+    data = make.config(data={"train": ["gs://a-bucket/d"], "eval_share": 0.3}).data
+    parts = [find(data, schema) for find in (find_train_files, find_eval_files)]
+    read = [[_read_ids(file, schema, data) for file in part] for part in parts]
+    assert [part == part[:1] * 4 for part in read] == [True, True]
+    assert sorted(read[0][0] + read[1][0]) == sorted(row["id"] for row in rows)
     with pytest.raises(UserError, match="data.eval: no object matches 'gs://a-bucket/e/\\*'"):
         find_files(["gs://a-bucket/e/*"], "auto", "data.eval")
 
