@@ -36,7 +36,7 @@ from trainer.release.verdict import STATUS
 from trainer.schema import Schema
 from trainer.watching import comparing, report
 from trainer.watching.batches import Batch, Wanted
-from trainer.watching.following import start_following
+from trainer.watching.following import Following, start_following
 from trainer.watching.intake import REQUESTS, Intake, Plans, make_plans, read_new
 from trainer.watching.judging import judge_periods
 from trainer.watching.labelling import Pool, write_next
@@ -112,7 +112,8 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
         for path in report.write_report(outcome, folder):
             copies.store_output(path)
         show(copies.display_path(report.summarise(outcome)))
-        start_following(values.then, outcome, state, console)
+        following = Following(values.then, values.then_labels)
+        start_following(following, outcome, state, console)
         status = report.STATUS[outcome.status]
         if values.compare:
             status = _compare(values, schema, state, folder, copies)
@@ -149,6 +150,8 @@ def _check_flags(values: flags.FlagValues, schema: Schema) -> None:
         raise UserError("--compare: name two versions, and --labels=FILES")
     if values.compare:
         arguments.require(values, "metric", "effect")
+    if values.then_labels and not (values.then and values.labels):
+        raise UserError("--then_labels: needs --then=COMMAND and --labels=FILES; give both")
 
 
 def _watch(
@@ -251,6 +254,13 @@ def _define(values: flags.FlagValues) -> None:
         "label_next",
         0,
         "write this many of the new rows whose labels would tell most",
+        0,
+        flag_values=values,
+    )
+    flags.DEFINE_integer(
+        "then_labels",
+        0,
+        "start --then also for this many new labelled rows; 0: only when something turns red",
         0,
         flag_values=values,
     )

@@ -1,30 +1,42 @@
-"""Starts a command, such as the training pipeline, when something turns red."""
+"""Starts a command, such as the training pipeline, for what turned red or for new labels."""
 
 import shlex
 import subprocess
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from trainer.console import Console
 from trainer.watching.findings import RED
 from trainer.watching.report import Outcome
 from trainer.watching.state import State
 
-NOTE = "then"
+NOTE, LABELS_NOTE = "then", "then labels"
 
 
-def start_following(
-    command: Optional[str], outcome: Outcome, state: State, console: Console
-) -> None:
-    """Runs a command and waits for its end, once for what is red, until that is no longer red.
+class Following(NamedTuple):
+    """What is started, and when.
 
-    A command that fails is started again by the next run.
+    Attributes:
+        command: of --then, as in a shell; None: none.
+        labels: number of new labelled rows that start it too; 0: only what turns red does.
+    """
+
+    command: Optional[str]
+    labels: int
+
+
+def start_following(following: Following, outcome: Outcome, state: State, console: Console) -> None:
+    """Runs a command and waits for its end, if something has turned red or enough labels are there.
+
+    For what is red it runs once, until that is no longer red. A command that fails is started again
+    by the next run.
 
     Args:
-        command: of --then, as in a shell; None: none.
+        following: the command.
         outcome: what was found.
         state: remembers what the command was started for.
         console: for messages.
     """
+    command = following.command
     if command is None:
         return
     red = [
@@ -33,11 +45,14 @@ def start_following(
         if one.finding.status == RED
     ]
     red += ["replay"] if outcome.replay and outcome.replay["status"] == RED else []
-    done = set(state.read_note(NOTE) or ())
-    if set(red) <= done:
+    labels = {str(period): labelled for period, (_, labelled) in outcome.labels.items()}
+    new_labels = _count_new(labels, state.read_note(LABELS_NOTE) or {})
+    enough = 0 < following.labels <= new_labels
+    if set(red) <= set(state.read_note(NOTE) or ()) and not enough:
         state.write_note(NOTE, red)
         return
-    console.log(f"--then: {command}")
+    why = f" ({new_labels:,} new labelled rows)" if enough else ""
+    console.log(f"--then: {command}{why}")
     try:
         status = subprocess.run(shlex.split(command), check=False).returncode
     except (OSError, ValueError) as error:
@@ -47,3 +62,9 @@ def start_following(
         console.warn(f"--then={command}: exit status {status}; the next run starts it again")
         return
     state.write_note(NOTE, red)
+    state.write_note(LABELS_NOTE, labels)
+
+
+def _count_new(now: dict[str, int], then: dict[str, int]) -> int:
+    """Returns the number of labelled rows that have come since; old periods may be forgotten."""
+    return sum(max(0, count - then.get(period, 0)) for period, count in now.items())

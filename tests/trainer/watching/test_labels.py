@@ -108,3 +108,16 @@ def test_a_command_is_started_once_for_what_turned_red(watch, log, tmp_path):
     log.write(3, break_it)
     watch(3, then)
     assert started.read_text() == "xxx"
+
+
+def test_a_command_is_started_for_enough_new_labels(watch, log, label, tmp_path):
+    started = tmp_path / "started"
+    program = f"open({str(started)!r}, 'a').write('x')"
+    (tmp_path / "then.py").write_text(program)
+    then = [f"--then={sys.executable} {tmp_path / 'then.py'}", "--then_labels=600"]
+    assert "--then_labels: needs --then=COMMAND and --labels" in watch(2, *then)
+    for day, times in enumerate(["", "x", "x", "xx"]):
+        log.write(day)
+        watch(0, *then, label(day))
+        # Of 400 rows a day, the 600th comes on the second day, and then on the fourth.
+        assert (started.read_text() if started.exists() else "") == times
