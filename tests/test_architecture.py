@@ -40,6 +40,8 @@ TRAINER = {
     "vertex.__main__": "watching vertex cluster config storage errors",
     "tune": "tuning config",
     "runs": "history config",
+    "tfx": "api training models metrics data_validation inputs config schema storage environment "
+    "errors",
     "api": "vertex roles training evaluation prediction export inputs data_validation job_dir "
     "metrics cluster config schema storage environment phase_timer console signals errors "
     "job_layout",
@@ -147,6 +149,7 @@ ENTRY_POINTS = {
     "vertex.__main__",
     "tune",
     "runs",
+    "tfx",
     "completion",
 }
 # Only estimator_bridge/private_tf.py imports modules below these packages.

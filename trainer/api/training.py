@@ -55,7 +55,7 @@ def train(
             command.
         KeyboardInterrupt: Ctrl-C; the same call continues from the checkpoint.
     """
-    command, resolved = _resolve(config)
+    command, resolved = resolve(config)
     given = {"train": train_data, "eval": eval_data}
     update: dict[str, Any] = {
         name: _store(data, name, resolved) for name, data in given.items() if data is not None
@@ -79,8 +79,15 @@ def train(
     return read_run(resolved.require_job_dir(), folder, "".join(summaries))
 
 
-def _resolve(config: Any) -> tuple[CommandLine, config_lib.Config]:
-    """Returns the command line that is equivalent to the argument, and the configuration."""
+def resolve(config: Any) -> tuple[CommandLine, config_lib.Config]:
+    """Returns the command line that is equivalent to the argument of train, and the configuration.
+
+    Args:
+        config: as `train` takes it.
+
+    Raises:
+        UserError: an option does not exist, or its value is wrong.
+    """
     if isinstance(config, config_lib.Config):
         return CommandLine(None, {}, False, None, False), config
     if isinstance(config, (str, Path)):

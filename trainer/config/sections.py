@@ -189,7 +189,7 @@ class StorageConfig(Section):
 
 
 class TfxConfig(Section):
-    """A trainer_fn written for TFX, run without TFX."""
+    """A trainer_fn written for TFX, run without TFX; and the output of its Transform component."""
 
     trainer_fn: OptionalCode = Field(
         None,
@@ -197,7 +197,11 @@ class TfxConfig(Section):
     )
     transform_output: OptionalStr = Field(
         None,
-        description="folder of the Transform component's output",
+        description="folder of the Transform component's output; exports apply its graph",
+    )
+    raw_label: OptionalStr = Field(
+        None,
+        description="raw column of the label, which requests lack; unset: the label without _xf",
     )
     base_model: OptionalStr = Field(
         None,

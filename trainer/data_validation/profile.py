@@ -59,6 +59,7 @@ class Profile:
         is_int: whether all values are whole numbers.
         is_number: whether all values are numbers.
         is_text: whether the file has text in this column.
+        stored: "int" or "float" in a file whose numbers are read only as what they are; else "".
         missing: number of rows without a value.
         no_value: text that means a missing value → number of rows.
         unsupported: type of the column if a schema cannot describe it, else None.
@@ -73,6 +74,7 @@ class Profile:
         self.numbers = RunningMoments()
         self.is_int = self.is_number = True
         self.is_text = False
+        self.stored = ""
         self.missing = self.words = 0
         self.no_value: dict[str, int] = {}
         self.unsupported: Optional[str] = None
@@ -102,6 +104,17 @@ class Profile:
         if self.is_text and self.is_number:
             return [word for word in self.no_value if word.strip() in NO_NUMBER]
         return [word for word in self.no_value if word in self.declared and word in NO_NUMBER]
+
+    def note_stored(self, kind: pa.DataType) -> None:
+        """Notes the type of a feature of tf.Example records, which no reader converts.
+
+        Args:
+            kind: of the column.
+        """
+        if pa.types.is_integer(kind):
+            self.stored = "int"
+        elif pa.types.is_floating(kind):
+            self.stored, self.is_int = "float", False
 
     def list_values(self, most: int) -> list[tuple[Any, int]]:
         """Returns the most frequent values with their numbers of rows.
@@ -270,6 +283,8 @@ def profile_files(
                     continue
                 _require_float32(file, name, batch.column(name))
                 numbers[name] = profile.add(batch.column(name))
+                if file.format == "tfrecord":
+                    profile.note_stored(batch.column(name).type)
             sample.add(pa.RecordBatch.from_pydict(numbers))
             rows += batch.num_rows
             progress.add(batch.num_rows)

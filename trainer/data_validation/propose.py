@@ -318,7 +318,9 @@ def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.n
     # Other rows may have fractions, or no value, even if none of these rows has.
     fields: dict[str, Any] = {"type": "float", "default": "mean"}
     num_missing, num_rows = profile.num_missing, profile.count + profile.num_missing
-    if num_missing >= max(INDICATOR_ROWS, INDICATOR_SHARE * num_rows):
+    if profile.stored == "int":
+        fields = {"type": "int", "default": round(seen.mean)}
+    elif num_missing >= max(INDICATOR_ROWS, INDICATOR_SHARE * num_rows):
         fields["missing_indicator"] = True
     low, high = profile.numbers.low, profile.numbers.high
     # A few small negative numbers, such as rounding errors or corrections, do not matter.

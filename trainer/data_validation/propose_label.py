@@ -50,12 +50,14 @@ def propose_label(name: str, profile: Profile) -> tuple[dict[str, Any], dict[str
         ]
     words = _put_positive_last([value for value, _ in profile.list_values(MAX_CLASSES + 1)])
     common = [f"{flow([v])[1:-1]} {share(n, profile)}" for v, n in profile.list_values(5)]
-    if profile.is_number and (distinct > MAX_INT_CLASSES or (distinct > 2 and not profile.is_int)):
+    is_quantity = distinct > MAX_INT_CLASSES or (distinct > 2 and not profile.is_int)
+    if profile.is_number and (is_quantity or profile.stored == "float"):
         seen = profile.numbers.to_range()
         lines.append(
             f"Regression: a number from {seen.min:.6g} to {seen.max:.6g}, mean {seen.mean:.6g}."
         )
-        return {"type": "float"}, _propose_regression(name, profile), lines
+        kind = "int" if profile.stored == "int" else "float"
+        return {"type": kind}, _propose_regression(name, profile), lines
     _require_classes(name, profile)
     lines.append(f"{'Binary' if distinct == 2 else f'{distinct} classes'}: {', '.join(common)}.")
     if profile.is_int:

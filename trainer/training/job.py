@@ -98,8 +98,8 @@ def prepare(
     eval_files = find_eval_files(config.data, schema)
     _check_baseline_column(config.eval.baseline_column, schema)
     metric = config.export.best_metric or "loss"
-    _check_metric("export.best_metric", metric, config, schema)
-    _check_metric("stop.metric", config.stop.metric or metric, config, schema)
+    check_metric("export.best_metric", metric, config, schema)
+    check_metric("stop.metric", config.stop.metric or metric, config, schema)
     direction = choose_direction(metric, config.export.best_mode)
     started = time.monotonic()
     cache = open_cache(config.data, console.log)
@@ -173,8 +173,18 @@ def _check_split(data: config_lib.DataConfig, train: Scan, evaluation: Scan) -> 
             )
 
 
-def _check_metric(option: str, metric: str, config: config_lib.Config, schema: Schema) -> None:
-    """Raises if no evaluation will have a metric; checks no metrics of the user's own code."""
+def check_metric(option: str, metric: str, config: config_lib.Config, schema: Schema) -> None:
+    """Checks that evaluations will have a metric; metrics of the user's own code are unknown.
+
+    Args:
+        option: the option that names it, for messages.
+        metric: its name.
+        config: the resolved configuration.
+        schema: its task determines the metrics.
+
+    Raises:
+        UserError: no evaluation will have it.
+    """
     if config.model.type not in config_lib.MODEL_TYPES or config.eval.metric_fn:
         return
     known = list_metrics(schema, config.eval.threshold)

@@ -14,6 +14,7 @@ from trainer.evaluation.evaluator import Evaluator
 from trainer.evaluation.progress_hook import ProgressHook
 from trainer.export.exporters import build_exporters
 from trainer.export.receivers import make_serving_receiver_fn
+from trainer.export.transformed import make_transformed_receiver_fn
 from trainer.inputs.feed import Rows, make_eval_input_fn, make_train_input_fn
 from trainer.inputs.shuffle import BatchSchedule
 from trainer.job_dir import checkpoints
@@ -281,7 +282,11 @@ def _build_exporters(job: Job) -> list[Any]:
 
 
 def _make_receiver_fn(job: Job) -> Callable[[], Any]:
-    config = job.config
+    config, tfx = job.config, job.config.tfx
+    if tfx.transform_output and not config.export.receiver_fn:
+        return make_transformed_receiver_fn(
+            job.schema, job.statistics, tfx.transform_output, tfx.raw_label
+        )
     if not config.export.receiver_fn:
         return make_serving_receiver_fn(
             job.schema, job.statistics, config.export.receiver, config.data.delimiter

@@ -45,8 +45,9 @@ def report_job(job: Job, result: RunResult, console: Console) -> str:
     config, job_dir = job.config, job.config.require_job_dir()
     rows = read_sample_rows(build_source(job, training=False), job.schema)
     exports = [path for paths in result.exports.values() for path in paths[-1:]]
-    # The inputs of a user's own receiver_fn are unknown. Its exports are loaded but not queried.
-    queries = [] if config.export.receiver_fn else rows
+    # The inputs of a user's own receiver_fn are unknown; those of a transform graph are other rows.
+    # Such exports are loaded but not queried.
+    queries = [] if config.export.receiver_fn or config.tfx.transform_output else rows
     if exports:
         job.checker.submit(exports, queries, job.schema, config.data.delimiter)
     # The check runs in another process. Compute here what does not depend on its result.

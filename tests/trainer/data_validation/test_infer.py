@@ -77,22 +77,44 @@ def test_shop_in_each_format_gives_the_same_schema(make, tmp_path):
         assert set(schema.columns["city"].vocabulary) == {"Ulm", "Bonn", "Köln", "Rom", "Prag"}
         assert set(schema.columns["job"].vocabulary) == {row["job"] for row in rows} - {None}
         assert schema.columns["age"].default == "mean" and schema.columns["age"].type == "float"
-        # Other rows may have no value, and a missing int has no mean.
-        assert schema.columns["hours"].type == "float"
-        assert (schema.columns["level"].type, schema.columns["level"].default) == ("float", "mean")
+        # Other rows may have no value, and a missing int has no mean. An int of a tf.Example can be
+        # read as nothing else.
+        stored = path.endswith(".tfrecord")
+        for name, mean in (("hours", 29), ("level", 2)):
+            column = schema.columns[name]
+            assert (column.type, column.default) == (("int", mean) if stored else ("float", "mean"))
         assert schema.columns["level"].buckets == (1, 2, 3, 4)
         # The ages would have ten bins.
         assert schema.columns["age"].buckets is None
-    for schema in schemas[1:]:
+    for path, schema in zip(paths[1:], schemas[1:]):
         assert sorted(schema.columns) == sorted(schemas[0].columns)
         for name, column in schema.columns.items():
             first = schemas[0].columns[name]
+            is_stored = path.endswith(".tfrecord") and isinstance(rows[0][name], int)
             assert (column.type, column.vocabulary, column.use) == (
-                first.type,
+                "int" if is_stored else first.type,
                 first.vocabulary,
                 first.use,
             ), name
             assert (column.buckets or ()) == pytest.approx(first.buckets or (), rel=1e-3), name
+
+
+def test_the_schema_of_tf_examples_reads_them(make, tmp_path):
+    rows = [
+        {
+            "whole": float(n % 7),
+            "count": n % 50 if n % 9 else None,
+            "seen": float(n % 2),
+            "n": n % 90,
+        }
+        for n in range(400)
+    ]
+    path = make.tfrecord(tmp_path / "a.tfrecord", rows)
+    for label, task in (("seen", "regression"), ("n", "regression")):
+        schema, _ = _infer(tmp_path, path, label)
+        assert schema.task == task and schema.columns["whole"].type == "float"
+        status = main(["check", f"--data={path}", f"--schema={tmp_path / 'schema.yaml'}"])
+        assert status == 0
 
 
 @pytest.mark.parametrize(
