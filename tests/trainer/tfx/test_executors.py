@@ -189,10 +189,8 @@ def _answer(folder, records):
     import tensorflow as tf
 
     model = tf.saved_model.load(str(folder))
-    answer = model.signatures["serving_default"](examples=tf.constant(records))
-    return (
-        answer["probabilities"].numpy() if "probabilities" in answer else answer["scores"].numpy()
-    )
+    answers = model.signatures["predict"](examples=tf.constant(records))
+    return answers["probabilities"].numpy()
 
 
 def test_the_trainer_component_trains_on_raw_examples(tfx, raw, rows, tmp_path):
