@@ -85,12 +85,12 @@ def train_step(sess, train_op, global_step, train_step_kwargs):
 
 def _write_trace(metadata, step, kwargs):
     """Writes what a step took as a file for chrome://tracing, and as a summary."""
-    path = os.path.join(kwargs["logdir"], f"tf_trace-{step - 1}.json")
+    path = os.path.join(kwargs["logdir"], f"tf_trace-{step}.json")
     tf.logging.info("Writing trace to %s", path)
     with tf.gfile.Open(path, "w") as file:
         file.write(timeline.Timeline(metadata.step_stats).generate_chrome_trace_format())
     if "summary_writer" in kwargs:
-        kwargs["summary_writer"].add_run_metadata(metadata, f"run_metadata-{step - 1}")
+        kwargs["summary_writer"].add_run_metadata(metadata, f"run_metadata-{step}")
 
 
 def _default_kwargs(global_step, number_of_steps, log_every_n_steps, trace_every_n_steps):
