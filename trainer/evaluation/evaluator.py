@@ -4,6 +4,7 @@ Estimator.evaluate builds graph, session and tables for every checkpoint. Here t
 and each checkpoint is restored into them.
 """
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple, Optional
 from estimator_bridge import estimator, tf
 from trainer import job_layout
 from trainer.console import Console
+from trainer.errors import UserError
 from trainer.evaluation.graph import EvaluationGraph
 from trainer.export.graph_reuse import ExportGraphCache
 from trainer.export.progress import show_export
@@ -107,13 +109,35 @@ class Evaluator:
             checkpoint: its path.
             result: its metrics, and global_step.
             is_final: whether training has ended.
+
+        Raises:
+            UserError: training has ended, and the loss is not finite: such a model is not exported.
         """
+        exporters = self.eval_spec.exporters
+        is_refused = not math.isfinite(result.get("loss", 0.0))
+        if is_refused:
+            # A recorder of metrics exports nothing.
+            exporters = [each for each in exporters if not getattr(each, "exports", True)]
         with self._times.within(EXPORT):
-            for exporter in self.eval_spec.exporters:
+            for exporter in exporters:
                 folder = str(Path(self.model_dir) / job_layout.EXPORT_FOLDER / exporter.name)
                 exporting = self._exports.for_exporter(exporter)
                 with show_export(self._console, folder):
                     exporter.export(exporting, folder, checkpoint, result, is_final)
+
+        if is_refused and len(exporters) < len(self.eval_spec.exporters):
+            self._refuse(checkpoint, result["loss"], is_final)
+
+    def _refuse(self, checkpoint: str, loss: float, is_final: bool) -> None:
+        """Reports that a model is not exported: its weights are finite, its predictions are not."""
+        said = f"{Path(checkpoint).name}: its loss on the evaluation data is {loss}"
+        if not is_final:
+            self._console.warn(f"warning: {said}; it is not exported")
+            return
+        raise UserError(
+            f"{said}, so it is not exported; look for outliers in these rows, and start over with "
+            f"a lower --learning_rate and --fresh={self.model_dir}"
+        )
 
     def close(self) -> None:
         """Closes the session; the next evaluation opens a new one."""

@@ -169,7 +169,12 @@ class EvaluationRecorder(estimator.Exporter):
         metrics_log: records all metrics.
         shown: name of the main metric.
         early_stop: receives each evaluation.
+
+    Attributes:
+        exports: False: it also receives what must not be exported.
     """
+
+    exports = False
 
     def __init__(
         self, console: Console, metrics_log: MetricsLog, *, shown: str, early_stop: EarlyStop

@@ -7,7 +7,8 @@ import pytest
 
 from estimator_bridge import estimator, tf
 from trainer.errors import UserError
-from trainer.job_dir import checkpoints
+from trainer.job_dir import checkpoints, compatibility
+from trainer.job_dir.metrics_log import MetricsLog
 from trainer.job_dir.quarantine import quarantine_corrupt
 from trainer.signals import SignalWatch
 from trainer.training.divergence import Diverged, FiniteListener
@@ -44,6 +45,19 @@ def test_the_job_goes_on_with_the_advised_rate(make, shop, tmp_path, engine):
     weights = tf.train.load_checkpoint(result.checkpoints[-1])
     for name in weights.get_variable_to_shape_map():
         assert np.isfinite(weights.get_tensor(name)).all(), name
+
+
+def test_a_model_whose_predictions_are_not_finite_is_not_exported(make, shop, tmp_path):
+    folder = tmp_path / "job"
+    # The weights are finite, and their squared errors are not.
+    with pytest.raises(UserError, match=r"ckpt-1: its loss .* is inf, .* lower --learning_rate"):
+        _run(make, shop, folder, engine="fused", learning_rate=1e30, max_steps=1)
+    assert not list(folder.glob("export/*/*"))
+    # It is recorded, so that a search of hyperparameters sees it.
+    assert [line["loss"] for line in MetricsLog(str(folder)).read("eval")] == [math.inf]
+    compatibility.delete_job(str(folder), str(folder))
+    _, result = _run(make, shop, folder, engine="fused", learning_rate=1e-6, max_steps=1)
+    assert result.exports["final"] and result.exports["latest"]
 
 
 def _save(folder, step, value):
