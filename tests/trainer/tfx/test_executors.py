@@ -7,6 +7,7 @@ the tests replace both.
 """
 
 import ast
+import copyreg
 import importlib
 import json
 import sys
@@ -111,6 +112,7 @@ def raw(tfx, rows, tmp_path_factory):
 @pytest.fixture(scope="module", params=[False, True], ids=["tf2", "tf1"])
 def transformed(request, raw, rows, tmp_path_factory):
     """What the Transform component writes: examples, and the graph in either format."""
+    import pyarrow as pa
     import tensorflow as tf
     import tensorflow_transform as tft
     import tensorflow_transform.beam as tft_beam
@@ -124,6 +126,8 @@ def transformed(request, raw, rows, tmp_path_factory):
         {name: [] if value is None else [value] for name, value in row.items()}
         for row in rows[:600]
     ]
+    # Beam sends this object to its workers, and pyarrow 18, which TFX needs, cannot pickle it.
+    copyreg.pickle(pa.ipc.IpcWriteOptions, lambda options: (pa.ipc.IpcWriteOptions, ()))
     with tft_beam.Context(temp_dir=str(folder / "temp"), force_tf_compat_v1=request.param):
         analyzed = (data, metadata) | tft_beam.AnalyzeDataset(_preprocess)
         analyzed | tft_beam.WriteTransformFn(f"{folder}/graph")
