@@ -52,7 +52,8 @@ TRAINER = {
     "cluster config schema storage environment phase_timer console signals errors job_layout",
     "evaluation": "export reporting metrics data_validation models inputs features job_dir cluster "
     "config schema storage phase_timer console errors job_layout",
-    "history": "release drawing export metrics job_dir config storage console errors job_layout",
+    "history": "release vertex drawing export metrics job_dir config storage environment console "
+    "errors job_layout",
     "tuning": "gating release export metrics drawing inputs job_dir cluster config schema storage "
     "environment console errors job_layout",
     "watching": "gating release prediction reporting export metrics data_validation inputs config "

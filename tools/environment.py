@@ -26,7 +26,7 @@ EXTRAS = "demo,test"
 MORE_EXTRAS = {
     # kfp holds protobuf below 7, which the newest TensorFlow is tested with.
     "2.15": ",vertex,cloud-test,serving,kfp",
-    "2.21": ",vertex,cloud-test,serving,notebook,site,lint,tfx",
+    "2.21": ",vertex,cloud-test,serving,mlflow,notebook,site,lint,tfx",
 }
 
 # Minor versions of Python that each TensorFlow has wheels for, newest TensorFlow first.

@@ -155,3 +155,13 @@ def set_variable(name: str, value: str) -> Iterator[None]:
         os.environ.pop(name)
         if before is not None:
             os.environ[name] = before
+
+
+def set_default(name: str, value: str) -> None:
+    """Sets an environment variable, unless the user has.
+
+    Args:
+        name: the variable.
+        value: its value.
+    """
+    os.environ.setdefault(name, value)

@@ -14,8 +14,9 @@ from trainer.config.commands import define_storage, open_storage
 from trainer.console import show
 from trainer.errors import UserError, nearest
 from trainer.export.fingerprint import GATE_REPORT
-from trainer.history import compare
+from trainer.history import compare, exporting
 from trainer.history.lineage import describe_lineage, list_verdicts
+from trainer.history.records import make_record
 from trainer.history.runs import FILES, Run, list_runs, read_run
 from trainer.history.select import (
     check_known,
@@ -35,6 +36,7 @@ USAGE = """python -m trainer.runs: lists, compares, explains and prunes jobs.
   python -m trainer.runs why jobs/a jobs/b       which change may explain the difference
   python -m trainer.runs lineage EXPORT          from an export or a pushed version to data and code
   python -m trainer.runs prune --folder=jobs --keep=10 --served=served/flights
+  python -m trainer.runs export --folder=jobs --to=http://127.0.0.1:5000     to MLflow
 
 The files of the jobs are the source of everything; the index .runs.sqlite can be deleted."""
 NONE = "none"
@@ -87,12 +89,18 @@ def _define(values: flags.FlagValues) -> None:
         "sort": ("", "list: an option, a metric, or started, secs, step; prune: a metric"),
         "metric": ("", "list, compare: the metric to show; unset: that of the best evaluation"),
         "plot": ("", "compare: PNG file for the curves of the jobs"),
+        "to": ("", "export: tracking URI of MLflow, or projects/PROJECT/locations/REGION"),
+        "experiment": ("", "export: name of the experiment; unset: that of the folder"),
+        "api_endpoint": ("", "export: host:port of Vertex AI; unset: the region's own"),
         "served": ("", "prune: the --to folders of trainer.push, separated by commas, or none"),
     }
     for name, (default, described) in texts.items():
         flags.DEFINE_string(name, default, described, flag_values=values)
     flags.DEFINE_multi_string(
-        "where", [], "list: NAME=VALUE, NAME<VALUE, NAME>VALUE; repeatable", flag_values=values
+        "where",
+        [],
+        "list, export: NAME=VALUE, NAME<VALUE, NAME>VALUE; repeatable",
+        flag_values=values,
     )
     flags.DEFINE_integer("keep", None, "prune: number of jobs to keep", 0, flag_values=values)
     flags.DEFINE_boolean("remove", False, "prune: remove, not only list", flag_values=values)
@@ -213,6 +221,22 @@ def _run_prune(words: list[str], values: flags.FlagValues, copies: storage.Copie
     show(f"{doomed} of {len(runs)} jobs {done}")
 
 
+def _run_export(words: list[str], values: flags.FlagValues, copies: storage.Copies) -> None:
+    if not values.to:
+        raise UserError(
+            "--to: not given; name the tracking URI of MLflow, or projects/PROJECT/locations/REGION"
+        )
+    folder, runs = _list_all(values, copies)
+    runs = filter_runs(runs, values.where)
+    place = values.folder if storage.is_remote(values.folder) else str(folder.absolute())
+    experiment = values.experiment or place.rstrip("/").rpartition("/")[2]
+    destination = exporting.open_destination(values.to, experiment, values.api_endpoint)
+    for run in runs:
+        done = destination.write(make_record(run, folder, place))
+        show(f"{done:<10}{escape(run.name)}")
+    show(f"experiment {escape(experiment)}: {len(runs)} jobs")
+
+
 def _show(value: object) -> str:
     if value is None:
         return "-"
@@ -232,4 +256,5 @@ COMMANDS = {
     "why": _Command(_run_why, (2, 2)),
     "lineage": _Command(_run_lineage, (1, 1)),
     "prune": _Command(_run_prune, (0, 0)),
+    "export": _Command(_run_export, (0, 0)),
 }
