@@ -1,4 +1,8 @@
-"""A second measurement for a plan: requests at random times, answered by a few workers."""
+"""A second measurement for a plan: requests at random times, answered by a few workers.
+
+By the clock, it is worth nothing while other programs use the processors. So there is another one
+by processor time, of requests one after the other: planning.simulate gives these times to a queue.
+"""
 
 import os
 import queue
@@ -6,7 +10,8 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +21,8 @@ from trainer.export.serving_session import ServingSession
 from trainer.serving.models import read_warm_up
 
 SWITCH_SECS = 1e-4
+# Requests whose processor time is measured.
+NUM_TIMED = 500
 
 
 class Measured(NamedTuple):
@@ -23,11 +30,13 @@ class Measured(NamedTuple):
 
     Attributes:
         p99: 99th percentile of the time to an answer, with the wait for a worker.
-        alone: 99th percentile of the time without this wait.
+        others: share of this machine's processors that other processes used meanwhile, 0 to 1.
+        times: processor time of each of NUM_TIMED requests.
     """
 
     p99: float
-    alone: float
+    others: float
+    times: list[float]
 
 
 def measure(export: str, signature: str, rate: float, workers: int, secs: float) -> Measured:
@@ -47,17 +56,18 @@ def measure(export: str, signature: str, rate: float, workers: int, secs: float)
         inputs = _find_request(export, signature)
         for _ in range(20):
             session.run(signature, inputs)
+        times = []
+        for _ in range(NUM_TIMED):
+            before = time.process_time()
+            session.run(signature, inputs)
+            times.append(time.process_time() - before)
         arrivals: queue.SimpleQueue[float] = queue.SimpleQueue()
         taken: list[float] = []
-        worked: list[float] = []
 
         def work() -> None:
             while (due := arrivals.get()) >= 0:
-                begun = time.perf_counter()
                 session.run(signature, inputs)
-                ended = time.perf_counter()
-                worked.append(ended - begun)
-                taken.append(ended - due)
+                taken.append(time.perf_counter() - due)
 
         # Python gives a thread its turn after 5 ms, which TensorFlow Serving does not wait for.
         interval = sys.getswitchinterval()
@@ -65,6 +75,7 @@ def measure(export: str, signature: str, rate: float, workers: int, secs: float)
         threads = [threading.Thread(target=work) for _ in range(workers)]
         for thread in threads:
             thread.start()
+        before_load = _read_processors()
         try:
             for due in _list_times(rate, secs):
                 time.sleep(max(0.0, due - time.perf_counter()))
@@ -76,7 +87,26 @@ def measure(export: str, signature: str, rate: float, workers: int, secs: float)
             for thread in threads:
                 thread.join()
             sys.setswitchinterval(interval)
-    return Measured(float(np.quantile(taken, 0.99)), float(np.quantile(worked, 0.99)))
+        others = _find_share(before_load, _read_processors())
+    return Measured(float(np.quantile(taken, 0.99)), others, times)
+
+
+def _read_processors() -> tuple[float, float, float]:
+    """Returns seconds: busy of all processors, all of them, and those of this process."""
+    own = sum(os.times()[:2])
+    try:
+        words = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]
+    except OSError:
+        # Not Linux: nothing is known of other processes.
+        return own, 0.0, own
+    # user, nice, system, idle, iowait, irq, softirq, steal; user contains guests.
+    ticks = [float(word) / os.sysconf("SC_CLK_TCK") for word in words]
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks), own
+
+
+def _find_share(before: Sequence[float], after: Sequence[float]) -> float:
+    busy, everything, own = (later - earlier for earlier, later in zip(before, after))
+    return min(1.0, max(0.0, (busy - own) / everything)) if everything > 0 else 0.0
 
 
 def count_workers(wanted: int) -> int:

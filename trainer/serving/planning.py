@@ -1,18 +1,27 @@
 """How many replicas of TensorFlow Serving hold a rate of requests, from the sandbox's measurement.
 
 The model: the requests of a replica come at random (a Poisson process) and are answered by as many
-workers as it has processors, each in the time that the sandbox measured for one request. The wait
-for a worker is that of the queue M/M/m (L. Kleinrock, Queueing Systems, volume 1, 1975, section
-3.5): with the probability of Erlang's C formula a request waits, then for an exponential time. The
-99th percentile of the answer is estimated as that of the wait plus that of the measured time, which
-is more than that of their sum. With batching, a batch is first filled, and then answered as one
-request; times between the measured sizes are interpolated.
+workers as it has processors. A request takes the processor time that the sandbox measured, with a
+lognormal distribution of its median and 99th percentile. This is the queue M/G/m. With the
+probability of Erlang's C formula a request waits (L. Kleinrock, Queueing Systems, volume 1, 1975,
+section 3.5), then for an exponential time whose mean is that of M/M/m times (1 + c2) / 2, where c2
+is the squared coefficient of variation of the time of a request (W. Whitt, Approximations for the
+GI/G/m queue, Production and Operations Management 2, 1993). The 99th percentile is that of the sum
+of wait and answer. With batching, a batch is first filled, and then answered as one request; times
+between the measured sizes are interpolated.
+
+Processor time, because other load on the machine of the measurement hardly changes it. An answer
+that several processors compute at once takes less time than that, so the estimate is rather high.
 """
 
+import heapq
 import math
 import re
+import statistics
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
+
+import numpy as np
 
 from trainer.errors import UserError
 from trainer.export.fingerprint import SANDBOX_REPORT
@@ -23,6 +32,11 @@ BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 # Numbers of replicas that are tried beyond the fewest possible.
 _MORE_REPLICAS = 200
 _TAIL = 0.01
+# Arrivals that are simulated.
+NUM_SIMULATED = 100_000
+_NORMAL = statistics.NormalDist()
+# Of a standard normal variable: as many as the time of an answer is divided into.
+_QUANTILES = np.array([_NORMAL.inv_cdf((place + 0.5) / 1000) for place in range(1000)])
 
 
 class Times(NamedTuple):
@@ -31,7 +45,7 @@ class Times(NamedTuple):
     Attributes:
         signature: its name.
         batches: rows of a request, rising.
-        p50: median of the time of such a request, in seconds.
+        p50: median of the processor time of such a request, in seconds.
         p99: 99th percentile of it, in seconds.
     """
 
@@ -119,12 +133,12 @@ def _read_times(report: dict[str, Any], signature: Optional[str]) -> Times:
             "one of these, or run trainer.sandbox again"
         )
     rows = sorted(found[name], key=lambda one: int(one["batch"]))
-    return Times(
-        name,
-        [int(one["batch"]) for one in rows],
-        [float(one["p50_ms"]) / 1000 for one in rows],
-        [float(one["p99_ms"]) / 1000 for one in rows],
-    )
+    # Older reports contain no processor times.
+    p50 = [float(one.get("cpu_p50_ms", one["p50_ms"])) / 1000 for one in rows]
+    p99 = [float(one.get("cpu_p99_ms", one["p99_ms"])) / 1000 for one in rows]
+    if not all(0 < middle <= high < math.inf for middle, high in zip(p50, p99)):
+        raise ValueError("a time is not above 0")
+    return Times(name, [int(one["batch"]) for one in rows], p50, p99)
 
 
 def _interpolate(times: Times, values: Sequence[float], batch: int) -> float:
@@ -136,23 +150,57 @@ def _interpolate(times: Times, values: Sequence[float], batch: int) -> float:
     return values[-1]
 
 
-def compute_wait(rate: float, secs: float, workers: int) -> float:
-    """Returns the 99th percentile of the wait for a worker in the queue M/M/m, in seconds.
+def compute_answer(rate: float, p50: float, p99: float, workers: int) -> tuple[float, float]:
+    """Returns the 99th percentile of wait and answer in the queue M/G/m, in seconds, and the load.
 
     Args:
         rate: arrivals per second.
-        secs: mean time of a worker for one.
+        p50: median of the time of a worker for one.
+        p99: 99th percentile of it.
         workers: their number.
     """
-    offered = rate * secs
+    spread = max(0.0, math.log(p99 / p50)) / _NORMAL.inv_cdf(1 - _TAIL)
+    mean = p50 * math.exp(spread**2 / 2)
+    offered = rate * mean
     if offered >= workers:
-        return math.inf
+        return math.inf, offered / workers
     # Erlang's B by its recursion, which does not overflow, and C from it.
     blocked = 1.0
     for number in range(1, workers + 1):
         blocked = offered * blocked / (number + offered * blocked)
     waits = blocked / (1 - offered / workers * (1 - blocked))
-    return max(0.0, math.log(waits / _TAIL)) * secs / (workers - offered) if waits else 0.0
+    wait = mean / (workers - offered) * (1 + math.expm1(spread**2)) / 2
+    answers = p50 * np.exp(spread * _QUANTILES)
+
+    def exceeds(secs: float) -> float:
+        left = np.maximum(secs - answers, 0.0)
+        late = np.exp(-left / wait)
+        return float(np.where(answers > secs, 1.0, waits * late).mean())
+
+    low, high = 0.0, float(answers[-1]) + wait * math.log(1 / _TAIL)
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if exceeds(middle) > _TAIL else (low, middle)
+    return high, offered / workers
+
+
+def simulate(rate: float, times: Sequence[float], workers: int) -> float:
+    """Returns the 99th percentile of wait and answer in a queue, in seconds.
+
+    Args:
+        rate: requests per second, in a Poisson process.
+        times: of answers, in seconds; each request takes one of them by chance.
+        workers: that answer.
+    """
+    rng = np.random.default_rng(1)
+    arrivals = np.cumsum(rng.exponential(1 / rate, NUM_SIMULATED)).tolist()
+    chosen = rng.choice(times, NUM_SIMULATED).tolist()
+    free, taken = [0.0] * workers, []
+    for due, secs in zip(arrivals, chosen):
+        ended = max(due, free[0]) + secs
+        heapq.heapreplace(free, ended)
+        taken.append(ended - due)
+    return float(np.quantile(taken, 0.99))
 
 
 def estimate(times: Times, rate: float, batch: int, workers: int) -> Choice:
@@ -164,11 +212,9 @@ def estimate(times: Times, rate: float, batch: int, workers: int) -> Choice:
         batch: greatest number of requests that are answered together.
         workers: processors of the replica.
     """
-    secs = _interpolate(times, times.p50, batch)
-    filling = (batch - 1) / rate
-    wait = compute_wait(rate / batch, secs, workers)
-    p99 = filling + wait + _interpolate(times, times.p99, batch)
-    return Choice(batch, 1, rate / batch * secs / workers, p99)
+    p50, p99 = (_interpolate(times, values, batch) for values in (times.p50, times.p99))
+    answered, load = compute_answer(rate / batch, p50, p99, workers)
+    return Choice(batch, 1, load, (batch - 1) / rate + answered)
 
 
 def choose(times: Times, rate: float, limit: float, workers: int) -> list[Choice]:
@@ -184,8 +230,8 @@ def choose(times: Times, rate: float, limit: float, workers: int) -> list[Choice
     for batch in BATCHES:
         if batch > times.batches[-1]:
             continue
-        secs = _interpolate(times, times.p50, batch)
-        fewest = max(1, math.ceil(rate / batch * secs / (GREATEST_LOAD * workers)))
+        load = estimate(times, rate, batch, workers).load
+        fewest = max(1, math.ceil(load / GREATEST_LOAD))
         for replicas in range(fewest, fewest + _MORE_REPLICAS):
             one = estimate(times, rate / replicas, batch, workers)
             if one.p99 <= limit:

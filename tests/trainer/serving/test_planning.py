@@ -2,9 +2,11 @@
 
 import heapq
 import json
+import math
 import random
 import re
 import shutil
+import statistics
 
 import numpy as np
 import pytest
@@ -20,26 +22,46 @@ LATENCIES = [
 TIMES = planning.read_times({"latencies": LATENCIES}, None)
 
 
-def _simulate(rate, secs, workers, exponential=True):
-    """The 99th percentile of the wait for one of some workers."""
+def _simulate(rate, secs, workers, spread):
+    """The 99th percentile of wait and answer of one of some workers."""
     rng = random.Random(5)
-    free, now, waits = [0.0] * workers, 0.0, []
+    free, now, taken = [0.0] * workers, 0.0, []
     for _ in range(100_000):
         now += rng.expovariate(rate)
-        begun = max(now, heapq.heappop(free))
-        waits.append(begun - now)
-        heapq.heappush(free, begun + (rng.expovariate(1 / secs) if exponential else secs))
-    return float(np.quantile(waits, 0.99))
+        ended = max(now, heapq.heappop(free)) + secs * math.exp(rng.gauss(0, spread))
+        taken.append(ended - now)
+        heapq.heappush(free, ended)
+    return float(np.quantile(taken, 0.99))
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize(("rate", "workers"), [(300, 1), (700, 2), (2000, 6)])
-def test_the_wait_is_that_of_the_queue(rate, workers):
-    estimated = planning.compute_wait(rate, 0.002, workers)
-    assert estimated == pytest.approx(_simulate(rate, 0.002, workers), rel=0.08)
-    # Times that vary less than at random wait less: the estimate is on the safe side.
-    assert estimated >= _simulate(rate, 0.002, workers, exponential=False)
-    assert planning.compute_wait(workers / 0.002, 0.002, workers) == float("inf")
+@pytest.mark.parametrize("times", [1.0, 1.5, 3.0])
+@pytest.mark.parametrize(("rate", "workers"), [(30, 1), (300, 1), (100, 2), (650, 2), (1900, 6)])
+def test_the_answer_is_that_of_the_queue(rate, workers, times):
+    # The 99th percentile of the time of a request is so many times its median.
+    spread = math.log(times) / statistics.NormalDist().inv_cdf(0.99)
+    estimated, load = planning.compute_answer(rate, 0.002, 0.002 * times, workers)
+    assert load == pytest.approx(rate * 0.002 * math.exp(spread**2 / 2) / workers)
+    assert estimated == pytest.approx(_simulate(rate, 0.002, workers, spread), rel=0.12)
+    full = planning.compute_answer(workers / 0.002, 0.002, 0.002 * times, workers)
+    assert full[0] == math.inf
+
+
+@pytest.mark.quick
+def test_measured_times_are_queued_like_the_model():
+    rng = random.Random(7)
+    times = [0.002 * math.exp(rng.gauss(0, 0.2)) for _ in range(500)]
+    p50, p99 = np.quantile(times, (0.5, 0.99))
+    queued = planning.simulate(600, times, 2)
+    assert queued == pytest.approx(_simulate(600, 0.002, 2, 0.2), rel=0.08)
+    assert queued == pytest.approx(planning.compute_answer(600, p50, p99, 2)[0], rel=0.12)
+
+
+@pytest.mark.quick
+def test_processor_times_are_taken_where_the_sandbox_has_them():
+    one = {**LATENCIES[0], "cpu_p50_ms": 1.0, "cpu_p99_ms": 1.5}
+    times = planning.read_times({"latencies": [one, *LATENCIES[1:]]}, None)
+    assert (times.p50[:2], times.p99[:2]) == ([0.001, 0.005], [0.0015, 0.006])
 
 
 @pytest.mark.quick
@@ -104,9 +126,10 @@ def test_a_plan_is_measured_again(trained, tmp_path, capsys):
     assert command.main([str(export), *flags, "--rate=40/s", "--p99=2s"]) == 0
     text = capsys.readouterr().out
     assert re.search(r"batches of +1: +1 replica", text)
-    found = re.search(
-        r"40 requests/s for 1 s on 1 worker.*p99 ([\d.]+) ms; .* is [+-]\d+% off", text
-    )
+    first = r"40 requests/s on 1 worker\(s\), by "
+    found = re.search(first + r"processor time: p99 ([\d.]+) ms; .* is [+-]\d+% off", text)
     assert found and float(found[1]) > 0
+    by_clock = r"the clock(: this machine is too busy, others use \d+%| for 1 s: p99 [\d.]+ ms; )"
+    assert re.search(first + by_clock, text)
     assert command.main([str(export), *flags, "--rate=40/s", "--p99=0.001ms"]) == 3
     assert "no number of replicas" in capsys.readouterr().out
