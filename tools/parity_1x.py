@@ -98,7 +98,7 @@ def compare_way_back(area, native, bridge, ours, folder):
     """Returns lines on what does not go on alike, or does not answer alike, from the bridge's work.
 
     Args:
-      area: "trained" or "programs".
+      area: one whose cases go on from a checkpoint.
       native: Python of TensorFlow 1.15.5.
       bridge: command that runs a program under the bridge.
       ours: records of the bridge, whose last variables and SavedModels both restore.
@@ -160,7 +160,8 @@ def main(arguments=None):
         bridge = [sys.executable, "-m", "estimator_bridge", "run", "--tf1", "--exports_for=1.15"]
         ours = run(bridge, areas, Path(folder))
         lines = [line for area in areas for line in compare.unexpected(area, ours[area])]
-        for area in () if options.stored else sorted({"trained", "programs"} & set(areas)):
+        going_on = {"trained", "programs", "more_programs"} & set(areas)
+        for area in () if options.stored else sorted(going_on):
             lines += compare_way_back(area, build_native(python), bridge, ours, Path(folder))
     print("\n".join(lines) or "no difference that is not listed in known.json")
     if areas == every:

@@ -22,7 +22,7 @@ import trained
 import values
 
 # Areas whose cases go on from a checkpoint of 1.15.
-GOING_ON = {"trained": trained, "programs": jobs}
+GOING_ON = {"trained": trained, "programs": jobs, "more_programs": jobs}
 # Of a larger tensor only so many values are kept, at equal distances.
 KEPT = 120
 NAMES = os.path.join(
@@ -223,7 +223,7 @@ def measure(area, native, start=None):
     Args:
       area: name of a file of cases, or `signatures`.
       native: whether this is TensorFlow 1.15.
-      start: file of records whose ends the cases of `trained` and `programs` begin with.
+      start: file of records whose ends the cases of GOING_ON begin with.
     """
     if area == "signatures":
         with open(NAMES) as file:
