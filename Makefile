@@ -2,7 +2,7 @@
 # make test         the whole test suite
 # make test-quick   the tests that need no TensorFlow, in a minute
 # make fuzz         10,000 mutated job folders and data files, for an hour or two
-# make simulate     10,000 schedules of storage with kills, errors and loss of power, for some minutes
+# make simulate     10,000 schedules each of storage and clusters with kills and errors, for some minutes
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
 # make site         the documents as a site, in site/
 # make pin-base-image  the newest base image of the images, by its digest

@@ -114,7 +114,9 @@ def list_data_files(checkpoint: Path) -> list[Path]:
     Args:
       checkpoint: its path, without a file's ending.
     """
-    return sorted(checkpoint.parent.glob(f"{glob.escape(checkpoint.name)}.data-*-of-*"))
+    # TensorFlow appends .tempstate to the name of a file that it is still writing.
+    ending = "data-" + 5 * "[0-9]" + "-of-" + 5 * "[0-9]"
+    return sorted(checkpoint.parent.glob(f"{glob.escape(checkpoint.name)}.{ending}"))
 
 
 def has_all_shards(checkpoint: Path) -> bool:
@@ -222,7 +224,8 @@ def put_corrupt_aside(
       One line if a checkpoint or the state file was corrupt, else None.
 
     Raises:
-      BridgeError: there are checkpoints and all are corrupt. Nothing has been changed.
+      BridgeError: there are checkpoints and all are corrupt, and not only because the first save
+        was not completed. Nothing has been changed.
     """
     _checked.add(os.path.realpath(folder))
     latest, kept = latest_checkpoint(folder), list_checkpoints(folder, stem)
@@ -237,19 +240,31 @@ def put_corrupt_aside(
         corrupt.append(_Corrupt(intact.pop(), fault))
     if not corrupt and (latest is not None or not kept):
         return None
-    if not intact:
+    if not intact and not _is_first_save(Path(corrupt[-1].path), len(corrupt)):
         raise BridgeError(
             f"{folder}: none of its {len(kept)} checkpoint(s) can be read (the newest: "
             f"{corrupt[0].fault}); {remedy}"
         )
-    write_state(folder, intact)
+    if intact:
+        write_state(folder, intact)
     for checkpoint in corrupt:
         for path in Path(folder).glob(f"{glob.escape(Path(checkpoint.path).name)}.*"):
             path.rename(path.with_name(PREFIX + path.name))
-    return _describe(corrupt, Path(intact[-1]).name)
+    return _describe(corrupt, Path(intact[-1]).name if intact else None)
 
 
-def _describe(corrupt: list[_Corrupt], resumed: str) -> str:
+def _is_first_save(checkpoint: Path, num: int) -> bool:
+    """Returns whether a program was killed while it saved the first checkpoint of a folder.
+
+    TensorFlow writes the state file after the checkpoint, and the graph (.meta) last.
+    """
+    has_state = (checkpoint.parent / STATE).exists()
+    return (
+        num == 1 and not has_state and not checkpoint.with_name(f"{checkpoint.name}.meta").exists()
+    )
+
+
+def _describe(corrupt: list[_Corrupt], resumed: Optional[str]) -> str:
     """Returns the message about corrupt checkpoints, newest first."""
     if not corrupt:
         return (
@@ -257,6 +272,11 @@ def _describe(corrupt: list[_Corrupt], resumed: str) -> str:
             f"resuming from {resumed}"
         )
     first = Path(corrupt[0].path).name
+    if resumed is None:
+        return (
+            f"the first checkpoint, {first}, was not saved completely ({corrupt[0].fault}); "
+            f"starting from the beginning; renamed to {PREFIX}{first}.*"
+        )
     more = f" and {len(corrupt) - 1} before it" if len(corrupt) > 1 else ""
     return (
         f"checkpoint {first}{more} is corrupt ({corrupt[0].fault}); resuming from {resumed}; "

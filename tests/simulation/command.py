@@ -5,10 +5,10 @@ import contextlib
 import multiprocessing
 import time
 
-from simulation import storage_story
+from simulation import cluster_story, storage_story
 from simulation.faults import FAULTS
 
-STORIES = {"storage": storage_story.run}
+STORIES = {"storage": storage_story.run, "cluster": cluster_story.run}
 
 
 def run_one(task):
@@ -19,7 +19,7 @@ def run_one(task):
 def main():
     """Runs schedules, prints the seeds that fail; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python tests/simulation", description=__doc__)
-    parser.add_argument("--story", choices=sorted(STORIES), default="storage")
+    parser.add_argument("--story", choices=sorted(STORIES), help="default: each")
     parser.add_argument("--schedules", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="replays one schedule and prints what happens")
@@ -34,7 +34,7 @@ def main():
 
 def replay(flags):
     """Runs one schedule and prints what happens; returns the exit status."""
-    world = STORIES[flags.story](flags.seed, True)
+    world = STORIES[flags.story or "storage"](flags.seed, True)
     print("\n".join(world.trace))
     print(world.violation or "every invariant held")
     return 1 if world.violation else 0
@@ -43,7 +43,12 @@ def replay(flags):
 def run_all(flags):
     """Runs schedules in several processes; returns the exit status."""
     began, failed, done = time.monotonic(), 0, 0
-    tasks = [(flags.story, flags.first + number) for number in range(flags.schedules)]
+    story = FAULTS[flags.fault].story if flags.fault else flags.story
+    tasks = [
+        (name, flags.first + number)
+        for name in ([story] if story else STORIES)
+        for number in range(flags.schedules)
+    ]
     with multiprocessing.get_context("fork").Pool(flags.jobs) as pool:
         for story, seed, violation in pool.imap_unordered(run_one, tasks, 4):
             done += 1

@@ -6,6 +6,10 @@ from unittest import mock
 
 from trainer import job_layout
 from trainer.errors import UserError
+from trainer.job_dir import metrics_log
+from trainer.roles import worker
+from trainer.roles.process import HeartbeatHook
+from trainer.storage import workspace
 from trainer.storage.keeper import Keeper
 from trainer.storage.outgoing import Outgoing
 
@@ -65,6 +69,33 @@ def _the_state_file_is_stored_last():
     return mock.patch.object(Outgoing, "store", store_late)
 
 
+def _a_record_follows_a_torn_line():
+    def append_lines(path, lines):
+        with path.open("a") as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+
+    return mock.patch.object(metrics_log, "append_lines", append_lines)
+
+
+def _a_worker_leaves_at_the_last_step():
+    after_run = HeartbeatHook.after_run
+
+    def stop(hook, run_context, run_values):
+        if hook._waits_at_end and run_values.results + 1 >= hook._max_steps:
+            run_context.request_stop()
+        else:
+            after_run(hook, run_context, run_values)
+
+    stack = contextlib.ExitStack()
+    stack.enter_context(mock.patch.object(HeartbeatHook, "after_run", stop))
+    stack.enter_context(mock.patch.object(worker, "_await_end", lambda *_: {"state": None}))
+    return stack
+
+
+def _a_ready_marker_outlives_its_run():
+    return mock.patch.object(workspace, "_is_held", lambda path: path.exists())
+
+
 FAULTS = {
     "missing files count as removed": Fault(
         "storage", "the state file", _missing_files_count_as_removed
@@ -75,5 +106,14 @@ FAULTS = {
     ),
     "the state file is stored last": Fault(
         "storage", "before the state file", _the_state_file_is_stored_last
+    ),
+    "a record follows a torn line": Fault(
+        "cluster", "metrics.jsonl is lost", _a_record_follows_a_torn_line
+    ),
+    "a worker leaves at the last step": Fault(
+        "cluster", "the chief has not trained", _a_worker_leaves_at_the_last_step
+    ),
+    "a ready marker outlives its run": Fault(
+        "cluster", "before the chief has fetched", _a_ready_marker_outlives_its_run
     ),
 }

@@ -23,12 +23,12 @@ CHECKPOINT = re.compile(r"model\.ckpt-(\d+)\.(index|data-\d+-of-\d+)")
 EXPORT = re.compile(r"(export/best/\d+/)(.*)")
 
 
-class _Lines(Console):
+class Lines(Console):
     """Notes lines in the story instead of writing them."""
 
     def __init__(self, note):
         super().__init__(quiet=True)
-        self.log = note
+        self.log = self.warn = note
 
 
 class Settings(storage.Settings):
@@ -106,72 +106,39 @@ class Plan(NamedTuple):
     grace: bool = True
 
 
-class Trainer:
-    """The main thread of a process.
+class Saver:
+    """Writes the files of a job as TensorFlow writes them, and resumes from them.
 
     Args:
         process: the Process.
         plan: what it writes.
-        on_start: called with the step from which it resumes.
+        folder: the job_dir; None until it is known.
     """
 
-    def __init__(self, process, plan, on_start):
-        self.process, self.plan, self._on_start = process, plan, on_start
+    def __init__(self, process, plan, folder=None):
+        self.process, self.plan = process, plan
         self.world, self.machine = process.world, process.machine
-        self.folder: Optional[Path] = None
+        self.folder: Optional[Path] = folder
         self.kept = []
         self.saved = -1
-
-    def main(self):
-        process = self.process
-        settings = Settings(cache_dir=str(self.machine.root / "cache"))
-        try:
-            with open_workspace(ADDRESS, settings, ALONE, _Lines(self.log)) as workspace:
-                self.folder = Path(workspace.folder)
-                self._train()
-            status = 0
-        except Interrupted:
-            status = 143
-        except UserError as error:
-            process.error, status = error, 2
-        except OSError as error:
-            process.error = error
-            status = 2 if error.errno == errno.ENOSPC else 1
-        process.exit(status)
 
     def log(self, line):
         self.world.note(f"{self.process.name}: {line}")
 
-    def _train(self):
-        step = self._resume()
-        self._on_start(step)
-        log = MetricsLog(str(self.folder))
-        log.resume_from(step)
-        if any(line["step"] > step for line in log.read("train")):
-            self.world.fail(f"{self.process.name}: records of steps after {step} still count")
-        self._write("config.yaml", make_content(self.process.name, 40))
-        self._save(step)
-        while step < self.plan.target:
-            self._work()
-            step += self.plan.every
-            self._save(step)
-            self._append(log, step)
-            self._write(
-                "eval/events.out.tfevents.1", make_content(self.process.name, 20 + self.saved)
-            )
-            if self.plan.exports:
-                self._export(step)
-        self._write("metrics.json", make_content(self.process.name, 30))
+    def read_newest(self):
+        """Returns the step of the newest checkpoint, 0 without one; it must be whole."""
+        files = read_folder(self.folder)
+        steps = read_steps(files.get(STATE, b"").decode())
+        if not steps:
+            return 0
+        whole = find_whole(files)
+        if steps[0] not in whole:
+            self.world.fail(f"{self.process.name} restores step {steps[0]}, which is not whole")
+        self.kept = sorted(step for step in steps if step in whole)
+        self.mark = whole.get(steps[0])
+        return steps[0]
 
-    def _work(self):
-        for _ in range(self.plan.every):
-            self.world.wait(self.plan.step_secs)
-            if self.process.signalled:
-                # Saves the step, like the trainer's InterruptHook.
-                self._save(self.saved + 1)
-                raise Interrupted(15)
-
-    def _resume(self):
+    def resume(self):
         """Returns the step of the newest whole checkpoint; renames those that are not whole."""
         files = read_folder(self.folder)
         whole = find_whole(files)
@@ -202,7 +169,7 @@ class Trainer:
         lines = [f'model_checkpoint_path: "{paths[-1]}"']
         return "\n".join([*lines, *(f'all_model_checkpoint_paths: "{p}"' for p in paths), ""])
 
-    def _write(self, name, content):
+    def write(self, name, content):
         self.world.wait(self.world.random.random() * 0.1)
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -222,17 +189,17 @@ class Trainer:
             self.machine.stamp(target)
             target.replace(path)
 
-    def _save(self, step):
+    def save(self, step):
         is_again = step in self.kept
         mark = self.mark if is_again else f"{self.process.name}-{step}"
         num = self.plan.num_shards
         for shard in range(num):
             content = make_content(mark, self.plan.size + shard)
-            self._write(f"model.ckpt-{step}.data-{shard:05d}-of-{num:05d}", content)
-        self._write(f"model.ckpt-{step}.index", make_content(mark, 20))
+            self.write(f"model.ckpt-{step}.data-{shard:05d}-of-{num:05d}", content)
+        self.write(f"model.ckpt-{step}.index", make_content(mark, 20))
         self.kept = [one for one in self.kept if one != step] + [step]
         removed, self.kept = self.kept[: -self.plan.num_kept], self.kept[-self.plan.num_kept :]
-        self._write(".checkpoint.tmp", self._state_text(self.kept).encode())
+        self.write(".checkpoint.tmp", self._state_text(self.kept).encode())
         (self.folder / ".checkpoint.tmp").replace(self.folder / STATE)
         self.saved, self.mark = step, mark
         self.log(f"saved step {step}")
@@ -240,7 +207,81 @@ class Trainer:
             for path in sorted(self.folder.glob(f"model.ckpt-{old}.*")):
                 self.world.wait(self.world.random.random() * 0.01)
                 path.unlink(missing_ok=True)
-        self._write(f"model.ckpt-{step}.meta", make_content(self.process.name, 10))
+        self.write(f"model.ckpt-{step}.meta", make_content(self.process.name, 10))
+
+    def export(self, step):
+        stamp = int(self.world.now)
+        while (self.folder / f"export/best/{stamp}").exists():
+            stamp += 1
+        folder = f"export/best/temp-{stamp}"
+        for name in ("variables/variables.index", "variables/variables.data", "saved_model.pb"):
+            self.write(f"{folder}/{name}", make_content(f"{self.process.name}-{step}", 10))
+        final = self.folder / f"export/best/{stamp}"
+        (self.folder / folder).rename(final)
+        best = {"metric": "loss", "direction": "min", "value": 1.0, "step": step}
+        self.write("export/best/best.json", json.dumps(best).encode())
+        for old in sorted(final.parent.glob("1*"))[:-1]:
+            shutil.rmtree(old)
+
+
+class Trainer(Saver):
+    """The main thread of a process that trains alone.
+
+    Args:
+        process: the Process.
+        plan: what it writes.
+        on_start: called with the step from which it resumes.
+    """
+
+    def __init__(self, process, plan, on_start):
+        super().__init__(process, plan)
+        self._on_start = on_start
+
+    def main(self):
+        process = self.process
+        settings = Settings(cache_dir=str(self.machine.root / "cache"))
+        try:
+            with open_workspace(ADDRESS, settings, ALONE, Lines(self.log)) as workspace:
+                self.folder = Path(workspace.folder)
+                self._train()
+            status = 0
+        except Interrupted:
+            status = 143
+        except UserError as error:
+            process.error, status = error, 2
+        except OSError as error:
+            process.error = error
+            status = 2 if error.errno == errno.ENOSPC else 1
+        process.exit(status)
+
+    def _train(self):
+        step = self.resume()
+        self._on_start(step)
+        log = MetricsLog(str(self.folder))
+        log.resume_from(step)
+        if any(line["step"] > step for line in log.read("train")):
+            self.world.fail(f"{self.process.name}: records of steps after {step} still count")
+        self.write("config.yaml", make_content(self.process.name, 40))
+        self.save(step)
+        while step < self.plan.target:
+            self._work()
+            step += self.plan.every
+            self.save(step)
+            self._append(log, step)
+            self.write(
+                "eval/events.out.tfevents.1", make_content(self.process.name, 20 + self.saved)
+            )
+            if self.plan.exports:
+                self.export(step)
+        self.write("metrics.json", make_content(self.process.name, 30))
+
+    def _work(self):
+        for _ in range(self.plan.every):
+            self.world.wait(self.plan.step_secs)
+            if self.process.signalled:
+                # Saves the step, like the trainer's InterruptHook.
+                self.save(self.saved + 1)
+                raise Interrupted(15)
 
     def _append(self, log, step):
         if self.machine.is_full:
@@ -251,14 +292,3 @@ class Trainer:
         self.machine.stamp(self.folder / job_layout.METRICS_LOG)
         if not any(line["step"] == step for line in log.read("train")):
             self.world.fail(f"the record of step {step} in metrics.jsonl cannot be read")
-
-    def _export(self, step):
-        stamp = int(self.world.now)
-        folder = f"export/best/temp-{stamp}"
-        for name in ("variables/variables.index", "variables/variables.data", "saved_model.pb"):
-            self._write(f"{folder}/{name}", make_content(f"{self.process.name}-{step}", 10))
-        final = self.folder / f"export/best/{stamp}"
-        (self.folder / folder).rename(final)
-        self._write("export/best/best.json", json.dumps({"step": step}).encode())
-        for old in sorted(final.parent.glob("1*"))[:-1]:
-            shutil.rmtree(old)

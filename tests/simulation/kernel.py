@@ -44,11 +44,19 @@ class Process:
         self.paused_until = 0.0
         self.fuse = None  # (number of waits left, what happens then)
         self.signalled = False
+        self.on_signal = None  # called in the main thread with a signal's number, like a handler
+        self.signals = []
         self.status = None  # the exit status; None while it runs and after a kill
         self.error = None
         self.tasks = []
         self.requests = []  # those that have been sent and not been carried out
         self.on_end = lambda process: None
+
+    def signal(self, number):
+        """Sends a signal; the main thread handles it when it waits next."""
+        self.signalled = True
+        if self.on_signal is not None:
+            self.signals.append(number)
 
     def kill(self):
         """Ends it at once, like SIGKILL."""
@@ -81,6 +89,7 @@ class Task:
         self.wake, self.ready = world.now, None
         self.is_done = self.is_cancelled = False
         self.is_main = not process.tasks
+        self.thread = None  # the Thread that started it
         self.ident = len(process.tasks) + 1
         process.tasks.append(self)
         # When it ends, World.run goes on.
@@ -192,7 +201,9 @@ class World:
     def _is_able(self, task):
         if task.process.paused_until > self.now:
             return False
-        return task.wake <= self.now or task.ready is not None and task.ready()
+        if task.wake <= self.now or task.is_main and task.process.signals:
+            return True
+        return task.ready is not None and task.ready()
 
     def _run_timers(self):
         due = [timer for timer in self.timers if timer[0] <= self.now]
@@ -224,6 +235,8 @@ class World:
         task.ready = None
         # Two events never have the same time.
         self.now += 1e-6
+        if task.is_main and process.signals:
+            process.on_signal(process.signals.pop(0))
         return ready is not None and ready()
 
 
@@ -284,6 +297,7 @@ class Thread:
         task = current()
         run = lambda: self._target(*self._args)  # noqa: E731
         self._task = task.world.spawn(task.process, run, self.name)
+        self._task.thread = self
         self.ident = self._task.ident
 
     def is_alive(self):

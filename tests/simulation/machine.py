@@ -27,7 +27,8 @@ class Machine:
         self.is_stored = lambda name: False
         self.synced = set()
         self.processes = []
-        self._locks = []  # (inode, process, file, whether it is shared)
+        # (inode, process, file, whether it is shared); machines that share locks share the list.
+        self.locks = []
 
     def stamp(self, path):
         """Gives a file the simulated time."""
@@ -40,28 +41,32 @@ class Machine:
         shares = bool(how & fcntl.LOCK_SH)
 
         def is_free():
-            self._locks = [lock for lock in self._locks if not lock[2].closed]
+            self.locks[:] = [lock for lock in self.locks if not lock[2].closed]
             return not any(
                 lock[0] == inode and lock[2] is not file and not (shares and lock[3])
-                for lock in self._locks
+                for lock in self.locks
             )
 
         if how & fcntl.LOCK_NB and not is_free():
             raise BlockingIOError(11, "Resource temporarily unavailable")
         while not is_free():
             current().world.wait(FOREVER, is_free)
-        self._locks.append((inode, process, file, shares))
+        self.locks.append((inode, process, file, shares))
 
     def release_locks(self, process):
-        self._locks = [lock for lock in self._locks if lock[1] is not process]
+        self.locks[:] = [lock for lock in self.locks if lock[1] is not process]
 
-    def lose_power(self):
-        """Ends all processes; what was written shortly before may be incomplete."""
+    def lose_power(self, folders=()):
+        """Ends all processes; what was written shortly before may be incomplete.
+
+        Args:
+            folders: more folders that the machine writes.
+        """
         self.world.note(f"{self.name} loses power")
         for process in self.processes:
             process.kill()
         random = self.world.random
-        for path in sorted(self.root.rglob("*")):
+        for path in sorted(path for one in (self.root, *folders) for path in one.rglob("*")):
             # A torn export is not yet noticed.
             if "export" in path.parts or not path.is_file() or not path.stat().st_size:
                 continue
@@ -77,7 +82,7 @@ class Machine:
                 size = random.randrange(len(last), status.st_size)
             os.truncate(path, size)
             os.utime(path, ns=(status.st_mtime_ns, status.st_mtime_ns))
-            self.world.note(f"{path.relative_to(self.root)} is torn at {size} bytes")
+            self.world.note(f"{path.relative_to(self.root.parent)} is torn at {size} bytes")
 
     def empty(self, folder, share):
         """Removes files of a folder, as a program that cleans up does.

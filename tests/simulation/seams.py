@@ -18,7 +18,14 @@ from unittest import mock
 from simulation import kernel
 from simulation.kernel import current
 
-PACKAGES = ("trainer.storage", "trainer.cluster", "trainer.roles", "google.api_core.retry")
+PACKAGES = (
+    "trainer.storage",
+    "trainer.cluster",
+    "trainer.roles",
+    "trainer.job_dir",
+    "trainer.signals",
+    "google.api_core.retry",
+)
 
 
 class _Proxy:
@@ -45,7 +52,7 @@ class _MainThread:
 
 
 def _current_thread():
-    return _MainThread if current().is_main else current()
+    return _MainThread if current().is_main else current().thread
 
 
 def _check_room():
@@ -71,7 +78,7 @@ def _flock(file, how):
 
 
 def _kill(pid, number):
-    current().process.signalled = True
+    current().process.signal(number)
 
 
 def _exit(status):
@@ -99,7 +106,10 @@ OS = _Proxy(
 )
 FCNTL = _Proxy(fcntl, flock=_flock, lockf=_flock)
 RANDOM = _Proxy(random, uniform=lambda low, high: current().world.random.uniform(low, high))
+# Of the main thread; a message names the function that it runs.
+SYS = _Proxy(sys, _current_frames=lambda: {_MainThread.ident: sys._getframe()})
 NAMES = {
+    id(sys): SYS,
     id(time): TIME,
     id(threading): THREADING,
     id(os): OS,

@@ -15,6 +15,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import google_crc32c
 import requests
 import urllib3
+from google.auth.credentials import AnonymousCredentials
+from google.cloud import storage as cloud
 
 from simulation.kernel import current
 
@@ -52,6 +54,14 @@ class Service:
         self.page = 1000
         self.noted = {}  # process -> when it last looked for a claim, before its own claim
         self.sent = 0.0  # when the request was sent that is carried out
+
+    def make_client(self):
+        """Returns a client of Cloud Storage whose requests this service answers."""
+        credentials = AnonymousCredentials()
+        client = cloud.Client(project="p", credentials=credentials, _http=Session(self))
+        # The client would look up the bucket's properties in threads of its own.
+        client._bucket_metadata_cache = None
+        return client
 
     def is_out(self):
         return any(begin <= self.world.now < end for begin, end in self.outages)

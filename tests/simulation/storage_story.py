@@ -3,14 +3,11 @@
 import tempfile
 from pathlib import Path
 
-from google.auth.credentials import AnonymousCredentials
-from google.cloud import storage as cloud
-
 from simulation import job
 from simulation.kernel import Process, World
 from simulation.machine import Machine
 from simulation.seams import installed
-from simulation.service import Service, Session
+from simulation.service import Service
 from trainer import job_layout, storage
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE
@@ -59,11 +56,7 @@ class Story:
 
     def run(self):
         """Returns the violated invariant; None if there is none."""
-        session = Session(self.service)
-        client = cloud.Client(project="p", credentials=AnonymousCredentials(), _http=session)
-        # The client would look up the bucket's properties in threads of its own.
-        client._bucket_metadata_cache = None
-        job.Settings.client = client
+        job.Settings.client = self.service.make_client()
         director = Machine(self.world, "director", self.root / "director")
         self.director = Process(self.world, director, "director")
         self.world.spawn(self.director, self._direct, "main")

@@ -145,8 +145,12 @@ class Watchdog:
 
     def find_silent(self) -> Optional[str]:
         """Returns a process that this one needs and that has been silent for too long, or None."""
+        trains = self._heartbeat.status["state"] == RUNNING
         for name in self._list_needed():
-            gone = self._heartbeat.read(name).get("state") == FINISHED
+            # A parameter server ends with the job. If this chief still trains, a later chief has
+            # ended the job while this one was suspended.
+            is_lost = self._cluster.role == "chief" and trains and name.startswith("ps-")
+            gone = self._heartbeat.read(name).get("state") == FINISHED and not is_lost
             if not gone and self._heartbeat.silent_secs(name) > self._limit:
                 return name
         return None

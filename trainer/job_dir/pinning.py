@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Optional
 
 from estimator_bridge import tf
+from trainer.errors import TemporaryError
 from trainer.job_dir import checkpoints
 
 
@@ -42,12 +43,21 @@ def snapshot(job_dir: str, folder: Path) -> None:
         job_dir: folder of the checkpoint.
         folder: a folder that only this process uses, on the same file system. Its contents are
             deleted first.
+
+    Raises:
+        TemporaryError: the newest checkpoint is being written or deleted at this moment.
     """
     _remove(folder)
     folder.mkdir(parents=True)
     latest = checkpoints.latest_checkpoint(job_dir)
-    if latest is not None and _link(Path(latest), folder) is not None:
-        checkpoints.write_state(str(folder), [latest])
+    if latest is None:
+        return
+    if _link(Path(latest), folder) is None:
+        # Without it, this process would start from another step than the others.
+        raise TemporaryError(
+            f"job_dir: checkpoint {latest} is incomplete; does another process still write it?"
+        )
+    checkpoints.write_state(str(folder), [latest])
 
 
 def _remove(folder: Path) -> None:

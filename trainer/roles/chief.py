@@ -75,7 +75,8 @@ def run_chief(job: Job, process: ClusterProcess) -> RunResult:
     """
     console, heartbeat = process.console, process.heartbeat
     heartbeat.publish(RUNNING, target=job.max_steps)
-    if is_synchronous(job):
+    # A worker that has reached the last step has left, and is not started again.
+    if is_synchronous(job) and not _has_last_step(job):
         _await_workers(process.cluster, heartbeat)
     plan = _build_plan(job, process)
     compatibility.save_inputs(job.config, job.schema, job.statistics)
@@ -88,6 +89,11 @@ def run_chief(job: Job, process: ClusterProcess) -> RunResult:
         train(plan, heartbeat)
     _finish(plan, process)
     return run.collect_job_result(plan)._replace(steps_each=_count_steps(job, process))
+
+
+def _has_last_step(job: Job) -> bool:
+    checkpoint = checkpoints.latest_checkpoint(job.config.require_job_dir())
+    return checkpoints.read_step(checkpoint) >= job.max_steps
 
 
 def _build_plan(job: Job, process: ClusterProcess) -> JobPlan:

@@ -3,9 +3,18 @@
 import time
 
 from estimator_bridge import tf
-from trainer.cluster.heartbeat import FAILED, INTERRUPTED, RUNNING, HeartbeatFile
+from trainer.cluster.heartbeat import (
+    ENDED,
+    FAILED,
+    INTERRUPTED,
+    RUNNING,
+    TRAINED,
+    HeartbeatFile,
+    Status,
+)
 from trainer.cluster.watchdog import CHIEF, POLL_SECS, await_chief, build_end, is_over
 from trainer.environment.cluster_spec import Cluster
+from trainer.errors import JobEnded
 from trainer.job_dir import pinning
 from trainer.roles.process import ClusterProcess, build_process_plan, is_synchronous, train
 from trainer.training.job import Job
@@ -30,12 +39,36 @@ def run_worker(job: Job, process: ClusterProcess) -> None:
         heartbeat.publish(RUNNING, joined=True)
     if not is_over(heartbeat):
         _train(job, process)
-    # Not earlier: a chief that is restarted needs this worker. The watchdog limits the wait.
-    while not is_over(heartbeat):
-        time.sleep(POLL_SECS)
-    status = heartbeat.read(CHIEF)
-    if status.get("state") in (FAILED, INTERRUPTED):
+    status = _await_end(heartbeat, job.max_steps)
+    if status["state"] in (FAILED, INTERRUPTED):
         raise build_end(status)
+
+
+def _await_end(heartbeat: HeartbeatFile, max_steps: int) -> Status:
+    """Waits until no chief needs this worker any more; the watchdog limits the wait.
+
+    A chief that is restarted after an early stop may train on. After the last step, it does not.
+
+    Args:
+        heartbeat: heartbeat file of this process.
+        max_steps: the last global step.
+
+    Returns:
+        The chief's last status.
+
+    Raises:
+        JobEnded: a restarted chief trains on.
+    """
+    was_over = False
+    while True:
+        status = heartbeat.read(CHIEF)
+        state = status.get("state")
+        if state in ENDED or state == TRAINED and status["step"] >= max_steps:
+            return status
+        if was_over and state == RUNNING:
+            raise JobEnded("the chief has been started again and trains on; this process ends")
+        was_over = was_over or state == TRAINED
+        time.sleep(POLL_SECS)
 
 
 def _join(job: Job, cluster: Cluster, heartbeat: HeartbeatFile) -> Job:

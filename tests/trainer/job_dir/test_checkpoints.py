@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from estimator_bridge import checkpoint_index, tf
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.job_dir import checkpoints, pinning, quarantine
 
 
@@ -84,6 +84,13 @@ def test_a_snapshot_contains_the_newest_checkpoint(job_dir, tmp_path):
     assert checkpoints.latest_checkpoint(str(taken)) is None
 
 
+def test_a_snapshot_is_refused_while_the_newest_checkpoint_is_written(job_dir, tmp_path):
+    index = job_dir / "model.ckpt-30.index"
+    index.write_bytes(index.read_bytes()[:40])
+    with pytest.raises(TemporaryError, match="model.ckpt-30 is incomplete"):
+        pinning.snapshot(str(job_dir), tmp_path / "taken")
+
+
 def test_pinning_removes_what_a_killed_process_left(job_dir, tmp_path):
     (tmp_path / "held").mkdir()
     (tmp_path / "held" / "model.ckpt-10.index").write_text("left")
@@ -137,6 +144,25 @@ def test_a_corrupt_checkpoint_is_renamed_and_the_one_before_is_resumed(job_dir, 
         assert not list(job_dir.glob("model.ckpt-30.*"))
     state = tf.train.get_checkpoint_state(str(job_dir))
     assert [Path(path).name for path in state.all_model_checkpoint_paths] == ["model.ckpt-20"]
+
+
+def test_a_file_that_is_still_being_written_makes_no_checkpoint_corrupt(job_dir):
+    (job_dir / f"model.ckpt-30.{DATA}.tempstate123").write_bytes(b"x")
+    before, said = names(job_dir), []
+    quarantine.quarantine_corrupt(str(job_dir), said.append)
+    assert (names(job_dir), said) == (before, [])
+
+
+def test_a_job_killed_during_its_first_save_starts_from_the_beginning(job_dir):
+    for path in job_dir.iterdir():
+        if path.suffix == ".meta" or not path.name.startswith("model.ckpt-30"):
+            path.unlink()
+    _cut(job_dir / f"model.ckpt-30.{INDEX}", 0)
+    said = []
+    quarantine.quarantine_corrupt(str(job_dir), said.append)
+    assert checkpoints.latest_checkpoint(str(job_dir)) is None
+    assert names(job_dir) == [f"torn-model.ckpt-30.{DATA}", f"torn-model.ckpt-30.{INDEX}"]
+    assert len(said) == 1 and "starting from the beginning" in said[0]
 
 
 def test_several_corrupt_checkpoints_are_renamed(job_dir):
