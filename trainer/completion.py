@@ -171,6 +171,14 @@ def _write_zsh(known: dict[str, list[Flag]]) -> list[str]:
         "    local command=$words[2]",
         "    shift words",
         "    (( CURRENT-- ))",
+        "    local place=${words[(i)--]}",
+        "    if (( place < CURRENT )); then",
+        "        # What follows is for trainer.task.",
+        "        command=task",
+        "        shift $(( place - 1 )) words",
+        "        (( CURRENT -= place - 1 ))",
+        "        words[1]=task",
+        "    fi",
         "    case $command in",
     ]
     for command, declared in known.items():
@@ -187,15 +195,23 @@ def _write_zsh(known: dict[str, list[Flag]]) -> list[str]:
 
 
 def _write_fish(known: dict[str, list[Flag]]) -> list[str]:
-    names = " ".join(known)
-    lines = [f"# Completion of {PROGRAM} for fish."]
+    lines = [
+        f"# Completion of {PROGRAM} for fish.",
+        "function __estimator_trainer_runs",
+        "    set -l words (commandline -opc)",
+        '    not contains -- -- $words; and test "$words[2]" = "$argv[1]"',
+        "end",
+        "# What follows -- is for trainer.task; fish itself takes it for arguments.",
+        f"complete -c {PROGRAM} -n 'contains -- -- (commandline -opc)' "
+        f"-a {_quote(' '.join(map(_spell, known['task'])))}",
+    ]
     for command, declared in known.items():
         first = f"complete -c {PROGRAM}"
         lines.append(
-            f"{first} -n 'not __fish_seen_subcommand_from {names}' -f -a {command} "
+            f"{first} -n '__estimator_trainer_runs \"\"' -f -a {command} "
             f"-d {_quote(COMMANDS[command])}"
         )
-        within = f"{first} -n '__fish_seen_subcommand_from {command}'"
+        within = f"{first} -n '__estimator_trainer_runs {command}'"
         for word in SUBCOMMANDS.get(command, ()):
             lines.append(f"{within} -f -a {word}")
         for flag in declared:

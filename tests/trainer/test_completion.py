@@ -74,6 +74,26 @@ def test_each_script_has_every_command_and_is_valid(shell, tmp_path):
         assert (done.returncode, done.stderr) == (0, b"")
 
 
+# A line, and what a shell completes its last word to.
+LINES = [
+    ("tas", "task"),
+    ("runs co", "compare"),
+    ("task --data.shuffle_r", "--data.shuffle_rows"),
+    ("predict --data=report --overw", "--overwrite"),
+    ("launch -- --hidd", "--hidden_units"),
+]
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")
+@pytest.mark.parametrize(("line", "wanted"), LINES)
+def test_fish_completes(line, wanted, tmp_path):
+    (tmp_path / "script").write_text(_write("fish"))
+    asked = f"source {tmp_path}/script; complete -C '{completion.PROGRAM} {line}'"
+    done = subprocess.run(["fish", "-c", asked], capture_output=True, text=True, timeout=60)
+    found = [each.partition("\t")[0].rstrip("=") for each in done.stdout.splitlines()]
+    assert found == [wanted], done.stderr
+
+
 def test_the_words_of_commands_are_those_that_they_know(monkeypatch):
     assert SUBCOMMANDS["completion"] == completion.SHELLS
     assert SUBCOMMANDS["runs"] == tuple(runs.COMMANDS)
