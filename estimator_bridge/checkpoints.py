@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Optional
 
 from . import install
 from .checkpoint_index import find_fault, read_values
+from .checkpoint_paths import find_paths
 from .errors import BridgeError
 
 install()
@@ -79,21 +80,6 @@ def latest_checkpoint(folder: str) -> Optional[str]:
     except (ValueError, tf.errors.OpError):
         return None
     return path
-
-
-def find_paths(folder: str, stem: Optional[str]) -> dict[int, str]:
-    """Returns step → path of the checkpoints in a folder.
-
-    Args:
-      folder: folder of the checkpoints.
-      stem: their name before "-STEP"; None for any name.
-    """
-    paths = {}
-    for index in Path(folder).glob(f"{'*' if stem is None else glob.escape(stem)}-*.index"):
-        step = index.stem.rpartition("-")[2]
-        if step.isdecimal() and step.isascii():
-            paths[int(step)] = str(index.with_suffix(""))
-    return paths
 
 
 def list_checkpoints(folder: str, stem: str = STEM) -> list[str]:

@@ -13,7 +13,7 @@ from ..terminal import escape
 from .plan.columns import Raw
 from .plan.model import Plan
 from .read.checkpoint import Checkpoint, open_checkpoint
-from .read.source import add_source_flags, describe, refuse_addresses, require_keras_3
+from .read.source import add_source_flags, check_places, describe, require_keras_3
 
 __all__ = ["main"]
 
@@ -79,7 +79,7 @@ def main(argv: list[str]) -> int:
     """
     options = _parse(argv)
     set_verbosity("error")
-    refuse_addresses(options)
+    check_places(options)
     folder = _check_targets(options)
     require_keras_3()
     if options.model_fn:

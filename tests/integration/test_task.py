@@ -326,6 +326,7 @@ def test_what_files_show_is_refused_before_tensorflow_is_imported(place):
         ({"job_dir": "a-file"}, "job_dir a-file: cannot be written: Not a directory"),
         ({"train_data": "absent.csv"}, "data.train: no file matches 'absent.csv'"),
         ({"fresh": "elsewhere"}, "--fresh=elsewhere: names what will be deleted"),
+        ({"export.best_metric": "aucc"}, "export.best_metric: no metric 'aucc'; did you mean auc?"),
     ):
         done = subprocess.run(
             [sys.executable, "-c", program, *_arguments(change)],

@@ -155,6 +155,7 @@ def _run_job(
 ) -> None:
     strategies.check_strategy(config.cluster, rooms.cluster)
     _check_data(config.data, schema)
+    _check_metrics(config, schema)
     if rooms.cluster.role == "chief":
         _check_job_dir(config, command, schema)
     # TensorFlow takes seconds to load. What can be known without it has been checked before.
@@ -187,6 +188,12 @@ def _check_data(data: config_lib.DataConfig, schema: schema_lib.Schema) -> None:
         # Lists in buckets are requests over the network, and are made once, later.
         if not any(storage.is_remote(pattern) for pattern in given):
             find(data, schema)
+
+
+def _check_metrics(config: config_lib.Config, schema: schema_lib.Schema) -> None:
+    from trainer.metrics.included import check_metrics
+
+    check_metrics(config, schema)
 
 
 def _check_job_dir(

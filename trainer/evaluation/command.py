@@ -56,13 +56,13 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     slicing = Slicing(values.by, values.min_rows)
     slicing.check(model.schema)
     find_eval_files(model.config.data, model.schema)
+    checkpoints = fetch_checkpoints(
+        values.job_dir, values.checkpoint, values.all_checkpoints, copies
+    )
     # Imported here, because they import TensorFlow: all other checks come first.
     from trainer.evaluation import measuring
     from trainer.evaluation.report import write_evaluation
 
-    checkpoints = fetch_checkpoints(
-        values.job_dir, values.checkpoint, values.all_checkpoints, copies
-    )
     report = measuring.evaluate(model, checkpoints, slicing, console)
     for record in report.evaluations:
         record["checkpoint"] = copies.display_path(record["checkpoint"])

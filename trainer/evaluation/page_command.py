@@ -65,10 +65,10 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     find_eval_files(model.config.data, model.schema)
     output = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.REPORT}"
     path = copies.open_output(output, "--output", is_file=True)
+    checkpoint = fetch_checkpoints(values.job_dir, values.checkpoint, False, copies)[0]
     # Imported here, because it imports TensorFlow: all other checks come first.
     from trainer.evaluation import page
 
-    checkpoint = fetch_checkpoints(values.job_dir, values.checkpoint, False, copies)[0]
     job_dir = Path(copies.fetch(values.job_dir, "--job_dir", lambda name: False))
     request = page.PageRequest(values.job_dir, slicing, values.importance_rows)
     page.write_page(model, job_dir, checkpoint, request, path)

@@ -4,7 +4,7 @@ import functools
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.shuffle import Chunk
 from trainer.metrics import slices
 from trainer.metrics.catalogue import SCORE_OUTPUTS
-from trainer.prediction.description import ExportDescription, find_description
-from trainer.schema import Schema, Statistics, resolve_defaults
+from trainer.prediction.description import ExportDescription
+from trainer.schema import Schema, resolve_defaults
 
 BATCH_ROWS = 8_192
 NUM_TIMED = 100
@@ -42,26 +42,6 @@ class Answers(NamedTuple):
     columns: list[Chunk]
     latencies: np.ndarray
     size_mb: float
-
-
-def describe(export: str, schema: Optional[Schema]) -> ExportDescription:
-    """Returns the schema and statistics of an export: its own, else the given schema.
-
-    Args:
-        export: its folder.
-        schema: of --schema; None: not given.
-
-    Raises:
-        UserError: there is neither.
-    """
-    own = find_description(export)
-    if own is not None:
-        return own
-    if schema is None:
-        raise UserError(
-            f"export {export}: no schema in its assets.extra; name one with --schema=schema.yaml"
-        )
-    return ExportDescription(schema, Statistics(0, {}))
 
 
 def answer(

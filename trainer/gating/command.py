@@ -37,7 +37,11 @@ from trainer.inputs.files import find_files
 from trainer.metrics import slices
 from trainer.metrics.grouping import group
 from trainer.prediction.command import DATA_FLAGS
-from trainer.prediction.description import ExportDescription, load_data_config
+from trainer.prediction.description import (
+    ExportDescription,
+    describe_or_assume,
+    load_data_config,
+)
 from trainer.release.pushing import Deployment
 from trainer.release.state import STABLE
 from trainer.release.verdict import (
@@ -80,12 +84,9 @@ def _main(argv: list[str]) -> int:
 
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
-    from trainer.gating import answers
-    from trainer.gating.page import build_page
-
     schema = load_schema(values.schema) if values.schema else None
     candidate = _fetch(values.candidate, "--candidate", copies)
-    description = answers.describe(candidate, schema)
+    description = describe_or_assume(candidate, schema)
     schema = description.schema
     if schema.task not in METRICS:
         raise UserError(f"--candidate: a {schema.task} model; only {', '.join(METRICS)} are judged")
@@ -95,6 +96,10 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     given = {option: values[flag].value for flag, option in DATA_FLAGS.items()}
     data = load_data_config(candidate, given)
     files = find_files(values.data, data.format, "data")
+    # Imported here, because it imports TensorFlow: all other checks come first.
+    from trainer.gating import answers
+    from trainer.gating.page import build_page
+
     console = Console(display_path=copies.display_path)
     names = list(dict.fromkeys(name for parts in by for name in parts))
     names += [values.group] if values.group and values.group not in names else []
@@ -104,7 +109,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     if baseline is not None and error is None:
         console.log(f"baseline {baseline}")
         try:
-            theirs = answers.answer(baseline, answers.describe(baseline, schema), files, data)
+            theirs = answers.answer(baseline, describe_or_assume(baseline, schema), files, data)
             if not np.array_equal(theirs.predictions.labels, mine.predictions.labels):
                 raise UserError("it reads other rows or other labels from the data")
         except UserError as failure:

@@ -7,7 +7,6 @@ from estimator_bridge import tf
 from estimator_bridge.checkpoints import (
     ERRORS,
     find_corruption,
-    find_paths,
     has_all_shards,
     latest_checkpoint,
     list_checkpoints,
@@ -19,7 +18,6 @@ from trainer.errors import UserError
 from trainer.job_layout import CHECKPOINT_STATE
 
 __all__ = [
-    "choose_checkpoints",
     "find_corruption",
     "find_newest_complete",
     "has_all_shards",
@@ -30,34 +28,6 @@ __all__ = [
     "read_step",
     "write_state",
 ]
-
-
-def choose_checkpoints(job_dir: str, wanted: Optional[str], every: bool) -> list[str]:
-    """Returns the paths of the checkpoints to evaluate, by step.
-
-    Args:
-        job_dir: folder of the checkpoints.
-        wanted: a step, or the path of a checkpoint; None for the newest.
-        every: whether to return all checkpoints.
-
-    Raises:
-        UserError: there is no checkpoint, or the wanted one is missing.
-    """
-    if wanted and Path(f"{wanted}.index").is_file():
-        return [wanted]
-    # Jobs of other programs may name their checkpoints differently.
-    paths = find_paths(job_dir, None)
-    steps = sorted(paths)
-    if not steps:
-        raise UserError(f"job_dir {job_dir}: holds no checkpoint; train first")
-    if wanted:
-        if not wanted.isdigit() or int(wanted) not in paths:
-            raise UserError(
-                f"--checkpoint={wanted}: no such checkpoint; choose one of the steps "
-                f"{', '.join(map(str, steps))}"
-            )
-        return [paths[int(wanted)]]
-    return [paths[step] for step in steps] if every else [paths[steps[-1]]]
 
 
 def read_step(checkpoint: Optional[str]) -> int:

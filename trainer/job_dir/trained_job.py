@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Callable, NamedTuple, Optional
 
+from estimator_bridge.checkpoint_paths import find_paths
 from trainer import config as config_lib
 from trainer import storage
 from trainer.errors import UserError
@@ -86,16 +87,41 @@ def fetch_checkpoints(
     Raises:
         UserError: there is no checkpoint, the wanted one is missing, or it cannot be fetched.
     """
-    # Imported here, because it imports TensorFlow; the description of a model needs none.
-    from trainer.job_dir.checkpoints import choose_checkpoints
-
     folder = job_dir
     if wanted is not None and storage.is_remote(wanted):
         folder, _, wanted = wanted.rpartition("/")
         wanted = f"{copies.fetch(folder, '--checkpoint', lambda name: False)}/{wanted}"
     local = copies.fetch(folder, "--job_dir", lambda name: name.endswith(".index"))
-    chosen = choose_checkpoints(local, wanted, every)
+    chosen = _choose_checkpoints(local, wanted, every)
     stems = {Path(path).name for path in chosen}
     if storage.is_remote(folder):
         copies.fetch(folder, "--job_dir", lambda name: name.partition(".data-")[0] in stems)
     return chosen
+
+
+def _choose_checkpoints(job_dir: str, wanted: Optional[str], every: bool) -> list[str]:
+    """Returns the paths of the checkpoints to evaluate, by step.
+
+    Args:
+        job_dir: folder of the checkpoints.
+        wanted: a step, or the path of a checkpoint; None for the newest.
+        every: whether to return all checkpoints.
+
+    Raises:
+        UserError: there is no checkpoint, or the wanted one is missing.
+    """
+    if wanted and Path(f"{wanted}.index").is_file():
+        return [wanted]
+    # Jobs of other programs may name their checkpoints differently.
+    paths = find_paths(job_dir, None)
+    steps = sorted(paths)
+    if not steps:
+        raise UserError(f"job_dir {job_dir}: holds no checkpoint; train first")
+    if wanted:
+        if not wanted.isdigit() or int(wanted) not in paths:
+            raise UserError(
+                f"--checkpoint={wanted}: no such checkpoint; choose one of the steps "
+                f"{', '.join(map(str, steps))}"
+            )
+        return [paths[int(wanted)]]
+    return [paths[step] for step in steps] if every else [paths[steps[-1]]]

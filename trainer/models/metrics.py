@@ -11,59 +11,6 @@ from trainer.schema import Label, Schema
 CALIBRATION_BINS = 15
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-# Metrics of the heads, by task.
-_HEAD_METRICS = {
-    "regression": ("average_loss", "label/mean", "loss", "prediction/mean"),
-    "multiclass": ("accuracy", "average_loss", "loss"),
-    "multilabel": ("auc", "auc_precision_recall", "average_loss", "loss"),
-    "binary": (
-        "accuracy",
-        "accuracy_baseline",
-        "auc",
-        "auc_precision_recall",
-        "average_loss",
-        "label/mean",
-        "loss",
-        "precision",
-        "prediction/mean",
-        "recall",
-    ),
-}
-
-
-def list_metrics(schema: Schema, threshold: float) -> list[str]:
-    """Returns the names of all metrics of an included model, including those of the heads.
-
-    With several labels, a metric is named metric/column.
-
-    Args:
-        schema: labels.
-        threshold: score from which a row is classified as positive.
-    """
-    if not schema.more_labels:
-        return sorted(_list_label_metrics(schema.label, threshold))
-    names = [
-        f"{name}/{label.column}"
-        for label in schema.labels
-        for name in _list_label_metrics(label, threshold)
-    ]
-    return sorted([*names, "loss"])
-
-
-def _list_label_metrics(label: Label, threshold: float) -> list[str]:
-    ours = {
-        "regression": ["rmse", "mae", "r2", *(["deviance"] if label.loss == "poisson" else [])],
-        "multiclass": ["log_loss"],
-        "multilabel": [],
-        "binary": [
-            "log_loss",
-            "calibration_error",
-            f"precision_at_{threshold:g}",
-            f"recall_at_{threshold:g}",
-        ],
-    }
-    return [*_HEAD_METRICS[label.task], *ours[label.task]]
-
 
 def make_metric_fn(schema: Schema, threshold: float) -> Callable[..., dict[str, Any]]:
     """Makes the metric_fn of estimator.add_metrics.

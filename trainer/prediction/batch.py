@@ -10,7 +10,7 @@ from trainer import storage
 from trainer.console import Console, Progress
 from trainer.errors import UserError
 from trainer.export.fingerprint import fingerprint_export
-from trainer.inputs.files import DataFile, find_files
+from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
 from trainer.prediction.file_predictor import FilePredictor
 from trainer.prediction.predictor import Predictor
@@ -28,7 +28,7 @@ class BatchRequest(NamedTuple):
     """The data to predict, and the place of the predictions.
 
     Attributes:
-        data: input files, globs and directories.
+        files: the input.
         output: a file, or a folder for a shard per input file.
         format: csv, parquet or jsonl.
         copied: columns of the input that are copied to the predictions, in addition to the key.
@@ -39,7 +39,7 @@ class BatchRequest(NamedTuple):
         part: (index, count): of the files, those of one of several processes.
     """
 
-    data: Sequence[str]
+    files: Sequence[DataFile]
     output: Path
     format: str
     copied: Sequence[str]
@@ -67,7 +67,7 @@ def predict_files(
     Raises:
         UserError: the data do not fit the model, or the output cannot be written.
     """
-    files = find_files(request.data, request.data_config.format, "data")
+    files = request.files
     file_predictor = FilePredictor(predictor, request.data_config, request.copied, request.outputs)
     job = _Job(file_predictor, request, console, copies)
     started = time.monotonic()

@@ -22,7 +22,8 @@ from trainer import storage
 from trainer.config import arguments, commands
 from trainer.errors import UserError, redacts_data
 from trainer.export.choose import fetch_export
-from trainer.prediction.description import load_data_config
+from trainer.inputs.files import find_files
+from trainer.prediction.description import check_copied, describe_export, load_data_config
 from trainer.prediction.predictor import Predictor, predict_rows
 from trainer.prediction.writers import is_file_name
 
@@ -98,18 +99,23 @@ def _predict_files(
     export: str, values: flags.FlagValues, limits: dict[str, str], copies: storage.Copies
 ) -> None:
     from trainer.console import Console
+
+    data_config = load_data_config(
+        export, {option: values[flag].value for flag, option in DATA_FLAGS.items()}, limits
+    )
+    files = find_files(values.data, data_config.format, "data")
+    check_copied(values.columns, describe_export(export).schema)
+    # Imported here, because it imports TensorFlow: all other checks come first.
     from trainer.prediction import batch
 
     output = copies.open_output(values.output, "--output", is_file_name(values.output))
     request = batch.BatchRequest(
-        data=values.data,
+        files=files,
         output=output,
         format=batch.choose_format(output, values.format),
         copied=values.columns,
         outputs=values.outputs,
-        data_config=load_data_config(
-            export, {option: values[flag].value for flag, option in DATA_FLAGS.items()}, limits
-        ),
+        data_config=data_config,
         overwrite=values.overwrite,
         escape_formulas=values.escape_formulas,
         part=_parse_part(values),

@@ -1,12 +1,12 @@
 """The schema and the statistics with which an export was made."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from trainer import config as config_lib
 from trainer import job_layout, storage
-from trainer.errors import UserError
+from trainer.errors import UserError, nearest
 from trainer.schema import Schema, Statistics, parse_schema, parse_statistics
 
 
@@ -69,6 +69,44 @@ def describe_export(export: str) -> ExportDescription:
         f"export {export}: no schema.json and statistics.json in its assets.extra, nor in a folder "
         "around it; name an export inside its job_dir, or copy the two files into assets.extra"
     )
+
+
+def describe_or_assume(export: str, schema: Optional[Schema]) -> ExportDescription:
+    """Returns the schema and statistics of an export: its own, else the given schema.
+
+    Args:
+        export: its folder.
+        schema: of --schema; None: not given.
+
+    Raises:
+        UserError: there is neither.
+    """
+    own = find_description(export)
+    if own is not None:
+        return own
+    if schema is None:
+        raise UserError(
+            f"export {export}: no schema in its assets.extra; name one with --schema=schema.yaml"
+        )
+    return ExportDescription(schema, Statistics(0, {}))
+
+
+def check_copied(names: Sequence[str], schema: Schema) -> None:
+    """Checks the columns that are copied to the predictions.
+
+    Args:
+        names: the columns.
+        schema: of the model.
+
+    Raises:
+        UserError: there is no such column.
+    """
+    unknown = [name for name in names if name not in schema.columns]
+    if unknown:
+        raise UserError(
+            f"--columns: no column {unknown[0]!r}{nearest(unknown[0], schema.columns)} in "
+            "the model's schema"
+        )
 
 
 def load_data_config(

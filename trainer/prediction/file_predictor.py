@@ -15,7 +15,7 @@ from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile
 from trainer.inputs.raw_batches import ReadDetails
 from trainer.inputs.shuffle import Chunk
-from trainer.prediction.description import describe_export
+from trainer.prediction.description import check_copied, describe_export
 from trainer.prediction.predictor import Predictor
 from trainer.schema import resolve_defaults
 
@@ -58,12 +58,7 @@ class FilePredictor:
         self._signature = predictor.find_signature("predict", "json")
         self._dtypes = predictor.signatures[self._signature].inputs
         columns = self._schema.columns
-        unknown = [name for name in copied if name not in columns]
-        if unknown:
-            raise UserError(
-                f"--columns: no column {unknown[0]!r}{nearest(unknown[0], columns)} in "
-                "the model's schema"
-            )
+        check_copied(copied, self._schema)
         self._copied = [name for name in copied if name != self._schema.key]
         # Floats are copied with all of their digits, and a missing one stays missing.
         self._exact = [name for name in self._copied if columns[name].raw_type == "float"]

@@ -65,6 +65,12 @@ def _main(argv: list[str]) -> int:
 def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     pythons = [find_python(python) for python in values["with"].value or ()]
     export = fetch_export(values.export, values.job_dir, copies)
+    other = fetch_export(values.baseline, None, copies) if values.baseline else None
+    for folder in (export, other):
+        if folder is not None and not Path(folder, "saved_model.pb").is_file():
+            raise UserError(
+                f"export {folder}: no saved_model.pb there; name an export's own folder"
+            )
     shown = copies.display_path(export)
     console = Console(display_path=copies.display_path)
     extra = Path(export, EXTRA)
@@ -81,9 +87,9 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
         if failure is not None:
             trial.failures.append(f"{python}: {failure}")
     baseline = None
-    if values.baseline:
+    if other is not None:
         console.log(f"trying {values.baseline}")
-        baseline = _try(fetch_export(values.baseline, None, copies), values, None)
+        baseline = _try(other, values, None)
     report = {
         "export": shown,
         "fingerprint": fingerprint_export(export),
@@ -100,8 +106,6 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
 def _try(
     export: str, values: flags.FlagValues, warm_up: Optional[Path], servers: Sequence[str] = ()
 ) -> Trial:
-    if not Path(export, "saved_model.pb").is_file():
-        raise UserError(f"export {export}: no saved_model.pb there; name an export's own folder")
     found = find_description(export)
     if found is None:
         if not values.schema:

@@ -23,7 +23,7 @@ from trainer.inputs.scan_cache import open_cache, scan_or_load
 from trainer.inputs.split import build_split
 from trainer.job_dir import compatibility
 from trainer.metrics.catalogue import choose_direction
-from trainer.models.metrics import list_metrics
+from trainer.metrics.included import check_metrics
 from trainer.phase_timer import Times
 from trainer.schema import Schema, Statistics, resolve_defaults
 
@@ -96,10 +96,8 @@ def prepare(
     config = _complete_split(config, schema)
     train_files = find_train_files(config.data, schema)
     eval_files = find_eval_files(config.data, schema)
-    _check_baseline_column(config.eval.baseline_column, schema)
+    check_metrics(config, schema)
     metric = config.export.best_metric or "loss"
-    check_metric("export.best_metric", metric, config, schema)
-    check_metric("stop.metric", config.stop.metric or metric, config, schema)
     direction = choose_direction(metric, config.export.best_mode)
     started = time.monotonic()
     cache = open_cache(config.data, console.log)
@@ -171,28 +169,6 @@ def _check_split(data: config_lib.DataConfig, train: Scan, evaluation: Scan) -> 
                 f"data.{option}: got {getattr(data, option)}: no row is {part} data "
                 f"({describe_split(data)}); choose another value, or other columns in --eval_by"
             )
-
-
-def check_metric(option: str, metric: str, config: config_lib.Config, schema: Schema) -> None:
-    """Checks that evaluations will have a metric; metrics of the user's own code are unknown.
-
-    Args:
-        option: the option that names it, for messages.
-        metric: its name.
-        config: the resolved configuration.
-        schema: its task determines the metrics.
-
-    Raises:
-        UserError: no evaluation will have it.
-    """
-    if config.model.type not in config_lib.MODEL_TYPES or config.eval.metric_fn:
-        return
-    known = list_metrics(schema, config.eval.threshold)
-    if metric not in known:
-        raise UserError(
-            f"{option}: no metric {metric!r}{config_lib.nearest(metric, known)} "
-            f"(a {schema.task} model has {', '.join(known)})"
-        )
 
 
 def _count_steps(
@@ -307,14 +283,3 @@ def encode_sources(job: Job, sources: Sequence[RowSource]) -> list[EncodedRows]:
     """
     encoder = Encoder(build_encoding(job.schema, job.statistics))
     return [EncodedRows(source, job.schema, encoder, job.cache) for source in sources]
-
-
-def _check_baseline_column(name: Optional[str], schema: Schema) -> None:
-    if name is None:
-        return
-    known = [each for each in schema.input_columns if schema.columns[each].raw_type != "string"]
-    if name not in known or name == schema.label.column:
-        raise UserError(
-            f"eval.baseline_column: {name!r} is no numeric column in use"
-            f"{config_lib.nearest(name, known)}"
-        )

@@ -1,6 +1,7 @@
 """Defines the flags that choose an Estimator, for convert and verify, and reads the Estimator."""
 
 import argparse
+import glob
 import os
 from typing import Any, NamedTuple, Optional
 
@@ -14,7 +15,7 @@ __all__ = [
     "add_source_flags",
     "describe",
     "names_in",
-    "refuse_addresses",
+    "check_places",
     "require_keras_3",
 ]
 
@@ -67,15 +68,8 @@ def add_source_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def refuse_addresses(options: Any) -> None:
-    """Checks that every option is a path of this machine.
-
-    Args:
-      options: parsed options.
-
-    Raises:
-      BridgeError: an option is an address such as gs://bucket/job.
-    """
+def _refuse_addresses(options: Any) -> None:
+    """Checks that every option is a path of this machine."""
     for name, value in vars(options).items():
         if isinstance(value, str) and "://" in value:
             raise BridgeError(
@@ -83,6 +77,25 @@ def refuse_addresses(options: Any) -> None:
                 "from its bucket first (gcloud storage cp -r gs://BUCKET/JOB .), and results to "
                 "a bucket afterwards"
             )
+
+
+def check_places(options: Any) -> None:
+    """Checks, before TensorFlow is loaded, the places that the options name.
+
+    Args:
+      options: parsed options.
+
+    Raises:
+      BridgeError: an option is an address such as gs://bucket/job, or there is no such checkpoint.
+    """
+    _refuse_addresses(options)
+    wanted = options.checkpoint
+    # One of TensorFlow 1.0 has no index: any file with the prefix will do.
+    if wanted and not glob.glob(f"{glob.escape(wanted)}*"):
+        raise BridgeError(
+            f"--checkpoint={wanted}: no such checkpoint or folder; give the prefix of its files, "
+            "such as JOB/model.ckpt-100"
+        )
 
 
 def describe(options: Any) -> Source:

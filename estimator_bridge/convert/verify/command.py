@@ -22,9 +22,9 @@ from ..read.rows import Rows, default_files, is_divided, read_files
 from ..read.source import (
     Source,
     add_source_flags,
+    check_places,
     describe,
     names_in,
-    refuse_addresses,
     require_keras_3,
 )
 from .differences import encode_labels
@@ -89,7 +89,7 @@ def main(argv: list[str]) -> int:
     """
     options = _parse(argv)
     set_verbosity("error")
-    refuse_addresses(options)
+    check_places(options)
     require_keras_3()
     for path in (options.json, options.html):
         if path and not Path(path).resolve().parent.is_dir():

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -152,6 +154,31 @@ def test_bad_input(several, make, tmp_path, capsys):
         _run(tmp_path, *argv, status=2)
         assert words in capsys.readouterr().err.splitlines()[-1], argv
     assert not (tmp_path / "report").exists()
+
+
+def test_what_needs_no_tensorflow_is_refused_before_it_is_imported(several, tmp_path):
+    job = str(several.folder)
+    cases = {
+        "evaluate": ([f"--job_dir={job}", "--checkpoint=77"], "--checkpoint=77: no such"),
+        "report": ([job, "--checkpoint=77"], "--checkpoint=77: no such checkpoint"),
+        "predict": ([f"--job_dir={job}", "--data=none", "--output=o.csv"], "no file matches"),
+        "gate": ([f"--candidate={job}", "--data=none", "--may_be_first"], "no file matches"),
+    }
+    for module, (argv, words) in cases.items():
+        program = (
+            f"import sys, trainer.{module} as command\n"
+            f"from trainer.config.commands import run\nstatus = run(command.main, {argv!r})\n"
+            "print(status, 'tensorflow' in sys.modules)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.stdout == "2 False\n", (module, done.stderr)
+        assert words in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def test_code_of_a_job_runs_only_if_the_user_allows_it(several, tmp_path, capsys, monkeypatch):

@@ -7,8 +7,8 @@ from estimator_bridge import tf
 from trainer.console import Console
 from trainer.export.receivers import make_serving_receiver_fn
 from trainer.metrics.catalogue import choose_direction
+from trainer.metrics.included import list_metrics
 from trainer.models.heads import prepare_labels
-from trainer.models.metrics import list_metrics
 from trainer.schema import Statistics
 
 BINARY = {"column": "label", "num_classes": 2}

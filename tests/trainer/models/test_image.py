@@ -16,8 +16,8 @@ from trainer.errors import UserError
 from trainer.export.receivers import make_serving_receiver_fn
 from trainer.inputs.files import find_files
 from trainer.inputs.scan import scan_files
+from trainer.metrics.included import list_metrics
 from trainer.models.image import decode_images, is_broken_image
-from trainer.models.metrics import list_metrics
 from trainer.schema import Image, Schema, Statistics
 
 COLUMNS = {"image": {"type": "string", "image": {}}, "digit": {"type": "int"}}

@@ -5,7 +5,8 @@ import pytest
 from sklearn import metrics as reference
 
 from estimator_bridge import tf
-from trainer.models.metrics import CALIBRATION_BINS, list_metrics, make_metric_fn
+from trainer.metrics.included import list_metrics
+from trainer.models.metrics import CALIBRATION_BINS, make_metric_fn
 from trainer.schema import Schema
 
 ROWS, BATCH = 500, 64
