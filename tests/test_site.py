@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import trainer
+from trainer.command_line import COMMANDS
+from trainer.completion import list_flags
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
@@ -55,3 +57,20 @@ def test_the_reference_has_every_name_of_the_package(site):
 def test_every_preset_is_in_the_gallery():
     text = (ROOT / "docs" / "presets.md").read_text(encoding="utf-8")
     assert all(f"`{path.stem}`" in text for path in (ROOT / "hparams").glob("*.yaml"))
+
+
+def test_the_first_page_tells_how_to_train_look_predict_and_export():
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert titles == ["Install", "Train", "Look", "Predict, also from Python", "Export"]
+    shown = dict(zip(titles, re.split(r"^## .*$", text, flags=re.MULTILINE)[1:]))
+    assert "trainer.task " in shown["Train"] and "report.html" in shown["Look"]
+    assert "trainer.load(" in shown["Predict, also from Python"]
+    assert "export/best/" in shown["Export"]
+    # Its commands have these flags.
+    lines = re.findall(r"python -m trainer\.(\w+)((?: |\\\n|[^`\n])*)", text)
+    assert {command for command, _ in lines} >= {"schema", "task", "report", "evaluate", "predict"}
+    for command, rest in lines:
+        known = {flag.name for flag in list_flags(command)} if command in COMMANDS else set()
+        given = re.findall(r"--([\w.]+)", rest)
+        assert set(given) <= known | {"help", "helpfull"}, command
