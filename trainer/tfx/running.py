@@ -10,9 +10,9 @@ from trainer.api.options import open_copies
 from trainer.api.training import resolve, train
 from trainer.errors import UserError
 from trainer.metrics.catalogue import choose_direction
+from trainer.metrics.included import check_metric
 from trainer.models.warm_start import find_checkpoint
 from trainer.tfx.arguments import name_checkpoint_folder, read_arguments
-from trainer.metrics.included import check_metric
 
 # A trial is compared with others by its best evaluation; nothing of it is served.
 TRIAL_OPTIONS = {
