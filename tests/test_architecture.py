@@ -40,8 +40,7 @@ TRAINER = {
     "vertex.__main__": "watching vertex cluster config storage errors",
     "tune": "tuning config",
     "runs": "history config",
-    "tfx": "api training models metrics data_validation inputs config schema storage environment "
-    "errors",
+    "tfx": "api models metrics data_validation inputs config schema storage environment errors",
     "api": "vertex roles training evaluation prediction export inputs data_validation job_dir "
     "metrics cluster config schema storage environment phase_timer console signals errors "
     "job_layout",
