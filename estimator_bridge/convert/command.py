@@ -46,7 +46,14 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         help="with --estimator: returns rows, which show the sparse and multivalent features",
     )
     parser.add_argument(
-        "--no_optimizer", action="store_true", help="do not convert optimizers and their state"
+        "--no_optimizer",
+        action="store_true",
+        help="do not convert optimizers and their state; the model is not compiled",
+    )
+    parser.add_argument(
+        "--other_optimizer",
+        action="store_true",
+        help="accept a checkpoint that another optimizer than the described one has written",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace existing files")
     return parser.parse_args(argv)
@@ -94,7 +101,7 @@ def main(argv: list[str]) -> int:
 
     origin = f"{Path(checkpoint.path).parent.name}/{Path(checkpoint.path).name}"
     written = write_module(plan, origin)
-    built = build_model(plan, written, checkpoint)
+    built = build_model(plan, written, checkpoint, options.other_optimizer)
     built.model.save(options.output)
     notes = [*built.notes, *export_saved_model(plan, built.model, folder, options.receiver)]
     if options.emit_code:

@@ -132,6 +132,36 @@ def slots_of(optimizer: Optimizer, rate: Optional[float]) -> list[Slot]:
     return _rmsprop_slots(options, is_v1) if kind == "rmsprop" else []
 
 
+# Kind -> stored names of slots that no other kind has, of v1 and of Keras 2. Adagrad comes after
+# Ftrl, which has its slot too; momentum comes after RMSprop.
+_OWN_SLOTS = {
+    1: (
+        ("ftrl", "Ftrl"),
+        ("adagrad", "Adagrad"),
+        ("adam", "Adam"),
+        ("rmsprop", "RMSProp"),
+        ("momentum", "Momentum"),
+    ),
+    2: (
+        ("ftrl", "linear"),
+        ("adagrad", "accumulator"),
+        ("adam", "m"),
+        ("rmsprop", "rms"),
+        ("momentum", "momentum"),
+    ),
+}
+
+
+def find_kind(has_slot: Callable[[str], bool], version: int) -> Optional[str]:
+    """Returns the kind of the optimizer that has trained a variable; None if there is no state.
+
+    Args:
+      has_slot: whether the checkpoint has a slot of this name for the variable.
+      version: 1 for tf.compat.v1.train, 2 for Keras 2.
+    """
+    return next((kind for kind, stored in _OWN_SLOTS[version] if has_slot(stored)), None)
+
+
 def _rmsprop_slots(options: dict[str, Any], is_v1: bool) -> list[Slot]:
     slots = [Slot("velocity", "RMSProp" if is_v1 else "rms", _unchanged)]
     if options["centered"]:

@@ -133,6 +133,8 @@ def describe_estimator(
     wide, deep = _columns(loaded, held, inputs.sparse)
     network = _network(held) if deep else None
     for_wide, for_deep = _optimizers(held, wide, deep, step)
+    # One known optimizer of two would also train the other part.
+    known = all(reading is None or reading.optimizer for reading in (for_wide, for_deep))
     kind = {(True, True): "wide_deep", (True, False): "linear", (False, True): "dnn"}.get(
         (bool(wide), bool(deep)), "baseline"
     )
@@ -144,8 +146,8 @@ def describe_estimator(
         deep=tuple(deep),
         network=network,
         head=_head(held["head"]),
-        wide_optimizer=for_wide and for_wide.optimizer,
-        deep_optimizer=for_deep and for_deep.optimizer,
+        wide_optimizer=for_wide.optimizer if for_wide and known else None,
+        deep_optimizer=for_deep.optimizer if for_deep and known else None,
         key=None,
         data=None,
         training_notes=_training_notes(held, for_wide, for_deep),

@@ -256,7 +256,8 @@ class _Columns:
 def _make_optimizer(optimizer: Optional[Optimizer], tf: Any) -> Callable[[], Any]:
     """Returns a function that builds the Keras 2 optimizer inside the graph of an Estimator."""
     if optimizer is None:
-        return lambda: tf.keras.optimizers.legacy.Adagrad(0.05)
+        # The Estimator requires one, and is not trained.
+        return lambda: tf.keras.optimizers.legacy.SGD(0.0)
     kinds = tf.keras.optimizers.legacy
     options, rate, kind = dict(optimizer.options), optimizer.rate, optimizer.kind
 

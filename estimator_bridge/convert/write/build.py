@@ -1,12 +1,12 @@
 """Builds the Keras model with the weights and the optimizer state of the checkpoint."""
 
 import types
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from estimator_bridge.errors import BridgeError
 
-from ..plan.model import Plan
-from ..plan.optimizers import iterations_name, slots_of
+from ..plan.model import Optimizer, Plan
+from ..plan.optimizers import find_kind, iterations_name, slots_of
 from ..read.checkpoint import Checkpoint, rate_at, shape_problem
 from .module import Module
 
@@ -17,7 +17,7 @@ class Built(NamedTuple):
     """A converted model.
 
     Attributes:
-      model: compiled Keras 3 model.
+      model: Keras 3 model; compiled if the plan has optimizers.
       module: the executed module.
       names: checkpoint variable -> Keras variable.
       notes: the parts that were not converted, one line each.
@@ -41,16 +41,19 @@ def run_module(code: str, name: str = "converted_model") -> types.ModuleType:
     return module
 
 
-def build_model(plan: Plan, written: Module, checkpoint: Checkpoint) -> Built:
+def build_model(
+    plan: Plan, written: Module, checkpoint: Checkpoint, other_optimizer: bool = False
+) -> Built:
     """Builds the model with its weights and optimizer state.
 
     Args:
       plan: the model.
       written: the module written from the plan.
       checkpoint: checkpoint of the Estimator.
+      other_optimizer: accepts the state of another optimizer in the checkpoint, and leaves it out.
 
     Raises:
-      BridgeError: the checkpoint belongs to another model.
+      BridgeError: the checkpoint belongs to another model or to another optimizer.
     """
     module = run_module(written.code)
     model = module.build_model()
@@ -65,8 +68,11 @@ def build_model(plan: Plan, written: Module, checkpoint: Checkpoint) -> Built:
             raise BridgeError(problem)
         variable.assign(value)
         names[name] = variable
+    if plan.wide_optimizer is None and plan.deep_optimizer is None:
+        note = "the model is not compiled; call compile() with an optimizer before fit()"
+        return Built(model, module, names, [note])
     module.compile_model(model)
-    notes = _restore_optimizers(plan, model, checkpoint, names)
+    notes = _restore_optimizers(plan, model, checkpoint, names, other_optimizer)
     return Built(model, module, names, notes)
 
 
@@ -99,8 +105,24 @@ def _variable_of(layer: Any, attribute: str) -> Any:
     return found
 
 
+def _describe_other_optimizer(
+    optimizer: Optimizer, checkpoint: Checkpoint, variable: str
+) -> Optional[str]:
+    """Returns a message if another optimizer than the described one has trained a variable."""
+    version = optimizer.version
+    kind = find_kind(
+        lambda stored: checkpoint.find_slot(variable, stored, version) is not None, version
+    )
+    if kind in (None, optimizer.kind):
+        return None
+    return (
+        f"{variable} was trained with {kind}, but the described Estimator trains it with "
+        f"{optimizer.kind}"
+    )
+
+
 def _restore_optimizers(
-    plan: Plan, model: Any, checkpoint: Checkpoint, names: dict[str, Any]
+    plan: Plan, model: Any, checkpoint: Checkpoint, names: dict[str, Any], other_optimizer: bool
 ) -> list[str]:
     """Assigns the slot variables and step counts; returns notes on missing slots."""
     notes: list[str] = []
@@ -114,6 +136,15 @@ def _restore_optimizers(
         wide = variable.path.startswith("linear_") or plan.deep_optimizer is None
         optimizer = plan.wide_optimizer if wide else plan.deep_optimizer
         if optimizer is None:
+            continue
+        other = _describe_other_optimizer(optimizer, checkpoint, name)
+        if other is not None and not other_optimizer:
+            raise BridgeError(
+                f"checkpoint {checkpoint.path}: {other}; describe the Estimator with the optimizer "
+                "that wrote the checkpoint, or add --other_optimizer to leave its state behind"
+            )
+        if other is not None:
+            notes.append(f"optimizer state: {other}; it starts without state")
             continue
         rate = rate_at(optimizer.rate, checkpoint.step) if optimizer.kind == "momentum" else None
         for slot in slots_of(optimizer, rate):

@@ -287,7 +287,11 @@ def _optimizer_lines(plan: Plan) -> list[str]:
         ]
     one = wide or deep
     if one is None:
-        return ["    return change(keras.optimizers.Adagrad(0.05))"]
+        return [
+            "    raise NotImplementedError(",
+            '        "the optimizer was not converted: build_optimizer has to return one"',
+            "    )",
+        ]
     return [f"    return change({_optimizer_code(one)})"]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import old_model
 import pytest
-from conversions import assert_same, convert, train_keras
+from conversions import assert_same, convert, read, train_keras
 
 KERAS = importlib.metadata.version("keras")
 pytestmark = pytest.mark.skipif(
@@ -50,3 +50,46 @@ def test_outputs_and_losses_equal_those_of_2_15_1(version, wide, deep, tmp_path)
     losses = train_keras(converted, plan, given, labels, old_model.make_batches())
     tolerance = max(LOSS_TOLERANCE.get(name, 1e-5) for name in (wide, deep))
     np.testing.assert_allclose(losses, expected["losses"], rtol=tolerance)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_checkpoint_of_another_optimizer_is_refused_unless_it_is_allowed(version, tmp_path):
+    from estimator_bridge import BridgeError, tf
+    from estimator_bridge.convert.write.build import build_model
+    from estimator_bridge.convert.write.module import write_module
+
+    kept = KEPT / old_model.name_of(version, *old_model.PAIRS[0])
+    built = old_model.build(tmp_path, version, *old_model.PAIRS[1])
+    with pytest.raises(BridgeError, match="was trained with .* add --other_optimizer"):
+        convert(built, checkpoint=kept / "model.ckpt")
+    plan, checkpoint = read(built, kept / "model.ckpt")
+    converted = build_model(plan, write_module(plan, "a test"), checkpoint, other_optimizer=True)
+    assert all("it starts without state" in note for note in converted.notes)
+    with np.load(kept / "expected.npz") as stored:
+        expected = stored["logits"]
+    given = {name: tf.constant(value) for name, value in old_model.make_rows()[0].items()}
+    found = converted.model(given)["logits"].numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_an_unknown_optimizer_leaves_the_model_uncompiled(tmp_path):
+    from estimator_bridge import tf
+
+    column = tf.feature_column.numeric_column("age")
+    built = tf.estimator.DNNLinearCombinedRegressor(
+        linear_feature_columns=[column],
+        linear_optimizer="Ftrl",
+        dnn_feature_columns=[column],
+        dnn_hidden_units=[3],
+        dnn_optimizer=tf.keras.optimizers.legacy.Nadam(0.1),
+        model_dir=str(tmp_path),
+    )
+    features, labels = {"age": np.linspace(0, 1, 8, dtype=np.float32)}, np.ones(8, np.float32)
+    built.train(lambda: tf.data.Dataset.from_tensor_slices((features, labels)).batch(4))
+    plan, converted = convert(built)
+    assert "the optimizer Nadam is not converted" in " ".join(plan.training_notes)
+    assert "the model is not compiled" in " ".join(converted.notes)
+    # Ftrl, which is known, does not train the other part.
+    assert not converted.model.compiled
+    with pytest.raises(NotImplementedError, match="build_optimizer has to return one"):
+        converted.module.compile_model(converted.model)

@@ -37,15 +37,21 @@ def train(tf, built, features, labels, sparse=()):
     return built.train(input_fn)
 
 
-def convert(built, checkpoint=None, **options):
-    """Returns the plan and the converted model of an Estimator and its newest checkpoint."""
+def read(built, checkpoint=None, **options):
+    """Returns the plan of an Estimator, and a checkpoint: its newest by default."""
     from estimator_bridge.convert.read.canned import Loaded, describe_estimator
     from estimator_bridge.convert.read.checkpoint import open_checkpoint
+
+    checkpoint = open_checkpoint(str(checkpoint or built.model_dir))
+    return describe_estimator(Loaded(built, "test:build"), checkpoint.step, **options), checkpoint
+
+
+def convert(built, checkpoint=None, **options):
+    """Returns the plan and the converted model of an Estimator and its newest checkpoint."""
     from estimator_bridge.convert.write.build import build_model
     from estimator_bridge.convert.write.module import write_module
 
-    checkpoint = open_checkpoint(str(checkpoint or built.model_dir))
-    plan = describe_estimator(Loaded(built, "test:build"), checkpoint.step, **options)
+    plan, checkpoint = read(built, checkpoint, **options)
     return plan, build_model(plan, write_module(plan, "a test"), checkpoint)
 
 
