@@ -198,6 +198,7 @@ def test_gradient_clipping_is_converted(tmp_path):
         activation_fn=tf.nn.tanh,
         optimizer=lambda: tf.keras.optimizers.legacy.SGD(0.05, decay=0.01, clipnorm=0.1),
         model_dir=str(tmp_path),
+        config=tf.estimator.RunConfig(tf_random_seed=1),
     )
     train(tf, built, features, labels)
     plan, converted = convert(built)
