@@ -20,6 +20,9 @@ _WITHOUT_EFFECT = {
 }  # fmt: skip
 # Inputs that older versions take as int32 only: rows of a batch, whose number fits.
 _CAST_INPUTS = {"segment_ids"}
+# Versions whose operations on segments have no such attribute have no kernel for rows of a table
+# as int64 either, though their definitions allow it.
+_SEGMENTS, _ROWS, _ROWS_INPUT = "Tsegmentids", "Tidx", 1
 _INT32, _INT64 = 3, 9
 
 
@@ -65,7 +68,17 @@ def compare(node: Any, new: Optional[Any], old: Any) -> Comparison:
     _add_changed_defaults(node, new_attrs, old_attrs, result)
     if new is not None:
         _compare_args(node, new, old, result)
+        if _SEGMENTS in new_attrs and _SEGMENTS not in old_attrs:
+            _cast_rows(node, new, result)
     return result
+
+
+def _cast_rows(node: Any, new: Any, result: Comparison) -> None:
+    """Casts the numbers of rows to int32 if they are int64; they fit, as rows of a tensor."""
+    written = _value(node, new, _ROWS)
+    if written is not None and written.type == _INT64 and len(node.input) > _ROWS_INPUT:
+        result.cast.append(_ROWS_INPUT)
+        result.add[_ROWS] = type(written)(type=_INT32)
 
 
 def _text(value: Any) -> str:
