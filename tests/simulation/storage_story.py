@@ -246,7 +246,7 @@ class Story:
             self.claims.append(writer)
             self.claimed_at = self.world.now
             return
-        self._check_claim(writer, short, before)
+        self._check_claim(writer, short, before, now)
         files = self._files()
         if short == job.STATE and now is None and before.writer == writer:
             self.world.fail(f"{writer} removes the state file of the job")
@@ -272,6 +272,9 @@ class Story:
         """No other file is stored between a checkpoint and the state file that names it."""
         trainer = self.trainers.get(writer)
         if trainer is None or trainer.folder is None or name.endswith(".meta"):
+            return
+        if self.claims and self.claims[-1] != writer:
+            # The job with the claim may have removed the state file since the request was sent.
             return
         try:
             text = (trainer.folder / job.STATE).read_text()
@@ -303,8 +306,11 @@ class Story:
             ):
                 self.world.fail(f"{writer}: the stored export {folder} is incomplete: {found}")
 
-    def _check_claim(self, writer, name, before):
+    def _check_claim(self, writer, name, before, now):
         if self.finished is None or before is None or writer == self.finished[0]:
+            return
+        if now is not None and now.content == before.content:
+            # A job that has just claimed the folder gives its objects new generations.
             return
         # What is on its way may still arrive, if nothing names it.
         match = job.CHECKPOINT.fullmatch(name)

@@ -23,6 +23,8 @@ MENDED = {
     205: "a state file named a checkpoint that another job had stored",
     331: "a checkpoint that another job's state file named was overwritten",
     351: "a state file named a checkpoint that had been saved again",
+    463: "a job that had lost its claim removed the state file of the job after it",
+    2515: "a checkpoint was overwritten after the state file had been stored again",
 }
 
 

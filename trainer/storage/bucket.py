@@ -22,7 +22,6 @@ from trainer.storage.transient import is_transient
 CHUNK_BYTES = 8 * 2**20
 FIRST_WAIT_SECS, LONGEST_WAIT_SECS = 0.5, 30.0
 
-
 _T = TypeVar("_T")
 
 
@@ -52,6 +51,14 @@ class Found(NamedTuple):
     size: int
     generation: int
     crc32c: str
+
+    def has_content_of(self, other: "Found") -> bool:
+        """Returns whether two objects have the same size and checksum.
+
+        Args:
+            other: the other object.
+        """
+        return (self.size, self.crc32c) == (other.size, other.crc32c)
 
 
 class Bucket:
@@ -143,24 +150,13 @@ class Bucket:
         Raises:
             UserError: the object cannot be read.
         """
+        if not found.size:
+            return b""
         blob = self._bucket.blob(found.name)
+        options = {"raw_download": True, "checksum": None, "timeout": self._timeout, "retry": None}
+        end = min(size, found.size) - 1
         with self._translate_errors("read", found.name):
-            return self._retry(
-                lambda: (
-                    bytes(
-                        blob.download_as_bytes(
-                            start=0,
-                            end=min(size, found.size) - 1,
-                            raw_download=True,
-                            checksum=None,
-                            timeout=self._timeout,
-                            retry=None,
-                        )
-                    )
-                    if found.size
-                    else b""
-                )
-            )
+            return self._retry(lambda: bytes(blob.download_as_bytes(start=0, end=end, **options)))
 
     def download(self, found: Found, path: Path) -> None:
         """Fetches an object into a file; replaces the file only if the content is complete.
@@ -254,10 +250,7 @@ class Bucket:
             stored = self.find(name)
             if stored is not None and (stored.size, stored.crc32c) == (size, crc32c):
                 return stored
-            raise Conflict(
-                f"{Address(self.name, name)}: another writer has changed it meanwhile; two jobs "
-                "must not share a job_dir: end one of them, or give it another --job_dir"
-            ) from error
+            raise self._conflict(name) from error
         return Found(name, size, int(blob.generation), crc32c)
 
     def copy(self, found: Found, name: str) -> None:
@@ -273,28 +266,43 @@ class Bucket:
             UserError: there is no permission, or the service does not respond.
         """
         with self._translate_errors("write", name):
-            self._retry(lambda: self._copy(found, name))
+            self._retry(lambda: self._copy(found, name, 0))
 
-    def _copy(self, found: Found, name: str) -> None:
+    def renew(self, found: Found) -> Found:
+        """Gives an object a new generation, and returns it; its content stays as it is.
+
+        Args:
+            found: the object.
+
+        Raises:
+            Changed: the object has been removed, or has other content.
+            UserError: there is no permission, or the service does not respond.
+        """
+        with self._translate_errors("write", found.name):
+            return self._retry(lambda: self._copy(found, found.name, found.generation))
+
+    def _copy(self, found: Found, name: str, generation: int) -> Found:
         from google.api_core import exceptions
 
         try:
-            self._bucket.copy_blob(
+            blob = self._bucket.copy_blob(
                 self._bucket.blob(found.name),
                 self._bucket,
                 name,
                 timeout=self._timeout,
                 retry=None,
-                if_generation_match=0,
+                if_generation_match=generation,
                 if_source_generation_match=found.generation,
             )
         except (exceptions.NotFound, exceptions.PreconditionFailed) as error:
             # An earlier request may have succeeded although its response was lost.
             stored = self.find(name)
-            if stored is None:
+            if stored is not None and stored.has_content_of(found):
+                return stored
+            if stored is None or name == found.name:
                 raise Changed(found.name) from error
-            if (stored.size, stored.crc32c) != (found.size, found.crc32c):
-                raise Conflict(f"{Address(self.name, name)}: is there already") from error
+            raise Conflict(f"{Address(self.name, name)}: is there already") from error
+        return found._replace(name=name, generation=int(blob.generation))
 
     def remove(self, found: Found) -> None:
         """Removes an object, if it has not been removed already.
@@ -321,10 +329,13 @@ class Bucket:
             except exceptions.PreconditionFailed as error:
                 if self.find(found.name) is None:
                     return
-                raise Conflict(
-                    f"{Address(self.name, found.name)}: another writer has changed it meanwhile; "
-                    "two jobs must not share a job_dir"
-                ) from error
+                raise self._conflict(found.name) from error
+
+    def _conflict(self, name: str) -> Conflict:
+        return Conflict(
+            f"{Address(self.name, name)}: another writer has changed it meanwhile; two jobs "
+            "must not share a job_dir: end one of them, or give it another --job_dir"
+        )
 
     def _retry(self, request: Callable[[], _T]) -> _T:
         """Repeats a request until it succeeds, waiting longer each time, or time is up."""

@@ -11,7 +11,7 @@ import pydantic
 from trainer import job_layout
 from trainer.errors import UserError
 from trainer.storage.addresses import Address
-from trainer.storage.bucket import Bucket, Conflict, Found
+from trainer.storage.bucket import Bucket, Changed, Conflict, Found
 from trainer.storage.claim import Claim
 from trainer.storage.files import checksum, read_json, replaced, write_json
 from trainer.storage.portable import replace_job_dir
@@ -274,7 +274,9 @@ class Objects:
                 if local.exists():
                     return None
                 known.pop(name, None)
-            elif name in known and known[name].found == stored:
+            elif name in known and known[name].found.has_content_of(stored):
+                # A job that was killed while it took the folder over has renewed some objects.
+                known[name] = known[name]._replace(found=stored)
                 if not local.exists():
                     if not job_layout.is_superseded(name, steps, local_names):
                         missing.append(name)
@@ -328,10 +330,47 @@ class Objects:
         same = {n: one for n, one in self.known.items() if listed.get(n) == one.found}
         state = job_layout.CHECKPOINT_STATE
         if state in listed and state not in same:
+            if self.claim is not None:
+                # The job that has stored it may have claimed the folder since this one did.
+                self.claim.enforce()
             self.bucket.remove(listed[state])
         elif len(same) == len(self.known):
             return False
         self.known = same
+        return True
+
+    def take_over(self) -> bool:
+        """Prepares the folder in the bucket for this job, which has just claimed it.
+
+        A job that had the claim before may have changed objects since this one has seen them, and
+        some of its requests may still be on their way. They name generations of objects, so the
+        checkpoints and their state file get new ones.
+
+        Returns:
+            Whether the other job has changed objects; they are forgotten.
+
+        Raises:
+            Conflict: another job has claimed the folder since.
+            UserError: the bucket cannot be read or written.
+        """
+        changed = self.forget_changed()
+        state = job_layout.CHECKPOINT_STATE
+        models = [name for name in self.known if job_layout.find_step(name) is not None]
+        if not all([self._renew(name) for name in models]):
+            # It names a checkpoint of which the other job has removed or replaced a file.
+            self.known.pop(state, None)
+        elif state not in self.known or self._renew(state):
+            return changed
+        self.forget_changed()
+        return True
+
+    def _renew(self, name: str) -> bool:
+        known = self.known[name]
+        try:
+            self.known[name] = known._replace(found=self.bucket.renew(known.found))
+        except Changed:
+            del self.known[name]
+            return False
         return True
 
     def find_leftovers(self, names: Collection[str]) -> set[str]:

@@ -231,7 +231,7 @@ class Outgoing:
     def _check_claim(self) -> None:
         claim = self._objects.claim
         # A job that had the claim before may have stored and removed objects meanwhile.
-        if claim is not None and claim.enforce() and self._objects.forget_changed():
+        if claim is not None and claim.enforce() and self._objects.take_over():
             raise Changed(str(self._objects.address))
 
     def _find_superseded(self, starts_over: bool) -> list[str]:
