@@ -32,7 +32,7 @@ SUBCOMMANDS = {
     "completion": ("bash", "zsh", "fish"),
     "kubernetes": ("render",),
     "pipeline": ("run", "list", "render", "submit"),
-    "runs": ("list", "show", "compare", "why", "lineage", "prune"),
+    "runs": ("list", "show", "compare", "why", "lineage", "prune", "export"),
     "schema": ("infer", "check"),
     "vertex": ("package", "render", "submit", "rehearse"),
 }

@@ -265,7 +265,7 @@ def _find_label_faults(
         pc.invert(pc.is_in(array.cast(kind), pa.array(classes, kind))), pc.is_valid(array)
     )
     if pc.any(unknown).as_py():
-        listed = ", ".join(repr(value) for value in list(classes)[:10])
+        listed = ", ".join(f"{value!r:.40}" for value in list(classes)[:10])
         text = f"{{value}} is none of the label's classes ({listed})"
         yield Fault(name, "unknown class", text, remedy), unknown
 

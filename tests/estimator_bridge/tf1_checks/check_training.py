@@ -52,7 +52,7 @@ def test_buckets_contain_sequences_of_similar_length(smaller):
 
 def test_bucket_may_drop_examples():
     length, _ = sequences()
-    which, (values,) = contrib.training.bucket(
+    which, values = contrib.training.bucket(
         [length], length % 2, batch_size=2, num_buckets=2, keep_input=length < 8, num_threads=2
     )
     assert values.shape.as_list() == [2]

@@ -16,6 +16,7 @@ import pytest
 
 import trainer
 from trainer.config import load_config
+from trainer.console import Console
 from trainer.environment.variables import find_cache_folder, find_cache_home
 from trainer.inputs.cache import CacheFolder, Damaged
 from trainer.inputs.cache_key import build_key
@@ -32,6 +33,14 @@ DTYPE = np.dtype([("a", np.int32), ("b", np.int8, (3,))])
 ROWS = np.zeros(1000, DTYPE)
 
 
+class _Lines(Console):
+    """Passes each line on."""
+
+    def __init__(self, log):
+        super().__init__(quiet=True)
+        self.log = log
+
+
 def _rows(count=40):
     return [{"x": float(n), "kind": "ab"[n % 2], "y": 1.0} for n in range(count)]
 
@@ -39,7 +48,7 @@ def _rows(count=40):
 def _encode(make, path, folder, columns=COLUMNS, log=lambda line: None, **data):
     schema = Schema.model_validate({"columns": columns, "label": {"column": "y"}})
     config = make.config(rows=path, data={"cache": str(folder), **data})
-    job = prepare(config, schema, type("Console", (), {"log": staticmethod(log)}))
+    job = prepare(config, schema, _Lines(log))
     (rows,) = encode_sources(job, [build_source(job, True)])
     return rows
 
@@ -435,7 +444,7 @@ def test_a_scan_is_loaded_in_the_next_run(make, shop, tmp_path):
     schema = make.schema("bought", weight=True)
     paths = [Path(make.csv(tmp_path / f"{name}.csv", _shop_rows(make))) for name in "ab"]
     logged = []
-    console = type("Console", (), {"log": staticmethod(logged.append)})
+    console = _Lines(logged.append)
     jobs = []
     for cache in ("off", tmp_path / "cache", tmp_path / "cache"):
         config = make.config(rows=[str(path) for path in paths], data={"cache": str(cache)})

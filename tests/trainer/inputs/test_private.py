@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from trainer.config import DataConfig
+from trainer.console import Console
 from trainer.data_validation.check import check
 from trainer.errors import UserError, redact_data
 from trainer.inputs.files import find_files
@@ -36,7 +37,8 @@ def _schema(make, private=PRIVATE):
 
 def _scan(path, schema, bad_rows=0):
     data = DataConfig(max_bad_rows=bad_rows)
-    return scan_files(find_files([str(path)], "auto", "data"), schema, data, print)
+    files = find_files([str(path)], "auto", "data")
+    return scan_files(files, schema, data, Console(quiet=True))
 
 
 def _bad_files(make, folder, rows):
