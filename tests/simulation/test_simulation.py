@@ -23,7 +23,9 @@ MENDED = {
     205: "a state file named a checkpoint that another job had stored",
     331: "a checkpoint that another job's state file named was overwritten",
     351: "a state file named a checkpoint that had been saved again",
+    441: "files that were cleaned away during the restore were missing afterwards",
     463: "a job that had lost its claim removed the state file of the job after it",
+    2223: "a checkpoint that lacked files here kept the stored one from being fetched",
     2515: "a checkpoint was overwritten after the state file had been stored again",
 }
 

@@ -138,25 +138,30 @@ class Mirror:
             memory = self._objects.load_memory()
             listed = self._objects.list_stored()
             missing = None if memory is None else self._objects.find_missing(memory, listed)
-            if missing is not None:
-                with contextlib.suppress(Changed):
+            count = 0
+            with contextlib.suppress(Changed):
+                while missing:
                     self._download({name: listed[name] for name in missing})
+                    count += len(missing)
+                    # Old files may have been cleaned away while this waited for the bucket.
+                    missing = self._objects.find_missing(self._objects.known, listed)
+                if missing is not None:
                     self._objects.note_leftovers(listed)
                     self._objects.save_memory()
-                    return len(missing)
+                    return count
             for child in self.folder.iterdir():
                 # Other processes of a cluster on this machine already use the cluster folder.
                 if child.name != job_layout.CLUSTER_FOLDER:
                     remove(child)
             self._objects.known = {}
-            count = self._settle(lambda name: True)
-            if count is None:
+            fetched = self._settle(lambda name: True)
+            if fetched is None:
                 raise Unavailable(
                     f"{self.address}: is changed again and again while it is fetched; end the job "
                     "that still stores files there, and start this one again"
                 )
             self._objects.note_leftovers(listed)
-            return count
+            return fetched
 
     def _download(self, listed: Mapping[str, Found]) -> None:
         """Fetches objects, several at the same time; each rank is complete before the next."""

@@ -262,6 +262,9 @@ class Objects:
         if state in listed and state not in local_names:
             return None
         steps = job_layout.read_state_steps(self.read_state())
+        if not job_layout.find_whole_steps(local_names).intersection(steps):
+            # Checkpoints that lack files here do not take the place of stored ones.
+            steps = []
         missing = []
         unfinished = job_layout.find_unfinished_exports(listed)
         partial = job_layout.find_partial_checkpoints(listed)
