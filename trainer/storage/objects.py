@@ -360,7 +360,7 @@ class Objects:
         state = job_layout.CHECKPOINT_STATE
         models = [name for name in self.known if job_layout.find_step(name) is not None]
         if not all([self._renew(name) for name in models]):
-            # It names a checkpoint of which the other job has removed or replaced a file.
+            # The state file may name the checkpoint that the other job has changed.
             self.known.pop(state, None)
         elif state not in self.known or self._renew(state):
             return changed

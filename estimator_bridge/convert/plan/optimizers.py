@@ -132,8 +132,8 @@ def slots_of(optimizer: Optimizer, rate: Optional[float]) -> list[Slot]:
     return _rmsprop_slots(options, is_v1) if kind == "rmsprop" else []
 
 
-# Kind -> stored names of slots that no other kind has, of v1 and of Keras 2. Adagrad comes after
-# Ftrl, which has its slot too; momentum comes after RMSprop.
+# Version -> kinds and the stored name of a slot that shows each; the first that matches counts.
+# Ftrl also has the slot of Adagrad, and RMSprop may have that of momentum.
 _OWN_SLOTS = {
     1: (
         ("ftrl", "Ftrl"),
