@@ -16,6 +16,7 @@ COMMANDS = {
     "gate": "decide whether an export may replace the one in service",
     "sandbox": "try an export in a fresh process, as a model server loads it",
     "watch": "tell whether a served model still does what it was trained for",
+    "join_labels": "join served rows with their labels, as rows to train with",
     "report": "write a trained job as one HTML page",
     "push": "push an export as the next version of a served model, or roll back",
     "pipeline": "run commands one after the other, each only if its inputs changed",

@@ -163,8 +163,8 @@ def _parse_by(values: flags.FlagValues, rules: Rules, schema: Schema) -> list[li
     """Returns the columns of each slicing, of --by and of the rules."""
     if values.group and values.group not in schema.columns:
         raise UserError(
-            f"--group: no column {values.group!r}{nearest(values.group, schema.columns)} in the "
-            "schema"
+            f"--group: the schema has no column {values.group!r}"
+            f"{nearest(values.group, schema.columns)}"
         )
     parsed = slices.parse_by([*values.by, *(by for rule in rules.rules for by in rule.by)], schema)
     return [list(names) for names in dict.fromkeys(map(tuple, parsed))]

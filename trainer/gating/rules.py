@@ -134,7 +134,7 @@ def load_rules(path: Optional[str], schema: Schema, threshold: float) -> Rules:
         for name in (name.strip() for one in rule.by for name in one.split("*")):
             if name not in schema.columns:
                 raise UserError(
-                    f"{where}: by: no column {name!r}{nearest(name, schema.columns)} in the schema"
+                    f"{where}: by: the schema has no column {name!r}{nearest(name, schema.columns)}"
                 )
         if rule.metric in ("precision", "recall"):
             rule.metric = f"{rule.metric}_at_{threshold:g}"

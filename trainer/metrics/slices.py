@@ -149,7 +149,7 @@ def parse_by(by: Sequence[str], schema: Schema) -> list[list[str]]:
     for name in (name for names in parsed for name in names):
         if name not in schema.columns:
             raise UserError(
-                f"--by: no column {name!r}{nearest(name, schema.columns)} in the schema"
+                f"--by: the schema has no column {name!r}{nearest(name, schema.columns)}"
             )
         if schema.hides(name):
             raise UserError(f"--by: column {name} is private; the report would contain its values")

@@ -15,6 +15,7 @@ from trainer.errors import UserError, nearest
 COMMANDS: dict[str, tuple[str, ...]] = {
     "schema infer": ("output",),
     "schema check": (),
+    "join_labels": ("output",),
     "tune": ("study_dir", "job_dir"),
     "task": ("job_dir",),
     "evaluate": ("output",),

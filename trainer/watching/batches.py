@@ -214,6 +214,19 @@ def _to_text(value: Any) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
+def decode(columns: pa.RecordBatch) -> pa.RecordBatch:
+    """Returns rows with texts in place of dictionaries of texts.
+
+    Args:
+        columns: rows of a Batch.
+    """
+    plain = [
+        one.cast(pa.string()) if pa.types.is_dictionary(one.type) else one
+        for one in columns.columns
+    ]
+    return pa.RecordBatch.from_arrays(plain, names=columns.schema.names)
+
+
 def to_scores(values: Sequence[Any], schema: Schema) -> np.ndarray:
     """Returns logged scores: float64 [rows], or [rows, classes] for more than two classes.
 

@@ -30,7 +30,6 @@ from trainer.config import arguments, commands
 from trainer.console import Console, show
 from trainer.errors import UserError, nearest
 from trainer.export.choose import fetch_export
-from trainer.export.serving_api import require_serving_api
 from trainer.prediction.description import describe_export
 from trainer.release.verdict import STATUS
 from trainer.schema import Schema
@@ -139,7 +138,7 @@ def _check_flags(values: flags.FlagValues, schema: Schema) -> None:
         name = values[flag].value
         if name and name not in schema.columns:
             raise UserError(
-                f"--{flag}: no column {name!r}{nearest(name, schema.columns)} in the schema"
+                f"--{flag}: the schema has no column {name!r}{nearest(name, schema.columns)}"
             )
     key = values.key or schema.key
     if (values.labels or values.compare) and not key:
@@ -167,9 +166,6 @@ def _watch(
     names += [name for name in (plans.key, plans.unit) if name and name not in names]
     wanted = Wanted(schema, names, values.time_column, values.version_column)
     files = find_logs(values.requests, "requests")
-    if any(file.file.format == "tfrecord" for file in files):
-        require_serving_api("PredictionLog records")
-        bridge.set_verbosity("error")
     sample = Sample(values.served_version or Path(values.export or export).name)
 
     def keep(path: str, batch: Batch) -> None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from trainer import storage
 from trainer.errors import UserError
-from trainer.watching.batches import Batch
+from trainer.watching.batches import Batch, decode
 from trainer.watching.findings import Finding
 from trainer.watching.intake import Plans, find_slices
 from trainer.watching.judging import find_current
@@ -25,6 +25,8 @@ from trainer.watching.sketches import Plan
 from trainer.watching.state import State, hash_key
 
 FILE = "label_next.csv"
+# Columns beside those of the schema.
+SCORE, REASON, WEIGHT = "label_score", "label_reason", "label_weight"
 # Rows of a run among which is chosen: a uniform sample of the new rows.
 POOL_ROWS = 20_000
 # Share of the chosen rows that are drawn with the same probability.
@@ -63,12 +65,7 @@ class Pool:
             return
         # The rows with the smallest of as many random numbers are a uniform sample.
         numbers = self._rng.random(len(chosen))
-        part = batch.columns.take(pa.array(chosen))
-        columns = [
-            one.cast(pa.string()) if pa.types.is_dictionary(one.type) else one
-            for one in part.columns
-        ]
-        part = pa.RecordBatch.from_arrays(columns, names=part.schema.names)
+        part = decode(batch.columns.take(pa.array(chosen)))
         self._parts.append((part, batch.scores[chosen], numbers))
         self.rows += len(chosen)
         self._held += len(chosen)
@@ -171,7 +168,7 @@ def write_next(
     key = plans.key or ""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    header = [key, *(name for name in names if name != key), "score", "reason", "weight"]
+    header = [key, *(name for name in names if name != key), SCORE, REASON, WEIGHT]
     writer.writerow([*header, plans.schema.label.column])
     shown = columns.take(pa.array(chosen.rows)).to_pydict()
     for place, (row, weight) in enumerate(zip(chosen.rows.tolist(), chosen.weights.tolist())):

@@ -13,6 +13,7 @@ import pyarrow.parquet
 import estimator_bridge as bridge
 from trainer import storage
 from trainer.errors import UserError
+from trainer.export.serving_api import require_serving_api
 from trainer.inputs.files import GZIP, JSON_SUFFIXES, PARQUET, DataFile, list_paths
 from trainer.watching.batches import Batch, Row, Wanted, from_rows, from_table
 from trainer.watching.prediction_logs import LogParser
@@ -58,7 +59,7 @@ def find_logs(patterns: list[str], option: str) -> list[LogFile]:
         option: the option that contains them, for messages.
 
     Raises:
-        UserError: a bucket cannot be read.
+        UserError: a bucket cannot be read, or a package that TFRecord needs is not installed.
     """
     found = []
     for path in dict.fromkeys(path for one in patterns for path in list_paths(one, option)):
@@ -71,6 +72,9 @@ def find_logs(patterns: list[str], option: str) -> list[LogFile]:
             mark = f"{size} {status.st_mtime_ns}"
         if size:
             found.append(LogFile(_inspect(path), mark, time))
+    if any(log.file.format == "tfrecord" for log in found):
+        require_serving_api("PredictionLog records")
+        bridge.set_verbosity("error")
     return found
 
 

@@ -53,4 +53,4 @@ def test_the_notebook_shows_what_it_promises(outputs):
 def test_an_error_is_that_of_the_command(outputs):
     (error,) = [one for one in outputs[-1] if one.output_type == "error"]
     assert error.ename == "UserError"
-    assert error.evalue.startswith("--by: no column 'origins'; did you mean origin? in the schema")
+    assert error.evalue.startswith("--by: the schema has no column 'origins'; did you mean origin?")

@@ -42,16 +42,16 @@ def test_the_file_names_the_reason_and_comes_back_as_labels(watch, log, tmp_path
     path = tmp_path / "state/label_next.csv"
     with path.open() as stream:
         rows = list(csv.DictReader(stream))
-    reasons = [row["reason"] for row in rows]
+    reasons = [row["label_reason"] for row in rows]
     assert len(rows) == 50 and len({row["id"] for row in rows}) == 50
     # Each is a tenth of the rows.
     assert sum("unsure" in one for one in reasons) >= 10
     assert sum("unusual age" in one for one in reasons) >= 10
     assert reasons.count("random") >= 2
-    assert sum(float(row["weight"]) for row in rows) == pytest.approx(800, rel=0.5)
+    assert sum(float(row["label_weight"]) for row in rows) == pytest.approx(800, rel=0.5)
     # The values of a hashed column are nowhere.
-    assert set(rows[0]) == {"id", "age", "hours", "city", "level", "score", "reason", "weight",
-                            "bought"}  # fmt: skip
+    assert set(rows[0]) == {"id", "age", "hours", "city", "level", "label_score",
+                            "label_reason", "label_weight", "bought"}  # fmt: skip
     for row in rows:
         row["bought"] = "yes"
     labels = tmp_path / "labelled.csv"

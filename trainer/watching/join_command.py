@@ -1,0 +1,130 @@
+"""python -m trainer.join_labels: joins served rows with their labels, as rows to train with.
+
+python -m trainer.join_labels --export=served/flights/7 --requests='logs/*' --labels='labels/*' \\
+    --output=served_rows
+
+--requests are logged requests, as trainer.watch reads them; --labels are files of keys and labels,
+for example label_next.csv with its last column filled in. --output is a folder for train.parquet
+and eval.parquet: all served rows that have a label. --eval_share of the keys are evaluation rows;
+a key is in the same file at every run, whatever else was logged. Where --labels has label_weight,
+so have these files.
+"""
+
+from typing import Optional
+
+from absl import flags
+
+from trainer import storage
+from trainer.config import arguments, commands
+from trainer.console import show
+from trainer.errors import UserError, nearest
+from trainer.export.choose import fetch_export
+from trainer.inputs.split import Split
+from trainer.prediction.description import describe_export
+from trainer.schema import Schema
+from trainer.watching import joining
+from trainer.watching.reading import find_logs
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command and returns the exit status.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
+    return commands.run(_main, argv)
+
+
+def _main(argv: list[str]) -> int:
+    values = parse(argv)
+    if values is None:
+        return 0
+    with commands.open_storage(values) as copies:
+        _join(values, copies)
+    return 0
+
+
+def parse(argv: list[str]) -> Optional[flags.FlagValues]:
+    """Returns the checked flags; None if they only ask for help, which has been printed.
+
+    Args:
+        argv: the arguments after the program's name.
+
+    Raises:
+        UserError: a flag is wrong or missing.
+    """
+    values = arguments.parse_flags("trainer.join_labels", _define, argv, __doc__ or "")
+    if values is None:
+        return None
+    arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
+    arguments.require(values, "requests", "labels", "output")
+    return values
+
+
+def _join(values: flags.FlagValues, copies: storage.Copies) -> None:
+    schema = describe_export(fetch_export(values.export, values.job_dir, copies)).schema
+    key = _choose_key(values, schema)
+    split = Split(tuple(values.eval_by) or (key,), values.eval_share, None, True)
+    folder = copies.open_output(values.output, "--output", is_file=False)
+    outputs = [folder / name for name in (joining.TRAIN, joining.EVAL)]
+    for path in outputs:
+        if copies.find_size(path) is not None and not values.overwrite:
+            shown = copies.display_path(str(path))
+            raise UserError(f"--output: {shown} exists; name another folder, or add --overwrite")
+    labels = [log.file for log in find_logs(values.labels, "labels")]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        found = joining.join_rows(
+            find_logs(values.requests, "requests"),
+            joining.read_labels(labels, key, schema),
+            key,
+            schema,
+            split,
+            folder,
+        )
+    except OSError as error:
+        raise UserError(f"--output={values.output}: {error.strerror}; name another") from error
+    for path in outputs:
+        copies.store_output(path)
+    lines = [
+        f"{found.served:,} served rows: {found.train:,} in {outputs[0]}, {found.eval:,} in "
+        f"{outputs[1]}",
+        *found.notes,
+    ]
+    if found.unserved:
+        lines.append(f"{found.unserved:,} labels have no row in --requests")
+    show(copies.display_path("\n".join(lines)))
+
+
+def _choose_key(values: flags.FlagValues, schema: Schema) -> str:
+    """Returns the column of the key, and checks that it and those of --eval_by exist."""
+    if schema.task not in ("binary", "multiclass", "regression"):
+        raise UserError(f"a {schema.task} model; its labels are not one column")
+    for flag, names in (("key", [values.key] if values.key else []), ("eval_by", values.eval_by)):
+        for name in names:
+            if name not in schema.input_columns:
+                hint = nearest(name, schema.input_columns)
+                raise UserError(f"--{flag}: the schema has no column {name!r}{hint}")
+    key = values.key or schema.key
+    if not key:
+        raise UserError("the schema has no key; name the column of --labels with --key")
+    return str(key)
+
+
+def _define(values: flags.FlagValues) -> None:
+    for name, meaning in (
+        ("export", "folder of the export that was served"),
+        ("job_dir", "job whose export was served: its newest of best, else of final"),
+        ("output", "folder for train.parquet and eval.parquet, local or gs://"),
+        ("key", "column that joins a label to its request; unset: the key of the schema"),
+    ):
+        flags.DEFINE_string(name, None, meaning, flag_values=values)
+    for name, meaning in (
+        ("requests", "logs: paths, globs, directories"),
+        ("labels", "files of keys and labels"),
+        ("eval_by", "columns whose equal values stay in one file; unset: the key"),
+    ):
+        flags.DEFINE_list(name, [], meaning, flag_values=values)
+    flags.DEFINE_float("eval_share", 0.2, "share that is evaluation rows", 0, 1, flag_values=values)
+    flags.DEFINE_boolean("overwrite", False, "replace existing files", flag_values=values)
+    commands.define_storage(values)
