@@ -11,13 +11,18 @@ these imports, and would need a bytecode cache.
 Every module that is not part of a known 2.x library belongs to the program, including the modules
 of an installed package of 1.x code, such as a team's own trainer.
 
-`importlib.import_module("tensorflow")` has no importing module and returns the 2.x module.
+`importlib.import_module` is replaced too: there the importing module is that of the calling frame,
+and a call in Python's own library counts for whoever called that. `sys.modules["tensorflow"]`
+itself stays the 2.x module.
 """
 
 import builtins
 import functools
+import importlib
+import importlib.util
 import os
 import sys
+import sysconfig
 import threading
 import types
 from collections.abc import Callable, Iterable
@@ -130,6 +135,8 @@ _PRIVATE = frozenset(
     ]
 )
 
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+
 _tf2_packages = set(TF2_PACKAGES)
 
 
@@ -156,8 +163,42 @@ def install(build_view: Callable[[], types.ModuleType]) -> None:
       build_view: returns the view; called when the first of the program's modules imports
         TensorFlow.
     """
-    builtins.__import__ = _Importer(builtins.__import__, build_view)
+    importer = _Importer(builtins.__import__, build_view)
+    builtins.__import__ = importer
+    importlib.__import__ = importer
+    importlib.import_module = _replace_import_module(importlib.import_module, importer)
     sys.excepthook = _show
+
+
+def _replace_import_module(original, importer):
+    """Returns `importlib.import_module` that asks `importer` for the names of TensorFlow."""
+
+    @functools.wraps(original)
+    def import_module(name, package=None):
+        named = f"{package}{name}" if package and name.startswith(".") else name
+        if not _is_tensorflow(named):
+            return original(name, package)
+        calling = {"__name__": _find_calling_module(sys._getframe(1))}
+        # Without names to import from it, `import a.b` would give a.
+        return importer(importlib.util.resolve_name(name, package), calling, None, ("__name__",))
+
+    return import_module
+
+
+def _is_tensorflow(name) -> bool:
+    return name == "tensorflow" or name.startswith("tensorflow.")
+
+
+def _find_calling_module(frame) -> str:
+    """Returns the name of the first module on the stack that is not of Python's own library."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        installed = f"{os.sep}site-packages{os.sep}" in file
+        if installed or not file.startswith((_STANDARD_LIBRARY, "<frozen ")):
+            return frame.f_globals.get("__name__", "__main__")
+        frame = frame.f_back
+    # A thread that has only run Python's own library: the program started it, as far as is known.
+    return "__main__"
 
 
 class _Importer:
@@ -184,7 +225,7 @@ class _Importer:
 
     def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
         try:
-            if level == 0 and (name == "tensorflow" or name.startswith("tensorflow.")):
+            if level == 0 and _is_tensorflow(name):
                 importer = (globals or {}).get("__name__") or "__main__"
                 # Code that runs during TensorFlow's own import does not belong to the program.
                 building = self._builder == threading.get_ident()

@@ -1,6 +1,11 @@
 """The TensorFlow 1.x view, and which modules get it."""
 
+import concurrent.futures
+import functools
+import importlib
 import os
+import pkgutil
+import pydoc
 import types
 
 import absl.flags
@@ -101,6 +106,28 @@ def test_all_forms_of_import_return_the_view():
     assert head and array_ops and math_ops and training_util and training_ops
     assert control_flow_ops.cond is tf.cond
     assert session_run_hook.SessionRunHook is tf.train.SessionRunHook
+
+
+def test_importing_by_name_returns_the_view():
+    assert importlib.import_module("tensorflow") is tf
+    assert importlib.import_module("tensorflow.contrib.layers") is tf.contrib.layers
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        in_thread = threads.submit(importlib.import_module, "tensorflow.estimator").result()
+    for module in (
+        importlib.import_module("tensorflow.estimator"),
+        importlib.import_module(".estimator", "tensorflow"),
+        importlib.__import__("tensorflow.estimator", fromlist=["LinearClassifier"]),
+        functools.partial(importlib.import_module, "tensorflow.estimator")(),
+        pkgutil.resolve_name("tensorflow.estimator"),
+        pydoc.locate("tensorflow.estimator"),
+        in_thread,
+    ):
+        assert module.LinearClassifier is tf.estimator.LinearClassifier
+    with pytest.raises(ModuleNotFoundError, match=r"tensorflow\.contrib\.none"):
+        importlib.import_module("tensorflow.contrib.none")
+    library = {"__name__": "tensorflow_hub.module", "import_module": importlib.import_module}
+    exec("version = import_module('tensorflow').__version__", library)
+    assert not library["version"].startswith("1.")
 
 
 def test_private_modules_of_keras_are_those_of_tf_keras():
