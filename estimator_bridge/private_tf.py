@@ -98,6 +98,9 @@ NAMES: dict[str, Private] = {
     "tpu_training_loop": _tensorflow("tpu.training_loop"),
     # Input pipelines.
     "data_experimental": _tensorflow("data.experimental"),
+    "data_nest": _tensorflow("data.util.nest"),
+    "from_generator_op": _tensorflow("data.ops.from_generator_op"),
+    "script_ops": _tensorflow("ops.script_ops"),
     "data_options": _tensorflow("data.ops.options"),
     "experimental_iterator_ops": _tensorflow("data.experimental.ops.iterator_ops"),
     "iterator_ops": _tensorflow("data.ops.iterator_ops"),

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn, Optional
 from .. import current_folder, era, install, terminal
 from ..era import advice, declared, optimizers
 from ..errors import BridgeError
+from ..tf1 import generators
 from . import children
 from .importing import prefer_folders
 
@@ -29,6 +30,8 @@ _USAGE = """usage: python -m estimator_bridge run [options] SCRIPT [args]
                  1.15; without it, of the version that the project's files declare
   --tf1          the same as --as=1.15: graph mode and tf.contrib
   --exports_for=VERSION   writes SavedModels and graphs that this older TensorFlow loads, e.g. 1.15
+  --read_ahead=N   with --tf1, computes up to N elements of a Dataset.from_generator before they are
+                 wanted (default 64), if nothing else can notice it; 0: none
 """
 
 
@@ -41,6 +44,7 @@ class Target(NamedTuple):
       args: the program's own arguments, unchanged.
       as_version: the (major, minor) of the TensorFlow that the program gets; None for no choice.
       exports_for: the older TensorFlow that must load what the program exports; "" for none.
+      read_ahead: how many elements of a generator are read ahead; "" for the default.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Target(NamedTuple):
     args: list[str]
     as_version: Optional[tuple[int, int]] = None
     exports_for: str = ""
+    read_ahead: str = ""
 
 
 def _refuse(problem: str) -> NoReturn:
@@ -64,7 +69,7 @@ def parse(argv: list[str]) -> Target:
     Returns:
       The program; exits with status 2 for a wrong option.
     """
-    rest, options = list(argv), {"--as": "", "--exports_for": ""}
+    rest, options = list(argv), {"--as": "", "--exports_for": "", "--read_ahead": ""}
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
         name, equals, value = option.partition("=")
@@ -83,7 +88,8 @@ def parse(argv: list[str]) -> Target:
         elif option == "--":
             break
         elif name in options:
-            _refuse(f"{name} needs a version, for example {name}=2.8")
+            needed, example = ("number", "0") if name == "--read_ahead" else ("version", "2.8")
+            _refuse(f"{name} needs a {needed}, for example {name}={example}")
         else:
             _refuse(f"no such option: {option} (the program's own arguments come after its name)")
     if not rest:
@@ -96,7 +102,11 @@ def _build(name: str, is_module: bool, args: list[str], options: dict[str, str])
         chosen = era.parse(options["--as"]) if options["--as"] else None
     except BridgeError as error:
         _refuse(f"--as: {error}")
-    return Target(name, is_module, args, chosen, options["--exports_for"])
+    try:
+        generators.limit(options["--read_ahead"])
+    except BridgeError as error:
+        _refuse(f"--read_ahead: {error}")
+    return Target(name, is_module, args, chosen, options["--exports_for"], options["--read_ahead"])
 
 
 def _choose_version(target: Target) -> Optional[tuple[int, int]]:
@@ -206,6 +216,8 @@ def main(argv: list[str]) -> int:
         return 2
     version = _choose_version(target)
     install()
+    if target.read_ahead:
+        os.environ[generators.VARIABLE] = target.read_ahead
     if target.exports_for:
         from ..downgrade import exports
 

@@ -11,10 +11,12 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   private_keras.py   `tensorflow.python.keras` with the classes of `tf.keras`
   keras_names.py     names of the variables of Keras layers
   kmeans.py          the seed of k-means
+  numpy_version.py   the cost of converting values to NumPy
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   shapes.py          dimensions given as floats
   unsupported.py     the error for names that are not supplied
   examples/          the reader and the network of MNIST
+  generators/        Dataset.from_generator, read ahead
   stdlib/            modules that Python has removed since
   contrib/           `tf.contrib`
 """
@@ -51,9 +53,11 @@ def _build_view() -> types.ModuleType:
     # Imported first: the bridge completes TensorFlow at the end of this import.
     tensorflow = importlib.import_module("tensorflow")
     from estimator_bridge.tf1 import (
+        generators,
         keras_names,
         kmeans,
         moved,
+        numpy_version,
         old_checkpoints,
         removed,
         shapes,
@@ -68,5 +72,7 @@ def _build_view() -> types.ModuleType:
     old_checkpoints.install()
     keras_names.install()
     kmeans.install()
+    generators.install()
+    numpy_version.install()
     tpu_refusal.refuse_tpu()
     return module

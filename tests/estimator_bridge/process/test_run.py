@@ -204,6 +204,8 @@ def test_processes_of_the_program_have_estimators(folder, act):
         ([], "no program given"),
         (["--tf2", "x.py"], "no such option: --tf2"),
         (["-m"], "-m needs the name of a module"),
+        (["--read_ahead=some", "x.py"], "--read_ahead: 'some' is no number of elements"),
+        (["--read_ahead", "x.py"], "--read_ahead needs a number"),
         (["absent.py"], "no such file:"),
     ],
 )
@@ -221,10 +223,12 @@ def test_options_end_at_the_programs_name():
         ["--tf1", "-m"],
         (1, 15),
         "",
+        "",
     )
-    assert run.parse(["--as=2.8.4", "a.py"]) == ("a.py", False, [], (2, 8), "")
-    assert run.parse(["-m", "a.b", "-x"]) == ("a.b", True, ["-x"], None, "")
-    assert run.parse(["-ma.b"]) == ("a.b", True, [], None, "")
-    assert run.parse(["--", "-odd.py"]) == ("-odd.py", False, [], None, "")
+    assert run.parse(["--as=2.8.4", "a.py"]) == ("a.py", False, [], (2, 8), "", "")
+    assert run.parse(["-m", "a.b", "-x"]) == ("a.b", True, ["-x"], None, "", "")
+    assert run.parse(["-ma.b"]) == ("a.b", True, [], None, "", "")
+    assert run.parse(["--", "-odd.py"]) == ("-odd.py", False, [], None, "", "")
     older = ["--exports_for=1.15", "a.py", "--exports_for=2.5"]
-    assert run.parse(older) == ("a.py", False, older[2:], None, "1.15")
+    assert run.parse(older) == ("a.py", False, older[2:], None, "1.15", "")
+    assert run.parse(["--read_ahead=0", "a.py"]) == ("a.py", False, [], None, "", "0")

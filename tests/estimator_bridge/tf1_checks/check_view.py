@@ -381,3 +381,21 @@ def test_flag_belongs_to_its_defining_module():
         owner = values.find_module_defining_flag(name)
         assert "flags" not in os.path.basename(owner), owner
         delattr(values, name)
+
+
+def test_a_py_func_does_not_parse_numpys_version_for_each_value(run, monkeypatch):
+    parsed = []
+    original = np.lib.NumpyVersion.__init__
+
+    def parse(self, text):
+        parsed.append(text)
+        original(self, text)
+
+    element = tf.py_func(
+        lambda value: [value, [1, 2], "text"], [3.0], [tf.float32, tf.int64, tf.string]
+    )
+    first = run(element)  # makes the only comparison
+    monkeypatch.setattr(np.lib.NumpyVersion, "__init__", parse)
+    again = run(element)
+    assert [np.asarray(one).tolist() for one in again] == [3.0, [1, 2], b"text"]
+    assert str(again) == str(first) and not parsed

@@ -1,0 +1,42 @@
+"""Compares NumPy's version once instead of at every call.
+
+Since it supports NumPy 2, TensorFlow converts each value of a py_func, of a generator and of a feed
+with functions that parse NumPy's version and compare it: 5 µs, where the conversion takes 0.5.
+"""
+
+import functools
+import sys
+import types
+
+import numpy as np
+
+from estimator_bridge.process.importing import call_when_imported
+
+__all__ = ["install"]
+
+_MODULE = "tensorflow.python.util.numpy_compat"
+
+
+class _Version(np.lib.NumpyVersion):
+    """NumPy's version, which remembers the comparisons with other versions."""
+
+    @functools.cache  # noqa: B019 - there is one object
+    def __ge__(self, other):
+        return super().__ge__(other)
+
+    __hash__ = object.__hash__
+
+
+def install() -> None:
+    """Makes TensorFlow compare NumPy's version once, if it compares it."""
+    call_when_imported(_MODULE, _replace)
+
+
+def _replace() -> None:
+    version = _Version(np.__version__)
+    lib = types.ModuleType("numpy.lib")
+    vars(lib).update(vars(np.lib), NumpyVersion=lambda _: version)
+    numpy = types.ModuleType("numpy")
+    vars(numpy).update(vars(np), lib=lib)
+    numpy.__getattr__ = lambda name: getattr(np, name)  # type: ignore[method-assign]
+    sys.modules[_MODULE].np = numpy  # type: ignore[attr-defined]
