@@ -190,3 +190,10 @@ def test_scheduled_outputs_are_read_with_the_given_probability(run, probability)
     twice = given[:, :1] * np.array([2, 4, 8, 16])[None, :, None]
     np.testing.assert_allclose(got, twice if probability else given * 2, rtol=1e-5)
     assert run(outputs.sample_id).dtype == np.int32
+
+
+def test_hardmax_of_a_reference_variable(run):
+    logits = tf.get_variable("logits", initializer=[[1.0, 3.0, 2.0], [5.0, 0.0, 4.0]])
+    assert logits.dtype == tf.as_dtype("float32_ref")
+    found = run(tf.contrib.seq2seq.hardmax(logits))
+    assert found.dtype == np.float32 and found.tolist() == [[0, 1, 0], [1, 0, 0]]

@@ -30,6 +30,8 @@ def hardmax(logits, name=None):
       Tensor of the shape and dtype of `logits`.
     """
     with tf.name_scope(name, "Hardmax", [logits]):
+        # A reference variable has a type of its own.
+        logits = tf.convert_to_tensor(logits)
         return tf.one_hot(tf.argmax(logits, -1), tf.shape(logits)[-1], dtype=logits.dtype)
 
 
