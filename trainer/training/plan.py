@@ -23,6 +23,7 @@ from trainer.metrics.catalogue import SHOWN_METRICS
 from trainer.models.build import build_estimator, build_preparation
 from trainer.models.code import HParams
 from trainer.models.fused.engine import Engine, choose_engine
+from trainer.models.fused.warm_start import start_like
 from trainer.models.plugins import build_user_hooks, make_user_receiver_fn
 from trainer.models.warm_start import warm_start
 from trainer.signals import SignalWatch
@@ -206,7 +207,7 @@ def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
             strategy = build_strategy(config.cluster)
     run_config = build_run_config(config, cluster, strategy)
     parts = (config, job.schema, job.statistics)
-    engine = choose_engine(*parts, run_config, is_fresh=checkpoint is None)
+    engine = choose_engine(*parts, run_config)
     lengths = build_run_lengths(
         config.train, config.run, first=first, max_steps=job.max_steps, is_fused=engine.is_fused
     )
@@ -216,11 +217,23 @@ def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
         run_config = run_config.replace(save_summary_steps=0)
     built = build_estimator(*parts, run_config, job.max_steps, engine)
     if config.train.warm_start and checkpoint is None:
-        built = warm_start(built, config.train, job.schema, console.log)
+        built = _start_warm(built, job, console, run_config, engine)
     evaluating = built
     if cluster.is_distributed:
         evaluating = build_estimator(*parts, build_run_config(config), job.max_steps)
     return _Model(built, evaluating, run_config, engine, lengths, first, checkpoint)
+
+
+def _start_warm(built: Any, job: Job, console: Console, run_config: Any, engine: Engine) -> Any:
+    """Wraps the Estimator so that training starts from the checkpoint of train.warm_start."""
+    config, schema = job.config, job.schema
+    if not engine.is_fused:
+        return warm_start(built, config.train, schema, console.log)
+    canned = build_estimator(
+        config, schema, job.statistics, run_config, job.max_steps, Engine("canned")
+    )
+    warm = warm_start(canned, config.train, schema, console.log)
+    return start_like(built, warm, make_eval_input_fn(build_source(job, True), schema, 1))
 
 
 def _build_sources(job: Job, cluster: Cluster, engine: Engine) -> tuple[Rows, Rows]:

@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
+from estimator_bridge import tf
 from trainer.config import Config
 from trainer.console import Console
 from trainer.errors import UserError
@@ -225,6 +226,27 @@ def test_warm_start_copies_the_slot_variables_of_ftrl(make, trained, tmp_path):
     name = "linear/linear_model/city/weights"
     before, after = _read(trained / "job", name), _read(tmp_path / "warm", name)
     assert np.abs(after - before).max() < 0.3 * np.abs(before).max()
+
+
+@pytest.mark.parametrize("restored", [".*", "^linear"])
+def test_both_engines_start_warm_alike(make, trained, tmp_path, restored):
+    train = {"max_steps": 2, "batch_size": 20, "warm_start": str(trained / "job")}
+    for engine in ("canned", "fused"):
+        options = {
+            **OPTIONS,
+            "train": {**train, "warm_start_vars": restored},
+            "model": {**OPTIONS["model"], "engine": engine},
+            "run": {"seed": 7},
+        }
+        make.run(build_config(tmp_path / engine, trained / "rows.csv", **options), make.schema())
+    names = [name for name, _ in tf.train.list_variables(str(tmp_path / "canned"))]
+    assert "dnn/hiddenlayer_0/kernel" in names
+    for name in names:
+        canned, fused = _read(tmp_path / "canned", name), _read(tmp_path / "fused", name)
+        np.testing.assert_allclose(canned, fused, atol=1e-6, err_msg=name)
+    name = "dnn/hiddenlayer_0/kernel"
+    change = np.abs(_read(tmp_path / "fused", name) - _read(trained / "job", name)).max()
+    assert (change < 0.1) == (restored == ".*")
 
 
 @pytest.mark.newest

@@ -286,9 +286,9 @@ def test_summaries_equal_the_canned_model(bench):
     assert tags[0] == tags[1] and "dnn/hiddenlayer_0/activation" in tags[0]
 
 
-def _choose(bench, job, **options):
+def _choose(bench, job):
     run_config = build_run_config(job.config)
-    return choose_engine(job.config, job.schema, job.statistics, run_config, **options)
+    return choose_engine(job.config, job.schema, job.statistics, run_config)
 
 
 @pytest.mark.newest
@@ -308,10 +308,6 @@ def test_auto_chooses_fused_or_gives_the_reason(bench):
         insisting = other._replace(config=other.config.model_copy(update={"model": part}))
         with pytest.raises(UserError, match=f"model.engine fused: .*{words}"):
             _choose(bench, insisting)
-    train = job.config.train.model_copy(update={"warm_start": "there"})
-    warm = job._replace(config=job.config.model_copy(update={"train": train}))
-    assert _choose(bench, warm, is_fresh=True).reason == "train.warm_start"
-    assert _choose(bench, warm) == FUSED
     model = job.config.model.model_copy(update={"engine": "canned"})
     told = job._replace(config=job.config.model_copy(update={"model": model}))
     assert _choose(bench, told) == CANNED

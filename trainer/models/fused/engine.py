@@ -32,7 +32,6 @@ def choose_engine(
     schema: Schema,
     statistics: Statistics,
     run_config: Any,
-    is_fresh: bool = False,
 ) -> Engine:
     """Returns the engine of a job.
 
@@ -40,11 +39,10 @@ def choose_engine(
     canned otherwise.
 
     Args:
-        config: model, cluster.strategy and train.warm_start.
+        config: model and cluster.strategy.
         schema: columns, label, weight and key.
         statistics: of the training data.
         run_config: an estimator.RunConfig.
-        is_fresh: whether training would start without a checkpoint.
 
     Raises:
         UserError: model.engine is fused and the fused engine does not support the model.
@@ -54,8 +52,6 @@ def choose_engine(
     reason: Optional[str]
     if run_config.cluster_spec:
         reason = "several processes train"
-    elif is_fresh and config.train.warm_start:
-        reason = "train.warm_start"
     else:
         columns = build_feature_columns(schema, statistics)
         strategy = config.cluster.strategy
