@@ -21,11 +21,8 @@ from trainer.data_validation.profile import (
     Table,
     profile_files,
 )
-from trainer.data_validation.propose import (
-    Proposal,
-    keep_names_apart,
-    propose_column,
-)
+from trainer.data_validation.propose import keep_names_apart, propose_column
+from trainer.data_validation.propose_categories import Proposal
 from trainer.data_validation.propose_label import propose_label
 from trainer.data_validation.reading import CsvStyle
 from trainer.data_validation.yaml_text import flow

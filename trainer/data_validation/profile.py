@@ -161,7 +161,7 @@ class Profile:
         self.missing += rows - column.null_count - len(kept)
         kept = kept.dictionary_decode().dictionary_encode()
         self.counts.add(kept)
-        self.distinct.add(kept.dictionary)
+        self.distinct.add(kept.dictionary, np.bincount(kept.indices.to_numpy()))
         if numbers is None:
             words_each = pc.add(pc.count_substring(kept.dictionary, " "), 1)
             # By row: a sum over the distinct values of each block would depend on the block's size.

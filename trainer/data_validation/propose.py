@@ -1,26 +1,29 @@
 """Proposes the schema of a column from its profile."""
 
-import math
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 
 from trainer.data_validation.lists import are_numbers, choose_separator, find_separator
 from trainer.data_validation.number_formats import Format, find_format
 from trainer.data_validation.profile import LARGEST_QUANTITY, NO_NUMBER, Profile
+from trainer.data_validation.propose_categories import (
+    MAX_CLASSES,
+    MAX_VOCABULARY,
+    Proposal,
+    count_buckets,
+    count_rare_rows,
+    propose_categories,
+    propose_rare_words,
+    share,
+    to_buckets,
+)
 from trainer.data_validation.yaml_text import flow
-from trainer.inputs.streaming_statistics import MAX_COUNTED, build_bins
+from trainer.inputs.streaming_statistics import build_bins
 from trainer.schema.columns import DATE_PATTERN
 
-# A column with at most this many different words gets a vocabulary. The words of other columns are
-# hashed.
-MAX_VOCABULARY = 50
-MAX_CLASSES = 1000
-# With four buckets per value, about one value in five collides with another.
-BUCKETS_PER_VALUE = 4
-MAX_HASH_BUCKETS = 1 << 20
 # A column is a key if at least this share of its values are different.
 KEY_SHARE = 0.95
 KEY_ROWS = 20
@@ -33,9 +36,6 @@ ROWS_PER_CATEGORY = 200
 SMALL_NEGATIVE = 0.01
 # Rows per bin from which a model learns the effect of each bin by itself.
 ROWS_PER_BIN = 200
-# A text column is left out if most rows have a value with fewer rows than this. A model would learn
-# such rows by heart.
-ROWS_PER_WORD = 5
 # Rows without a value, and their share of all rows, from which a number gets an indicator.
 INDICATOR_ROWS = 20
 INDICATOR_SHARE = 0.01
@@ -51,20 +51,6 @@ FREE_TEXT: dict[str, Any] = {
 SHORTEST_ID = 10_000
 DATE_PARTS = ["year", "month", "weekday"]
 ID_NAME = re.compile(r"(^|_)(id|uid|uuid|guid|key|code|zip|zipcode|postcode)$", re.I)
-
-
-class Proposal(NamedTuple):
-    """One column of the proposed schema.
-
-    Attributes:
-        fields: fields of the column in the schema.
-        comment: what the data contain, and the reason for the fields.
-        doubt: what the column may be instead, and the fields to write then; "" if it is clear.
-    """
-
-    fields: dict[str, Any]
-    comment: str
-    doubt: str = ""
 
 
 def propose_column(name: str, profile: Profile, numbers: np.ndarray) -> Proposal:
@@ -120,7 +106,7 @@ def _doubt_number(profile: Profile, distinct: int) -> str:
     if low >= SHORTEST_ID and len(str(int(low))) == len(str(int(high))):
         return (
             "whole numbers of the same length, used as a quantity; if they are identifiers, write "
-            f"{{type: int, default: -1, hash_buckets: {_count_buckets(distinct)}}}"
+            f"{{type: int, default: -1, hash_buckets: {count_buckets(profile, distinct)}}}"
         )
     return ""
 
@@ -177,7 +163,7 @@ def _propose_lists(profile: Profile) -> Optional[Proposal]:
         return None
     if values.is_number and not values.is_int:
         return _propose_multivalent_numbers(separator)
-    fields, description = _propose_categories(values, values.num_distinct)
+    fields, description = propose_categories(values, values.num_distinct)
     kind = "int" if values.is_int else "string"
     return Proposal(
         {"type": kind, **fields, "separator": separator},
@@ -206,16 +192,12 @@ def _propose_multivalent(profile: Profile, missing: str) -> Optional[Proposal]:
     if distinct <= MAX_VOCABULARY:
         fields["vocabulary"] = sorted(map(int, words)) if is_int else words
     else:
-        fields["hash_buckets"] = _count_buckets(distinct)
+        fields["hash_buckets"] = to_buckets(distinct)
     common = ", ".join(flow([word])[1:-1] for word in words[:3])
     return Proposal(
         {**fields, "separator": found.separator},
         f"up to {found.most} values per row, {distinct:,} different ones: {common}{missing}",
     )
-
-
-def _count_buckets(distinct: int) -> int:
-    return min(1 << math.ceil(math.log2(BUCKETS_PER_VALUE * distinct)), MAX_HASH_BUCKETS)
 
 
 def _propose_dates(profile: Profile, missing: str) -> Optional[Proposal]:
@@ -254,13 +236,9 @@ def _propose_words(profile: Profile, distinct: int, missing: str) -> Proposal:
             {"type": "string", "use": []},
             f"unique in nearly every row ({distinct:,} values): left out{missing}",
         )
-    if distinct > MAX_VOCABULARY and _are_mostly_rare(profile):
-        return Proposal(
-            {"type": "string", "use": []},
-            f"left out: most of the {distinct:,} values appear in fewer than {ROWS_PER_WORD} rows; "
-            f"hash_buckets: {_count_buckets(distinct)} would use them{missing}",
-        )
-    fields, description = _propose_categories(profile, distinct)
+    if distinct > MAX_VOCABULARY and count_rare_rows(profile) > 0.5 * profile.count:
+        return propose_rare_words(profile, distinct, missing)
+    fields, description = propose_categories(profile, distinct)
     return Proposal({"type": "string", **fields}, description + missing)
 
 
@@ -284,33 +262,11 @@ def describe_format(written: Format, profile: Profile) -> str:
     return f"{written.name} such as {profile.list_values(1)[0][0]} are not supported"
 
 
-def _are_mostly_rare(profile: Profile) -> bool:
-    if not profile.counts.complete:
-        return False
-    rows = [rows for _, rows in profile.list_values(MAX_COUNTED)]
-    return sum(each for each in rows if each >= ROWS_PER_WORD) < 0.5 * sum(rows)
-
-
 def _propose_int_categories(profile: Profile, distinct: int) -> tuple[dict[str, Any], str]:
-    fields, description = _propose_categories(profile, distinct)
+    fields, description = propose_categories(profile, distinct)
     # Other rows may have no value, even if each of these rows has one. -1 is a missing category.
     default = {"default": -1} if profile.numbers.low >= 0 else {}
     return {"type": "int", **default, **fields}, description
-
-
-def _propose_categories(profile: Profile, distinct: int) -> tuple[dict[str, Any], str]:
-    most = profile.list_values(3)
-    common = ", ".join(f"{flow([value])[1:-1]} {share(rows, profile)}" for value, rows in most)
-    if distinct <= MAX_VOCABULARY:
-        words = [value for value, _ in profile.list_values(MAX_VOCABULARY)]
-        if profile.is_int:
-            words = sorted(int(word) for word in words)
-        return {"vocabulary": words}, f"{distinct} values: {common}"
-    about = "" if profile.counts.complete else "about "
-    return (
-        {"hash_buckets": _count_buckets(distinct)},
-        f"{about}{distinct:,} values, at least {BUCKETS_PER_VALUE} buckets per value: {common}",
-    )
 
 
 def _propose_number(profile: Profile, distinct: int, missing: str, numbers: np.ndarray) -> Proposal:
@@ -370,16 +326,6 @@ def _choose_buckets(numbers: np.ndarray, distinct: int) -> list[float]:
 def _find_edges(numbers: np.ndarray) -> list[float]:
     bins = build_bins(numbers)
     return list(bins.edges) if bins is not None else []
-
-
-def share(rows: int, profile: Profile) -> str:
-    """Returns a number of rows as a percentage of all rows.
-
-    Args:
-        rows: number of rows.
-        profile: profile of the column.
-    """
-    return f"{100 * rows / (profile.count + profile.num_missing):.0f} %"
 
 
 def _describe_missing(profile: Profile) -> str:

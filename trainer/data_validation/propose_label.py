@@ -5,12 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from trainer.data_validation.profile import Profile
-from trainer.data_validation.propose import (
-    MAX_CLASSES,
-    describe_format,
-    find_written_format,
-    share,
-)
+from trainer.data_validation.propose import describe_format, find_written_format
+from trainer.data_validation.propose_categories import MAX_CLASSES, share
 from trainer.data_validation.yaml_text import flow
 from trainer.errors import UserError
 

@@ -255,26 +255,36 @@ def fill_bins(bins: Bins, values: np.ndarray) -> np.ndarray:
 
 
 class DistinctCount:
-    """Estimates the number of distinct values from the k smallest hashes.
+    """Estimates the number of distinct values, and of frequent ones, from the k smallest hashes.
 
-    The number is exact below MIN_HASHES distinct values. Source: Bar-Yossef et al., "Counting
-    distinct elements in a data stream" (2002).
+    The numbers are exact below MIN_HASHES distinct values. Source: Bar-Yossef et al., "Counting
+    distinct elements in a data stream" (2002). The values with the smallest hashes are a sample of
+    all distinct values. Their rows are counted exactly, because a value that is in the sample at
+    the end was in it from its first row on. So no estimate depends on how the rows are divided.
     """
 
     def __init__(self) -> None:
         self._smallest = np.zeros(0, np.uint64)
+        # Number of rows of each hash.
+        self._rows = np.zeros(0, np.int64)
 
-    def add(self, values: pa.Array) -> None:
+    def add(self, values: pa.Array, rows: Optional[np.ndarray] = None) -> None:
         """Adds values, which may repeat.
 
         Args:
             values: strings or numbers without nulls.
+            rows: number of rows of each value, int64 [values]; None: one each.
         """
         hashes = hash_strings(values.cast(pa.binary()) if _is_text(values) else values)
+        rows = np.ones(len(hashes), np.int64) if rows is None else rows
         if len(self._smallest) == MIN_HASHES:
-            hashes = hashes[hashes < self._smallest[-1]]
+            kept = hashes <= self._smallest[-1]
+            hashes, rows = hashes[kept], rows[kept]
         if len(hashes):
-            self._smallest = np.unique(np.concatenate([self._smallest, hashes]))[:MIN_HASHES]
+            both = np.concatenate([self._smallest, hashes])
+            smallest, index = np.unique(both, return_inverse=True)
+            counts = np.bincount(index, np.concatenate([self._rows, rows])).astype(np.int64)
+            self._smallest, self._rows = smallest[:MIN_HASHES], counts[:MIN_HASHES]
 
     @property
     def value(self) -> int:
@@ -282,6 +292,27 @@ class DistinctCount:
         if len(self._smallest) < MIN_HASHES:
             return len(self._smallest)
         return round((MIN_HASHES - 1) / (float(self._smallest[-1]) / 2.0**64))
+
+    def count_frequent(self, least: int) -> int:
+        """Returns an estimate of the number of values with at least so many rows.
+
+        Args:
+            least: number of rows.
+        """
+        return round(int((self._rows >= least).sum()) * self._scale)
+
+    def count_rare_rows(self, least: int) -> int:
+        """Returns an estimate of the number of rows whose value has fewer rows than this.
+
+        Args:
+            least: number of rows.
+        """
+        return round(int(self._rows[self._rows < least].sum()) * self._scale)
+
+    @property
+    def _scale(self) -> float:
+        """Number of values for which each value of the sample stands."""
+        return self.value / max(1, len(self._smallest))
 
 
 def _is_text(values: pa.Array) -> bool:

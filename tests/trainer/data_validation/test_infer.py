@@ -207,6 +207,22 @@ def test_words_that_are_mostly_rare_are_left_out(make, tmp_path):
     assert schema.columns["word"].hash_buckets == 1024
 
 
+def test_rare_words_share_an_id_where_frequent_words_help(make, tmp_path):
+    rows = [{"word": f"w{n // 3}", "y": n % 2} for n in range(600)]
+    rows += [{"word": f"often{n % 3}", "y": n % 2} for n in range(300)]
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    word = schema.columns["word"]
+    assert word.vocabulary == ("often0", "often1", "often2") and word.oov_buckets == 1
+    assert "203 values" in text and "these share one id" in text
+
+
+@pytest.mark.parametrize("number", [3_000, 90_000])
+def test_rare_words_are_treated_alike_in_files_of_any_size(make, tmp_path, number):
+    rows = [{"word": f"w{n // 3}", "y": n % 2} for n in range(number)]
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    assert schema.columns["word"].use == () and "fewer than 5 rows" in text
+
+
 def test_excluded_and_hashed_columns(make, tmp_path):
     rng = np.random.default_rng(0)
     rows = [
@@ -510,6 +526,22 @@ def test_distinct_count(number):
         for start in range(0, number, 50_000):
             count.add(pa.array([f"value {n}" for n in range(start, min(start + 50_000, number))]))
     assert abs(count.value - number) <= 4 * number / np.sqrt(MIN_HASHES) * (number >= MIN_HASHES)
+
+
+@pytest.mark.parametrize("length", [977, 30_000, 300_000])
+def test_counts_of_frequent_values_do_not_depend_on_chunks(length):
+    # 20,000 values with ten rows each and 60,000 with one row each, mixed.
+    values = np.concatenate([np.repeat(np.arange(20_000), 10), np.arange(60_000) + 10**6])
+    np.random.default_rng(0).shuffle(values)
+    count = DistinctCount()
+    for start in range(0, len(values), length):
+        chunk = pa.array(values[start : start + length].astype(str)).dictionary_encode()
+        count.add(chunk.dictionary, np.bincount(chunk.indices.to_numpy()))
+    found = count.value, count.count_frequent(5), count.count_rare_rows(5)
+    assert found == pytest.approx((80_000, 20_000, 60_000), rel=0.05)
+    whole = DistinctCount()
+    whole.add(pa.array(values.astype(str)))
+    assert found == (whole.value, whole.count_frequent(5), whole.count_rare_rows(5))
 
 
 def test_hashes_differ_and_do_not_depend_on_slicing():
