@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,8 @@ from trainer.schema import Schema
 # Names of a time and of a model version beside the columns of the schema, the first choice first.
 TIMES = ("time", "timestamp", "logging_time")
 VERSIONS = ("model_version", "version")
+# A larger time is in milliseconds.
+MILLISECONDS = 1e11
 
 
 class Row(NamedTuple):
@@ -127,9 +129,9 @@ def from_table(file: DataFile, first_row: int, table: pa.RecordBatch, wanted: Wa
         for name in wanted.names
     }
 
-    def pick(names: Sequence[str]) -> list[Any]:
+    def pick(names: Sequence[str]) -> pa.Array:
         name = next((one for one in names if one in given), None)
-        return [None] * rows if name is None else list(table.column(name).to_pylist())
+        return pa.nulls(rows) if name is None else table.column(name)
 
     conformed, unreadable = _conform(file, first_row, columns, wanted.schema)
     return Batch(
@@ -137,7 +139,7 @@ def from_table(file: DataFile, first_row: int, table: pa.RecordBatch, wanted: Wa
         unreadable,
         to_scores(pick(wanted.scores), wanted.schema),
         to_times(pick(wanted.times)),
-        [_to_text(value) for value in pick(wanted.versions)],
+        [_to_text(value) for value in pick(wanted.versions).to_pylist()],
     )
 
 
@@ -227,7 +229,7 @@ def decode(columns: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(plain, names=columns.schema.names)
 
 
-def to_scores(values: Sequence[Any], schema: Schema) -> np.ndarray:
+def to_scores(values: Union[Sequence[Any], pa.Array], schema: Schema) -> np.ndarray:
     """Returns logged scores: float64 [rows], or [rows, classes] for more than two classes.
 
     Args:
@@ -235,6 +237,10 @@ def to_scores(values: Sequence[Any], schema: Schema) -> np.ndarray:
         schema: its task says what a list means; of two classes, the last is taken.
     """
     width = schema.num_classes if schema.task == "multiclass" else 1
+    if isinstance(values, pa.Array):
+        if width == 1 and _has_numbers(values):
+            return _to_floats(values)
+        values = values.to_pylist()
     scores = np.full((len(values), width), np.nan)
     for row, value in enumerate(values):
         try:
@@ -248,13 +254,31 @@ def to_scores(values: Sequence[Any], schema: Schema) -> np.ndarray:
     return scores if width > 1 else scores[:, 0]
 
 
-def to_times(values: Sequence[Any]) -> np.ndarray:
+def to_times(values: Union[Sequence[Any], pa.Array]) -> np.ndarray:
     """Returns times as seconds since 1970, float64 [values]; NaN for what is no time.
 
     Args:
         values: numbers (seconds, or milliseconds beyond the year 5000), ISO texts or datetimes.
     """
+    if isinstance(values, pa.Array):
+        if pa.types.is_timestamp(values.type):
+            # Without a zone it is UTC.
+            return _to_floats(values.cast(pa.timestamp("us"), safe=False).cast(pa.int64())) / 1e6
+        if _has_numbers(values):
+            numbers = _to_floats(values)
+            return np.where(numbers > MILLISECONDS, numbers / 1000, numbers)
+        values = values.to_pylist()
     return np.array([_to_seconds(value) for value in values], np.float64)
+
+
+def _has_numbers(values: pa.Array) -> bool:
+    return bool(pa.types.is_integer(values.type) or pa.types.is_floating(values.type))
+
+
+def _to_floats(values: pa.Array) -> np.ndarray:
+    """Returns numbers as float64 [values]; NaN for null."""
+    numbers: np.ndarray = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def _to_seconds(value: Any) -> float:
@@ -273,4 +297,4 @@ def _to_seconds(value: Any) -> float:
         return zoned.timestamp()
     if not _is_number(value):
         return float("nan")
-    return value / 1000 if value > 1e11 else float(value)
+    return value / 1000 if value > MILLISECONDS else float(value)

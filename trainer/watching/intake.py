@@ -12,7 +12,7 @@ from trainer.errors import TemporaryError, UserError
 from trainer.metrics import slices
 from trainer.metrics.grouping import group
 from trainer.schema import Column, Schema, Statistics
-from trainer.watching.batches import Batch, Wanted
+from trainer.watching.batches import MILLISECONDS, Batch, Wanted
 from trainer.watching.reading import LogFile, ReadState, read_log
 from trainer.watching.sketches import Plan, Sketch, plan_columns, plan_scores, sketch
 from trainer.watching.state import Answer, Seen, SketchKey, State, hash_key
@@ -21,6 +21,8 @@ DAY_SECS = 86_400
 REQUESTS = "requests"
 # Name of the scores among the sketches; a version follows. No column begins so.
 SCORE = "score\n"
+# Sketches that are kept in memory until they are added to the state; each has some hundred numbers.
+MAX_SKETCHES = 20_000
 # Slices of one --by that are kept apart.
 MAX_SLICES = 2_000
 OTHERS = "(others)"
@@ -115,15 +117,19 @@ def _slice_column(name: str, schema: Schema, statistics: Statistics) -> tuple[Co
     return column.model_copy(update={"buckets": tuple(edges)}), len(edges) + 2
 
 
-def find_period(seconds: float, days: int) -> int:
-    """Returns the period of a time: the number of its first day, counted from 1970-01-01 in UTC.
+def find_periods(seconds: np.ndarray, days: int) -> np.ndarray:
+    """Returns the periods of times: the number of the first day, counted from 1970-01-01 in UTC.
 
     Args:
-        seconds: since 1970.
+        seconds: since 1970, float64 [times].
         days: length of a period; weeks begin on Monday.
+
+    Returns:
+        int64 [times].
     """
     # 1970-01-01 was a Thursday.
-    day, shift = int(seconds // DAY_SECS), 3 if days == 7 else 0
+    shift = 3 if days == 7 else 0
+    day: np.ndarray = np.floor_divide(seconds, DAY_SECS).astype(np.int64)
     return (day + shift) // days * days - shift
 
 
@@ -196,10 +202,15 @@ def _read_file(file: LogFile, intake: Intake) -> int:
     if seen is not None and size < int(seen.mark.split()[0]):
         raise UserError(f"{path}: is shorter than when it was read; log to a new file instead")
     progress, rows = ReadState(), 0
+    sketches: dict[SketchKey, Sketch] = {}
     for batch in read_log(file.file, intake.wanted, seen.records if seen else 0, progress):
         rows += batch.columns.num_rows
-        _add(batch, file.time, intake.plans, state)
+        _add(batch, file.time, intake, sketches)
+        if len(sketches) > MAX_SKETCHES:
+            state.add_sketches(sketches)
+            sketches.clear()
         intake.keep(path, batch)
+    state.add_sketches(sketches)
     if progress.tail:
         console.warn(f"{path}: {progress.tail}; the rest is read when the file has grown")
     if progress.skipped:
@@ -216,19 +227,21 @@ def _read_file(file: LogFile, intake: Intake) -> int:
     return rows
 
 
-def _add(batch: Batch, file_time: float, plans: Plans, state: State) -> None:
-    times = np.where(np.isfinite(batch.times), batch.times, file_time)
-    periods = np.array([find_period(one, plans.days) for one in times.tolist()], np.int64)
+def _add(batch: Batch, file_time: float, intake: Intake, sketches: dict[SketchKey, Sketch]) -> None:
+    """Adds the rows to the sketches, and the answers that have a key to the state."""
+    plans, state = intake.plans, intake.state
+    times = np.where(np.abs(batch.times) < MILLISECONDS, batch.times, file_time)
+    periods = find_periods(times, plans.days)
     places = find_slices(batch.columns, plans)
-    sketches: dict[SketchKey, Sketch] = {}
     versions = np.array(batch.versions, object)
     for period in np.unique(periods).tolist():
         inside = periods == period
         for name, mask in [("", inside), *((name, inside & one) for name, one in places.items())]:
             if mask.any():
                 found = _sketch_rows(batch, mask, versions, plans, with_unreadable=name == "")
-                sketches.update({(period, name, column): one for column, one in found.items()})
-    state.add_sketches(sketches)
+                for column, one in found.items():
+                    key = (period, name, column)
+                    sketches[key] = sketches[key] + one if key in sketches else one
     if plans.key is not None:
         state.add_answers(_list_answers(batch, periods, places, (plans.key, plans.unit)))
 
