@@ -149,9 +149,9 @@ class Saver:
             kept = [step for step in kept if step in steps]
         else:
             intact = [step for step in kept if step in whole]
-            if kept and not intact:
+            if kept and not intact and not self._is_first_save(kept):
                 raise UserError("none of the checkpoints can be read")
-            for step in [step for step in kept if intact and step > intact[-1]]:
+            for step in [step for step in kept if not intact or step > intact[-1]]:
                 self.log(f"checkpoint {step} is corrupt")
                 for path in list(self.folder.glob(f"model.ckpt-{step}.*")):
                     path.rename(path.with_name("torn-" + path.name))
@@ -163,6 +163,11 @@ class Saver:
             return 0
         self.mark = whole[kept[-1]]
         return kept[-1]
+
+    def _is_first_save(self, kept):
+        """Like the check of estimator_bridge.checkpoints: TensorFlow writes the graph last."""
+        graph = self.folder / f"model.ckpt-{kept[-1]}.meta"
+        return len(kept) == 1 and not (self.folder / STATE).exists() and not graph.exists()
 
     def _state_text(self, steps):
         paths = [f"{self.folder}/model.ckpt-{step}" for step in steps]

@@ -25,6 +25,11 @@ MENDED = {
     351: "a state file named a checkpoint that had been saved again",
     441: "files that were cleaned away during the restore were missing afterwards",
     463: "a job that had lost its claim removed the state file of the job after it",
+    650: "checkpoints that lacked files, of which none had been stored, ended every restart",
+    851: "files of two jobs' first checkpoints ended every restart",
+    945: "files that were cleaned away while all were fetched cost the newest checkpoint",
+    1255: "files that were cleaned away while all were fetched let the job begin anew",
+    2118: "a checkpoint was removed after the answer to a request had been lost",
     2223: "a checkpoint that lacked files here kept the stored one from being fetched",
     2515: "a checkpoint was overwritten after the state file had been stored again",
 }

@@ -6,27 +6,19 @@ lost. The content of a fetched object is verified with the CRC-32C from the serv
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Optional, TypeVar
+from typing import Any, BinaryIO, NamedTuple, Optional
 
-from trainer.errors import TemporaryError, UserError
-from trainer.storage.addresses import SCHEME, Address, check_local_names
-from trainer.storage.client import describe_missing, make_client, one_line
+from trainer.errors import UserError
+from trainer.storage.addresses import Address, check_local_names
+from trainer.storage.client import make_client
 from trainer.storage.files import checksum, replaced
+from trainer.storage.requests import Repeatable, Requests
 from trainer.storage.transfer_progress import TransferProgress
-from trainer.storage.transient import is_transient
 
 # Larger uploads are sent in chunks of this size. Each chunk can be repeated separately.
 CHUNK_BYTES = 8 * 2**20
-FIRST_WAIT_SECS, LONGEST_WAIT_SECS = 0.5, 30.0
-
-_T = TypeVar("_T")
-
-
-class Unavailable(TemporaryError):
-    """The service could not be reached, or did not respond, for `patience_secs`."""
 
 
 class Conflict(UserError):
@@ -88,7 +80,7 @@ class Bucket:
         self.progress = TransferProgress()
         self._timeout = timeout_secs
         self._patience = patience_secs
-        self._sleep = sleep
+        self._requests = Requests(name, patience_secs, sleep)
         self._client = client or make_client()
         self._bucket = self._client.bucket(name)
 
@@ -101,8 +93,8 @@ class Bucket:
         Raises:
             UserError: there is no such bucket, or no permission.
         """
-        with self._translate_errors("list", prefix):
-            return self._retry(lambda: self._list(prefix))
+        with self._requests.translate_errors("list", prefix):
+            return self._requests.retry(lambda: self._list(prefix))
 
     def _list(self, prefix: str) -> list[Found]:
         blobs = self._client.list_blobs(
@@ -155,8 +147,10 @@ class Bucket:
         blob = self._bucket.blob(found.name)
         options = {"raw_download": True, "checksum": None, "timeout": self._timeout, "retry": None}
         end = min(size, found.size) - 1
-        with self._translate_errors("read", found.name):
-            return self._retry(lambda: bytes(blob.download_as_bytes(start=0, end=end, **options)))
+        with self._requests.translate_errors("read", found.name):
+            return self._requests.retry(
+                lambda: bytes(blob.download_as_bytes(start=0, end=end, **options))
+            )
 
     def download(self, found: Found, path: Path) -> None:
         """Fetches an object into a file; replaces the file only if the content is complete.
@@ -170,8 +164,8 @@ class Bucket:
             UserError: there is no permission or no disk space, or the service does not respond.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replaced(path) as temporary, self._translate_errors("read", found.name):
-            self._retry(lambda: self._download(found, temporary))
+        with replaced(path) as temporary, self._requests.translate_errors("read", found.name):
+            self._requests.retry(lambda: self._download(found, temporary))
 
     def _download(self, found: Found, path: Path) -> None:
         from google.api_core import exceptions
@@ -198,7 +192,7 @@ class Bucket:
         if path.stat().st_size != found.size or crc32c != found.crc32c:
             if self.find(found.name) != found:
                 raise Changed(found.name)
-            raise _Repeatable(f"{found.name} was fetched damaged")
+            raise Repeatable(f"{found.name} was fetched damaged")
 
     def upload(self, stream: BinaryIO, size: int, name: str, generation: int) -> Found:
         """Stores the first bytes of a stream.
@@ -218,8 +212,10 @@ class Bucket:
         """
         stream.seek(0)
         crc32c = checksum(stream, size)
-        with self._translate_errors("write", name):
-            return self._retry(lambda: self._upload(stream, size, crc32c, name, generation))
+        with self._requests.translate_errors("write", name):
+            return self._requests.retry(
+                lambda: self._upload(stream, size, crc32c, name, generation)
+            )
 
     def _upload(
         self, stream: BinaryIO, size: int, crc32c: str, name: str, generation: int
@@ -243,7 +239,7 @@ class Bucket:
         except exceptions.GoogleAPICallError as error:
             if blob.chunk_size and error.code in (404, 410):
                 self._list(name)  # Raises NotFound if there is no such bucket.
-                raise _Repeatable(f"the session of the upload of {name} is lost") from error
+                raise Repeatable(f"the session of the upload of {name} is lost") from error
             if error.code != 412:
                 raise
             # An earlier request may have succeeded although its response was lost.
@@ -265,8 +261,8 @@ class Bucket:
             Conflict: there is already another object with this name.
             UserError: there is no permission, or the service does not respond.
         """
-        with self._translate_errors("write", name):
-            self._retry(lambda: self._copy(found, name, 0))
+        with self._requests.translate_errors("write", name):
+            self._requests.retry(lambda: self._copy(found, name, 0))
 
     def renew(self, found: Found) -> Found:
         """Gives an object a new generation, and returns it; its content stays as it is.
@@ -278,8 +274,8 @@ class Bucket:
             Changed: the object has been removed, or has other content.
             UserError: there is no permission, or the service does not respond.
         """
-        with self._translate_errors("write", found.name):
-            return self._retry(lambda: self._copy(found, found.name, found.generation))
+        with self._requests.translate_errors("write", found.name):
+            return self._requests.retry(lambda: self._copy(found, found.name, found.generation))
 
     def _copy(self, found: Found, name: str, generation: int) -> Found:
         from google.api_core import exceptions
@@ -317,9 +313,9 @@ class Bucket:
         from google.api_core import exceptions
 
         blob = self._bucket.blob(found.name)
-        with self._translate_errors("delete", found.name):
+        with self._requests.translate_errors("delete", found.name):
             try:
-                self._retry(
+                self._requests.retry(
                     lambda: blob.delete(
                         timeout=self._timeout, retry=None, if_generation_match=found.generation
                     )
@@ -336,64 +332,6 @@ class Bucket:
             f"{Address(self.name, name)}: another writer has changed it meanwhile; two jobs "
             "must not share a job_dir: end one of them, or give it another --job_dir"
         )
-
-    def _retry(self, request: Callable[[], _T]) -> _T:
-        """Repeats a request until it succeeds, waiting longer each time, or time is up."""
-        deadline = time.monotonic() + self._patience
-        wait = FIRST_WAIT_SECS
-        while True:
-            try:
-                return request()
-            except Exception as error:
-                if not (isinstance(error, _Repeatable) or is_transient(error)):
-                    raise
-                if time.monotonic() + wait > deadline:
-                    raise Unavailable(
-                        f"{SCHEME}{self.name}: no answer from Cloud Storage for "
-                        f"{self._patience:g} s ({one_line(error)}); try again later, or raise "
-                        "--storage.patience_secs"
-                    ) from error
-            self._sleep(wait)
-            wait = min(2 * wait, LONGEST_WAIT_SECS)
-
-    @contextmanager
-    def _translate_errors(self, action: str, name: str) -> Iterator[None]:
-        """Translates errors of the service and the disk into UserErrors."""
-        from google.api_core import exceptions
-        from google.auth import exceptions as auth
-
-        place = Address(self.name, name)
-        try:
-            yield
-        except exceptions.NotFound as error:
-            if action == "delete":
-                raise
-            raise UserError(
-                f"{place}: there is no bucket {self.name!r}; check its name, or make it with "
-                f"gcloud storage buckets create {SCHEME}{self.name}"
-            ) from error
-        except (exceptions.Forbidden, exceptions.Unauthorized) as error:
-            roles = {"list": "objectViewer", "read": "objectViewer"}
-            raise UserError(
-                f"{place}: no permission to {action} ({one_line(error)}); grant the job's account "
-                f"roles/storage.{roles.get(action, 'objectUser')} on the bucket"
-            ) from error
-        except (auth.DefaultCredentialsError, auth.RefreshError) as error:
-            raise UserError(describe_missing(error)) from error
-        except exceptions.PreconditionFailed:
-            raise
-        except exceptions.GoogleAPICallError as error:
-            raise UserError(f"{place}: cannot {action} it: {one_line(error)}") from error
-        except OSError as error:
-            raise UserError(
-                f"{place}: cannot {action} it: {error.strerror or one_line(error)}"
-                f"{' on ' + str(error.filename) if error.filename else ''}; free some disk, or "
-                "name another folder in --storage.cache_dir"
-            ) from error
-
-
-class _Repeatable(Exception):
-    """The fetched content does not match the checksum, or the session of an upload is lost."""
 
 
 def _to_found(blob: Any) -> Found:

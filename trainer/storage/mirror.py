@@ -20,15 +20,16 @@ from typing import NamedTuple, Optional
 from trainer import job_layout
 from trainer.errors import TemporaryError
 from trainer.storage.addresses import Address
-from trainer.storage.bucket import Bucket, Changed, Found, Unavailable
+from trainer.storage.bucket import Bucket, Changed, Found
 from trainer.storage.claim import Claim
+from trainer.storage.comparison import find_missing, forget_lost
 from trainer.storage.files import remove
+from trainer.storage.memory import Memory
 from trainer.storage.objects import Objects
 from trainer.storage.outgoing import Outgoing
+from trainer.storage.requests import Unavailable
 from trainer.storage.transfers import run_all
 
-# Name of the file that records which objects this machine has last seen in the bucket.
-MEMORY = "mirror.json"
 ATTEMPTS = 5
 
 
@@ -60,8 +61,7 @@ class Mirror:
         folder: the folder on this machine.
         division: which files this process stores; all of them by default.
         claim: the job's claim to the folder in the bucket; None in processes that make no claim.
-        memory: name of the file, in the local folder's parent folder, that records the objects last
-            seen in the bucket.
+        memory: records the objects last seen in the bucket.
 
     Attributes:
         bucket: the same.
@@ -78,7 +78,7 @@ class Mirror:
         division: Division = WHOLE,
         *,
         claim: Optional[Claim] = None,
-        memory: str = MEMORY,
+        memory: Memory,
     ):
         self.address = address
         self.folder = folder
@@ -86,14 +86,8 @@ class Mirror:
         self.claim = claim
         self._mine = division.mine
         self._theirs = division.theirs or (lambda name: not division.mine(name))
-        self._objects = Objects(
-            bucket,
-            address,
-            folder,
-            folder.parent / memory,
-            claim=claim,
-            is_shared=division.is_shared,
-        )
+        self._memory = memory
+        self._objects = Objects(bucket, address, folder, claim=claim, is_shared=division.is_shared)
         self._outgoing = Outgoing(self._objects, division.mine)
         self._is_starting_over = False
         # A lock, because a thread stores files during training.
@@ -135,33 +129,49 @@ class Mirror:
         with self._lock:
             if self.claim is not None:
                 self.claim.note_owner()
-            memory = self._objects.load_memory()
+            memory = self._memory.load()
             listed = self._objects.list_stored()
-            missing = None if memory is None else self._objects.find_missing(memory, listed)
             count = 0
             with contextlib.suppress(Changed):
-                while missing:
+                while memory is not None:
+                    missing = find_missing(self._objects, memory, listed, self._memory.log)
+                    if missing is None:
+                        break
+                    if not missing:
+                        return self._finish_restore(count, listed)
                     self._download({name: listed[name] for name in missing})
                     count += len(missing)
                     # Old files may have been cleaned away while this waited for the bucket.
-                    missing = self._objects.find_missing(self._objects.known, listed)
-                if missing is not None:
-                    self._objects.note_leftovers(listed)
-                    self._objects.save_memory()
-                    return count
-            for child in self.folder.iterdir():
-                # Other processes of a cluster on this machine already use the cluster folder.
-                if child.name != job_layout.CLUSTER_FOLDER:
-                    remove(child)
-            self._objects.known = {}
+                    memory = self._objects.known
+            return self._restore_all()
+
+    def _restore_all(self) -> int:
+        """Replaces the local folder by the bucket's; returns the number of fetched files."""
+        for child in self.folder.iterdir():
+            # Other processes of a cluster on this machine already use the cluster folder.
+            if child.name != job_layout.CLUSTER_FOLDER:
+                remove(child)
+        self._objects.known = {}
+        count = 0
+        for _ in range(ATTEMPTS):
             fetched = self._settle(lambda name: True)
             if fetched is None:
                 raise Unavailable(
                     f"{self.address}: is changed again and again while it is fetched; end the job "
                     "that still stores files there, and start this one again"
                 )
-            self._objects.note_leftovers(listed)
-            return fetched
+            count += fetched
+            if not forget_lost(self._objects):
+                return self._finish_restore(count, self._objects.list_stored())
+        raise Unavailable(
+            f"{self.folder}: another program removes files while {self.address} is fetched into "
+            "it; end that program, or name another folder in --storage.cache_dir"
+        )
+
+    def _finish_restore(self, count: int, listed: Mapping[str, Found]) -> int:
+        self._objects.note_leftovers(listed)
+        self._memory.save(self._objects.known)
+        return count
 
     def _download(self, listed: Mapping[str, Found]) -> None:
         """Fetches objects, several at the same time; each rank is complete before the next."""
@@ -204,6 +214,10 @@ class Mirror:
         # Of the first checkpoint of a job that was killed while it stored this checkpoint. No state
         # file names it.
         partial = job_layout.find_partial_checkpoints(listed)
+        if job_layout.CHECKPOINT_STATE not in listed:
+            # A graph shows that the checkpoint beside it is complete, if TensorFlow has written
+            # both. Here they may be of two jobs.
+            partial |= {name for name in listed if name.endswith(".meta")}
         changed = {}
         for name, found in listed.items():
             is_whole = job_layout.find_export(name) not in unfinished and name not in partial
@@ -213,7 +227,7 @@ class Mirror:
         for name in [name for name in known if wanted(name) and name not in listed]:
             (self.folder / name).unlink(missing_ok=True)
             del known[name]
-        self._objects.save_memory()
+        self._memory.save(self._objects.known)
         return len(changed)
 
     def push(self) -> int:
@@ -232,6 +246,6 @@ class Mirror:
                     continue
                 self._is_starting_over = False
                 if count:
-                    self._objects.save_memory()
+                    self._memory.save(self._objects.known)
                 return count
             return 0

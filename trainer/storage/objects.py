@@ -4,34 +4,15 @@ import io
 import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Optional
-
-import pydantic
+from typing import Any, BinaryIO, Optional
 
 from trainer import job_layout
-from trainer.errors import UserError
 from trainer.storage.addresses import Address
-from trainer.storage.bucket import Bucket, Changed, Conflict, Found
+from trainer.storage.bucket import Bucket, Conflict, Found
 from trainer.storage.claim import Claim
-from trainer.storage.files import checksum, read_json, replaced, write_json
+from trainer.storage.files import checksum, replaced
+from trainer.storage.memory import Known
 from trainer.storage.portable import replace_job_dir
-
-
-class Known(NamedTuple):
-    """An object as it was last seen, and the state of the local file with the same content.
-
-    Attributes:
-        found: the object.
-        size: size of the local file in bytes.
-        mtime_ns: time of the last change of the local file.
-    """
-
-    found: Found
-    size: int
-    mtime_ns: int
-
-
-_KNOWN = pydantic.TypeAdapter(dict[str, Known])
 
 
 class Objects:
@@ -43,7 +24,6 @@ class Objects:
         bucket: the bucket.
         address: the folder in the bucket.
         folder: the folder on this machine.
-        memory: the file that records, between runs, which objects this machine has last seen.
         claim: the job's claim to the folder in the bucket; None in processes that make no claim.
         is_shared: whether other machines store files of the same job.
 
@@ -60,7 +40,6 @@ class Objects:
         bucket: Bucket,
         address: Address,
         folder: Path,
-        memory: Path,
         *,
         claim: Optional[Claim],
         is_shared: bool,
@@ -70,7 +49,6 @@ class Objects:
         self.folder = folder
         self.claim = claim
         self.known: dict[str, Known] = {}
-        self._memory = memory
         self._is_shared = is_shared
 
     def list_stored(self) -> dict[str, Found]:
@@ -81,24 +59,6 @@ class Objects:
         """
         names = self.bucket.list_folder(self.address)
         return {name: found for name, found in names.items() if not job_layout.is_temporary(name)}
-
-    def load_memory(self) -> Optional[dict[str, Known]]:
-        """Returns the objects that `save_memory` recorded; None without an intact record."""
-        try:
-            memory = read_json(self._memory)
-        except UserError:
-            return None
-        if memory is None or memory.get("address") != str(self.address):
-            return None
-        try:
-            return _KNOWN.validate_python(memory.get("objects"))
-        except pydantic.ValidationError:
-            return None
-
-    def save_memory(self) -> None:
-        """Records which objects this machine has last seen."""
-        objects = {name: [list(known.found), *known[1:]] for name, known in self.known.items()}
-        write_json(self._memory, {"address": str(self.address), "objects": objects})
 
     def has_changed(self, name: str, status: Any) -> bool:
         """Returns whether a local file differs from the object that was last seen.
@@ -165,8 +125,13 @@ class Objects:
                 temporary.write_text(text, "utf-8", "surrogateescape")
         else:
             self.bucket.download(found, path)
-        status = path.stat()
-        self.known[name] = Known(found, status.st_size, status.st_mtime_ns)
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            # A program that cleans up has removed it already.
+            self.known[name] = Known(found, -1, -1)
+        else:
+            self.known[name] = Known(found, status.st_size, status.st_mtime_ns)
 
     def upload(self, name: str, stream: BinaryIO, status: Any) -> None:
         """Stores the content of a local file, unless the object already has this content.
@@ -242,71 +207,6 @@ class Objects:
             self.bucket.remove(there)
         del self.known[name]
 
-    def find_missing(
-        self, memory: Mapping[str, Known], listed: Mapping[str, Found]
-    ) -> Optional[list[str]]:
-        """Compares the local folder with the bucket, and records the objects in `known`.
-
-        Args:
-            memory: the objects that this machine has last seen.
-            listed: the objects in the bucket.
-
-        Returns:
-            The names of the objects that the local folder lacks and the job did not remove. None if
-            another machine has changed the bucket since, or if the local folder has lost the state
-            file.
-        """
-        known = dict(memory)
-        local_names = set(job_layout.list_names(self.folder))
-        state = job_layout.CHECKPOINT_STATE
-        if state in listed and state not in local_names:
-            return None
-        steps = job_layout.read_state_steps(self.read_state())
-        if not job_layout.find_whole_steps(local_names).intersection(steps):
-            # Checkpoints that lack files here do not take the place of stored ones.
-            steps = []
-        missing = []
-        unfinished = job_layout.find_unfinished_exports(listed)
-        partial = job_layout.find_partial_checkpoints(listed)
-        for name in {*known, *listed}:
-            if job_layout.find_export(name) in unfinished or name in partial:
-                continue
-            stored, local = listed.get(name), self.folder / name
-            if stored is None:
-                # The object was removed. If the local file still exists, another machine did that.
-                if local.exists():
-                    return None
-                known.pop(name, None)
-            elif name in known and known[name].found.has_content_of(stored):
-                # A job that was killed while it took the folder over has renewed some objects.
-                known[name] = known[name]._replace(found=stored)
-                if not local.exists():
-                    if not job_layout.is_superseded(name, steps, local_names):
-                        missing.append(name)
-                elif self._is_torn(name, known[name]):
-                    missing.append(name)
-            else:
-                # This machine may have stored the object just before it stopped, too late to record
-                # it. Then the local file has the same content.
-                if not local.is_file() or self.read_checksum(name) != (stored.size, stored.crc32c):
-                    return None
-                status = local.stat()
-                known[name] = Known(stored, status.st_size, status.st_mtime_ns)
-        self.known = known
-        return missing if known else None
-
-    def _is_torn(self, name: str, known: Known) -> bool:
-        """Returns whether a file of a stored checkpoint differs from what is stored.
-
-        After a loss of power, files that were written shortly before may be incomplete.
-        """
-        if job_layout.find_step(name) is None:
-            return False
-        status = (self.folder / name).stat()
-        if known[1:] == (status.st_size, status.st_mtime_ns):
-            return False
-        return self.read_checksum(name) != (known.found.size, known.found.crc32c)
-
     def note_leftovers(self, listed: Mapping[str, Found]) -> None:
         """Records incomplete exports and checkpoints in `known`, so that they are removed.
 
@@ -322,59 +222,6 @@ class Objects:
             is_leftover = job_layout.find_export(name) in unfinished
             if name in partial or is_leftover and not (self.folder / name).exists():
                 self.known[name] = Known(found, -1, -1)
-
-    def forget_changed(self) -> bool:
-        """Forgets objects that another job has changed; returns whether there were any.
-
-        If that job has stored a state file, it is removed: its checkpoints will be overwritten, and
-        it would name a mixture of two checkpoints for a while.
-        """
-        listed = self.list_stored()
-        same = {n: one for n, one in self.known.items() if listed.get(n) == one.found}
-        state = job_layout.CHECKPOINT_STATE
-        if state in listed and state not in same:
-            if self.claim is not None:
-                # The job that has stored it may have claimed the folder since this one did.
-                self.claim.enforce()
-            self.bucket.remove(listed[state])
-        elif len(same) == len(self.known):
-            return False
-        self.known = same
-        return True
-
-    def take_over(self) -> bool:
-        """Prepares the folder in the bucket for this job, which has just claimed it.
-
-        A job that had the claim before may have changed objects since this one has seen them, and
-        some of its requests may still be on their way. They name generations of objects, so the
-        checkpoints and their state file get new ones.
-
-        Returns:
-            Whether the other job has changed objects; they are forgotten.
-
-        Raises:
-            Conflict: another job has claimed the folder since.
-            UserError: the bucket cannot be read or written.
-        """
-        changed = self.forget_changed()
-        state = job_layout.CHECKPOINT_STATE
-        models = [name for name in self.known if job_layout.find_step(name) is not None]
-        if not all([self._renew(name) for name in models]):
-            # The state file may name the checkpoint that the other job has changed.
-            self.known.pop(state, None)
-        elif state not in self.known or self._renew(state):
-            return changed
-        self.forget_changed()
-        return True
-
-    def _renew(self, name: str) -> bool:
-        known = self.known[name]
-        try:
-            self.known[name] = known._replace(found=self.bucket.renew(known.found))
-        except Changed:
-            del self.known[name]
-            return False
-        return True
 
     def find_leftovers(self, names: Collection[str]) -> set[str]:
         """Returns the folders of incomplete exports that no process completes any more.

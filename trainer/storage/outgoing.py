@@ -18,6 +18,7 @@ from trainer import job_layout
 from trainer.job_layout import CHECKPOINT_STATE, STATE_RANK
 from trainer.storage.bucket import Changed
 from trainer.storage.objects import Objects
+from trainer.storage.takeover import take_over
 from trainer.storage.transfers import run_all
 
 # Maximum number of files to keep open at once. Most machines allow 1,024 per process.
@@ -194,6 +195,8 @@ class Outgoing:
         content = self._objects.make_portable(CHECKPOINT_STATE, job_layout.keep_steps(text, whole))
         if content != self._stored_state or not self.is_state_stored():
             self._check_claim()
+            # If the answer is lost, it is not known which checkpoints the bucket needs.
+            self._stored_steps = None
             self._objects.upload(CHECKPOINT_STATE, io.BytesIO(content), status)
             self._stored_steps, self._stored_state = steps, content
             self._num_changes += 1
@@ -231,7 +234,7 @@ class Outgoing:
     def _check_claim(self) -> None:
         claim = self._objects.claim
         # A job that had the claim before may have stored and removed objects meanwhile.
-        if claim is not None and claim.enforce() and self._objects.take_over():
+        if claim is not None and claim.enforce() and take_over(self._objects):
             raise Changed(str(self._objects.address))
 
     def _find_superseded(self, starts_over: bool) -> list[str]:

@@ -18,6 +18,7 @@ from trainer.storage.addresses import Address, is_remote, parse_address, replace
 from trainer.storage.claim import Claim, FolderClaim, locked
 from trainer.storage.data import Settings
 from trainer.storage.keeper import Keeper
+from trainer.storage.memory import MEMORY, Memory
 from trainer.storage.mirror import Division, Mirror
 from trainer.storage.relay import Relay
 
@@ -183,7 +184,7 @@ def open_workspace(
         # This waits only for processes that test the lock at this moment.
         fcntl.flock(ready, fcntl.LOCK_EX)
         if events_dir:
-            keeper.add(_open_events(job, events_dir))
+            keeper.add(_open_events(job, events_dir, console.log))
         yield from _synchronized(job, keeper, console)
 
 
@@ -271,6 +272,7 @@ def _open_keeper(job: _RemoteJob, log: Callable[[str], None]) -> Keeper:
         job.folder,
         Division(mine.get(role, lambda name: False), theirs, is_shared=job.is_spread),
         claim=Claim(bucket, job.address) if job.stores and role == "chief" else None,
+        memory=Memory(job.folder.parent / MEMORY, job.address, log),
     )
     return Keeper(
         mirror,
@@ -282,11 +284,12 @@ def _open_keeper(job: _RemoteJob, log: Callable[[str], None]) -> Keeper:
     )
 
 
-def _open_events(job: _RemoteJob, events_dir: str) -> Mirror:
+def _open_events(job: _RemoteJob, events_dir: str, log: Callable[[str], None]) -> Mirror:
     address = parse_address(events_dir.rstrip("/"), "AIP_TENSORBOARD_LOG_DIR")
     bucket = job.settings.open_bucket(address.bucket)
     division = Division(job_layout.is_event_file, is_shared=True)
-    return Mirror(bucket, address, job.folder, division, memory="mirror-events.json")
+    memory = Memory(job.folder.parent / "mirror-events.json", address, log)
+    return Mirror(bucket, address, job.folder, division, memory=memory)
 
 
 def _is_spread(cluster: Cluster) -> bool:

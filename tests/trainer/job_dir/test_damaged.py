@@ -27,8 +27,7 @@ from trainer.serving import planning
 from trainer.storage import files
 from trainer.storage.addresses import parse_address
 from trainer.storage.claim import FolderClaim, locked
-from trainer.storage.mirror import MEMORY
-from trainer.storage.objects import Objects
+from trainer.storage.memory import MEMORY, Memory
 from trainer.training import inputs_record, reuse
 from trainer.tuning import command as tune
 from trainer.tuning.search import Objective, Search
@@ -91,8 +90,7 @@ class Job:
 
     def read_memory(self):
         address = parse_address("gs://bucket/job", "job_dir")
-        memory = self.folder.parent / MEMORY
-        Objects(None, address, self.folder, memory, claim=None, is_shared=False).load_memory()
+        Memory(self.folder.parent / MEMORY, address, print).load()
 
     def claim(self):
         with FolderClaim(self.folder, lambda: None).held():

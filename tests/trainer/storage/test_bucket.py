@@ -6,7 +6,8 @@ import time
 import pytest
 
 from trainer.errors import UserError
-from trainer.storage.bucket import CHUNK_BYTES, Bucket, Changed, Conflict, Unavailable
+from trainer.storage.bucket import CHUNK_BYTES, Bucket, Changed, Conflict
+from trainer.storage.requests import Unavailable
 from trainer.storage.transient import is_transient
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]

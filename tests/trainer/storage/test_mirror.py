@@ -11,12 +11,14 @@ import pytest
 from trainer import job_layout
 from trainer.errors import UserError
 from trainer.storage.addresses import Address
-from trainer.storage.bucket import Bucket, Conflict, Unavailable
+from trainer.storage.bucket import Bucket, Conflict
 from trainer.storage.claim import Claim
 from trainer.storage.copies import Copies
 from trainer.storage.data import Settings
 from trainer.storage.keeper import Keeper
+from trainer.storage.memory import MEMORY, Memory
 from trainer.storage.mirror import Division, Mirror
+from trainer.storage.requests import Unavailable
 
 pytestmark = [pytest.mark.newest, pytest.mark.quick]
 
@@ -24,7 +26,13 @@ ADDRESS = Address("a-bucket", "jobs/x")
 
 
 @pytest.fixture
-def machine(cloud, tmp_path):
+def told():
+    """The lines that mirrors have logged."""
+    return []
+
+
+@pytest.fixture
+def machine(cloud, tmp_path, told):
     """machine(name) → a Mirror with a disk of its own."""
 
     def start(name, claims=False, **options):
@@ -32,7 +40,8 @@ def machine(cloud, tmp_path):
         folder.mkdir(parents=True, exist_ok=True)
         bucket = Bucket("a-bucket", 5, 20, sleep=lambda secs: None)
         claim = Claim(bucket, ADDRESS) if claims else None
-        return Mirror(bucket, ADDRESS, folder, Division(**options), claim=claim)
+        memory = Memory(folder.parent / MEMORY, ADDRESS, told.append)
+        return Mirror(bucket, ADDRESS, folder, Division(**options), claim=claim, memory=memory)
 
     return start
 
@@ -397,6 +406,102 @@ def test_an_emptied_folder_removes_nothing_and_is_fetched_again(machine, cloud):
     assert sorted(f"jobs/x/{name}" for name in _tree(again.folder)) == cloud.names("jobs/x/")
     again.push()
     assert cloud.names("jobs/x/") == sorted([*stored, "jobs/x/metrics.jsonl"])
+
+
+def test_files_that_are_removed_while_the_job_is_fetched_are_fetched_again(
+    machine, cloud, monkeypatch
+):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    _write(one.folder, **{"config.yaml": "c", "metrics.jsonl": "m"})
+    one.push()
+    two = machine("two")
+    download, counts = Bucket.download, []
+
+    def download_and_empty(bucket, found, path):
+        download(bucket, found, path)
+        counts.append(found.name)
+        if len(counts) == len(cloud.names("jobs/x/")):
+            _empty(two.folder, keeps=lambda path: path.name == "metrics.jsonl")
+
+    monkeypatch.setattr(Bucket, "download", download_and_empty)
+    two.restore()
+    assert _tree(two.folder) == _tree(one.folder)
+
+
+def test_a_job_is_not_fetched_where_files_are_removed_all_the_time(machine, cloud, monkeypatch):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    one.push()
+    two = machine("two")
+    download = Bucket.download
+
+    def download_and_empty(bucket, found, path):
+        download(bucket, found, path)
+        path.with_name("model.ckpt-10.index").unlink(missing_ok=True)
+
+    monkeypatch.setattr(Bucket, "download", download_and_empty)
+    with pytest.raises(Unavailable, match="another program removes files .* --storage.cache_dir"):
+        two.restore()
+
+
+def test_local_checkpoints_without_files_do_not_end_a_job_of_which_none_is_stored(
+    machine, cloud, told
+):
+    one = machine("one")
+    _write(one.folder, **{"config.yaml": "c"})
+    one.push()
+    _checkpoint(one.folder, 10)
+    _checkpoint(one.folder, 20, kept=[10])
+    _empty(one.folder, keeps=lambda path: path.suffix != ".index")
+    again = machine("one")
+    again.restore()
+    assert sorted(_tree(again.folder)) == ["config.yaml"]
+    assert len(told) == 1 and "lack files" in told[0] and str(ADDRESS) in told[0]
+
+
+def test_a_graph_is_no_sign_of_a_complete_checkpoint_before_a_state_file_is_stored(machine, cloud):
+    one = machine("one")
+    _checkpoint(one.folder, 0)
+    one.push()
+    one.bucket.remove(one.bucket.find("jobs/x/checkpoint"))
+    two = machine("two")
+    two.restore()
+    assert sorted(_tree(two.folder)) == ["model.ckpt-0.data-00000-of-00001", "model.ckpt-0.index"]
+
+
+def test_no_checkpoint_is_removed_that_a_lost_request_may_have_named(machine, cloud, monkeypatch):
+    one = machine("one", claims=True)
+    one.restore()
+    _checkpoint(one.folder, 10)
+    one.push()
+    _checkpoint(one.folder, 20, kept=[10])
+    upload = Bucket.upload
+
+    def upload_and_lose(bucket, stream, size, name, generation):
+        found = upload(bucket, stream, size, name, generation)
+        if name.endswith("/checkpoint"):
+            raise Unavailable("the answer is lost")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Bucket, "upload", upload_and_lose)
+        with pytest.raises(Unavailable):
+            one.push()
+    # The state file in the bucket names step 20. Then a program that cleans up removes all files.
+    _empty(one.folder)
+    one.push()
+    assert [name for name in cloud.names("jobs/x/") if "ckpt-20.index" in name]
+
+
+@pytest.mark.parametrize("content", ["{", '{"address": "gs://a-bucket/jobs/x", "objects": 1}'])
+def test_a_damaged_record_of_stored_objects_is_told(machine, cloud, told, content):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    one.push()
+    (one.folder.parent / MEMORY).write_text(content)
+    assert machine("one").restore() == 4
+    assert len(told) == 1 and "is damaged" in told[0] and "fetched from there again" in told[0]
 
 
 def test_only_missing_files_are_fetched_into_a_newer_folder(machine, cloud):

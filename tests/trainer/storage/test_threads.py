@@ -12,6 +12,7 @@ from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket
 from trainer.storage.health import Health
 from trainer.storage.keeper import Keeper
+from trainer.storage.memory import MEMORY, Memory
 from trainer.storage.mirror import Division, Mirror
 from trainer.storage.relay import Relay
 
@@ -27,7 +28,10 @@ def machine(cloud, tmp_path):
     def start(name, **options):
         folder = tmp_path / name / "job"
         folder.mkdir(parents=True)
-        return Mirror(Bucket("a-bucket", 5, 0.1), ADDRESS, folder, Division(**options))
+        memory = Memory(folder.parent / MEMORY, ADDRESS, print)
+        return Mirror(
+            Bucket("a-bucket", 5, 0.1), ADDRESS, folder, Division(**options), memory=memory
+        )
 
     return start
 
