@@ -15,6 +15,14 @@ from trainer.errors import UserError, redact_data
 
 # Options that limit the sizes in data files.
 LIMITS = ("data.max_row_mib", "data.max_column_mib")
+# Flag → the option of the section data that it sets.
+DATA_FLAGS = {
+    "data_format": "format",
+    "header": "header",
+    "delimiter": "delimiter",
+    "encoding": "encoding",
+}
+CHOICES = {"data_format": config_lib.DATA_FORMATS, "header": ("auto", "yes", "no")}
 
 
 def define_storage(values: flags.FlagValues) -> None:
@@ -39,6 +47,38 @@ def define_reading(values: flags.FlagValues) -> None:
             flags.DEFINE_string(option.name, None, option.description, flag_values=values)
         elif option.name == "redact":
             flags.DEFINE_boolean(option.name, False, option.description, flag_values=values)
+
+
+def define_format(values: flags.FlagValues, owner: Optional[str] = None) -> None:
+    """Adds the flags that describe the files of --data: DATA_FLAGS.
+
+    Args:
+        values: where the flags are added.
+        owner: whose description holds for a flag that is not given, such as "the job's"; None: the
+            defaults of trainer.task.
+    """
+    options = {option.name: option for option in config_lib.list_options()}
+    for flag, name in DATA_FLAGS.items():
+        option = options[f"data.{name}"]
+        default = option.default if owner is None else None
+        meaning = option.description + (f"; unset: {owner}" if owner is not None else "")
+        choices = CHOICES.get(flag)
+        if choices is None:
+            flags.DEFINE_string(flag, default, meaning, flag_values=values)
+        else:
+            flags.DEFINE_enum(flag, default, choices, meaning, flag_values=values)
+
+
+def get_format(values: flags.FlagValues) -> dict[str, Optional[str]]:
+    """Returns the values of the flags of define_format.
+
+    Args:
+        values: the parsed flags.
+
+    Returns:
+        option of the section data → text; None if neither a flag nor a default gives one.
+    """
+    return {option: values[flag].value for flag, option in DATA_FLAGS.items()}
 
 
 def start_reading(values: flags.FlagValues) -> dict[str, str]:

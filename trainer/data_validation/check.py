@@ -11,7 +11,14 @@ from absl import flags
 from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.config.arguments import parse_flags, require
-from trainer.config.commands import define_reading, define_storage, open_storage, start_reading
+from trainer.config.commands import (
+    define_format,
+    define_reading,
+    define_storage,
+    get_format,
+    open_storage,
+    start_reading,
+)
 from trainer.console import Console, Progress, show
 from trainer.data_validation import drift
 from trainer.data_validation.drift import percent
@@ -85,17 +92,10 @@ def run_check(argv: list[str]) -> int:
 
 def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
     schema = load_schema(values.schema, storage.fetch_data)
-    data = config_lib.load_config(
-        None,
-        {
-            "data.delimiter": values.delimiter,
-            "data.encoding": values.encoding,
-            "data.header": values.header,
-            **start_reading(values),
-        },
-    ).data
+    given = {f"data.{option}": value for option, value in get_format(values).items() if value}
+    data = config_lib.load_config(None, {**given, **start_reading(values)}).data
     statistics = _load_statistics(values.statistics, copies) if values.statistics else None
-    files = find_files(values.data, values.data_format, "data")
+    files = find_files(values.data, data.format, "data")
     findings, rows, bad_rows = check(files, schema, data, statistics, values.serving)
     if values.format == "json":
         print(
@@ -133,18 +133,7 @@ def _define(values: flags.FlagValues) -> None:
         "format", "text", ["text", "json"], "format of the report", flag_values=values
     )
     flags.DEFINE_boolean("fail_on_drift", False, "drift gives status 1 too", flag_values=values)
-    flags.DEFINE_string("delimiter", ",", "CSV field delimiter", flag_values=values)
-    flags.DEFINE_string("encoding", "utf-8", "encoding of CSV files", flag_values=values)
-    flags.DEFINE_enum(
-        "header", "auto", ["auto", "yes", "no"], "CSV header line", flag_values=values
-    )
-    flags.DEFINE_enum(
-        "data_format",
-        "auto",
-        config_lib.DATA_FORMATS,
-        "file format; auto: by the first bytes of the file",
-        flag_values=values,
-    )
+    define_format(values)
     define_reading(values)
     define_storage(values)
 

@@ -119,14 +119,19 @@ def keep_names_apart(proposals: Mapping[str, Proposal]) -> dict[str, Proposal]:
     """
     kept = {}
     for name, proposal in proposals.items():
-        fields = dict(proposal.fields)
-        if f"{name}_missing" in proposals:
-            fields.pop("missing_indicator", None)
-        if "date" in fields:
-            fields["date"] = [part for part in fields["date"] if f"{name}_{part}" not in proposals]
-            if not fields["date"]:
+        fields, comment = dict(proposal.fields), proposal.comment
+        if f"{name}_missing" in proposals and fields.pop("missing_indicator", None):
+            comment += f"; without missing_indicator, because {name}_missing is a column"
+        taken = [part for part in fields.get("date", ()) if f"{name}_{part}" in proposals]
+        if taken:
+            columns = ", ".join(f"{name}_{part}" for part in taken)
+            fields["date"] = [part for part in fields["date"] if part not in taken]
+            if fields["date"]:
+                comment += f"; without {columns}: column{'s' * (len(taken) > 1)} of these files"
+            else:
                 fields = {"type": "string", "use": []}
-        kept[name] = proposal._replace(fields=fields)
+                comment = f"left out: its parts are columns of these files: {columns}"
+        kept[name] = Proposal(fields, comment, proposal.doubt)
     return kept
 
 

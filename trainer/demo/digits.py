@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet
 from absl import flags
 
-from estimator_bridge import tf
-from trainer.errors import USER_ERROR_STATUS, UserError
+from trainer.config import arguments, commands
+from trainer.errors import UserError
 
 # The scans of 8 x 8 pixels in 17 shades are resized to this many pixels per side.
 SIZE = 32
@@ -40,6 +40,9 @@ def write_digits(folder: Path) -> dict[str, int]:
         from sklearn.datasets import load_digits
     except ImportError as error:
         raise UserError(f"{error}; pip install scikit-learn") from error
+    # Imported here, because it takes seconds: a wrong flag is told before.
+    from estimator_bridge import tf
+
     digits = load_digits()
     pixels = tf.image.resize(digits.images[..., None] * (255 / 16), [SIZE, SIZE])
     encoded = [
@@ -66,20 +69,23 @@ def main(argv: list[str]) -> int:
     Args:
         argv: the arguments after the program's name.
     """
-    values = flags.FlagValues()
+    return commands.run(_main, argv)
+
+
+def _main(argv: list[str]) -> int:
+    values = arguments.parse_flags("trainer.demo.digits", _define, argv, __doc__ or "")
+    if values is None:
+        return 0
+    arguments.require(values, "output")
+    for name, rows in write_digits(Path(values.output)).items():
+        print(f"{Path(values.output) / name}: {rows:,} images")
+    return 0
+
+
+def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_string(
         "output", None, "folder for train.parquet, eval.parquet", flag_values=values
     )
-    try:
-        rest = values(["trainer.demo.digits", *argv])[1:]
-        if rest or not values.output:
-            raise UserError("give --output=FOLDER and nothing else")
-        for name, rows in write_digits(Path(values.output)).items():
-            print(f"{Path(values.output) / name}: {rows:,} images")
-        return 0
-    except (UserError, flags.Error) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return USER_ERROR_STATUS
 
 
 if __name__ == "__main__":

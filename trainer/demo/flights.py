@@ -14,7 +14,6 @@ known at push-back (traffic.py). Every fifth day of the year is held out as a wh
 flights of a day share weather and delays.
 """
 
-import argparse
 import importlib.metadata
 import json
 import os
@@ -30,7 +29,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
+from absl import flags
 
+from trainer.config import arguments, commands
 from trainer.demo.traffic import describe_traffic
 from trainer.errors import UserError
 
@@ -338,23 +339,29 @@ def main(argv: Optional[list[str]] = None) -> int:
     Args:
         argv: the arguments after the program's name; None: those of this process.
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m trainer.demo.flights", description="Prepares a year of flights as Parquet."
-    )
-    parser.add_argument(
-        "--output", required=True, help="folder for train-*.parquet, eval-*.parquet"
-    )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace another version of the files"
-    )
-    options = parser.parse_args(argv)
+    return commands.run(_main, sys.argv[1:] if argv is None else argv)
+
+
+def _main(argv: list[str]) -> int:
+    values = arguments.parse_flags("trainer.demo.flights", _define, argv, __doc__ or "")
+    if values is None:
+        return 0
+    arguments.require(values, "output")
     try:
-        prepared = prepare(options.output, options.overwrite)
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(f"{prepared} ({options.output}{os.sep})")
+        prepared = prepare(values.output, values.overwrite)
+    except OSError as error:
+        raise UserError(
+            f"--output={values.output}: {error.strerror}; name another folder"
+        ) from error
+    print(f"{prepared} ({values.output}{os.sep})")
     return 0
+
+
+def _define(values: flags.FlagValues) -> None:
+    text = "folder for train-*.parquet, eval-*.parquet"
+    flags.DEFINE_string("output", None, text, flag_values=values)
+    text = "replace another version of the files"
+    flags.DEFINE_boolean("overwrite", False, text, flag_values=values)
 
 
 if __name__ == "__main__":

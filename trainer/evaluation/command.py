@@ -14,7 +14,6 @@ thresholds.
 
 from absl import flags
 
-from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
@@ -92,8 +91,6 @@ def define_model(values: flags.FlagValues) -> None:
     for name, meaning in (
         ("job_dir", "folder of a trained job"),
         ("checkpoint", "path or step of a checkpoint; unset: the last"),
-        ("delimiter", "CSV field delimiter; unset: the job's"),
-        ("encoding", "encoding of CSV files; unset: the job's"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
     flags.DEFINE_boolean(
@@ -105,14 +102,7 @@ def define_model(values: flags.FlagValues) -> None:
         "threshold", None, "score from which a row is called positive", 0, 1, flag_values=values
     )
     flags.DEFINE_integer("min_rows", 100, "a slice of fewer rows is marked", 1, flag_values=values)
-    flags.DEFINE_enum("header", None, ["auto", "yes", "no"], "CSV header line", flag_values=values)
-    flags.DEFINE_enum(
-        "data_format",
-        None,
-        config_lib.DATA_FORMATS,
-        "of --data; unset: the job's",
-        flag_values=values,
-    )
+    commands.define_format(values, "the job's")
     commands.define_reading(values)
     commands.define_storage(values)
 
@@ -123,13 +113,7 @@ def read_replaced(values: flags.FlagValues) -> Replaced:
     Args:
         values: the parsed flags, including those of define_model.
     """
-    given = {
-        "data.eval": list(values.data),
-        "data.format": values.data_format,
-        "data.header": values.header,
-        "data.delimiter": values.delimiter,
-        "data.encoding": values.encoding,
-    }
-    data = {option: value for option, value in given.items() if value}
+    given = {"eval": list(values.data), **commands.get_format(values)}
+    data = {f"data.{option}": value for option, value in given.items() if value}
     limits = commands.start_reading(values)
     return Replaced({**data, **limits}, values.threshold, values.allow_code)

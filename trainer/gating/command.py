@@ -23,7 +23,6 @@ from absl import flags
 
 import estimator_bridge as bridge
 from estimator_bridge.terminal import find_width
-from trainer import config as config_lib
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
@@ -36,7 +35,6 @@ from trainer.gating.rules import METRICS, Rules, load_rules
 from trainer.inputs.files import find_files
 from trainer.metrics import slices
 from trainer.metrics.grouping import group
-from trainer.prediction.command import DATA_FLAGS
 from trainer.prediction.description import (
     ExportDescription,
     describe_or_assume,
@@ -93,8 +91,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     rules = load_rules(values.rules, schema, values.threshold)
     by = _parse_by(values, rules, schema)
     baseline, error = _find_baseline(values, candidate, copies)
-    given = {option: values[flag].value for flag, option in DATA_FLAGS.items()}
-    data = load_data_config(candidate, given)
+    data = load_data_config(candidate, commands.get_format(values))
     files = find_files(values.data, data.format, "data")
     # Imported here, because it imports TensorFlow: all other checks come first.
     from trainer.gating import answers
@@ -245,8 +242,6 @@ def _define(values: flags.FlagValues) -> None:
         ("schema", None, "schema of exports that contain none"),
         ("group", None, "column; its rows of one value are resampled together"),
         ("reason", None, "why the candidate is blessed with --force; recorded"),
-        ("delimiter", None, "CSV field delimiter; unset: the candidate's"),
-        ("encoding", None, "encoding of CSV files; unset: the candidate's"),
     ):
         flags.DEFINE_string(name, default, meaning, flag_values=values)
     flags.DEFINE_list("data", [], "files: paths, globs, directories", flag_values=values)
@@ -254,17 +249,10 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_float(
         "threshold", 0.5, "score from which a row is called positive", 0, 1, flag_values=values
     )
-    flags.DEFINE_enum("header", None, ["auto", "yes", "no"], "CSV header line", flag_values=values)
-    flags.DEFINE_enum(
-        "data_format",
-        None,
-        config_lib.DATA_FORMATS,
-        "of --data; unset: the candidate's",
-        flag_values=values,
-    )
     for name, meaning in (
         ("force", "bless the candidate whatever the rules say"),
         ("may_be_first", "while nothing has been pushed to --baseline, take latest-blessed"),
     ):
         flags.DEFINE_boolean(name, False, meaning, flag_values=values)
+    commands.define_format(values, "the candidate's")
     commands.define_storage(values)

@@ -44,23 +44,36 @@ class RowHashes(NamedTuple):
     limit: int
 
 
+def list_unused_times(schema: Schema) -> list[str]:
+    """Returns the dates that are no features, if dates that are can be compared with them.
+
+    Args:
+        schema: roles and types of the columns.
+    """
+    used = schema.used_features
+    dates = [name for name in schema.features if schema.columns[name].date]
+    return [name for name in dates if name not in used] if set(dates) & set(used) else []
+
+
 class LeakSample:
     """A sample of rows, with the values of their columns as numbers.
 
     Args:
         schema: roles and types of the columns.
         names: the columns.
+        times: dates that are no features: of list_unused_times.
     """
 
-    def __init__(self, schema: Schema, names: Sequence[str]):
+    def __init__(self, schema: Schema, names: Sequence[str], times: Sequence[str] = ()):
         # A key would make all rows different, and images take long to hash.
-        left_out = {schema.key, *(name for name in names if schema.columns[name].image)}
+        left_out = {schema.key, *times, *(name for name in names if schema.columns[name].image)}
         self._names = [name for name in names if name not in left_out]
+        self._times = list(times)
         self._schema = schema
         self._most = min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(self._names)))
         self._limit = np.uint64(2**64 - 1)
         self._hashes = np.zeros(0, np.uint64)
-        self._codes = {name: np.zeros(0) for name in self._names}
+        self._codes = {name: np.zeros(0) for name in (*self._names, *times)}
 
     def add(self, columns: pa.RecordBatch) -> None:
         """Adds rows.
@@ -72,7 +85,7 @@ class LeakSample:
         chosen = np.flatnonzero(hashes < self._limit)
         rows = pa.array(chosen)
         self._hashes = np.concatenate([self._hashes, hashes[chosen]])
-        for name in self._names:
+        for name in self._codes:
             codes = self._encode(columns.column(name).take(rows), name)
             self._codes[name] = np.concatenate([self._codes[name], codes])
         if len(self._hashes) > 2 * self._most:
@@ -87,6 +100,8 @@ class LeakSample:
             return _to_numpy(column.cast(pa.float64(), safe=False))
         if self._schema.columns[name].date:
             words = pc.replace_substring_regex(column.dictionary, r"\D", "")
+            # The values of a column that is not used need not be dates.
+            words = pc.if_else(pc.less(pc.utf8_length(words), len("YYYYMMDD")), None, words)
             words = pc.utf8_rpad(pc.utf8_slice_codeunits(words, 0, 14), 14, "0")
             return _to_numpy(words.cast(pa.float64()).take(column.indices))
         codes: np.ndarray = (hash_values(column) >> np.uint64(11)).astype(np.float64)
@@ -126,20 +141,23 @@ class LeakSample:
 
     def _find_later(self, codes: dict[str, np.ndarray], used: Sequence[str]) -> Iterator[str]:
         dates = [name for name in used if self._schema.columns[name].date]
-        if len(dates) < 2 or len(self._hashes) < LEAST_ROWS:
+        if len(self._hashes) < LEAST_ROWS:
             return
         later = {
             (name, first): _share_later(codes[name], codes[first])
             for name in dates
-            for first in dates
-            if name != first
+            for first in (*dates, *self._times)
         }
         # The rows' own time is most often the earliest.
-        first = max(dates, key=lambda one: sum(later[name, one] for name in dates if name != one))
+        earliest = max(dates, key=lambda one: sum(later[name, one] for name in dates), default="")
         for name in dates:
-            if name != first and later[name, first] >= LATER_SHARE:
-                share = f"{100 * later[name, first]:.0f} % of the rows"
-                yield f"column {name}: is later than {first} in {share}; {_REMEDY}"
+            # Or it is no feature, like other times, for example dates of birth.
+            unused = [time for time in self._times if _depends(codes[name], codes[time])]
+            for first in (earliest, *unused):
+                if later[name, first] >= LATER_SHARE:
+                    share = f"{100 * later[name, first]:.0f} % of the rows"
+                    yield f"column {name}: is later than {first} in {share}; {_REMEDY}"
+                    break
 
 
 def _to_numpy(column: pa.Array) -> np.ndarray:
@@ -219,6 +237,26 @@ def _find_keys(counts: dict[str, ValueCounts], used: Sequence[str]) -> Iterator[
 def _share_later(times: np.ndarray, others: np.ndarray) -> float:
     known = ~(np.isnan(times) | np.isnan(others))
     return float((times[known] > others[known]).mean()) if known.any() else 0.0
+
+
+def _depends(times: np.ndarray, others: np.ndarray) -> bool:
+    """Returns whether times vary less about other times of their rows than by themselves."""
+    known = ~(np.isnan(times) | np.isnan(others))
+    if not known.any():
+        return False
+    days, lags = _to_days(times[known]), _to_days(times[known]) - _to_days(others[known])
+    spread, about = (np.subtract(*np.quantile(one, [0.75, 0.25])) for one in (days, lags))
+    return bool(about < spread)
+
+
+def _to_days(times: np.ndarray) -> np.ndarray:
+    """Returns days from numbers whose digits are a time: YYYYMMDDhhmmss."""
+    days, seconds = np.divmod(times, 1e6)
+    months, day = np.divmod(days, 100)
+    year, month = np.divmod(months, 100)
+    hours, rest = np.divmod(seconds, 1e4)
+    # Nearly the calendar's; the digits alone would make the end of a month or year far too long.
+    return 365.25 * year + 30.44 * month + day + (hours + rest / 6000) / 24
 
 
 def find_common_rows(train: RowHashes, evaluation: RowHashes) -> list[str]:

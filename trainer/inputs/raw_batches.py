@@ -29,10 +29,12 @@ class ReadDetails(NamedTuple):
     Attributes:
         layouts: column orders other than the schema's that a CSV file without a header may have.
         exact: float columns to read as float64, with all of the digits in the file.
+        unchecked: columns to read as well, whose values need not fit the schema.
     """
 
     layouts: Sequence[Sequence[str]] = ()
     exact: Sequence[str] = ()
+    unchecked: Sequence[str] = ()
 
 
 AS_IN_SCHEMA = ReadDetails()

@@ -11,8 +11,9 @@ from trainer.console import Console, Progress
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, require_good_rows
 from trainer.inputs.files import DataFile
-from trainer.inputs.leakage import LeakSample, RowHashes
+from trainer.inputs.leakage import LeakSample, RowHashes, list_unused_times
 from trainer.inputs.multivalent import split_column, split_numbers
+from trainer.inputs.raw_batches import ReadDetails
 from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.streaming_statistics import RowSample, RunningMoments, ValueCounts, build_bins
 from trainer.inputs.tables import read_batches
@@ -63,8 +64,26 @@ def scan_files(
     Raises:
         UserError: a file or a value does not fit the schema.
     """
+    times = list_unused_times(schema)
+    if times:
+        try:
+            return _scan(files, schema, data, console, times)
+        except UserError:
+            # Columns that are not used may be absent, or damaged.
+            pass
+    return _scan(files, schema, data, console, [])
+
+
+def _scan(
+    files: Sequence[DataFile],
+    schema: Schema,
+    data: config_lib.DataConfig,
+    console: Console,
+    times: Sequence[str],
+) -> Scan:
     names = schema.input_columns
-    streaming, sample = StreamingStatistics(schema, names), LeakSample(schema, names)
+    streaming, sample = StreamingStatistics(schema, names), LeakSample(schema, names, times)
+    details = ReadDetails(unchecked=times)
     bad = BadRows(data.max_bad_rows) if data.max_bad_rows else None
     rows: dict[str, int] = {}
     absent = set(names) if all(file.format in KEYED for file in files) else set()
@@ -72,9 +91,9 @@ def scan_files(
     with Progress(console, "reading the data", "rows", total, is_estimate=True) as progress:
         for file in files:
             rows[file.path] = position = 0
-            for batch in read_batches(file, schema, names, data, bad):
+            for batch in read_batches(file, schema, names, data, bad, details):
                 if bad is None:
-                    require_good_rows(file.path, batch.numbers, batch.columns, schema)
+                    require_good_rows(file.path, batch.numbers, batch.columns, schema, names)
                 streaming.add(batch.columns)
                 sample.add(batch.columns)
                 absent -= {

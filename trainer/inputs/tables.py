@@ -82,7 +82,8 @@ def read_batches(
             there are more bad rows than tolerated.
     """
     split = file.split
-    wanted = dict.fromkeys([*names, *(split.columns if split else ())])
+    kept = list(dict.fromkeys([*names, *details.unchecked]))
+    wanted = dict.fromkeys([*kept, *(split.columns if split else ())])
     request = ReadRequest(file, schema, list(wanted), data, bad_rows, details)
     num_rows = 0
     dropped = bad_rows.count if bad_rows is not None else 0
@@ -90,7 +91,7 @@ def read_batches(
         batch = raw._replace(columns=mark_missing(raw.columns, schema))
         num_rows += batch.columns.num_rows
         if split is not None:
-            batch = _take_part(batch, split, names)
+            batch = _take_part(batch, split, kept)
         numbers = _number(batch, np.arange(batch.columns.num_rows))
         columns = batch.columns
         if bad_rows is not None:
@@ -125,6 +126,8 @@ def _drop_faulty(request: ReadRequest, batch: RawBatch, bad_rows: BadRows) -> Op
     kept: Optional[np.ndarray] = None
     unparsed = np.zeros(columns.num_rows, bool)
     for name, (null_mask, values) in (batch.unparsed or {}).items():
+        if name not in request.names:
+            continue
         mask = np.asarray(null_mask)
         where = np.flatnonzero(mask)
         fault = unparsed_fault(name, request.schema.columns[name].raw_type)

@@ -17,7 +17,6 @@ from typing import Any, Optional
 from absl import flags
 
 import estimator_bridge as bridge
-from trainer import config as config_lib
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.errors import UserError, redacts_data
@@ -26,14 +25,6 @@ from trainer.inputs.files import find_files
 from trainer.prediction.description import check_copied, describe_export, load_data_config
 from trainer.prediction.predictor import Predictor, predict_rows
 from trainer.prediction.writers import is_file_name
-
-# Flag → the option of the job's data configuration that it overrides.
-DATA_FLAGS = {
-    "data_format": "format",
-    "header": "header",
-    "delimiter": "delimiter",
-    "encoding": "encoding",
-}
 
 
 def main(argv: list[str]) -> int:
@@ -100,9 +91,7 @@ def _predict_files(
 ) -> None:
     from trainer.console import Console
 
-    data_config = load_data_config(
-        export, {option: values[flag].value for flag, option in DATA_FLAGS.items()}, limits
-    )
+    data_config = load_data_config(export, commands.get_format(values), limits)
     files = find_files(values.data, data_config.format, "data")
     check_copied(values.columns, describe_export(export).schema)
     # Imported here, because it imports TensorFlow: all other checks come first.
@@ -129,8 +118,6 @@ def _define(values: flags.FlagValues) -> None:
         ("export", "folder of an export"),
         ("job_dir", "folder of a job: its newest export of best, else of final, else of latest"),
         ("output", "file or folder for the predictions"),
-        ("delimiter", "CSV field delimiter; unset: the job's"),
-        ("encoding", "encoding of CSV files; unset: the job's"),
         ("part", "INDEX/COUNT: only this part of the files, for processes that share the work"),
     ):
         flags.DEFINE_string(name, None, meaning, flag_values=values)
@@ -141,16 +128,13 @@ def _define(values: flags.FlagValues) -> None:
         ("outputs", "outputs of the model to keep; unset: all that are not constant"),
     ):
         flags.DEFINE_list(name, [], meaning, flag_values=values)
-    for name, choices, meaning in (
-        (
-            "format",
-            ["csv", "parquet", "jsonl"],
-            "format of the predictions; unset: that of --output's name, else csv",
-        ),
-        ("header", ["auto", "yes", "no"], "CSV header line; unset: the job's"),
-        ("data_format", config_lib.DATA_FORMATS, "of --data; unset: the job's"),
-    ):
-        flags.DEFINE_enum(name, None, choices, meaning, flag_values=values)
+    flags.DEFINE_enum(
+        "format",
+        None,
+        ["csv", "parquet", "jsonl"],
+        "format of the predictions; unset: that of --output's name, else csv",
+        flag_values=values,
+    )
     flags.DEFINE_boolean("overwrite", False, "replace existing files", flag_values=values)
     flags.DEFINE_boolean(
         "escape_formulas",
@@ -158,6 +142,7 @@ def _define(values: flags.FlagValues) -> None:
         "csv: put an apostrophe before text that begins with = + - or @",
         flag_values=values,
     )
+    commands.define_format(values, "the job's")
     commands.define_reading(values)
     commands.define_storage(values)
 

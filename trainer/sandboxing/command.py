@@ -30,7 +30,6 @@ from trainer.errors import UserError
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import EXTRA, SANDBOX_REPORT, WARM_UP_REQUESTS, fingerprint_export
 from trainer.export.serving_api import require_serving_api
-from trainer.prediction.command import DATA_FLAGS
 from trainer.prediction.description import ExportDescription, find_description, load_data_config
 from trainer.sandboxing.elsewhere import find_python, load_elsewhere
 from trainer.sandboxing.process import Limits, Trial, run_probe
@@ -117,7 +116,7 @@ def _try(
         "export": export,
         "schema": found.schema.model_dump(mode="json"),
         "statistics": dump_statistics(found.statistics),
-        "delimiter": load_data_config(export, dict.fromkeys(DATA_FLAGS.values())).delimiter,
+        "delimiter": load_data_config(export, {"delimiter": None}).delimiter,
         "warm_up": str(warm_up) if warm_up is not None else None,
         "servers": list(servers),
     }

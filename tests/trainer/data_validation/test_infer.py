@@ -755,6 +755,16 @@ def test_derived_features_do_not_take_the_names_of_columns(make, tmp_path):
         }
         for n in range(300)
     ]
-    schema, _ = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
+    rows = [
+        {**row, **{f"seen_{part}": "1" for part in ("year", "month", "weekday")}} for row in rows
+    ]
+    rows = [{**row, "seen": row["born"]} for row in rows]
+    schema, text = _infer(tmp_path, make.csv(tmp_path / "a.csv", rows), "y")
     assert not schema.columns["x"].missing_indicator
     assert schema.columns["born"].date == ("month", "weekday")
+    assert not schema.columns["seen"].date and not schema.columns["seen"].use
+    # The comments say what the lines below them do.
+    assert "; without missing_indicator, because x_missing is a column" in text
+    assert "their parts are features; without born_year: column of these files" in text
+    names = "seen_year, seen_month, seen_weekday"
+    assert f"# left out: its parts are columns of these files: {names}" in text

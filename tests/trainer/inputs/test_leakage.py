@@ -111,6 +111,55 @@ def test_a_time_after_the_others(tmp_path):
     assert leak.startswith("column closed: is later than opened in 100 % of the rows")
 
 
+def _times(tmp_path, columns, used, name="a", **options):
+    fields = {
+        name: {"type": "string", "date": ["month"], **({} if name in used else {"use": []})}
+        for name in columns
+    }
+    columns, fields = {**columns, "y": range(500)}, {**fields, "y": {"type": "float"}}
+    return _scan(tmp_path, columns, fields, {"column": "y"}, name, **options).leaks
+
+
+def test_a_time_after_one_that_is_no_feature(tmp_path):
+    rng = np.random.default_rng(0)
+    start, lag = rng.integers(0, 300, 500), rng.integers(1, 200, 500)
+    as_text = np.datetime_as_string
+    columns = {
+        "opened": as_text(np.datetime64("2019-06-01") + start),
+        "born": as_text(np.datetime64("1950-01-01") + rng.integers(0, 9000, 500)),
+        "closed": as_text(np.datetime64("2019-06-01") + start + lag),
+        "paid": as_text(np.datetime64("2019-06-03") + start + lag),
+    }
+    (leak,) = _times(tmp_path, columns, {"closed"})
+    assert leak.startswith("column closed: is later than opened in 100 % of the rows")
+    leaks = _times(tmp_path, columns, {"closed", "paid", "born"})
+    assert ["than born" in leak for leak in leaks] == [True, True], leaks
+    leaks = _times(tmp_path, columns, {"closed", "paid"})
+    assert [leak.split()[1] for leak in leaks] == ["closed:", "paid:"]
+    assert "later than opened" in leaks[0] and "later than closed" in leaks[1]
+    # A date of birth says nothing about the time of a row.
+    assert _times(tmp_path, columns, {"opened"}) == ()
+    assert _times(tmp_path, columns, {"born"}) == ()
+
+
+def test_unused_times_may_be_damaged_or_absent(tmp_path):
+    days = [f"2020-03-{n % 28 + 1:02}" for n in range(500)]
+    fields = {"opened": {"type": "string", "date": ["month"], "use": []}}
+    fields["closed"] = {"type": "string", "date": ["month"]}
+    fields["y"] = {"type": "float"}
+    damaged = {"opened": ["soon", ""] * 100 + days[200:], "closed": days, "y": range(500)}
+    absent = {"closed": days, "y": range(500)}
+    for columns in (damaged, absent):
+        scan = _scan(tmp_path, columns, fields, {"column": "y"})
+        assert scan.statistics.num_rows == 500 and not scan.num_bad_rows and scan.leaks == ()
+    path = tmp_path / "a.csv"
+    path.write_text("opened,closed,y\n" + "soon,2020-01-01,1\n" * 200 + "2020-01-01,soon,1\n")
+    schema = Schema.model_validate({"columns": fields, "label": {"column": "y"}})
+    data = DataConfig(train=[str(path)], max_bad_rows=1)
+    scan = scan_files(find_train_files(data, schema), schema, data, Console())
+    assert (scan.statistics.num_rows, scan.num_bad_rows) == (200, 1)
+
+
 def test_a_divided_file_has_no_row_in_both_parts(make, tmp_path):
     rows = make.rows(300, missing=False)
     path = make.csv(tmp_path / "a.csv", rows + rows)
