@@ -69,7 +69,8 @@ TRAINER = {
     "reporting": "export drawing metrics data_validation job_dir schema storage job_layout",
     "export": "inputs features config schema storage console errors job_layout",
     "metrics": "inputs config schema errors",
-    "data_validation": "inputs config schema storage console errors job_layout",
+    "data_validation": "passes inputs config schema storage console errors job_layout",
+    "passes": "inputs console",
     # What a model is made of.
     "models": "features config schema storage environment errors job_layout",
     "inputs": "features config schema storage environment errors console",

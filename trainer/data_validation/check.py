@@ -1,6 +1,5 @@
 """python -m trainer.schema check: checks data against a schema and for drift."""
 
-import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,18 +18,18 @@ from trainer.config.commands import (
     open_storage,
     start_reading,
 )
-from trainer.console import Console, Progress, show
+from trainer.console import show
 from trainer.data_validation import drift
+from trainer.data_validation.check_pass import Checked, CheckPass
 from trainer.data_validation.drift import percent
-from trainer.errors import TemporaryError, UserError
+from trainer.errors import UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
 from trainer.inputs.cell_text import hides
 from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.raw_batches import ReadDetails
-from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.scan import StreamingStatistics
 from trainer.inputs.streaming_statistics import RunningMoments
-from trainer.inputs.tables import read_batches
+from trainer.passes.local import run_here
 from trainer.schema.columns import Column
 from trainer.schema.loading import load_schema
 from trainer.schema.statistics import Categories, Range, Statistics, parse_statistics
@@ -179,33 +178,43 @@ def check(
         The findings (for rows and files as a whole, then per column), the number of rows that fit,
         and the number of rows that do not fit.
     """
+    one = build_pass(schema, data, serving)
+    found = run_here(one, files, "checking the data")
+    return judge(one, found, statistics), found.num_rows, found.bad_rows.count
+
+
+def build_pass(schema: Schema, data: config_lib.DataConfig, serving: bool) -> CheckPass:
+    """Returns the pass that checks some files.
+
+    Args:
+        schema: the schema.
+        data: delimiter and header of CSV files.
+        serving: whether the data lack label and weight.
+    """
     absent = {*schema.label_columns, schema.weight} if serving else set()
     names = [name for name in schema.input_columns if name not in absent]
     details = ReadDetails([[name for name in schema.columns if name not in absent]])
-    bad, streaming = BadRows(None), StreamingStatistics(schema, names)
-    damaged: list[str] = []
-    rows = 0
-    total = functools.partial(estimate_rows, files)
-    progress = Progress(Console(), "checking the data", "rows", total, is_estimate=True)
-    for file in files:
-        try:
-            for batch in read_batches(file, schema, names, data, bad, details):
-                streaming.add(batch.columns)
-                rows += batch.columns.num_rows
-                progress.add(batch.columns.num_rows)
-        except TemporaryError:
-            raise
-        except UserError as error:
-            damaged.append(str(error))
-    progress.end()
+    return CheckPass(schema, names, data, details)
+
+
+def judge(one: CheckPass, found: Checked, statistics: Optional[Statistics]) -> list[Finding]:
+    """Returns the findings: for rows and files as a whole, then per column.
+
+    Args:
+        one: the pass.
+        found: its result.
+        statistics: statistics of the training data; None: drift is not measured.
+    """
+    rows, bad = found.num_rows, found.bad_rows
     whole = _collect_faults(bad, "")
-    if damaged:
-        whole["files"] = {"rows": None, "examples": damaged[:MAX_EXAMPLES], "files": len(damaged)}
+    if found.num_damaged:
+        examples = found.damaged.get()
+        whole["files"] = {"rows": None, "examples": examples, "files": found.num_damaged}
     verdict = "does not fit" if whole else "fits"
     findings = [Finding("", verdict, rows, None, None, None, None, whole, [])]
-    for name in names:
-        findings.append(_check_column(name, schema, rows, streaming, bad, statistics))
-    return findings, rows, bad.count
+    for name in one.names:
+        findings.append(_check_column(name, one.schema, rows, found.statistics, bad, statistics))
+    return findings
 
 
 def _collect_faults(bad: BadRows, name: str) -> dict[str, dict[str, Any]]:

@@ -19,7 +19,8 @@ from typing import NamedTuple, Optional
 
 import numpy as np
 
-from trainer.inputs.streaming_statistics import SAMPLE_ROWS, fill_bins
+from trainer.inputs.row_sample import SAMPLE_ROWS
+from trainer.inputs.streaming_statistics import fill_bins
 from trainer.schema.statistics import Categories, Range
 
 SHIFTED, DRIFTED = 0.1, 0.25

@@ -13,21 +13,18 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.config.arguments import parse_flags, require
 from trainer.config.commands import define_reading, define_storage, open_storage, start_reading
-from trainer.console import Console, show
+from trainer.console import show
 from trainer.data_validation.detect import detect_delimiter, detect_encoding
-from trainer.data_validation.profile import (
-    NO_NUMBER,
-    NO_VALUE,
-    Table,
-    profile_files,
-)
+from trainer.data_validation.profile import NO_NUMBER, NO_VALUE, Table
+from trainer.data_validation.profile_pass import ProfilePass, finish
 from trainer.data_validation.propose import keep_names_apart, propose_column
 from trainer.data_validation.propose_categories import Proposal
 from trainer.data_validation.propose_label import propose_label
-from trainer.data_validation.reading import CsvStyle
+from trainer.data_validation.reading import CsvStyle, list_json_names
 from trainer.data_validation.yaml_text import flow
 from trainer.errors import UserError, redacts_data
 from trainer.inputs.files import DataFile, find_files
+from trainer.passes.local import run_here
 from trainer.schema.types import Schema
 
 USAGE = """
@@ -86,7 +83,8 @@ def infer(request: InferRequest) -> tuple["InferredSchema", Table, CsvStyle]:
         UserError: the files cannot be read, or there is no such label.
     """
     style = _find_style(request)
-    table, sample = profile_files(request.files, style, Console())
+    one = ProfilePass(style, list_json_names(request.files, style.limits))
+    table, sample = finish(run_here(one, request.files, "reading the data"), request.files)
     numbers = {name: sample.get(name) for name in table.columns}
     return propose(table, numbers, request.label, request.sources), table, style
 
@@ -99,7 +97,8 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     files = find_files(values.data, values.format, "data")
     options = (values.delimiter, values.encoding, values.header, values.columns)
     limits = start_reading(values)
-    inferred, table, style = infer(InferRequest(files, values.data, values.label, *options, limits))
+    request = InferRequest(files, values.data, values.label, *options, limits)
+    inferred, table, style = infer(request)
     if output is None:
         # A file gets the text as it is: in YAML, escapes would change some values.
         print(escape_lines(inferred.text) if sys.stdout.isatty() else inferred.text, end="")
@@ -283,7 +282,7 @@ def _count_missing(table: Table) -> dict[str, int]:
     seen: dict[str, int] = {}
     for profile in table.columns.values():
         words = NO_VALUE + (NO_NUMBER if profile.is_number else ())
-        for word, rows in profile.no_value.items():
+        for word, rows in sorted(profile.no_value.items()):
             if word.strip() in words and rows:
                 seen[word] = seen.get(word, 0) + rows
     return seen

@@ -1,30 +1,14 @@
-"""Profiles the columns of data without a schema, in one pass and with bounded memory."""
+"""The profile of a column without a schema, in bounded memory."""
 
-import functools
-from collections.abc import Sequence
+from collections import Counter
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trainer.console import Console, Progress
-from trainer.data_validation.reading import (
-    CsvStyle,
-    list_json_names,
-    name_csv,
-    read_csv,
-    read_untyped,
-)
-from trainer.errors import UserError
-from trainer.inputs.files import DataFile
-from trainer.inputs.row_estimate import estimate_rows
-from trainer.inputs.streaming_statistics import (
-    DistinctCount,
-    RowSample,
-    RunningMoments,
-    ValueCounts,
-)
+from trainer.inputs.hashing import hash_strings
+from trainer.inputs.streaming_statistics import DistinctCount, RunningMoments, ValueCounts
 
 # Text that means a missing value in any column.
 NO_VALUE = ("", "?", "\\N", "#N/A", "N/A", "<NA>", "NULL", "null", "NaN", "nan")
@@ -54,15 +38,11 @@ class Profile:
 
     Attributes:
         counts: value → number of rows; the values are text if the file has text.
-        distinct: estimate of the number of different values.
-        numbers: moments of the values that are numbers.
-        is_int: whether all values are whole numbers.
-        is_number: whether all values are numbers.
+        numbers: moments of the values, if all are numbers.
         is_text: whether the file has text in this column.
         stored: "int" or "float" in a file whose numbers are read only as what they are; else "".
         missing: number of rows without a value.
         no_value: text that means a missing value → number of rows.
-        unsupported: type of the column if a schema cannot describe it, else None.
         list_values_profile: profile of the single values of a column of lists, else None.
         words: number of words in the values of all rows; distinguishes free text from names.
         declared: words that the schema declares missing in every column, text included.
@@ -70,16 +50,35 @@ class Profile:
 
     def __init__(self) -> None:
         self.counts = ValueCounts()
-        self.distinct = DistinctCount()
+        # Of the values as they are, and without blanks around them.
+        self._distinct, self._distinct_bare = DistinctCount(), DistinctCount()
         self.numbers = RunningMoments()
-        self.is_int = self.is_number = True
+        # Whether all values can be read as int64 and as float64, and whether one begins with 0 as
+        # identifiers do: "007" and "0x1F".
+        self._are_ints = self._are_floats = True
+        self._begins_with_zero = False
         self.is_text = False
         self.stored = ""
         self.missing = self.words = 0
         self.no_value: dict[str, int] = {}
-        self.unsupported: Optional[str] = None
+        self._unsupported: Optional[tuple[int, str]] = None
         self.list_values_profile: Optional[Profile] = None
         self.declared: frozenset[str] = frozenset()
+
+    @property
+    def is_int(self) -> bool:
+        """Whether all values are whole numbers."""
+        return self._are_ints and not self._begins_with_zero
+
+    @property
+    def is_number(self) -> bool:
+        """Whether all values are numbers."""
+        return self.is_int if self._are_ints else self._are_floats
+
+    @property
+    def distinct(self) -> DistinctCount:
+        """Estimate of the number of different values, words that mean a missing value included."""
+        return self._distinct_bare if self.is_number else self._distinct
 
     @property
     def num_distinct(self) -> int:
@@ -105,6 +104,22 @@ class Profile:
             return [word for word in self.no_value if word.strip() in NO_NUMBER]
         return [word for word in self.no_value if word in self.declared and word in NO_NUMBER]
 
+    @property
+    def unsupported(self) -> Optional[str]:
+        """Type of the column if a schema cannot describe it, else None."""
+        return None if self._unsupported is None else self._unsupported[1]
+
+    def note_unsupported(self, file: int, kind: str) -> None:
+        """Notes a type that a schema cannot describe; that of the first file counts.
+
+        Args:
+            file: index of the file.
+            kind: the type.
+        """
+        mine = self._unsupported
+        if mine is None or file < mine[0]:
+            self._unsupported = (file, kind)
+
     def note_stored(self, kind: pa.DataType) -> None:
         """Notes the type of a feature of tf.Example records, which no reader converts.
 
@@ -112,9 +127,9 @@ class Profile:
             kind: of the column.
         """
         if pa.types.is_integer(kind):
-            self.stored = "int"
+            self.stored = self.stored or "int"
         elif pa.types.is_floating(kind):
-            self.stored, self.is_int = "float", False
+            self.stored, self._are_ints = "float", False
 
     def list_values(self, most: int) -> list[tuple[Any, int]]:
         """Returns the most frequent values with their numbers of rows.
@@ -125,11 +140,15 @@ class Profile:
             most: maximum number of values.
         """
         skip = {word.strip() for word in self._list_no_number()}
-        return [
-            (value, rows)
-            for value, rows in self.counts.list_counts(most + len(skip))
-            if value not in skip
-        ][:most]
+        if self.is_text and self.is_number:
+            # Blanks around a number are no part of it.
+            bare: Counter[str] = Counter()
+            for value, rows in self.counts.list_counts():
+                bare[value.strip()] += rows
+            counts = sorted(bare.items(), key=lambda one: (-one[1], one[0]))
+        else:
+            counts = self.counts.list_counts(most + len(skip))
+        return [(value, rows) for value, rows in counts if value not in skip][:most]
 
     def add(self, column: pa.Array) -> np.ndarray:
         """Adds a batch of a column of text or numbers.
@@ -155,22 +174,53 @@ class Profile:
         words = pc.utf8_trim_whitespace(text.dictionary)
         numbers = self._parse(words, text)
         known = pc.invert(pc.is_in(words, pa.array(NO_VALUE)))
-        if numbers is not None:
-            text = pa.DictionaryArray.from_arrays(text.indices, words)
         kept = text.filter(known.take(text.indices).fill_null(False))
         self.missing += rows - column.null_count - len(kept)
-        kept = kept.dictionary_decode().dictionary_encode()
-        self.counts.add(kept)
-        self.distinct.add(kept.dictionary, np.bincount(kept.indices.to_numpy()))
+        self._add_texts(kept.dictionary_decode().dictionary_encode())
         if numbers is None:
-            words_each = pc.add(pc.count_substring(kept.dictionary, " "), 1)
-            # By row: a sum over the distinct values of each block would depend on the block's size.
-            self.words += pc.sum(words_each.take(kept.indices)).as_py() or 0
             return np.full(rows, np.nan)
         numbers = np.append(numbers, np.nan)
         values: np.ndarray = numbers[text.indices.fill_null(len(numbers) - 1).to_numpy()]
         self.numbers.add(pa.array(values, from_pandas=True))
         return values
+
+    def _add_texts(self, texts: pa.Array) -> None:
+        self.counts.add(texts)
+        words_each = pc.add(pc.count_substring(texts.dictionary, " "), 1)
+        # By row: a sum over the distinct values of each block would depend on the block's size.
+        self.words += pc.sum(words_each.take(texts.indices)).as_py() or 0
+        hashes, rows = hash_strings(texts.dictionary.cast(pa.binary())), _count_rows(texts)
+        self._distinct.add_hashes(hashes, rows)
+        bare = pc.utf8_trim_whitespace(texts.dictionary)
+        if not bare.equals(texts.dictionary):
+            hashes = hash_strings(bare.cast(pa.binary()))
+        self._distinct_bare.add_hashes(hashes, rows)
+
+    def merge(self, other: "Profile") -> None:
+        """Adds the values of another profile of the column.
+
+        Args:
+            other: of other rows.
+        """
+        self.counts.merge(other.counts)
+        self._distinct.merge(other._distinct)
+        self._distinct_bare.merge(other._distinct_bare)
+        self.numbers.merge(other.numbers)
+        self._are_ints = self._are_ints and other._are_ints
+        self._are_floats = self._are_floats and other._are_floats
+        self._begins_with_zero = self._begins_with_zero or other._begins_with_zero
+        self.is_text = self.is_text or other.is_text
+        stored = {self.stored, other.stored}
+        self.stored = "float" if "float" in stored else max(stored)
+        self.missing += other.missing
+        self.words += other.words
+        for word, rows in other.no_value.items():
+            self.no_value[word] = self.no_value.get(word, 0) + rows
+        if other._unsupported is not None:
+            self.note_unsupported(*other._unsupported)
+        if other.list_values_profile is not None:
+            self.list_values_profile = self.list_values_profile or Profile()
+            self.list_values_profile.merge(other.list_values_profile)
 
     def add_lists(self, column: pa.Array) -> None:
         """Adds the single values of a column of lists of texts or numbers; ignores other columns.
@@ -179,10 +229,10 @@ class Profile:
             column: [rows].
         """
         if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-            batch = pa.RecordBatch.from_arrays([column.flatten()], names=[""])
-            if _unsupported(batch, "") is None:
+            values = column.flatten()
+            if is_supported(values.type):
                 self.list_values_profile = self.list_values_profile or Profile()
-                self.list_values_profile.add(batch.column(0))
+                self.list_values_profile.add(values)
 
     def _parse(self, words: pa.Array, text: pa.Array) -> Optional[np.ndarray]:
         """Returns the trimmed words of a text column as numbers, NaN for missing values.
@@ -195,122 +245,70 @@ class Profile:
             for index in np.flatnonzero(np.asarray(candidates)):
                 word = text.dictionary[int(index)].as_py()
                 self.no_value[word] = self.no_value.get(word, 0) + int(seen[index])
-        if not self.is_number:
+        if not (self._are_ints or self._are_floats):
             return None
         bare = pc.if_else(candidates, None, words)
-        if self.is_int:
-            try:
-                whole = bare.cast(pa.int64())
-                # "007" and "0x1F" are identifiers, although they parse.
-                self.is_int = not pc.any(pc.match_substring_regex(bare, r"^[+-]?0[0-9xX]")).as_py()
-                if not self.is_int:
-                    self.is_number = False
-                    return None
-                return _to_floats(whole)
-            except pa.ArrowInvalid:
-                self.is_int = False
-        try:
-            values: np.ndarray = bare.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowInvalid:
-            self.is_number = False
+        whole = _try_cast(bare, pa.int64())
+        if whole is None:
+            self._are_ints = False
+        elif pc.any(pc.match_substring_regex(bare, r"^[+-]?0[0-9xX]")).as_py():
+            self._begins_with_zero = True
+        values = whole
+        if whole is None or self._begins_with_zero:
+            # "0x1F" is an int64, but no float64.
+            values = _try_cast(bare, pa.float64())
+            self._are_floats = self._are_floats and values is not None
+        if values is None:
             return None
-        return np.where(np.isinf(values), np.nan, values)
+        numbers = to_floats(values)
+        return np.where(np.isinf(numbers), np.nan, numbers)
 
     def _add_numbers(self, column: pa.Array, nans: Optional[pa.Array]) -> np.ndarray:
         if nans is not None:
             self.missing += pc.sum(nans).as_py() or 0
             column = pc.if_else(nans, None, column)
             column = column.cast(pa.float64())
-            self.is_int = False
+            self._are_ints = False
         present = column.drop_null()
         self.counts.add(present)
-        self.distinct.add(present)
+        hashes, rows = hash_strings(present), np.ones(len(present), np.int64)
+        self._distinct.add_hashes(hashes, rows)
+        self._distinct_bare.add_hashes(hashes, rows)
         self.numbers.add(present)
-        return _to_floats(column)
+        return to_floats(column)
 
 
-def _to_floats(column: pa.Array) -> np.ndarray:
+def _count_rows(texts: pa.Array) -> np.ndarray:
+    """Returns the number of rows of each word of a dictionary column, int64 [words]."""
+    return np.bincount(texts.indices.to_numpy(), minlength=len(texts.dictionary))
+
+
+def _try_cast(texts: pa.Array, kind: pa.DataType) -> Optional[pa.Array]:
+    try:
+        return texts.cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def to_floats(column: pa.Array) -> np.ndarray:
+    """Returns a column of numbers as float64 [rows]; NaN for null.
+
+    Args:
+        column: [rows].
+    """
     numbers: np.ndarray = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return numbers
 
 
-def profile_files(
-    files: Sequence[DataFile], style: CsvStyle, console: Console
-) -> tuple[Table, RowSample]:
-    """Profiles every row of some files without a schema.
+def is_supported(kind: pa.DataType) -> bool:
+    """Returns whether a schema can describe a column of a type.
 
     Args:
-        files: the files of one data set.
-        style: of CSV files.
-        console: shows progress.
-
-    Returns:
-        The profiles, and a sample of the numbers.
-
-    Raises:
-        UserError: the files cannot be read, or differ in their columns.
+        kind: the type.
     """
-    profiles: dict[str, Profile] = {}
-    sample: Optional[RowSample] = None
-    rows, with_header = 0, None
-    json_names = list_json_names(files, style.limits)
-    total = functools.partial(estimate_rows, files)
-    progress = Progress(console, "reading the data", "rows", total, is_estimate=True)
-    for file in files:
-        if file.format == "csv":
-            layout = name_csv(file, style)
-            with_header = layout.skip_lines > 0
-            batches = read_csv(file, layout)
-        else:
-            batches = read_untyped(file, json_names, style.limits)
-        for batch in batches:
-            if sample is None:
-                profiles = {name: Profile() for name in batch.schema.names}
-                sample = RowSample(list(profiles))
-            if set(batch.schema.names) != set(profiles):
-                differ = sorted(set(batch.schema.names) ^ set(profiles))
-                raise UserError(
-                    f"{file.path}: has other columns than {files[0].path} "
-                    f"({', '.join(differ[:5])}); give files of one kind"
-                )
-            numbers = {}
-            for name, profile in profiles.items():
-                # A feature may have one value in the first records and several in later ones.
-                profile.unsupported = profile.unsupported or _unsupported(batch, name)
-                if profile.unsupported:
-                    profile.add_lists(batch.column(name))
-                    numbers[name] = np.full(batch.num_rows, np.nan)
-                    continue
-                _require_float32(file, name, batch.column(name))
-                numbers[name] = profile.add(batch.column(name))
-                if file.format == "tfrecord":
-                    profile.note_stored(batch.column(name).type)
-            sample.add(pa.RecordBatch.from_pydict(numbers))
-            rows += batch.num_rows
-            progress.add(batch.num_rows)
-    progress.end()
-    if sample is None:
-        raise UserError(f"{files[0].path}: has no rows; give files with data")
-    return Table(rows, profiles, with_header), sample
-
-
-def _require_float32(file: DataFile, name: str, column: pa.Array) -> None:
-    """Raises if a number is infinite, or too large for the type in which models compute."""
-    if not pa.types.is_floating(column.type):
-        return
-    largest = float(np.nanmax(np.abs(_to_floats(column)), initial=0.0))
-    if largest > float(np.finfo(np.float32).max):
-        raise UserError(
-            f"{file.path}: column {name}: {largest:.6g} is no finite 32-bit number; correct it, or "
-            "leave the column out of the file"
-        )
-
-
-def _unsupported(batch: pa.RecordBatch, name: str) -> Optional[str]:
-    kind = batch.schema.field(name).type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    plain = (
+    return bool(
         pa.types.is_floating(kind)
         or pa.types.is_integer(kind)
         or pa.types.is_boolean(kind)
@@ -318,4 +316,3 @@ def _unsupported(batch: pa.RecordBatch, name: str) -> Optional[str]:
         or pa.types.is_large_string(kind)
         or pa.types.is_null(kind)
     )
-    return None if plain else str(kind)

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -41,17 +41,55 @@ class Fault(NamedTuple):
     remedy: str
 
 
+class Examples:
+    """Descriptions of the first rows, in the order of the files."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[int, str]] = []
+
+    def add(self, file: int, text: str) -> None:
+        """Adds the description of a row unless there are MAX_EXAMPLES.
+
+        Args:
+            file: index of the file.
+            text: where the fault is, and what is wrong.
+        """
+        if len(self._found) < MAX_EXAMPLES:
+            self._found.append((file, text))
+
+    def merge(self, other: "Examples") -> None:
+        """Adds the examples from other files.
+
+        Args:
+            other: of other files.
+        """
+        found = sorted(self._found + other._found, key=lambda one: one[0])
+        self._found = found[:MAX_EXAMPLES]
+
+    def get(self) -> list[str]:
+        """Returns the descriptions."""
+        return [text for _, text in self._found]
+
+
 @dataclass
 class FaultCount:
     """The number of rows with one kind of fault in one column.
 
     Attributes:
         rows: number of rows.
-        examples: descriptions of the first MAX_EXAMPLES rows.
+        found: descriptions of the first rows.
+        first: index of the file that was the first to have the fault, and how many kinds of faults
+            it had before.
     """
 
-    rows: int = 0
-    examples: list[str] = field(default_factory=list)
+    rows: int
+    found: Examples
+    first: tuple[int, int]
+
+    @property
+    def examples(self) -> list[str]:
+        """Descriptions of the first MAX_EXAMPLES rows."""
+        return self.found.get()
 
 
 class BadRows:
@@ -62,14 +100,15 @@ class BadRows:
 
     Attributes:
         count: rows dropped so far.
-        examples: descriptions of the first MAX_EXAMPLES, such as "file: row 3, column x: ...".
         by_column: (column, kind) → count and examples.
+        file: index of the file that is read, among those that are merged.
     """
 
     def __init__(self, limit: Optional[int]):
         self.limit = limit
         self.count = 0
-        self.examples: list[str] = []
+        self.file = 0
+        self._found = Examples()
         self.by_column: dict[tuple[str, str], FaultCount] = {}
 
     def add(self, path: str, row: int, fault: Fault, value: str = "", rows: int = 1) -> None:
@@ -82,12 +121,32 @@ class BadRows:
             value: the value in that row, quoted for messages.
             rows: number of rows that have the fault.
         """
-        found = self.by_column.setdefault((fault.column, fault.kind), FaultCount())
-        found.rows += rows
+        new = FaultCount(0, Examples(), (self.file, len(self.by_column)))
+        count = self.by_column.setdefault((fault.column, fault.kind), new)
+        count.rows += rows
         text = describe_fault(path, row, fault, value)
-        for examples in (found.examples, self.examples):
-            if len(examples) < MAX_EXAMPLES:
-                examples.append(text)
+        count.found.add(self.file, text)
+        self._found.add(self.file, text)
+
+    @property
+    def examples(self) -> list[str]:
+        """Descriptions of the first MAX_EXAMPLES, such as "file: row 3, column x: ..."."""
+        return self._found.get()
+
+    def merge(self, other: "BadRows") -> None:
+        """Adds the bad rows of other files.
+
+        Args:
+            other: of other files.
+        """
+        self.count += other.count
+        self._found.merge(other._found)
+        for key, theirs in other.by_column.items():
+            mine = self.by_column.setdefault(key, FaultCount(0, Examples(), theirs.first))
+            mine.rows += theirs.rows
+            mine.found.merge(theirs.found)
+            mine.first = min(mine.first, theirs.first)
+        self.by_column = dict(sorted(self.by_column.items(), key=lambda one: one[1].first))
 
     def drop(self, rows: int) -> None:
         """Counts rows as dropped.

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trainer.inputs.hashing import mix
 from trainer.inputs.row_hashes import hash_rows, hash_values
-from trainer.inputs.streaming_statistics import ValueCounts, mix
+from trainer.inputs.streaming_statistics import ValueCounts
 from trainer.schema import Schema
 
 # Rows and cells (rows x columns) that a sample keeps; up to twice as many while rows are added.

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trainer.inputs.streaming_statistics import hash_strings, mix
+from trainer.inputs.hashing import hash_strings, mix
 
 # Hash of a missing value.
 _MISSING = np.uint64(0x9E3779B97F4A7C15)

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
+import numpy as np
 import pyarrow as pa
 
 from trainer import config as config_lib
@@ -15,7 +16,8 @@ from trainer.inputs.leakage import LeakSample, RowHashes, list_unused_times
 from trainer.inputs.multivalent import split_column, split_numbers
 from trainer.inputs.raw_batches import ReadDetails
 from trainer.inputs.row_estimate import estimate_rows
-from trainer.inputs.streaming_statistics import RowSample, RunningMoments, ValueCounts, build_bins
+from trainer.inputs.row_sample import RowSample, place_rows
+from trainer.inputs.streaming_statistics import RunningMoments, ValueCounts, build_bins
 from trainer.inputs.tables import read_batches
 from trainer.schema import Bins, Schema, Statistics, hide_private
 
@@ -89,12 +91,12 @@ def _scan(
     absent = set(names) if all(file.format in KEYED for file in files) else set()
     total = functools.partial(estimate_rows, files)
     with Progress(console, "reading the data", "rows", total, is_estimate=True) as progress:
-        for file in files:
+        for index, file in enumerate(files):
             rows[file.path] = position = 0
             for batch in read_batches(file, schema, names, data, bad, details):
                 if bad is None:
                     require_good_rows(file.path, batch.numbers, batch.columns, schema, names)
-                streaming.add(batch.columns)
+                streaming.add(batch.columns, place_rows(index, batch.numbers))
                 sample.add(batch.columns)
                 absent -= {
                     name
@@ -148,11 +150,12 @@ class StreamingStatistics:
         }
         self._separators = {name: schema.columns[name].separator for name in names}
 
-    def add(self, columns: pa.RecordBatch) -> None:
+    def add(self, columns: pa.RecordBatch, places: np.ndarray) -> None:
         """Adds rows that fit the schema.
 
         Args:
             columns: the rows, in the Arrow types of the schema.
+            places: a number for each row that no other row has, see place_rows; uint64 [rows].
         """
         for name, moments in self.moments.items():
             column, separator = columns.column(name), self._separators[name]
@@ -167,7 +170,19 @@ class StreamingStatistics:
             else:
                 counts.missing += column.null_count
                 counts.add(split_column(column, separator).dictionary_encode())
-        self.sample.add(columns)
+        self.sample.add(columns, places)
+
+    def merge(self, other: "StreamingStatistics") -> None:
+        """Adds the rows of other statistics of the same columns.
+
+        Args:
+            other: of other rows.
+        """
+        for name, moments in self.moments.items():
+            moments.merge(other.moments[name])
+        for name, counts in self.counts.items():
+            counts.merge(other.counts[name])
+        self.sample.merge(other.sample)
 
     def to_statistics(self, num_rows: int) -> Statistics:
         """Returns the statistics of the added rows.

@@ -1,12 +1,17 @@
-"""Computes statistics of a stream of Arrow columns in bounded memory."""
+"""Computes statistics of a stream of Arrow columns in bounded memory.
 
-from collections.abc import Sequence
+Each has `add` for the next values and `merge` for the statistics of other values. What is exact is
+the same whatever the order of the values and however they are divided.
+"""
+
 from typing import Any, Optional
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trainer.inputs.exact_sums import divide, find_deviation, sum_exactly, sum_squares_exactly
+from trainer.inputs.hashing import hash_strings
 from trainer.schema import Bins, Categories, Range
 from trainer.schema.statistics import MAX_CATEGORIES
 
@@ -15,9 +20,6 @@ MAX_COUNTED = 20_000
 # Number of counts to collect before merging them. Each merge groups all counts, so merges should be
 # rare.
 MERGE_SIZE = 100_000
-# Number of rows in the sample for histograms and quantiles. A share that is estimated from the
-# sample has a standard error below 0.2 percentage points.
-SAMPLE_ROWS = 65_536
 # Smallest share of the values in a bin of a histogram; the bins are deciles, unless values repeat.
 BIN_SHARE = 0.1
 # Number of hashes that a distinct count keeps; its standard error is 1/sqrt(this), 1.6 %.
@@ -25,21 +27,20 @@ MIN_HASHES = 4096
 
 
 class RunningMoments:
-    """Moments of one numeric column, in float64.
+    """Moments of one numeric column; mean and deviation are those of exact sums, rounded once.
 
     Attributes:
         count: number of values.
         missing: number of rows without a value.
-        mean: mean of the values.
-        squares: sum of squared differences from the mean.
         low: smallest value.
         high: largest value.
     """
 
     def __init__(self) -> None:
         self.count, self.missing = 0, 0
-        self.mean, self.squares = 0.0, 0.0
         self.low, self.high = np.inf, -np.inf
+        self._total = self._squares = 0
+        self._is_finite = True
 
     def add(self, column: pa.Array) -> None:
         """Adds values.
@@ -48,17 +49,45 @@ class RunningMoments:
             column: numbers [rows]; null for a missing value.
         """
         self.missing += column.null_count
-        values = column.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
+        values = column.drop_null().to_numpy(zero_copy_only=False)
         if not len(values):
             return
-        # The pairwise update of Chan, Golub and LeVeque (1979), because a sum of squares would lose
-        # precision.
-        mean, total = values.mean(), self.count + len(values)
-        delta = mean - self.mean
-        self.squares += ((values - mean) ** 2).sum() + delta**2 * self.count * len(values) / total
-        self.mean += delta * len(values) / total
-        self.count = total
-        self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
+        # Of 0.0 and -0.0, the minimum would be the one that came first.
+        low, high = float(values.min()) + 0.0, float(values.max()) + 0.0
+        self.count += len(values)
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        if np.isfinite(low) and np.isfinite(high):
+            self._total += sum_exactly(values)
+            self._squares += sum_squares_exactly(values)
+        else:
+            self._is_finite = False
+
+    def merge(self, other: "RunningMoments") -> None:
+        """Adds the values of other moments.
+
+        Args:
+            other: of other rows.
+        """
+        self.count += other.count
+        self.missing += other.missing
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self._total += other._total
+        self._squares += other._squares
+        self._is_finite = self._is_finite and other._is_finite
+
+    @property
+    def mean(self) -> float:
+        """Mean of the values; 0 without values, NaN if one is not finite."""
+        if not self._is_finite:
+            return float("nan")
+        return divide(self._total, self.count) if self.count else 0.0
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the values; 0 without values, NaN if one is not finite."""
+        if not self._is_finite:
+            return float("nan")
+        return find_deviation(self._total, self._squares, self.count) if self.count else 0.0
 
     def to_range(self, bins: Optional[Bins] = None) -> Range:
         """Returns the statistics of the added values.
@@ -70,7 +99,7 @@ class RunningMoments:
             count=self.count,
             missing=self.missing,
             mean=self.mean,
-            std=float(np.sqrt(self.squares / self.count)) if self.count else 0.0,
+            std=self.std,
             min=float(self.low) if self.count else 0.0,
             max=float(self.high) if self.count else 0.0,
             bins=bins,
@@ -90,7 +119,7 @@ class ValueCounts:
 
     def __init__(self) -> None:
         self.count, self.missing = 0, 0
-        self._dropped = False
+        self._max_error = 0
         self._merged: Optional[pa.Table] = None
         self._pending: list[pa.Table] = []
         self._pending_size = 0
@@ -127,9 +156,21 @@ class ValueCounts:
         ).select(["value", "rows"])
         grouped = grouped.sort_by([("rows", "descending"), ("value", "ascending")])
         if grouped.num_rows > MAX_COUNTED:
-            self._dropped = True
-            grouped = grouped.slice(0, MAX_COUNTED)
+            self._max_error += grouped["rows"][MAX_COUNTED].as_py()
+            grouped = grouped.take(pa.array(np.arange(MAX_COUNTED)))
         self._merged = grouped
+
+    def merge(self, other: "ValueCounts") -> None:
+        """Adds the values of other counts.
+
+        Args:
+            other: of other rows.
+        """
+        self.count += other.count
+        self.missing += other.missing
+        self._max_error += other.max_error
+        self._pending += other._pending if other._merged is None else [other._merged]
+        self._merge()
 
     def list_counts(self, most: Optional[int] = None) -> list[tuple[Any, int]]:
         """Returns (value, number of rows) pairs, the most frequent values first.
@@ -146,8 +187,16 @@ class ValueCounts:
     @property
     def complete(self) -> bool:
         """Whether no value was dropped, so that all counts are exact."""
+        return not self.max_error
+
+    @property
+    def max_error(self) -> int:
+        """Number of rows by which the count of a value may be too low; 0 if no value was dropped.
+
+        A value without a count occurs in at most this many rows.
+        """
         self._merge()
-        return not self._dropped
+        return self._max_error
 
     @property
     def num_values(self) -> int:
@@ -160,60 +209,6 @@ class ValueCounts:
         counts = {str(value): rows for value, rows in self.list_counts(MAX_CATEGORIES)}
         complete = self.complete and self.num_values <= MAX_CATEGORIES
         return Categories(count=self.count, missing=self.missing, counts=counts, complete=complete)
-
-
-class RowSample:
-    """A uniform sample of the rows of a stream; all rows if the stream is short.
-
-    Each row is kept with the same probability. Whenever the sample exceeds twice SAMPLE_ROWS, the
-    probability is halved and about half of the sample is dropped. The sample of a given stream is
-    always the same.
-
-    Args:
-        names: the columns, all numeric.
-    """
-
-    def __init__(self, names: Sequence[str]):
-        self._rng = np.random.default_rng(0)
-        self._probability = 1.0
-        self._held: dict[str, list[np.ndarray]] = {name: [] for name in names}
-        self._rows = 0
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Adds rows.
-
-        Args:
-            batch: rows with at least the sample's columns.
-        """
-        rows = np.arange(batch.num_rows)
-        if self._probability < 1:
-            rows = rows[self._rng.random(len(rows)) < self._probability]
-        for name, held in self._held.items():
-            held.append(_to_float64(batch.column(name).take(pa.array(rows))))
-        self._rows += len(rows)
-        while self._rows > 2 * SAMPLE_ROWS:
-            self._thin()
-
-    def _thin(self) -> None:
-        keep = self._rng.random(self._rows) < 0.5
-        self._held = {name: [np.concatenate(held)[keep]] for name, held in self._held.items()}
-        self._rows = int(keep.sum())
-        self._probability /= 2
-
-    def get(self, name: str) -> np.ndarray:
-        """Returns the sampled values of a column without missing values, float64 [values].
-
-        Args:
-            name: the column.
-        """
-        held = self._held[name]
-        values = np.concatenate(held) if held else np.zeros(0)
-        return values[~np.isnan(values)]
-
-
-def _to_float64(column: pa.Array) -> np.ndarray:
-    values: np.ndarray = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return values
 
 
 def build_bins(values: np.ndarray) -> Optional[Bins]:
@@ -276,7 +271,15 @@ class DistinctCount:
             rows: number of rows of each value, int64 [values]; None: one each.
         """
         hashes = hash_strings(values.cast(pa.binary()) if _is_text(values) else values)
-        rows = np.ones(len(hashes), np.int64) if rows is None else rows
+        self.add_hashes(hashes, np.ones(len(hashes), np.int64) if rows is None else rows)
+
+    def add_hashes(self, hashes: np.ndarray, rows: np.ndarray) -> None:
+        """Adds values by their hashes.
+
+        Args:
+            hashes: see hash_strings, uint64 [values].
+            rows: number of rows of each value, int64 [values].
+        """
         if len(self._smallest) == MIN_HASHES:
             kept = hashes <= self._smallest[-1]
             hashes, rows = hashes[kept], rows[kept]
@@ -285,6 +288,14 @@ class DistinctCount:
             smallest, index = np.unique(both, return_inverse=True)
             counts = np.bincount(index, np.concatenate([self._rows, rows])).astype(np.int64)
             self._smallest, self._rows = smallest[:MIN_HASHES], counts[:MIN_HASHES]
+
+    def merge(self, other: "DistinctCount") -> None:
+        """Adds the values of another estimate.
+
+        Args:
+            other: of other rows.
+        """
+        self.add_hashes(other._smallest, other._rows)
 
     @property
     def value(self) -> int:
@@ -317,48 +328,3 @@ class DistinctCount:
 
 def _is_text(values: pa.Array) -> bool:
     return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
-
-
-def hash_strings(values: pa.Array) -> np.ndarray:
-    """Returns a 64-bit hash of each value, uint64 [values]; the same in every process.
-
-    Each byte is multiplied by a random factor for its position, and the products are added up
-    (multilinear hashing; Lemire and Kaser, "Strongly universal string hashing is fast", 2014). The
-    sum is then mixed.
-
-    Args:
-        values: binary, integers or floats [values], without nulls.
-    """
-    if not pa.types.is_binary(values.type):
-        return mix(values.to_numpy(zero_copy_only=False).astype(np.float64).view(np.uint64))
-    if not len(values):
-        return np.zeros(0, np.uint64)
-    offsets = np.frombuffer(values.buffers()[1], np.int32)[
-        values.offset : values.offset + len(values) + 1
-    ].astype(np.int64)
-    data = np.frombuffer(values.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
-    offsets = offsets - offsets[0]
-    lengths = np.diff(offsets)
-    place = np.arange(len(data)) - np.repeat(offsets[:-1], lengths)
-    # The factors repeat after 256 positions. The number of the block of 256 positions is added to
-    # make them different.
-    factors = np.random.default_rng(1).integers(1, 2**64 - 1, 256, np.uint64) | np.uint64(1)
-    with np.errstate(over="ignore"):
-        terms = (data.astype(np.uint64) + np.uint64(1)) * (
-            factors[place % 256] + (place // 256).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        )
-        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
-        return mix(sums[offsets[1:]] - sums[offsets[:-1]] + lengths.astype(np.uint64))
-
-
-def mix(hashes: np.ndarray) -> np.ndarray:
-    """Applies the finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
-
-    Args:
-        hashes: uint64, of any shape.
-    """
-    with np.errstate(over="ignore"):
-        hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed: np.ndarray = hashes ^ (hashes >> np.uint64(31))
-    return mixed

@@ -9,7 +9,7 @@ import numpy as np
 
 from trainer.data_validation import drift
 from trainer.data_validation.drift import percent
-from trainer.inputs.streaming_statistics import SAMPLE_ROWS
+from trainer.inputs.row_sample import SAMPLE_ROWS
 from trainer.watching.intake import SCORE, Plans
 from trainer.watching.sketches import Plan, Sketch
 

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trainer.inputs.hashing import hash_strings
 from trainer.inputs.multivalent import split_column
-from trainer.inputs.streaming_statistics import fill_bins, hash_strings
+from trainer.inputs.streaming_statistics import fill_bins
 from trainer.schema import Bins, Schema, Statistics
 
 # Categories that are counted one by one, and unknown values that are kept as examples.

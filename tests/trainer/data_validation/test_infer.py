@@ -13,16 +13,15 @@ import pytest
 import yaml
 
 from trainer.config import commands
+from trainer.inputs.hashing import hash_strings
+from trainer.inputs.row_sample import SAMPLE_ROWS, RowSample
 from trainer.inputs.streaming_statistics import (
     MAX_COUNTED,
     MIN_HASHES,
-    SAMPLE_ROWS,
     DistinctCount,
-    RowSample,
     ValueCounts,
     build_bins,
     fill_bins,
-    hash_strings,
 )
 from trainer.schema import Schema, load_schema
 from trainer.schema.__main__ import main
@@ -554,12 +553,14 @@ def test_hashes_differ_and_do_not_depend_on_slicing():
 
 def test_row_sample_is_all_rows_while_few_and_uniform_when_many():
     sample = RowSample(["x"])
-    sample.add(pa.RecordBatch.from_pydict({"x": pa.array([1.0, None, 3.0])}))
+    sample.add(
+        pa.RecordBatch.from_pydict({"x": pa.array([1.0, None, 3.0])}), np.arange(3, dtype=np.uint64)
+    )
     assert sorted(sample.get("x")) == [1, 3]
     rows = 6 * SAMPLE_ROWS
     for start in range(0, rows, 10_000):
         numbers = np.arange(start, min(start + 10_000, rows), dtype=float)
-        sample.add(pa.RecordBatch.from_pydict({"x": numbers}))
+        sample.add(pa.RecordBatch.from_pydict({"x": numbers}), numbers.astype(np.uint64) + 3)
     got = sample.get("x")
     assert SAMPLE_ROWS / 2 < len(got) <= 2 * SAMPLE_ROWS
     # The mean of a uniform sample: five standard errors.

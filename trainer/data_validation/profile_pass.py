@@ -1,0 +1,192 @@
+"""Profiles the columns of files without a schema, in one pass."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple, NoReturn, Optional
+
+import numpy as np
+import pyarrow as pa
+
+from trainer.data_validation.profile import Profile, Table, is_supported, to_floats
+from trainer.data_validation.reading import CsvStyle, name_csv, read_csv, read_untyped
+from trainer.errors import UserError
+from trainer.inputs.files import DataFile
+from trainer.inputs.row_sample import RowSample, place_rows
+from trainer.passes.contract import Piece, Rows
+
+
+class Profiles:
+    """The profiles of the columns of some files.
+
+    Attributes:
+        num_rows: number of rows.
+        columns: name → profile, in the order of the first file.
+        sample: of the numbers; None: no rows.
+        first: the first file that has rows; None: no rows.
+        headers: whether CSV files have a header line, and the index of the last that was read.
+    """
+
+    def __init__(self) -> None:
+        self.num_rows = 0
+        self.columns: dict[str, Profile] = {}
+        self.sample: Optional[RowSample] = None
+        self.first: Optional[Piece] = None
+        self.headers: Optional[tuple[int, bool]] = None
+
+    def start(self, piece: Piece, names: Sequence[str]) -> None:
+        """Takes the columns of a file, or checks that they are those of the files before.
+
+        Args:
+            piece: the file.
+            names: its columns.
+
+        Raises:
+            UserError: they differ.
+        """
+        if self.first is None or self.sample is None:
+            self.first = piece
+            self.columns = {name: Profile() for name in names}
+            self.sample = RowSample(list(names))
+        if set(names) != set(self.columns):
+            _refuse(self.first, self.columns, piece, names)
+
+
+class ProfilePass(NamedTuple):
+    """Profiles every row of some files.
+
+    Attributes:
+        style: of CSV files.
+        json_names: columns of JSON lines.
+    """
+
+    style: CsvStyle
+    json_names: Sequence[str]
+
+    def create(self) -> Profiles:
+        """Returns the profiles of no rows."""
+        return Profiles()
+
+    def read(self, piece: Piece, partial: Profiles) -> Iterator[Rows]:
+        """Yields the rows of a file.
+
+        Args:
+            piece: the file.
+            partial: takes whether a CSV file has a header line.
+
+        Raises:
+            UserError: the file cannot be read.
+        """
+        file = piece.file
+        if file.format == "csv":
+            layout = name_csv(file, self.style)
+            header = (piece.number, layout.skip_lines > 0)
+            partial.headers = max(header, partial.headers or header)
+            batches = read_csv(file, layout)
+        else:
+            batches = read_untyped(file, self.json_names, self.style.limits)
+        first = 1
+        for batch in batches:
+            yield Rows(batch, np.arange(first, first + batch.num_rows), piece)
+            first += batch.num_rows
+
+    def add(self, partial: Profiles, rows: Rows) -> None:
+        """Adds rows.
+
+        Args:
+            partial: changed in place.
+            rows: the rows.
+
+        Raises:
+            UserError: the columns are not those of the files before, or a number is too large.
+        """
+        batch, piece = rows.columns, rows.piece
+        partial.start(piece, batch.schema.names)
+        numbers = {}
+        for name, profile in partial.columns.items():
+            column = batch.column(name)
+            # A feature may have one value in the first records and several in later ones.
+            if not is_supported(column.type):
+                profile.note_unsupported(piece.number, _name_type(column.type))
+                profile.add_lists(column)
+                numbers[name] = np.full(batch.num_rows, np.nan)
+                continue
+            _require_float32(piece.file, name, column)
+            numbers[name] = profile.add(column)
+            if piece.file.format == "tfrecord":
+                profile.note_stored(column.type)
+        if partial.sample is not None:
+            places = place_rows(piece.number, rows.numbers)
+            partial.sample.add(pa.RecordBatch.from_pydict(numbers), places)
+        partial.num_rows += batch.num_rows
+
+    def merge(self, partial: Profiles, other: Profiles) -> None:
+        """Adds the profiles of other files.
+
+        Args:
+            partial: changed in place.
+            other: of other files.
+
+        Raises:
+            UserError: the files differ in their columns.
+        """
+        if other.headers is not None:
+            partial.headers = max(other.headers, partial.headers or other.headers)
+        if other.first is None or other.sample is None:
+            return
+        if partial.first is None or partial.sample is None:
+            partial.first, partial.columns = other.first, other.columns
+            partial.sample, partial.num_rows = other.sample, other.num_rows
+            return
+        if set(other.columns) != set(partial.columns):
+            mine, theirs = (partial.first, partial.columns), (other.first, other.columns)
+            if theirs[0].number < mine[0].number:
+                mine, theirs = theirs, mine
+            _refuse(*mine, *theirs)
+        for name, profile in partial.columns.items():
+            profile.merge(other.columns[name])
+        if other.first.number < partial.first.number:
+            partial.first = other.first
+            partial.columns = {name: partial.columns[name] for name in other.columns}
+        partial.sample.merge(other.sample)
+        partial.num_rows += other.num_rows
+
+
+def finish(partial: Profiles, files: Sequence[DataFile]) -> tuple[Table, RowSample]:
+    """Returns the profiles of all files, and a sample of the numbers.
+
+    Args:
+        partial: of all files.
+        files: the files.
+
+    Raises:
+        UserError: there are no rows.
+    """
+    if partial.sample is None:
+        raise UserError(f"{files[0].path}: has no rows; give files with data")
+    header = None if partial.headers is None else partial.headers[1]
+    return Table(partial.num_rows, partial.columns, header), partial.sample
+
+
+def _require_float32(file: DataFile, name: str, column: pa.Array) -> None:
+    """Raises if a number is infinite, or too large for the type in which models compute."""
+    if not pa.types.is_floating(column.type):
+        return
+    largest = float(np.nanmax(np.abs(to_floats(column)), initial=0.0))
+    if largest > float(np.finfo(np.float32).max):
+        raise UserError(
+            f"{file.path}: column {name}: {largest:.6g} is no finite 32-bit number; correct it, or "
+            "leave the column out of the file"
+        )
+
+
+def _refuse(
+    first: Piece, expected: Collection[str], piece: Piece, names: Collection[str]
+) -> NoReturn:
+    differ = sorted(set(names) ^ set(expected))
+    raise UserError(
+        f"{piece.file.path}: has other columns than {first.file.path} "
+        f"({', '.join(differ[:5])}); give files of one kind"
+    )
+
+
+def _name_type(kind: pa.DataType) -> str:
+    return str(kind.value_type if pa.types.is_dictionary(kind) else kind)

@@ -1,0 +1,1 @@
+"""Passes over data, defined once and run here or by an engine."""
