@@ -4,6 +4,7 @@
 # make fuzz         10,000 mutated job folders and data files, for an hour or two
 # make simulate     10,000 schedules each of storage and clusters with kills and errors, for some minutes
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
+# make bench-legacy old programs on TensorFlow 1.15.5 and under the bridge (needs Python 3.7)
 # make site         the documents as a site, in site/
 # make pin-base-image  the newest base image of the images, by its digest
 # make sbom         lists the packages of the images, as CycloneDX JSON
@@ -33,7 +34,7 @@ ENVIRONMENT = command -v $(PYTHON) >/dev/null \
 	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
 	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
 
-.PHONY: help demo test test-quick test-matrix fuzz simulate bench parity-1x tables lint lock pin-base-image sbom site environment
+.PHONY: help demo test test-quick test-matrix fuzz simulate bench bench-legacy parity-1x tables lint lock pin-base-image sbom site environment
 .SILENT:
 
 help:
@@ -69,6 +70,10 @@ simulate:
 # TensorFlow's other versions: make bench TF=2.15 PYTHON=python3.11
 bench:
 	$(ENVIRONMENT); exec "$$env/bin/python" benchmarks/run.py --data='$(BENCH_DATA)' $(ARGS)
+
+# Runs old trainers on TensorFlow 1.15.5 and under the bridge: make bench-legacy ARGS='--rounds=2'
+bench-legacy:
+	$(ENVIRONMENT); exec "$$env/bin/python" benchmarks/legacy/run.py $(ARGS)
 
 # Stores what TensorFlow 1.15.5 computes for tests/estimator_bridge/parity_1x/cases, and compares.
 parity-1x:

@@ -36,6 +36,10 @@ apart, something else took the machine's time.
 """
 
 
+# Precedes the tables of benchmarks/legacy, which end the file.
+LEGACY = "<!-- legacy -->"
+
+
 class Report:
     """Collects the tables for one version of TensorFlow."""
 
@@ -148,12 +152,11 @@ class Report:
         day and machine.
         """
         title = f"## TensorFlow {self._tensorflow}"
-        machine = (
-            f"{datetime.date.today().isoformat()}, Python {platform.python_version()}, "
-            f"{os.cpu_count()} cores, {_processor()}"
-        )
+        machine = f"{datetime.date.today().isoformat()}, {describe_machine()}"
         old = path.read_text() if path.exists() else ""
-        sections = dict(re.findall(r"^(## TensorFlow \S+)\n(.*?)(?=^## |\Z)", old, re.M | re.S))
+        sections = dict(
+            re.findall(r"^(## TensorFlow \S+)\n(.*?)(?=^## |^<!-- |\Z)", old, re.M | re.S)
+        )
         kept = {name: f"{name}\n{text}".strip() + "\n" for name, text in sections.items()}
         aims, tables = self._aims, {_title(part): part for part in self._parts}
         before, *parts = re.split(r"^(?=### )", sections.get(title, ""), flags=re.M)
@@ -164,7 +167,20 @@ class Report:
         kept[title] = (
             "\n\n".join([title, machine, "\n".join(header + aims), *tables.values()]) + "\n"
         )
-        path.write_text("\n".join([HEAD, *(kept[name] for name in sorted(kept, reverse=True))]))
+        _, mark, legacy = old.partition(LEGACY)
+        parts = [HEAD, *(kept[name] for name in sorted(kept, reverse=True)), mark + legacy]
+        path.write_text("\n".join(part for part in parts if part))
+
+
+def describe_machine() -> str:
+    """Returns the Python, the number of cores and the processor."""
+    return f"Python {platform.python_version()}, {os.cpu_count()} cores, {_processor()}"
+
+
+def put_legacy(path: Path, text: str) -> None:
+    """Replaces the tables of benchmarks/legacy in the file."""
+    before = path.read_text().partition(LEGACY)[0].rstrip()
+    path.write_text(f"{before}\n\n{LEGACY}\n\n{text}")
 
 
 def _title(part: str) -> str:

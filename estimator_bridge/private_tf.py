@@ -97,6 +97,7 @@ NAMES: dict[str, Private] = {
     "tensor_shape": _tensorflow("framework.tensor_shape"),
     "tpu_training_loop": _tensorflow("tpu.training_loop"),
     # Input pipelines.
+    "batch_op": _tensorflow("data.ops.batch_op"),
     "data_experimental": _tensorflow("data.experimental"),
     "data_nest": _tensorflow("data.util.nest"),
     "from_generator_op": _tensorflow("data.ops.from_generator_op"),

@@ -113,7 +113,7 @@ BRIDGE_ROOMS = {
     "downgrade": "process private_tf errors logs terminal versions",
     "era": "process shims versions errors",
     "process": "downgrade era tf1 shims errors current_folder terminal",
-    "tf1": "process tf1.contrib private_tf errors",
+    "tf1": "process tf1.contrib private_tf errors terminal",
     "tf1.contrib": "tf1 private_tf errors",
     "shims": "boosted_trees process private_tf errors",
     "resuming": "checkpoints private_tf",

@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from .. import current_folder, era, install, terminal
+from .. import current_folder, era, install, terminal, tf1
 from ..era import advice, declared, optimizers
 from ..errors import BridgeError
 from ..tf1 import generators
@@ -32,6 +32,8 @@ _USAGE = """usage: python -m estimator_bridge run [options] SCRIPT [args]
   --exports_for=VERSION   writes SavedModels and graphs that this older TensorFlow loads, e.g. 1.15
   --read_ahead=N   with --tf1, computes up to N elements of a Dataset.from_generator before they are
                  wanted (default 64), if nothing else can notice it; 0: none
+  --batch_first=no   with --tf1, parses row by row in map(parse).batch(n) even where parsing a batch
+                 of rows at once gives the same
 """
 
 
@@ -45,6 +47,7 @@ class Target(NamedTuple):
       as_version: the (major, minor) of the TensorFlow that the program gets; None for no choice.
       exports_for: the older TensorFlow that must load what the program exports; "" for none.
       read_ahead: how many elements of a generator are read ahead; "" for the default.
+      batch_first: "no" if map and batch are not exchanged, else "" or "yes".
     """
 
     name: str
@@ -53,6 +56,7 @@ class Target(NamedTuple):
     as_version: Optional[tuple[int, int]] = None
     exports_for: str = ""
     read_ahead: str = ""
+    batch_first: str = ""
 
 
 def _refuse(problem: str) -> NoReturn:
@@ -69,7 +73,10 @@ def parse(argv: list[str]) -> Target:
     Returns:
       The program; exits with status 2 for a wrong option.
     """
-    rest, options = list(argv), {"--as": "", "--exports_for": "", "--read_ahead": ""}
+    rest, options = (
+        list(argv),
+        {"--as": "", "--exports_for": "", "--read_ahead": "", "--batch_first": ""},
+    )
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
         name, equals, value = option.partition("=")
@@ -88,7 +95,8 @@ def parse(argv: list[str]) -> Target:
         elif option == "--":
             break
         elif name in options:
-            needed, example = ("number", "0") if name == "--read_ahead" else ("version", "2.8")
+            examples = {"--read_ahead": ("number", "0"), "--batch_first": ("value", "no")}
+            needed, example = examples.get(name, ("version", "2.8"))
             _refuse(f"{name} needs a {needed}, for example {name}={example}")
         else:
             _refuse(f"no such option: {option} (the program's own arguments come after its name)")
@@ -106,7 +114,10 @@ def _build(name: str, is_module: bool, args: list[str], options: dict[str, str])
         generators.limit(options["--read_ahead"])
     except BridgeError as error:
         _refuse(f"--read_ahead: {error}")
-    return Target(name, is_module, args, chosen, options["--exports_for"], options["--read_ahead"])
+    if options["--batch_first"] not in ("", "yes", "no"):
+        _refuse(f"--batch_first={options['--batch_first']}: give yes or no")
+    rest = ("--exports_for", "--read_ahead", "--batch_first")
+    return Target(name, is_module, args, chosen, *(options[one] for one in rest))
 
 
 def _choose_version(target: Target) -> Optional[tuple[int, int]]:
@@ -216,15 +227,16 @@ def main(argv: list[str]) -> int:
         return 2
     version = _choose_version(target)
     install()
+    # Processes that the program starts inherit the variables.
     if target.read_ahead:
         os.environ[generators.VARIABLE] = target.read_ahead
+    if target.batch_first:
+        os.environ[tf1.BATCH_FIRST_VARIABLE] = target.batch_first
     if target.exports_for:
         from ..downgrade import exports
 
         exports.install(target.exports_for)
     if version == era.TF1:
-        from .. import tf1
-
         tf1.install()
     elif version is not None:
         era.install(version)

@@ -16,19 +16,24 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   shapes.py          dimensions given as floats
   unsupported.py     the error for names that are not supplied
   examples/          the reader and the network of MNIST
+  batched_maps.py    map(parse).batch(n), parsed by batches
   generators/        Dataset.from_generator, read ahead
   stdlib/            modules that Python has removed since
   contrib/           `tf.contrib`
 """
 
 import importlib
+import os
 import types
 from collections.abc import Iterable
 
 from estimator_bridge.process import removed_names
 from estimator_bridge.tf1 import imports
 
-__all__ = ["install"]
+__all__ = ["BATCH_FIRST_VARIABLE", "install"]
+
+# "no" leaves the order of map and batch as it is (batched_maps.py).
+BATCH_FIRST_VARIABLE = "ESTIMATOR_BRIDGE_BATCH_FIRST"
 
 
 def install(tf2_packages: Iterable[str] = ()) -> None:
@@ -53,6 +58,7 @@ def _build_view() -> types.ModuleType:
     # Imported first: the bridge completes TensorFlow at the end of this import.
     tensorflow = importlib.import_module("tensorflow")
     from estimator_bridge.tf1 import (
+        batched_maps,
         generators,
         keras_names,
         kmeans,
@@ -73,6 +79,8 @@ def _build_view() -> types.ModuleType:
     keras_names.install()
     kmeans.install()
     generators.install()
+    if os.environ.get(BATCH_FIRST_VARIABLE) != "no":
+        batched_maps.install()
     numpy_version.install()
     tpu_refusal.refuse_tpu()
     return module

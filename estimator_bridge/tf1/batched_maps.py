@@ -1,0 +1,150 @@
+"""Parses a batch of rows at once where a program parses single rows: `map(parse).batch(n)`.
+
+`tf.decode_csv` takes as long for a row as for dozens of rows in one call. The order of `map` and
+`batch` is exchanged if this gives the same values to the last bit: the function gets one string,
+and its graph consists of operations that treat each element alone and exactly; built for a vector
+of rows, the graph is the same. If a batch cannot be parsed, its rows are parsed one by one, and
+raise the error that they raise in TensorFlow.
+"""
+
+import functools
+import sys
+from typing import Any, Optional
+
+import tensorflow.compat.v1 as tf
+
+from estimator_bridge import terminal
+from estimator_bridge.private_tf import batch_op
+
+__all__ = ["install"]
+
+# Each element of the result depends on one element of each input, and is computed exactly: not by
+# approximations, which differ between one element and a vector, as may what happens to a NaN.
+_ELEMENTWISE = frozenset(
+    [
+        *("DecodeCSV", "StringToNumber", "Cast", "Identity", "StringStrip", "StringLower"),
+        *("StringUpper", "StringToHashBucketFast", "StringToHashBucket", "StringLength"),
+        *("Abs", "Neg", "Square", "Floor", "Ceil", "Add", "AddV2", "Sub", "Mul", "RealDiv"),
+        *("Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd"),
+        *("LogicalOr", "LogicalNot"),
+    ]
+)
+_MAPS = ("_MapDataset", "_ParallelMapDataset")
+
+
+def install() -> None:
+    """Exchanges map and batch in datasets that are made from now on."""
+    batch_op._batch = functools.partial(_batch, batch_op._batch)
+
+
+def _batch(original: Any, dataset: Any, *arguments: Any, **options: Any) -> Any:
+    as_written = original(dataset, *arguments, **options)
+    exchanged = _exchange(original, dataset, as_written, arguments, options)
+    return as_written if exchanged is None else exchanged
+
+
+def _exchange(
+    original: Any, dataset: Any, as_written: Any, arguments: tuple, options: dict
+) -> Optional[Any]:
+    """Returns the dataset that parses batches, or None if it may give something else."""
+    repeats = []
+    dataset = _unwrap(dataset)
+    while type(dataset).__name__ == "_RepeatDataset":
+        repeats.append(dataset._count)
+        dataset = _unwrap(dataset._input_dataset)
+    if type(dataset).__name__ not in _MAPS:
+        return None
+    rows, function = _unwrap(dataset._input_dataset), dataset._map_func
+    if rows.element_spec != tf.TensorSpec([], tf.string):
+        return None
+    graph = function.function.graph
+    if not _is_elementwise(graph):
+        return None
+    for count in reversed(repeats):
+        rows = rows.repeat(count)
+    batches = original(rows, *arguments, **options)
+    try:
+        at_once = tf.compat.v2.data.Dataset.map(batches, function._func)
+    except Exception:  # the program's function does not take a vector
+        return None
+    if not _are_alike(graph, at_once._map_func.function.graph) or (
+        at_once.element_spec != as_written.element_spec
+    ):
+        return None
+    name = terminal.escape(getattr(function._func, "__name__", "a function"))
+    print(
+        f"estimator_bridge: {name} parses a batch of rows at once instead of row by row, with the "
+        "same result (run --batch_first=no: row by row).",
+        file=sys.stderr,
+    )
+    return _parse_batches(batches, function._func, arguments, options, original)
+
+
+def _parse_batches(
+    batches: Any, function: Any, arguments: tuple, options: dict, original: Any
+) -> Any:
+    """Returns the dataset of parsed batches; of a faulty one, the error that its row raises."""
+    datasets = tf.compat.v2.data.Dataset
+
+    @tf.autograph.experimental.do_not_convert
+    def parse(rows: tf.Tensor) -> Any:
+        at_once = datasets.from_tensors(rows).map(function)
+        at_once = at_once.apply(tf.data.experimental.ignore_errors())
+        one_by_one = datasets.from_tensor_slices(rows).map(function)
+        # The second is computed only if the first is empty.
+        return at_once.concatenate(original(one_by_one, *arguments, **options)).take(1)
+
+    return batches.flat_map(parse)
+
+
+def _unwrap(dataset: Any) -> Any:
+    while type(dataset).__name__ == "DatasetV1Adapter":
+        dataset = dataset._dataset
+    return dataset
+
+
+def _is_elementwise(graph: Any) -> bool:
+    """Returns whether a function of one string only has operations of _ELEMENTWISE and scalars."""
+    if graph.external_captures:
+        return False
+    for operation in graph.get_operations():
+        if operation.type == "Const":
+            (value,) = operation.outputs
+            users = value.consumers()
+            # The defaults of decode_csv are no scalars.
+            if value.shape.rank != 0 and any(user.type != "DecodeCSV" for user in users):
+                return False
+        elif operation.type == "DecodeCSV":
+            if any(one.op.type != "Const" for one in operation.inputs[1:]):
+                return False
+        elif operation.type == "Cast":
+            # An integer of a NaN, or of a number out of range, is not defined.
+            if operation.inputs[0].dtype.is_floating and operation.outputs[0].dtype.is_integer:
+                return False
+        elif operation.type != "Placeholder" and operation.type not in _ELEMENTWISE:
+            return False
+        if operation.type != "Const" and any(one.shape.rank != 0 for one in operation.outputs):
+            return False
+    return True
+
+
+def _are_alike(rows: Any, batch: Any) -> bool:
+    """Returns whether two graphs differ in the shapes alone."""
+    ours, theirs = rows.get_operations(), batch.get_operations()
+    return len(ours) == len(theirs) and all(map(_is_alike, ours, theirs))
+
+
+def _is_alike(one: Any, other: Any) -> bool:
+    names = [[tensor.name for tensor in operation.inputs] for operation in (one, other)]
+    if one.type != other.type or names[0] != names[1] or one.name != other.name:
+        return False
+    if one.type == "Placeholder":
+        return other.outputs[0].shape.rank == 1
+    if one.type != "Const" and any(tensor.shape.rank != 1 for tensor in other.outputs):
+        # What does not depend on the rows would have to be repeated for each of them.
+        return False
+    kept = [
+        {name: value for name, value in operation.node_def.attr.items() if name[0] != "_"}
+        for operation in (one, other)
+    ]
+    return kept[0] == kept[1]
