@@ -13,16 +13,22 @@ from collections.abc import Collection, Sequence
 from typing import Any, Optional
 
 __all__ = [
+    "SEPARATOR",
+    "describe_progress",
     "escape",
     "escape_lines",
     "find_width",
     "fit",
+    "fit_live",
+    "format_secs",
     "format_table",
     "has_color",
     "paint_status",
     "quote_command",
 ]
 
+# Text between the parts of a line.
+SEPARATOR = " · "
 # Number of a color in the escape sequence that selects it.
 _RED, _GREEN, _YELLOW = 31, 32, 33
 # Color of the word that begins a line.
@@ -109,6 +115,59 @@ def _wrap(line: str, width: int) -> str:
         break_on_hyphens=False,
         replace_whitespace=False,
     )
+
+
+def fit_live(line: str, width: int) -> str:
+    """Returns a line that is redrawn, without the last parts if it is too long.
+
+    A line that wraps cannot be redrawn.
+
+    Args:
+      line: parts with SEPARATOR between them.
+      width: of the terminal, in columns.
+    """
+    # Some terminals wrap a line that has as many characters as columns.
+    while len(line) >= width and SEPARATOR in line:
+        line = line.rpartition(SEPARATOR)[0]
+    return line[: width - 1]
+
+
+def format_secs(secs: float) -> str:
+    """Returns a duration as text: 42 s, 3 min 10 s, 2 h 5 min.
+
+    Args:
+      secs: seconds.
+    """
+    secs = round(secs)
+    if secs < 60:
+        return f"{secs} s"
+    if secs < 3600:
+        return f"{secs // 60} min {secs % 60} s"
+    return f"{secs // 3600} h {secs % 3600 // 60} min"
+
+
+def describe_progress(
+    what: str, done: float, total: Optional[float], unit: str, secs: float, about: str = ""
+) -> str:
+    """Returns how far a long piece of work is: amount, time left and rate.
+
+    Args:
+      what: the work, for instance "reading the data".
+      done: amount until now, above 0.
+      total: the whole amount; None: unknown.
+      unit: plural of what is counted; "MB" has decimals.
+      secs: since the work began.
+      about: what is written before the total, for instance if it is an estimate.
+    """
+    rate, digits = done / secs, 1 if unit == "MB" else 0
+    amount, left = f"{done:,.{digits}f}", None
+    # An estimate may be too small.
+    if total and done <= total:
+        amount += f" of {about}{total:,.{digits}f}"
+        left = f"{format_secs((total - done) / rate)} left"
+    digits = 1 if unit == "MB" or rate < 10 else 0
+    parts = (f"{what}: {amount} {unit}", left, f"{rate:,.{digits}f} {unit}/s")
+    return SEPARATOR.join(part for part in parts if part is not None)
 
 
 def format_table(

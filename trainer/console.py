@@ -11,7 +11,16 @@ import weakref
 from types import TracebackType
 from typing import Any, Callable, Optional, TextIO, Union
 
-from estimator_bridge.terminal import escape, escape_lines, find_width, fit, paint_status
+from estimator_bridge.terminal import (
+    describe_progress,
+    escape,
+    escape_lines,
+    find_width,
+    fit,
+    fit_live,
+    format_secs,
+    paint_status,
+)
 
 # Seconds between two progress lines where the output is not a terminal.
 PLAIN_SECS = 10.0
@@ -21,8 +30,6 @@ LIVE_SECS = 0.25
 NOTEBOOK_SECS = 0.5
 # The unit of a Progress that counts bytes.
 BYTES = "bytes"
-# Text between the parts of a progress line.
-SEPARATOR = " · "
 # Stream → length of the live line on it. It belongs to the terminal: whoever writes next clears it.
 _live_widths: "weakref.WeakKeyDictionary[TextIO, int]" = weakref.WeakKeyDictionary()
 
@@ -118,6 +125,11 @@ class Console:
             return LIVE_SECS
         return PLAIN_SECS if self._notebook is None else NOTEBOOK_SECS
 
+    @property
+    def width(self) -> Optional[int]:
+        """Columns of the terminal; None if the output is none."""
+        return find_width(self._stream)
+
     def log(self, line: str) -> None:
         """Writes a line, unless the console is quiet.
 
@@ -150,10 +162,9 @@ class Console:
         """
         line = escape(self._display_path(line))
         self._next = self._clock() + self.interval
-        width = find_width(self._stream)
+        width = self.width
         if width is not None:
-            # A line that wraps cannot be redrawn.
-            line = _fit_live(line, width - 1)
+            line = fit_live(line, width)
             self._stream.write("\r" + line.ljust(_live_widths.get(self._stream, 0)))
             self._stream.flush()
             _live_widths[self._stream] = len(line)
@@ -169,13 +180,6 @@ class Console:
     def end_progress(self) -> None:
         """Removes the live line of a terminal."""
         _clear(self._stream)
-
-
-def _fit_live(line: str, width: int) -> str:
-    """Leaves out the last parts of a progress line that is too long."""
-    while len(line) > width and SEPARATOR in line:
-        line = line.rpartition(SEPARATOR)[0]
-    return line[:width]
 
 
 class Progress:
@@ -229,18 +233,9 @@ class Progress:
             self._total = self._total()
         if not self._done:
             return f"{self._what}: {format_secs(secs)}"
-        is_bytes = self._unit is BYTES
-        scale, unit = (1e-6, "MB") if is_bytes else (1.0, self._unit)
-        rate, digits = self._done / secs, 1 if is_bytes else 0
-        amount, left = f"{self._done * scale:,.{digits}f}", None
-        # An estimate may be too small.
-        if self._total and self._done <= self._total:
-            amount += f" of {self._about}{self._total * scale:,.{digits}f}"
-            left = f"{format_secs((self._total - self._done) / rate)} left"
-        digits = 1 if is_bytes or rate < 10 else 0
-        speed = f"{rate * scale:,.{digits}f} {unit}/s"
-        parts = (f"{self._what}: {amount} {unit}", left, speed)
-        return SEPARATOR.join(part for part in parts if part is not None)
+        scale, unit = (1e-6, "MB") if self._unit is BYTES else (1.0, self._unit)
+        total = self._total and self._total * scale
+        return describe_progress(self._what, self._done * scale, total, unit, secs, self._about)
 
     def end(self) -> None:
         """Removes the live line of a terminal."""
@@ -256,17 +251,3 @@ class Progress:
         trace: Optional[TracebackType],
     ) -> None:
         self.end()
-
-
-def format_secs(secs: float) -> str:
-    """Returns a duration as text: 42 s, 3 min 10 s, 2 h 5 min.
-
-    Args:
-        secs: seconds.
-    """
-    secs = round(secs)
-    if secs < 60:
-        return f"{secs} s"
-    if secs < 3600:
-        return f"{secs // 60} min {secs % 60} s"
-    return f"{secs // 3600} h {secs % 3600 // 60} min"

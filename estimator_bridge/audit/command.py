@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NoReturn, Optional
 
 from estimator_bridge.errors import BridgeError
-from estimator_bridge.terminal import escape_lines
+from estimator_bridge.terminal import describe_progress, escape_lines, find_width, fit, fit_live
 
 from . import html, text
 from .report import Report, audit, to_json
@@ -52,22 +52,33 @@ class _Progress:
     """Reports progress on stderr: one updated line on a terminal, else a line every 2 seconds."""
 
     def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
         self._started = time.monotonic()
         self._written = self._started
+        self._what, self._began = "", self._started
         self._width = 0
 
     def __call__(self, what: str, done: int, of: int) -> None:
-        now = time.monotonic()
-        if now - self._written < (0.1 if self._terminal else 2.0):
+        now, columns = time.monotonic(), find_width(sys.stderr)
+        if what != self._what:
+            self._what, self._began = what, now
+        if now - self._written < (0.1 if columns is not None else 2.0):
             return
         self._written = now
-        line = f"audit: {what}" + (f" {done:,} of {of:,} files" if of else "")
-        if self._terminal:
+        line = f"audit: {what}"
+        if done and now > self._began:
+            line = describe_progress(line, done, of, "files", now - self._began)
+        if columns is not None:
+            line = fit_live(line, columns)
             print("\r" + line.ljust(self._width), end="", file=sys.stderr, flush=True)
             self._width = len(line)
         else:
             print(line, file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Removes the line of a terminal."""
+        if self._width:
+            print("\r" + " " * self._width + "\r", end="", file=sys.stderr, flush=True)
+            self._width = 0
 
     def end(self, report: Report) -> None:
         """Prints the last line, with the number of files and the time.
@@ -75,11 +86,12 @@ class _Progress:
         Args:
           report: the report.
         """
+        self.clear()
         secs = time.monotonic() - self._started
         line = (
             f"audit: {report.num_files:,} files read, {report.num_parsed:,} parsed, in {secs:.1f} s"
         )
-        print(("\r" if self._width else "") + line.ljust(self._width), file=sys.stderr, flush=True)
+        print(fit(line, find_width(sys.stderr)), file=sys.stderr, flush=True)
 
 
 def _checked(path: str) -> str:
@@ -143,7 +155,8 @@ def main(argv: list[str]) -> int:
     try:
         report = audit(path, progress, processes=min(os.cpu_count() or 1, 32))
     except KeyboardInterrupt:
-        print("\naudit: interrupted", file=sys.stderr)
+        progress.clear()
+        print("audit: interrupted", file=sys.stderr)
         return 130
     progress.end(report)
     if not report.num_files:

@@ -1,12 +1,14 @@
 """python -m trainer.schema check: checks data against a schema and for drift."""
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
 from absl import flags
 
+from estimator_bridge.terminal import SEPARATOR, find_width
 from trainer import config as config_lib
 from trainer import job_layout, storage
 from trainer.config.arguments import parse_flags, require
@@ -112,7 +114,8 @@ def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
             )
         )
     else:
-        show(_describe(findings, rows, bad_rows, len(files), statistics))
+        text = _describe(findings, rows, bad_rows, len(files), find_width(sys.stdout))
+        show(text if statistics is None else f"{text}\n\n{LEGEND}")
     verdicts = {finding.verdict for finding in findings}
     failing = {"does not fit", "drifted"} if values.fail_on_drift else {"does not fit"}
     return 1 if verdicts & failing else 0
@@ -338,8 +341,9 @@ def _describe(
     rows: int,
     bad_rows: int,
     files: int,
-    statistics: Optional[Statistics],
+    terminal: Optional[int],
 ) -> str:
+    """Returns the report; `terminal` is the width of the terminal, None without one."""
     counted = {
         verdict: sum(1 for finding in findings[1:] if finding.verdict == verdict)
         for verdict in ("does not fit", "drifted", "shifted")
@@ -353,26 +357,32 @@ def _describe(
         f"of {len(findings) - 1} columns {summary or 'all fit'}",
         "",
     ]
-    width = max(len(finding.column) for finding in findings) + 2
-    width = max(width, len("column") + 2)
-    lines.append(f"{'column':<{width}}{'missing':>9}{'trained':>9}{'PSI':>8}  verdict")
+    width = max(len(name) for name in ("column", *(finding.column for finding in findings))) + 2
+    is_wide = terminal is None or width + 28 + len("does not fit") <= terminal
+    if is_wide:
+        lines.append(f"{'column':<{width}}{'missing':>9}{'trained':>9}{'PSI':>8}  verdict")
     for finding in findings:
-        if finding.column:
-            lines.append(
-                f"{finding.column:<{width}}{_cell(finding.missing):>9}"
-                f"{_cell(finding.trained_missing):>9}"
-                f"{'' if finding.psi is None else f'{finding.psi:.3f}':>8}  {finding.verdict}"
-            )
-        elif finding.does_not_fit:
-            lines.append(f"{'(rows)':<{width}}{'':>26}  {finding.verdict}")
+        if finding.column or finding.does_not_fit:
+            lines.append(_describe_finding(finding, width if is_wide else None))
         for kind, fault in finding.does_not_fit.items():
             number = f"{fault['rows']:,} row(s)" if fault["rows"] else f"{fault['files']} file(s)"
             lines.append(f"    {kind}: {number}")
             lines += [f"      {example}" for example in fault["examples"]]
         lines += [f"    {sentence}" for sentence in finding.drift]
-    if statistics is not None:
-        lines += ["", LEGEND]
     return "\n".join(lines)
+
+
+def _describe_finding(finding: Finding, width: Optional[int]) -> str:
+    """Returns a row of the table, whose first column has this width; without one, a sentence."""
+    name, psi = finding.column or "(rows)", "" if finding.psi is None else f"{finding.psi:.3f}"
+    shares = [_cell(finding.missing), _cell(finding.trained_missing)]
+    if not finding.column:
+        shares = ["", ""]
+    if width is not None:
+        return f"{name:<{width}}{shares[0]:>9}{shares[1]:>9}{psi:>8}  {finding.verdict}"
+    cells = zip(("missing", "trained", "PSI"), (*shares, psi))
+    parts = [f"{name}: {finding.verdict}", *(f"{what} {cell}" for what, cell in cells if cell)]
+    return SEPARATOR.join(parts)
 
 
 def _cell(share: Optional[float]) -> str:

@@ -1,6 +1,6 @@
 """Describes the plan of a job in one log line."""
 
-from trainer.console import format_secs
+from estimator_bridge.terminal import format_secs
 from trainer.training.plan import JobPlan
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Optional
 import yaml
 from absl import flags
 
+from estimator_bridge.terminal import find_width
 from trainer import config as config_lib
 from trainer import schema as schema_lib
 from trainer import storage
@@ -287,7 +288,7 @@ def _search(options: Options, signals: Signals) -> None:
         try:
             Trials(folder, search, study, options.budget, console, signals, lock, server).run()
         finally:
-            show(report.write_table(folder, search, study))
+            show(report.write_table(folder, search, study, find_width(sys.stdout)))
         best = report.write_best(folder, search, study)
         tensorboard.write_trials(folder, TRIALS_FOLDER, search, study)
         if best is not None:

@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 import yaml
 
+from estimator_bridge.terminal import SEPARATOR
 from trainer import config as config_lib
 from trainer import storage
 from trainer.drawing import load_matplotlib
@@ -21,22 +22,38 @@ NOT_IN_PRESET = ("job_dir", "verbosity", "storage")
 WIDTH = 12
 
 
-def list_headings(search: Search) -> str:
-    """Returns the first line of the table of trials.
+def list_headings(search: Search, width: Optional[int] = None) -> list[str]:
+    """Returns the first line of the table of trials; nothing if the table is too wide.
 
     Args:
         search: what is searched.
+        width: of the terminal, in columns; None without one.
     """
-    names = [each.metric for each in search.objectives]
-    return _join(search, ["trial", "state", *names, "steps", "secs"], list(search.parameters))
+    line = _join(search, _list_names(search), list(search.parameters))
+    return [line] if _fits(search, width) else []
 
 
-def describe_trial(trial: Any, search: Search) -> str:
-    """Returns one line of the table of trials.
+def _list_names(search: Search) -> list[str]:
+    return ["trial", "state", *(each.metric for each in search.objectives), "steps", "secs"]
+
+
+def _fits(search: Search, width: Optional[int]) -> bool:
+    parameters = (2 + WIDTH) * len(search.parameters)
+    return width is None or sum(_list_widths(search)) + parameters <= width
+
+
+def _list_widths(search: Search) -> list[int]:
+    metrics = [max(WIDTH, 2 + len(each.metric)) for each in search.objectives]
+    return [6, WIDTH, *metrics, WIDTH, WIDTH]
+
+
+def describe_trial(trial: Any, search: Search, width: Optional[int] = None) -> str:
+    """Returns one line of the table of trials; if the table is too wide, a sentence.
 
     Args:
         trial: of Optuna.
         search: what is searched.
+        width: of the terminal, in columns; None without one.
     """
     values = [f"{value:.6g}" for value in trial.values or ()]
     if trial.state.name not in ("COMPLETE", "PRUNED"):
@@ -52,15 +69,19 @@ def describe_trial(trial: Any, search: Search) -> str:
     for name in search.parameters:
         value = trial.params.get(name, "-")
         texts.append(f"{value:.6g}" if isinstance(value, float) else str(value))
-    line = _join(search, first, texts)
+    if _fits(search, width):
+        line = _join(search, first, texts)
+    else:
+        number, state, *rest = first
+        cells = zip((*_list_names(search)[2:], *search.parameters), (*rest, *texts))
+        parts = (f"{name} {text}" for name, text in cells if text != "-")
+        line = SEPARATOR.join([f"trial {number}: {state}", *parts])
     reason = attributes.get(REASON)
     return f"{line}  ({reason})" if reason and state in ("failed", "infeasible") else line
 
 
 def _join(search: Search, first: list[str], parameters: list[str]) -> str:
-    metrics = [max(WIDTH, 2 + len(each.metric)) for each in search.objectives]
-    widths = [6, WIDTH, *metrics, WIDTH, WIDTH]
-    numbers = "".join(text.rjust(width) for text, width in zip(first, widths))
+    numbers = "".join(text.rjust(width) for text, width in zip(first, _list_widths(search)))
     return numbers + "".join(f"  {text:<{WIDTH}}" for text in parameters).rstrip()
 
 
@@ -119,13 +140,14 @@ def _list_changed(config: config_lib.Config) -> dict[str, Any]:
     return changed
 
 
-def write_table(folder: Path, search: Search, study: Study) -> str:
+def write_table(folder: Path, search: Search, study: Study, width: Optional[int] = None) -> str:
     """Writes the table of all trials to a file, and returns it; the best trial comes first.
 
     Args:
         folder: of the study.
         search: what is searched.
         study: has the trials.
+        width: of the terminal that what is returned is for, in columns; None without one.
     """
     sign = -1 if search.objectives[0].direction == "max" else 1
 
@@ -134,15 +156,19 @@ def write_table(folder: Path, search: Search, study: Study) -> str:
         value = sign * trial.values[0] if is_complete else 0.0
         return (not is_feasible(trial), not is_complete, value, trial.number)
 
-    rows = [describe_trial(trial, search) for trial in sorted(study.trials, key=place)]
-    lines = [list_headings(search), *rows]
+    trials = sorted(study.trials, key=place)
     shares = study.measure_importance()
+    last = []
     if shares:
         shown = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-        lines += ["", f"importance for {search.objectives[0].metric}: {shown}"]
-    text = "\n".join(lines)
-    storage.write_text(folder / TABLE, text + "\n")
-    return text
+        last = ["", f"importance for {search.objectives[0].metric}: {shown}"]
+
+    def describe(width: Optional[int]) -> str:
+        rows = [describe_trial(trial, search, width) for trial in trials]
+        return "\n".join([*list_headings(search, width), *rows, *last])
+
+    storage.write_text(folder / TABLE, describe(None) + "\n")
+    return describe(width)
 
 
 def draw_plots(folder: Path, search: Search, study: Study) -> list[str]:

@@ -171,7 +171,8 @@ class Trials:
         for trial in self._study.trials:
             if trial.state.name in ("PRUNED", "FAIL"):
                 self._clean(self._folder / TRIALS_FOLDER / str(trial.number))
-        self._console.log(list_headings(self._search))
+        for line in list_headings(self._search, self._console.width):
+            self._console.log(line)
         try:
             while not self._is_over():
                 while len(self._running) < self._budget.parallel and self._start_next():
@@ -344,7 +345,8 @@ class Trials:
         if state != "COMPLETE":
             self._clean(running.folder)
         trials = self._study.trials
-        self._console.log(describe_trial(trials[running.trial.number], self._search))
+        trial = trials[running.trial.number]
+        self._console.log(describe_trial(trial, self._search, self._console.width))
         failed = [trial for trial in trials if trial.state.name == "FAIL"]
         succeeded = any(trial.state.name in ("COMPLETE", "PRUNED") for trial in trials)
         if len(failed) >= MAX_FAILURES and not succeeded:

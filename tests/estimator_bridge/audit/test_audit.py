@@ -1,6 +1,7 @@
 """Tests the audit as a command: verdicts, order, formats, exit status, large code bases."""
 
 import html.parser
+import io
 import json
 import os
 import pathlib
@@ -14,7 +15,7 @@ import time
 
 import pytest
 
-from estimator_bridge.audit import audit, files, sources, to_json
+from estimator_bridge.audit import audit, command, files, sources, to_json
 from estimator_bridge.audit.html import render as render_html
 from estimator_bridge.audit.text import hours
 from estimator_bridge.audit.text import render as render_text
@@ -697,3 +698,23 @@ def test_any_code_base_is_audited(tmp_path):
         to_json(report)
         render_text(report, 80)
         render_html(report)
+
+
+@pytest.mark.parametrize("columns", [30, 50, 80])
+def test_the_line_of_progress_fits_the_terminal(monkeypatch, columns):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    clock = iter([0.0, 1.0, 3.0])
+    monkeypatch.setattr(command.time, "monotonic", lambda: next(clock))
+    progress = command._Progress()
+    progress("reading", 0, 12_000)
+    progress("reading", 4_000, 12_000)
+    progress.clear()
+    texts = ["audit: reading: 4,000 of 12,000 files", "4 s left", "2,000 files/s"]
+    shown = {30: texts[0][:29], 50: " · ".join(texts[:2]), 80: " · ".join(texts)}[columns]
+    lines = sys.stderr.getvalue().split("\r")
+    assert lines == ["", "audit: reading", shown, " " * len(shown), ""]

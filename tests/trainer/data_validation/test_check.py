@@ -1,6 +1,9 @@
 """trainer.schema check: data checked against a schema and for drift."""
 
+import io
 import json
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -54,6 +57,31 @@ def test_data_like_the_training_data_fit(make, trained, tmp_path, capsys):
     assert columns["age"]["missing"] == pytest.approx(0.1, abs=0.03)
     assert columns["age"]["trained_missing"] == pytest.approx(0.1, abs=0.03)
     assert 0 <= columns["age"]["psi"] < 0.1
+
+
+class _Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_the_table_fits_the_terminal(make, trained, tmp_path, monkeypatch, columns):
+    rows = make.rows(300, seed=2)
+    rows[3]["age"] = "old"
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys, "stdout", _Terminal())
+    schema, data = trained / "schema.yaml", make.csv(tmp_path / "a.csv", rows)
+    assert main(["check", f"--schema={schema}", f"--data={data}", f"--statistics={trained}"]) == 1
+    table = sys.stdout.getvalue().partition("\n\n")[2].partition("\n\n")[0].splitlines()
+    lines = [line for line in table if ".csv" not in line]
+    assert max(map(len, lines)) <= columns
+    (age,) = (line for line in lines if line.startswith("age"))
+    if columns == 40:
+        missing = r"\d+(\.\d+)? %"
+        assert re.fullmatch(f"age: does not fit · missing {missing} ·", age)
+    else:
+        assert lines[0].split() == ["column", "missing", "trained", "PSI", "verdict"]
+        assert age.endswith("  does not fit")
 
 
 def test_problems_are_reported_by_column(make, trained, tmp_path, capsys):

@@ -5,7 +5,8 @@ import io
 import pytest
 
 from estimator_bridge import estimator, tf
-from trainer.console import Console, format_secs
+from estimator_bridge.terminal import format_secs
+from trainer.console import Console
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.training.pace import Pace
 from trainer.training.progress import Schedule, TrainingHook

@@ -8,6 +8,7 @@ import pytest
 from trainer.config.search_space import parse_search
 from trainer.errors import UserError
 from trainer.job_dir.metrics_log import MetricsLog
+from trainer.tuning.report import describe_trial, list_headings
 from trainer.tuning.search import Objective, Search
 from trainer.tuning.study import JOURNAL, Study
 from trainer.tuning.trials import Running
@@ -146,3 +147,26 @@ def test_without_optuna_one_line_says_what_to_install(tmp_path):
     assert done.stderr.splitlines() == [
         "error: trainer.tune needs Optuna; pip install 'optuna>=5,<6'"
     ]
+
+
+def test_trials_fit_the_terminal(tmp_path):
+    search = _search()
+    study = _open(tmp_path, search=search)
+    _ask_all(study, 1)
+    study.tell(study.ask(), "FAIL")
+    heading, *rest = list_headings(search, 96)
+    first, second = (describe_trial(trial, search, 96) for trial in study.trials)
+    assert not rest and heading.split() == [
+        *("trial", "state", "auc", "steps", "secs"),
+        *("learning_rate", "batch_size", "optimizer"),
+    ]
+    assert first.split()[:3] == ["0", "complete", "0"] and max(len(first), len(heading)) <= 96
+    assert list_headings(search, 95) == []
+    rate, *others = study.to_texts(study.trials[0]).values()
+    names = ("learning_rate", "batch_size", "optimizer")
+    values = zip(names, (f"{float(rate):.6g}", *others))
+    values = " · ".join(f"{name} {text}" for name, text in values)
+    narrow = describe_trial(study.trials[0], search, 95)
+    assert narrow == f"trial 0: complete · auc 0 · steps 0 · secs 0 · {values}"
+    assert describe_trial(study.trials[1], search, 40).startswith("trial 1: failed · steps 0")
+    assert second.split()[:3] == ["1", "failed", "-"]
