@@ -26,6 +26,7 @@ from trainer.errors import UserError, redacts_data
 from trainer.inputs.files import DataFile, find_files
 from trainer.passes.local import run_here
 from trainer.schema.types import Schema
+from trainer.storage.partition_names import list_varying
 
 USAGE = """
 python -m trainer.schema infer --data=FILES --label=COLUMN [--output=FILE]
@@ -83,7 +84,8 @@ def infer(request: InferRequest) -> tuple["InferredSchema", Table, CsvStyle]:
         UserError: the files cannot be read, or there is no such label.
     """
     style = _find_style(request)
-    one = ProfilePass(style, list_json_names(request.files, style.limits))
+    partitions = list_varying([file.path for file in request.files])
+    one = ProfilePass(style, list_json_names(request.files, style.limits), partitions)
     table, sample = finish(run_here(one, request.files, "reading the data"), request.files)
     numbers = {name: sample.get(name) for name in table.columns}
     return propose(table, numbers, request.label, request.sources), table, style

@@ -10,6 +10,7 @@ from trainer.data_validation.profile import Profile, Table, is_supported, to_flo
 from trainer.data_validation.reading import CsvStyle, name_csv, read_csv, read_untyped
 from trainer.errors import UserError
 from trainer.inputs.files import DataFile
+from trainer.inputs.partitions import add_partitions
 from trainer.inputs.row_sample import RowSample, place_rows
 from trainer.passes.contract import Piece, Rows
 
@@ -56,10 +57,12 @@ class ProfilePass(NamedTuple):
     Attributes:
         style: of CSV files.
         json_names: columns of JSON lines.
+        partitions: columns whose values are in the names of folders.
     """
 
     style: CsvStyle
     json_names: Sequence[str]
+    partitions: Sequence[str] = ()
 
     def create(self) -> Profiles:
         """Returns the profiles of no rows."""
@@ -84,7 +87,8 @@ class ProfilePass(NamedTuple):
         else:
             batches = read_untyped(file, self.json_names, self.style.limits)
         first = 1
-        for batch in batches:
+        for own in batches:
+            batch = add_partitions(own, file.path, self.partitions)
             yield Rows(batch, np.arange(first, first + batch.num_rows), piece)
             first += batch.num_rows
 

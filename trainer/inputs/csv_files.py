@@ -28,6 +28,7 @@ from trainer.inputs.raw_batches import (
     target_schema,
 )
 from trainer.schema import Schema
+from trainer.storage.partition_names import parse_partitions
 
 # Bytes of text that are parsed at once, by default. Arrow reads 32 blocks of this size ahead. With
 # blocks of twice this size, a scan is a tenth faster but needs 60 MiB more memory.
@@ -103,13 +104,28 @@ def _find_layout(request: ReadRequest) -> CsvLayout:
     if _has_header(fields, schema, data):
         return CsvLayout([_match_column(each, schema) for each in fields], lines, *style)
     columns = list(schema.columns)
-    for layout in [columns, *request.details.layouts]:
+    partitions = parse_partitions(file.path)
+    # The names of folders may have some of the columns.
+    in_file = [name for name in columns if name not in partitions]
+    for layout in [columns, *request.details.layouts, in_file]:
         if len(layout) == len(fields):
             return CsvLayout(list(layout), 0, *style)
     raise UserError(
         f"{file.path}: row 1 has {len(fields)} fields and the schema names {len(columns)} "
         f"columns; check the schema and --data.delimiter (now {data.delimiter!r})"
     )
+
+
+def list_csv_columns(request: ReadRequest) -> list[str]:
+    """Returns the columns of a file.
+
+    Args:
+        request: names the file and its schema.
+
+    Raises:
+        UserError: the file cannot be read, or does not fit the schema.
+    """
+    return list(_find_layout(request).columns)
 
 
 def read_csv(request: ReadRequest) -> Iterator[RawBatch]:

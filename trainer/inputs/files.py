@@ -11,6 +11,8 @@ from trainer import storage
 from trainer.console import Console
 from trainer.errors import UserError
 from trainer.inputs.split import Split
+from trainer.storage.addresses import is_hidden
+from trainer.storage.partition_names import is_partition
 
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
@@ -113,15 +115,30 @@ def _expand_remote(pattern: str, option: str) -> list[str]:
 def _expand(pattern: str) -> list[str]:
     path = Path(pattern).expanduser()
     if path.is_dir():
-        # By convention a leading dot or underscore marks temporary files and markers.
-        return sorted(
-            str(child)
-            for child in path.iterdir()
-            if child.is_file() and not child.name.startswith((".", "_"))
-        )
+        return sorted(_walk(path))
     if path.is_file():
         return [str(path)]
-    return sorted(name for name in glob.glob(str(path), recursive=True) if os.path.isfile(name))
+    found: list[str] = []
+    hidden = path.name.startswith((".", "_"))
+    for name in glob.glob(str(path), recursive=True):
+        if os.path.isfile(name) and (hidden or not is_hidden(name)):
+            found.append(name)
+        elif is_partition(os.path.basename(name)):
+            found += _walk(Path(name))
+    return sorted(set(found))
+
+
+def _walk(folder: Path) -> list[str]:
+    """Returns the files of a folder and of its partitions, without hidden files and markers."""
+    found: list[str] = []
+    for child in folder.iterdir():
+        if is_hidden(child.name):
+            continue
+        if child.is_file():
+            found.append(str(child))
+        elif is_partition(child.name):
+            found += _walk(child)
+    return found
 
 
 def _inspect(path: str, file_format: str, option: str) -> DataFile:

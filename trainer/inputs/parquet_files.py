@@ -97,6 +97,18 @@ def check_sizes(
         ) from error
 
 
+def list_parquet_columns(request: ReadRequest) -> list[str]:
+    """Returns the columns of a file, from its footer alone.
+
+    Args:
+        request: names the file.
+
+    Raises:
+        UserError: the footer cannot be read.
+    """
+    return list(_read_footer(request.file).schema.to_arrow_schema().names)
+
+
 def count_rows(file: DataFile) -> int:
     """Returns the number of rows of a file, from its footer alone.
 
@@ -106,9 +118,13 @@ def count_rows(file: DataFile) -> int:
     Raises:
         UserError: the footer cannot be read.
     """
+    return int(_read_footer(file).num_rows)
+
+
+def _read_footer(file: DataFile) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return int(pq.read_metadata(file.local_path).num_rows)
+        return pq.read_metadata(file.local_path)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UserError(f"{file.path}: damaged: {error}; write the file again") from error

@@ -13,11 +13,12 @@ from trainer import config as config_lib
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows, Fault, find_faults
 from trainer.inputs.cell_text import quote_cell
-from trainer.inputs.csv_files import read_csv
+from trainer.inputs.csv_files import list_csv_columns, read_csv
 from trainer.inputs.files import DataFile
 from trainer.inputs.json_files import read_json_lines
 from trainer.inputs.missing import mark_missing
-from trainer.inputs.parquet_files import count_rows, read_parquet
+from trainer.inputs.parquet_files import count_rows, list_parquet_columns, read_parquet
+from trainer.inputs.partitions import read_partitioned
 from trainer.inputs.raw_batches import (
     ARROW_TYPES,
     AS_IN_SCHEMA,
@@ -37,6 +38,11 @@ READERS: dict[str, Callable[[ReadRequest], Iterator[RawBatch]]] = {
     "jsonl": read_json_lines,
     "parquet": read_parquet,
     "tfrecord": read_tfrecord,
+}
+# What returns the columns of a file itself. The records of other formats may differ in theirs.
+LISTERS: dict[str, Callable[[ReadRequest], Sequence[str]]] = {
+    "csv": list_csv_columns,
+    "parquet": list_parquet_columns,
 }
 
 
@@ -87,7 +93,8 @@ def read_batches(
     request = ReadRequest(file, schema, list(wanted), data, bad_rows, details)
     num_rows = 0
     dropped = bad_rows.count if bad_rows is not None else 0
-    for raw in READERS[file.format](request):
+    lister = LISTERS.get(file.format, lambda _: ())
+    for raw in read_partitioned(request, READERS[file.format], lister):
         batch = raw._replace(columns=mark_missing(raw.columns, schema))
         num_rows += batch.columns.num_rows
         if split is not None:

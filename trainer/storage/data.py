@@ -28,6 +28,7 @@ from trainer.storage.addresses import (
 )
 from trainer.storage.bucket import Bucket, Changed, Found
 from trainer.storage.files import checksum, make_private_folder
+from trainer.storage.partition_names import is_partition
 
 GIB = 2**30
 ATTEMPTS = 3
@@ -146,9 +147,7 @@ class DataFiles:
             found = found or [
                 one
                 for one in listed
-                if one.name.startswith(folder)
-                and "/" not in one.name[len(folder) :]
-                and not is_hidden(one.name)
+                if one.name.startswith(folder) and _is_data(one.name[len(folder) :])
             ]
         paths = {str(Address(address.bucket, one.name)): one for one in found}
         self._found.update(paths)
@@ -277,6 +276,12 @@ class DataFiles:
                     return False
         self._checked.add(local)
         return True
+
+
+def _is_data(name: str) -> bool:
+    """Returns whether an object is a data file of a folder, or of one of its partitions."""
+    *folders, file = name.split("/")
+    return not is_hidden(file) and all(map(is_partition, folders))
 
 
 def _make_room(folder: Path, limit: int) -> None:

@@ -46,6 +46,10 @@ def test_files_patterns_and_folders_are_found(cloud, files):
     assert found("gs://a-bucket/d", "data") == found("gs://a-bucket/d/", "data") == both
     assert len(found("gs://a-bucket/**/*.csv", "data")) == 4
     assert found("gs://a-bucket/nothing*", "data") == []
+    for name in ("p/dt=1/a.csv", "p/dt=2/h=3/b.csv", "p/_temporary/dt=3/c.csv", "p/deep/d.csv"):
+        cloud.write(name, b"x")
+    partitions = ["gs://a-bucket/p/dt=1/a.csv", "gs://a-bucket/p/dt=2/h=3/b.csv"]
+    assert found("gs://a-bucket/p", "data") == partitions
 
 
 def test_a_file_is_fetched_once_and_again_after_a_change(cloud, files):
