@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,86 +22,126 @@ from trainer.export.serving_session import ServingSession
 from trainer.serving.models import read_warm_up
 
 SWITCH_SECS = 1e-4
-# Requests whose processor time is measured.
-NUM_TIMED = 500
+# Requests that are not timed, because the first ones of a session take longer.
+NUM_FIRST = 20
+
+
+class Subject(NamedTuple):
+    """A loaded export, and a request for it.
+
+    Attributes:
+        session: of the export.
+        signature: that is asked.
+        inputs: of a request with one row.
+    """
+
+    session: ServingSession
+    signature: str
+    inputs: dict[str, np.ndarray]
 
 
 class Measured(NamedTuple):
-    """What was measured, in seconds.
+    """What was measured.
 
     Attributes:
-        p99: 99th percentile of the time to an answer, with the wait for a worker.
-        others: share of this machine's processors that other processes used meanwhile, 0 to 1.
-        times: processor time of each of NUM_TIMED requests.
+        p99: 99th percentile of the time to an answer, with the wait for a worker, in seconds.
+        others: share of the processors that other processes used meanwhile, 0 to 1.
     """
 
     p99: float
     others: float
-    times: list[float]
 
 
-def measure(export: str, signature: str, rate: float, workers: int, secs: float) -> Measured:
-    """Asks an export at random times.
+@contextmanager
+def open_subject(export: str, signature: str) -> Iterator[Subject]:
+    """Loads an export while a `with` statement runs.
 
     Args:
         export: folder of an export with warm-up requests.
         signature: that is asked.
-        rate: requests per second, in a Poisson process.
-        workers: threads that answer.
-        secs: duration.
+
+    Yields:
+        The export and the request.
 
     Raises:
         UserError: the export has no warm-up request with one row of this signature.
     """
+    inputs = _find_request(export, signature)
     with ServingSession(export) as session:
-        inputs = _find_request(export, signature)
-        for _ in range(20):
-            session.run(signature, inputs)
-        times = []
-        for _ in range(NUM_TIMED):
-            before = time.process_time()
-            session.run(signature, inputs)
-            times.append(time.process_time() - before)
-        arrivals: queue.SimpleQueue[float] = queue.SimpleQueue()
-        taken: list[float] = []
+        yield Subject(session, signature, inputs)
 
-        def work() -> None:
-            while (due := arrivals.get()) >= 0:
-                session.run(signature, inputs)
-                taken.append(time.perf_counter() - due)
 
-        # Python gives a thread its turn after 5 ms, which TensorFlow Serving does not wait for.
-        interval = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH_SECS)
-        threads = [threading.Thread(target=work) for _ in range(workers)]
+def time_requests(subject: Subject, batch: int, count: int) -> list[float]:
+    """Returns the processor time of each of some requests, in seconds, after a few others.
+
+    Args:
+        subject: what is asked.
+        batch: rows of a request.
+        count: number of requests.
+    """
+    inputs = {name: np.repeat(rows, batch, axis=0) for name, rows in subject.inputs.items()}
+    times = []
+    for _ in range(NUM_FIRST + count):
+        before = time.process_time()
+        subject.session.run(subject.signature, inputs)
+        times.append(time.process_time() - before)
+    return times[NUM_FIRST:]
+
+
+def measure(subject: Subject, rate: float, workers: int, secs: float) -> Measured:
+    """Asks an export at random times.
+
+    Args:
+        subject: what is asked.
+        rate: requests per second, in a Poisson process.
+        workers: threads that answer.
+        secs: duration.
+    """
+    arrivals: queue.SimpleQueue[float] = queue.SimpleQueue()
+    taken: list[float] = []
+
+    def work() -> None:
+        while (due := arrivals.get()) >= 0:
+            subject.session.run(subject.signature, subject.inputs)
+            taken.append(time.perf_counter() - due)
+
+    # Python gives a thread its turn after 5 ms, which TensorFlow Serving does not wait for.
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECS)
+    threads = [threading.Thread(target=work) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
+    before_load = _read_processors()
+    try:
+        for due in _list_times(rate, secs):
+            time.sleep(max(0.0, due - time.perf_counter()))
+            # From the time at which it was due: a late generator must not shorten the answer.
+            arrivals.put(due)
+    finally:
+        for _ in threads:
+            arrivals.put(-1.0)
         for thread in threads:
-            thread.start()
-        before_load = _read_processors()
-        try:
-            for due in _list_times(rate, secs):
-                time.sleep(max(0.0, due - time.perf_counter()))
-                # From the time at which it was due: a late generator must not shorten the answer.
-                arrivals.put(due)
-        finally:
-            for _ in threads:
-                arrivals.put(-1.0)
-            for thread in threads:
-                thread.join()
-            sys.setswitchinterval(interval)
-        others = _find_share(before_load, _read_processors())
-    return Measured(float(np.quantile(taken, 0.99)), others, times)
+            thread.join()
+        sys.setswitchinterval(interval)
+    others = _find_share(before_load, _read_processors())
+    return Measured(float(np.quantile(taken, 0.99)), others)
 
 
 def _read_processors() -> tuple[float, float, float]:
-    """Returns seconds: busy of all processors, all of them, and those of this process."""
+    """Returns seconds: busy of the processors, all of them, and those of this process.
+
+    The processors are those on which this process may run.
+    """
     own = sum(os.times()[:2])
     try:
-        words = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]
-    except OSError:
+        lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+        allowed = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+    except (OSError, AttributeError):
         # Not Linux: nothing is known of other processes.
         return own, 0.0, own
     # user, nice, system, idle, iowait, irq, softirq, steal; user contains guests.
-    ticks = [float(word) / os.sysconf("SC_CLK_TCK") for word in words]
+    rows = [line.split()[1:9] for line in lines if line.partition(" ")[0] in allowed]
+    ticks = [sum(map(float, column)) / os.sysconf("SC_CLK_TCK") for column in zip(*rows)]
     return sum(ticks) - ticks[3] - ticks[4], sum(ticks), own
 
 
@@ -110,12 +151,16 @@ def _find_share(before: Sequence[float], after: Sequence[float]) -> float:
 
 
 def count_workers(wanted: int) -> int:
-    """Returns how many of the workers this machine can run at once.
+    """Returns how many of the workers can run at once here.
 
     Args:
         wanted: processors of a replica.
     """
-    return min(wanted, os.cpu_count() or 1)
+    try:
+        # A command such as taskset, or a container, may allow fewer than the machine has.
+        return min(wanted, len(os.sched_getaffinity(0)))
+    except AttributeError:
+        return min(wanted, os.cpu_count() or 1)
 
 
 def _list_times(rate: float, secs: float) -> Iterator[float]:

@@ -17,6 +17,8 @@ from trainer.serving import planning
 
 # Share of the processors that others may use while answers are measured by the clock.
 BUSY = 0.1
+# Requests, or batches, whose processor time is measured.
+NUM_TIMED = 500
 
 
 def define(values: flags.FlagValues) -> None:
@@ -64,7 +66,7 @@ def plan(place: str, values: flags.FlagValues) -> int:
             )
             return 3
         show(_describe(choices, rate, workers, times))
-        show(_measure_again(export, times, rate, choices[0], (workers, values.measure_secs)))
+        show(_measure_again(export, times, rate, choices, (workers, values.measure_secs)))
     return 0
 
 
@@ -91,7 +93,7 @@ def _find_export(place: str, copies: storage.Copies) -> str:
 def _describe(
     choices: list[planning.Choice], rate: float, workers: int, times: planning.Times
 ) -> str:
-    best = min(choices, key=lambda one: (one.replicas, one.batch))
+    best = _find_best(choices)
     lines = [f"{times.signature}, {rate:g} requests/s, replicas of {workers} processor(s):"]
     lines += [
         f"  batches of {one.batch:>4}: {one.replicas:>4} replica(s), load {one.load:.0%}, "
@@ -106,37 +108,47 @@ def _describe(
     return "\n".join(lines)
 
 
+def _find_best(choices: list[planning.Choice]) -> planning.Choice:
+    return min(choices, key=lambda one: (one.replicas, one.batch))
+
+
 def _measure_again(
     export: str,
     times: planning.Times,
     rate: float,
-    choice: planning.Choice,
+    choices: list[planning.Choice],
     measured: tuple[int, float],
 ) -> str:
-    """Returns how far the estimate without batching is from a measurement on this machine."""
+    """Returns how far the estimates, without and with batches, are from measurements here."""
     workers, secs = measured
-    if choice.batch != 1:
-        return "not measured again: only batches hold the rate, and this machine has no batching"
     bridge.set_verbosity("error")
     bridge.prefer_onednn()
     # Imported here, because it imports TensorFlow.
-    from trainer.serving.load import count_workers, measure
+    from trainer.serving import load
 
-    here = count_workers(workers)
-    share = rate / choice.replicas * here / workers
-    estimated = planning.estimate(times, share, 1, here)
-    found = measure(export, times.signature, share, here, secs)
-    first = f"second measurement, {share:.4g} requests/s on {here} worker(s)"
-    queued = planning.simulate(share, found.times, here)
-    lines = [
-        f"{first}, by processor time: p99 {_describe_error(queued, estimated.p99)}",
-        f"{first}, by the clock for {secs:g} s: p99 {_describe_error(found.p99, estimated.p99)}",
-    ]
-    if found.others > BUSY:
-        lines[1] = (
-            f"{first}, by the clock: this machine is too busy, others use {found.others:.0%} of "
-            "its processors; repeat it when idle"
-        )
+    here = load.count_workers(workers)
+    lines = []
+    with load.open_subject(export, times.signature) as subject:
+        for choice in dict.fromkeys((choices[0], _find_best(choices))):
+            share = rate / choice.replicas * here / workers
+            estimated = planning.estimate(times, share, choice.batch, here).p99
+            batches = f" in batches of up to {choice.batch}" if choice.batch > 1 else ""
+            first = f"second measurement, {share:.4g} requests/s{batches} on {here} worker(s), by "
+            asked = load.time_requests(subject, choice.batch, NUM_TIMED)
+            queued = planning.simulate(share, asked, here, choice.batch)
+            lines.append(f"{first}processor time: p99 {_describe_error(queued, estimated)}")
+            if choice.batch > 1:
+                # Nothing here puts requests together, as TensorFlow Serving does.
+                continue
+            found = load.measure(subject, share, here, secs)
+            if found.others > BUSY:
+                lines.append(
+                    f"{first}the clock: this machine is too busy, others use {found.others:.0%} of "
+                    "its processors; repeat it when idle"
+                )
+            else:
+                error = _describe_error(found.p99, estimated)
+                lines.append(f"{first}the clock for {secs:g} s: p99 {error}")
     return "\n".join(lines)
 
 

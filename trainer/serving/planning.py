@@ -14,6 +14,7 @@ Processor time, because other load on the machine of the measurement hardly chan
 that several processors compute at once takes less time than that, so the estimate is rather high.
 """
 
+import bisect
 import heapq
 import math
 import re
@@ -184,23 +185,39 @@ def compute_answer(rate: float, p50: float, p99: float, workers: int) -> tuple[f
     return high, offered / workers
 
 
-def simulate(rate: float, times: Sequence[float], workers: int) -> float:
+def simulate(rate: float, times: Sequence[float], workers: int, batch: int = 1) -> float:
     """Returns the 99th percentile of wait and answer in a queue, in seconds.
 
     Args:
         rate: requests per second, in a Poisson process.
-        times: of answers, in seconds; each request takes one of them by chance.
+        times: of answers, in seconds; each batch takes one of them by chance.
         workers: that answer.
+        batch: requests that are answered together; fewer if they have not come in the time of
+            `find_timeout`.
     """
     rng = np.random.default_rng(1)
     arrivals = np.cumsum(rng.exponential(1 / rate, NUM_SIMULATED)).tolist()
     chosen = rng.choice(times, NUM_SIMULATED).tolist()
-    free, taken = [0.0] * workers, []
-    for due, secs in zip(arrivals, chosen):
-        ended = max(due, free[0]) + secs
+    free, taken, begin = [0.0] * workers, [], 0
+    while begin < NUM_SIMULATED:
+        closes = arrivals[begin] + find_timeout(rate, batch)
+        end = bisect.bisect_right(arrivals, closes, begin, min(begin + batch, NUM_SIMULATED))
+        due = arrivals[end - 1] if end == begin + batch else closes
+        ended = max(due, free[0]) + chosen[begin]
         heapq.heapreplace(free, ended)
-        taken.append(ended - due)
+        taken += [ended - arrived for arrived in arrivals[begin:end]]
+        begin = end
     return float(np.quantile(taken, 0.99))
+
+
+def find_timeout(rate: float, batch: int) -> float:
+    """Returns the seconds that a batch waits for its last request.
+
+    Args:
+        rate: requests per second.
+        batch: greatest number of requests that are answered together.
+    """
+    return (batch - 1) / rate
 
 
 def estimate(times: Times, rate: float, batch: int, workers: int) -> Choice:
@@ -214,7 +231,7 @@ def estimate(times: Times, rate: float, batch: int, workers: int) -> Choice:
     """
     p50, p99 = (_interpolate(times, values, batch) for values in (times.p50, times.p99))
     answered, load = compute_answer(rate / batch, p50, p99, workers)
-    return Choice(batch, 1, load, (batch - 1) / rate + answered)
+    return Choice(batch, 1, load, find_timeout(rate, batch) + answered)
 
 
 def choose(times: Times, rate: float, limit: float, workers: int) -> list[Choice]:
@@ -248,7 +265,7 @@ def describe_batching(choice: Choice, rate: float, workers: int) -> str:
         rate: requests per second of all replicas.
         workers: processors of a replica.
     """
-    micros = math.ceil(1e6 * (choice.batch - 1) / (rate / choice.replicas))
+    micros = math.ceil(1e6 * find_timeout(rate / choice.replicas, choice.batch))
     return (
         f"max_batch_size {{ value: {choice.batch} }}\n"
         f"batch_timeout_micros {{ value: {micros} }}\n"

@@ -58,6 +58,23 @@ def test_measured_times_are_queued_like_the_model():
 
 
 @pytest.mark.quick
+def test_batches_are_filled_answered_together_and_queued():
+    # Ten requests a second of one worker that takes no time: the first waits for the others.
+    answered = planning.simulate(10, [1e-9], 1, batch=4)
+    assert answered == pytest.approx(planning.find_timeout(10, 4), rel=0.01)
+    # A batch of one row is a request.
+    assert planning.simulate(300, [0.002, 0.003], 2, 1) == planning.simulate(300, [0.002, 0.003], 2)
+    # Where single requests would need more than the worker has, batches hold the rate.
+    assert planning.simulate(1000, [0.002], 1) > 1
+    estimated = planning.estimate(TIMES, 1000, 64, 1)
+    p50, p99 = (values[TIMES.batches.index(64)] for values in (TIMES.p50, TIMES.p99))
+    spread = math.log(p99 / p50) / statistics.NormalDist().inv_cdf(0.99)
+    rng = random.Random(7)
+    times = [p50 * math.exp(rng.gauss(0, spread)) for _ in range(500)]
+    assert planning.simulate(1000, times, 1, 64) == pytest.approx(estimated.p99, rel=0.12)
+
+
+@pytest.mark.quick
 def test_processor_times_are_taken_where_the_sandbox_has_them():
     one = {**LATENCIES[0], "cpu_p50_ms": 1.0, "cpu_p99_ms": 1.5}
     times = planning.read_times({"latencies": [one, *LATENCIES[1:]]}, None)
@@ -131,5 +148,15 @@ def test_a_plan_is_measured_again(trained, tmp_path, capsys):
     assert found and float(found[1]) > 0
     by_clock = r"the clock(: this machine is too busy, others use \d+%| for 1 s: p99 [\d.]+ ms; )"
     assert re.search(first + by_clock, text)
+    # So many requests that batches need fewer replicas.
+    assert command.main([str(export), *flags, "--rate=50000/s", "--p99=2s"]) == 0
+    text = capsys.readouterr().out
+    assert "batching helps; batching_parameters for batches of" in text
+    in_batches = (
+        r"requests/s in batches of up to \d+ on 1 worker\(s\), by processor time: p99 [\d.]+"
+    )
+    assert (
+        len(re.findall(in_batches + r" ms; the estimate of [\d.]+ ms is [+-]\d+% off", text)) == 1
+    )
     assert command.main([str(export), *flags, "--rate=40/s", "--p99=0.001ms"]) == 3
     assert "no number of replicas" in capsys.readouterr().out
