@@ -1,5 +1,6 @@
 """Keeps a checkpoint readable while another process trains and deletes old checkpoints."""
 
+import glob
 import os
 import shutil
 from collections.abc import Iterator
@@ -10,6 +11,23 @@ from typing import Optional
 from estimator_bridge import tf
 from trainer.errors import TemporaryError
 from trainer.job_dir import checkpoints
+
+
+def claim_folder(parent: Path, process: str, incarnation: str) -> Path:
+    """Returns the folder for the checkpoints that a process keeps, and removes those of earlier ones.
+
+    A process that was suspended until its successor had started has another folder than it, so
+    neither removes what the other reads.
+
+    Args:
+        parent: folder of the heartbeat files.
+        process: name of the process, for example "worker-1".
+        incarnation: unique ID of the process; a restarted one has another.
+    """
+    start = f"held-by-{process}."
+    for path in parent.glob(f"{glob.escape(start)}*"):
+        shutil.rmtree(path, ignore_errors=True)
+    return parent / f"{start}{incarnation}"
 
 
 @contextmanager

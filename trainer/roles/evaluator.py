@@ -54,6 +54,7 @@ class _Evaluations:
         self._watch = watch
         self._heartbeat = heartbeat
         self._plan: Optional[JobPlan] = None
+        self._held = pinning.claim_folder(heartbeat.folder, EVALUATOR, heartbeat.incarnation)
         self._done = _Done()
         self._next = time.monotonic() + job.config.eval.start_delay_secs
 
@@ -86,8 +87,7 @@ class _Evaluations:
 
     def _evaluate(self, checkpoint: str, is_final: bool) -> None:
         self._next = time.monotonic() + self._job.config.eval.throttle_secs
-        folder = self._heartbeat.folder / f"held-by-{EVALUATOR}"
-        with self._heartbeat.steps.time_pause(), pinning.pin(checkpoint, folder) as pinned:
+        with self._heartbeat.steps.time_pause(), pinning.pin(checkpoint, self._held) as pinned:
             if pinned is None:
                 self._skip(checkpoint, is_final)
                 return

@@ -74,7 +74,7 @@ def _await_end(heartbeat: HeartbeatFile, max_steps: int) -> Status:
 def _join(job: Job, cluster: Cluster, heartbeat: HeartbeatFile) -> Job:
     """Waits at the barrier of a synchronous cluster; returns the job with this worker's job_dir."""
     # The snapshot precedes `joined`: the chief writes no checkpoint before all workers have joined.
-    folder = heartbeat.folder / f"held-by-{cluster.name}"
+    folder = pinning.claim_folder(heartbeat.folder, cluster.name, heartbeat.incarnation)
     pinning.snapshot(job.config.require_job_dir(), folder)
     heartbeat.publish(RUNNING, joined=True)
     while not is_over(heartbeat):
