@@ -1,5 +1,8 @@
 """Makes resuming safe: corrupt checkpoints are put aside, and nothing is deleted elsewhere.
 
+A checkpoint is written through to the disk before the state file names it and before older ones are
+deleted: TensorFlow leaves that to the operating system, so a loss of power could tear all of them.
+
 TensorFlow deletes the oldest checkpoints that the file `checkpoint` names, wherever they are. In a
 copied model_dir, the file may name those of the original. And if the newest checkpoint is corrupt,
 as after a loss of power, TensorFlow fails at each start although an older one is intact; if the
@@ -12,7 +15,14 @@ import os
 import re
 from typing import Any, Optional
 
-from .private_tf import distribute_coordinator_context, saver, session_manager, tf_logging
+from .durable import sync_checkpoint
+from .private_tf import (
+    checkpoint_management,
+    distribute_coordinator_context,
+    saver,
+    session_manager,
+    tf_logging,
+)
 
 __all__ = ["apply"]
 
@@ -22,7 +32,7 @@ _REMEDY = (
 
 
 def apply() -> None:
-    """Changes the Saver and the SessionManager of the imported TensorFlow."""
+    """Changes the Saver, the SessionManager and the writer of state files of TensorFlow."""
     manager = session_manager.SessionManager
     if hasattr(manager.prepare_session, "__wrapped__"):
         return
@@ -30,6 +40,9 @@ def apply() -> None:
     cls = saver.Saver
     cls.recover_last_checkpoints = _remembering(cls.recover_last_checkpoints)
     cls.save = _forgetting(cls.save)
+    checkpoint_management.update_checkpoint_state_internal = _syncing(
+        checkpoint_management.update_checkpoint_state_internal
+    )
 
 
 def _checking(prepare_session: Any) -> Any:
@@ -98,6 +111,19 @@ def _forgetting(save: Any) -> Any:
         return save(self, sess, save_path, *args, **options)
 
     return save_here
+
+
+def _syncing(update: Any) -> Any:
+    """Returns update_checkpoint_state_internal, before which the checkpoint is on the disk."""
+
+    @functools.wraps(update)
+    def sync_and_update(
+        save_dir: Any, model_checkpoint_path: Any, *args: Any, **options: Any
+    ) -> Any:
+        sync_checkpoint(os.fsdecode(model_checkpoint_path))
+        return update(save_dir, model_checkpoint_path, *args, **options)
+
+    return sync_and_update
 
 
 def _forget_outside(owner: Any, recovered: set[str], folder: str) -> None:

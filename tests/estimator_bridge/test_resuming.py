@@ -1,6 +1,7 @@
 """Resumed programs: damaged checkpoints, and state files that name checkpoints elsewhere."""
 
 import logging
+import os
 import shutil
 import subprocess
 import sys
@@ -51,6 +52,29 @@ def list_steps(folder):
 
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.glob("model.ckpt-*")}
+
+
+def test_a_checkpoint_is_on_the_disk_before_the_state_file_names_it(tmp_path, monkeypatch):
+    synced, fsync = {}, os.fsync
+
+    def note(descriptor):
+        fsync(descriptor)
+        status = os.fstat(descriptor)
+        state = checkpoints.read_state(str(tmp_path))
+        named = list(state.all_model_checkpoint_paths) if state else []
+        synced[status.st_ino] = (status.st_size, status.st_mtime_ns, [Path(p).name for p in named])
+
+    monkeypatch.setattr("estimator_bridge.durable.os.fsync", note)
+    train(tmp_path, 3)
+    assert list_steps(tmp_path) == [2, 3]
+    for step in (2, 3):
+        for ending in ("index", "data-00000-of-00001"):
+            status = (tmp_path / f"model.ckpt-{step}.{ending}").stat()
+            size, changed, named = synced[status.st_ino]
+            assert (size, changed) == (status.st_size, status.st_mtime_ns)
+            assert f"model.ckpt-{step}" not in named
+            # Before an older one is deleted, too.
+            assert f"model.ckpt-{step - 1}" in named
 
 
 @pytest.fixture

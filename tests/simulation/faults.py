@@ -4,6 +4,7 @@ import contextlib
 from typing import Callable, NamedTuple
 from unittest import mock
 
+from estimator_bridge import durable
 from trainer import job_layout
 from trainer.errors import UserError
 from trainer.job_dir import metrics_log
@@ -96,6 +97,10 @@ def _a_ready_marker_outlives_its_run():
     return mock.patch.object(workspace, "_is_held", lambda path: path.exists())
 
 
+def _files_are_not_written_through():
+    return mock.patch.object(durable, "sync_files", lambda paths: None)
+
+
 FAULTS = {
     "missing files count as removed": Fault(
         "storage", "the state file", _missing_files_count_as_removed
@@ -115,5 +120,8 @@ FAULTS = {
     ),
     "a ready marker outlives its run": Fault(
         "cluster", "before the chief has fetched", _a_ready_marker_outlives_its_run
+    ),
+    "a checkpoint is named before it is on the disk": Fault(
+        "cluster", "has not ended", _files_are_not_written_through
     ),
 }

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple, Optional
 
+from estimator_bridge import durable
 from trainer import job_layout, storage
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE
@@ -183,6 +184,7 @@ class Saver:
         # TensorFlow writes the data of a checkpoint beside it, and the index in place.
         target = path.with_name(f"{name}.tempstate1") if ".data-" in name else path
         target.write_bytes(half if is_checkpoint else content)
+        self.machine.note_written(target)
         self.machine.stamp(target)
         if self.machine.is_full:
             target.write_bytes(half)
@@ -203,6 +205,7 @@ class Saver:
             self.write(f"model.ckpt-{step}.data-{shard:05d}-of-{num:05d}", content)
         self.write(f"model.ckpt-{step}.index", make_content(mark, 20))
         self.kept = [one for one in self.kept if one != step] + [step]
+        durable.sync_checkpoint(f"{self.folder}/model.ckpt-{step}")
         removed, self.kept = self.kept[: -self.plan.num_kept], self.kept[-self.plan.num_kept :]
         self.write(".checkpoint.tmp", self._state_text(self.kept).encode())
         (self.folder / ".checkpoint.tmp").replace(self.folder / STATE)
@@ -222,6 +225,7 @@ class Saver:
         for name in ("variables/variables.index", "variables/variables.data", "saved_model.pb"):
             self.write(f"{folder}/{name}", make_content(f"{self.process.name}-{step}", 10))
         final = self.folder / f"export/best/{stamp}"
+        durable.sync_folder(f"{self.folder}/{folder}")
         (self.folder / folder).rename(final)
         best = {"metric": "loss", "direction": "min", "value": 1.0, "step": step}
         self.write("export/best/best.json", json.dumps(best).encode())

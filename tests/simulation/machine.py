@@ -23,9 +23,8 @@ class Machine:
         self.world, self.name, self.root = world, name, root
         self.root.mkdir(parents=True)
         self.is_full = False
-        # Whether a checkpoint's file has been stored: one that has not is not torn.
-        self.is_stored = lambda name: False
-        self.synced = set()
+        # inode → how many bytes of the file are on the disk
+        self._synced = {}
         self.processes = []
         # (inode, process, file, whether it is shared); machines that share locks share the list.
         self.locks = []
@@ -35,6 +34,14 @@ class Machine:
         if os.path.exists(path):
             time = int(self.world.now * 1e6) * 1000
             os.utime(path, ns=(time, time))
+
+    def note_synced(self, status):
+        """Notes that a file, which has this os.stat_result, is on the disk."""
+        self._synced[status.st_ino] = status.st_size
+
+    def note_written(self, path):
+        """Notes that a file has been written from its beginning."""
+        self._synced.pop(path.stat().st_ino, None)
 
     def flock(self, process, file, how):
         inode = os.fstat(file.fileno()).st_ino
@@ -65,24 +72,33 @@ class Machine:
         self.world.note(f"{self.name} loses power")
         for process in self.processes:
             process.kill()
-        random = self.world.random
         for path in sorted(path for one in (self.root, *folders) for path in one.rglob("*")):
-            # A torn export is not yet noticed.
-            if "export" in path.parts or not path.is_file() or not path.stat().st_size:
-                continue
-            status = path.stat()
-            if path.name.startswith("model.ckpt-") and not self.is_stored(path.name):
-                continue
-            is_new = self.world.now - status.st_mtime_ns / 1e9 < WRITEBACK_SECS
-            if not is_new or status.st_ino in self.synced or random.random() < 0.5:
-                continue
-            size = random.randrange(status.st_size)
-            if path.name == "metrics.jsonl":
-                last = path.read_bytes().rstrip(b"\n").rpartition(b"\n")[0]
-                size = random.randrange(len(last), status.st_size)
-            os.truncate(path, size)
-            os.utime(path, ns=(status.st_mtime_ns, status.st_mtime_ns))
-            self.world.note(f"{path.relative_to(self.root.parent)} is torn at {size} bytes")
+            if path.is_file():
+                self._tear(path)
+
+    def _tear(self, path):
+        """Cuts or removes a file that was written shortly before and is not on the disk."""
+        random, status = self.world.random, path.stat()
+        kept = self._synced.get(status.st_ino, 0)
+        is_new = self.world.now - status.st_mtime_ns / 1e9 < WRITEBACK_SECS
+        if not is_new or kept >= status.st_size or random.random() < 0.5:
+            return
+        # The state file replaces an earlier one, so that its name is on the disk.
+        if (
+            status.st_ino not in self._synced
+            and path.name != "checkpoint"
+            and random.random() < 0.2
+        ):
+            path.unlink()
+            self.world.note(f"{path.relative_to(self.root.parent)} is lost")
+            return
+        size = random.randrange(kept, status.st_size)
+        if path.name == "metrics.jsonl":
+            last = path.read_bytes().rstrip(b"\n").rpartition(b"\n")[0]
+            size = random.randrange(max(kept, len(last)), status.st_size)
+        os.truncate(path, size)
+        os.utime(path, ns=(status.st_mtime_ns, status.st_mtime_ns))
+        self.world.note(f"{path.relative_to(self.root.parent)} is torn at {size} bytes")
 
     def empty(self, folder, share):
         """Removes files of a folder, as a program that cleans up does.

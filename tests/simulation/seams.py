@@ -19,6 +19,7 @@ from simulation import kernel
 from simulation.kernel import current
 
 PACKAGES = (
+    "estimator_bridge.durable",
     "trainer.storage",
     "trainer.cluster",
     "trainer.roles",
@@ -70,7 +71,7 @@ def _replace(source, target):
 def _fsync(number):
     current().world.wait()
     _check_room()
-    current().process.machine.synced.add(os.fstat(number).st_ino)
+    current().process.machine.note_synced(os.fstat(number))
 
 
 def _flock(file, how):

@@ -67,7 +67,6 @@ class Story:
     def add_machine(self):
         name = f"machine-{len(self.machines)}"
         machine = Machine(self.world, name, self.root / name)
-        machine.is_stored = lambda name: f"{job.JOB}/{name}" in self.service.objects
         self.machines.append(machine)
         return self.machines[-1]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Optional
 
 from google.protobuf import message_factory
 
-from estimator_bridge import estimator, tf
+from estimator_bridge import durable, estimator, tf
 
 GRAPH, ASSETS, EXTRA = "saved_model.pb", "assets", "assets.extra"
 
@@ -77,18 +77,17 @@ class ExportGraphCache:
             # or raises its own error.
             with contextlib.suppress(tf.errors.OpError, ValueError):
                 return os.fsencode(cached.export(base, assets_extra, checkpoint))
-        exported: bytes = self._built.export_saved_model(
-            base,
-            receiver_fn,
-            assets_extra=assets_extra,
-            as_text=as_text,
-            checkpoint_path=checkpoint,
-        )
+        options = {
+            "assets_extra": assets_extra,
+            "as_text": as_text,
+            "checkpoint_path": checkpoint,
+        }
         if not keeps:
+            exported: bytes = self._built.export_saved_model(base, receiver_fn, **options)
             return exported
-        # The Estimator names an export by the current time. Earlier exports may already have a
-        # later name, because several exports within one second get names of future seconds.
-        path = _publish(Path(os.fsdecode(exported)))
+        with _new_folder(base) as folder:
+            exported = self._built.export_saved_model(str(folder), receiver_fn, **options)
+            path = _publish(Path(os.fsdecode(exported)), base)
         config = getattr(self._built, "_session_config", None)
         self._graphs[id(receiver_fn)] = receiver_fn, _CachedGraph(path, config)
         return os.fsencode(path)
@@ -211,7 +210,7 @@ class _CachedGraph:
                 target = folder / EXTRA / os.fsdecode(name)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 tf.io.gfile.copy(source, str(target))
-            path = _publish(folder)
+            path = _publish(folder, base)
         if self._assets:
             self._paths.append(path)
         return path
@@ -277,14 +276,17 @@ def _new_folder(base: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _publish(folder: Path) -> str:
-    """Renames a finished export to the current time, or to a time after all other exports."""
-    others = [path for path in folder.parent.iterdir() if path.name.isdigit() and path != folder]
+def _publish(folder: Path, base: str) -> str:
+    """Moves a finished export into the folder of its exporter; returns its path.
+
+    It is on the disk before it has its name, which is the current time, or a time after all other
+    exports: several exports within one second get names of future seconds.
+    """
+    durable.sync_folder(str(folder))
+    others = [path for path in Path(base).iterdir() if path.name.isdigit()]
     stamp = max([int(time.time()), *(int(path.name) + 1 for path in others)])
-    if folder.name.isdigit() and int(folder.name) >= stamp:
-        return str(folder)
     while True:
-        target = folder.with_name(str(stamp))
+        target = Path(base, str(stamp))
         try:
             # This fails if another process has just created the target.
             folder.rename(target)
@@ -293,4 +295,5 @@ def _publish(folder: Path) -> str:
                 raise
             stamp += 1
             continue
+        durable.sync_files([base])
         return str(target)

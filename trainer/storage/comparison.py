@@ -78,14 +78,17 @@ def _find_kept_steps(objects: Objects, local_names: Collection[str]) -> list[int
 
 
 def _is_torn(objects: Objects, name: str, known: Known) -> bool:
-    """Returns whether a file of a stored checkpoint differs from what is stored.
+    """Returns whether a local file has lost a part of what is stored.
 
-    After a loss of power, files that were written shortly before may be incomplete.
+    After a loss of power, files that were written shortly before may be incomplete: files of
+    checkpoints and exports, which no job changes, and logs, which only grow.
     """
-    if job_layout.find_step(name) is None:
-        return False
     status = (objects.folder / name).stat()
     if known[1:] == (status.st_size, status.st_mtime_ns):
+        return False
+    if job_layout.is_log(name):
+        return status.st_size < known.found.size
+    if job_layout.find_step(name) is None and not job_layout.EXPORT_FILE.match(name):
         return False
     return objects.read_checksum(name) != (known.found.size, known.found.crc32c)
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Optional, Protocol
 
+from estimator_bridge.durable import sync_files
 from trainer.errors import TemporaryError, UserError
 from trainer.storage.files import list_export, read_json, remove, write_json, write_text
 
@@ -187,7 +188,7 @@ class LocalVersions:
         with self._translate_errors():
             # A folder that is not empty cannot be replaced.
             os.rename(self._staged(token), self._folder / str(version))
-            _sync(self._folder)
+            sync_files([str(self._folder)])
 
     def discard(self, token: str) -> None:
         """See VersionFolder."""
@@ -293,12 +294,3 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfileobj(reading, writing)
         writing.flush()
         os.fsync(writing.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Makes the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

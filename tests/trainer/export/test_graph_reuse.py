@@ -1,5 +1,6 @@
 """trainer.export.graph_reuse: an export that only writes variables equals a complete one."""
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -130,6 +131,25 @@ def test_exports_within_one_second_have_different_names(trained, tmp_path):
     again = _export(ExportGraphCache(trained.built), exporter, base, trained.checkpoints[0])
     assert list_exports(str(base))[-1] == str(again)
     assert trained.ask(again) == expected
+
+
+def test_an_export_is_on_the_disk_before_it_has_its_name(trained, tmp_path, monkeypatch):
+    synced, fsync = {}, os.fsync
+
+    def note(descriptor):
+        fsync(descriptor)
+        status = os.fstat(descriptor)
+        # The names that the exports have at this moment.
+        names = list_exports(str(tmp_path / "exports"))
+        synced[status.st_ino] = (len(names), status.st_size)
+
+    monkeypatch.setattr("estimator_bridge.durable.os.fsync", note)
+    kept, exporter = ExportGraphCache(trained.built), trained.exporter()
+    for num, checkpoint in enumerate(trained.checkpoints):
+        path = Path(_export(kept, exporter, tmp_path / "exports", checkpoint))
+        for file in path.rglob("*"):
+            status = file.stat()
+            assert synced[status.st_ino] == (num, status.st_size), file
 
 
 def test_concurrent_exports_have_different_folders(trained, tmp_path):
