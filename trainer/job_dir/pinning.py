@@ -14,7 +14,7 @@ from trainer.job_dir import checkpoints
 
 
 def claim_folder(parent: Path, process: str, incarnation: str) -> Path:
-    """Returns the folder for the checkpoints that a process keeps, and removes those of earlier ones.
+    """Returns the folder in which a process keeps checkpoints, and removes earlier ones.
 
     A process that was suspended until its successor had started has another folder than it, so
     neither removes what the other reads.
