@@ -1,5 +1,6 @@
 """A job that trains, as far as storage notices: it writes the files that an Estimator writes."""
 
+import contextlib
 import errno
 import json
 import re
@@ -226,9 +227,13 @@ class Saver:
             self.write(f"{folder}/{name}", make_content(f"{self.process.name}-{step}", 10))
         final = self.folder / f"export/best/{stamp}"
         durable.sync_folder(f"{self.folder}/{folder}")
-        (self.folder / folder).rename(final)
         best = {"metric": "loss", "direction": "min", "value": 1.0, "step": step}
-        self.write("export/best/best.json", json.dumps(best).encode())
+        self.write("export/best/.best.tmp", json.dumps(best).encode())
+        durable.sync_files([f"{self.folder}/export/best/.best.tmp"])
+        # A program that cleans up may have removed them meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            (self.folder / folder).rename(final)
+            (final.parent / ".best.tmp").replace(final.parent / "best.json")
         for old in sorted(final.parent.glob("1*"))[:-1]:
             shutil.rmtree(old)
 

@@ -21,7 +21,7 @@ MENDED = {
     186: "the same, with an evaluator",
 }
 # Within so many schedules each old fault must be found.
-SCHEDULES_TO_FIND = 40
+SCHEDULES_TO_FIND = 80
 
 
 @pytest.mark.parametrize("first", range(0, 60, 20))

@@ -80,12 +80,13 @@ def _find_kept_steps(objects: Objects, local_names: Collection[str]) -> list[int
 def _is_torn(objects: Objects, name: str, known: Known) -> bool:
     """Returns whether a local file has lost a part of what is stored.
 
-    After a loss of power, files that were written shortly before may be incomplete: files of
-    checkpoints and exports, which no job changes, and logs, which only grow.
+    After a loss of power, files that were written shortly before may be incomplete; their time is
+    the same. If a job may have changed a file since it was stored, only files of checkpoints and
+    exports, which no job changes, and logs, which only grow, can be known to be incomplete.
     """
     status = (objects.folder / name).stat()
-    if known[1:] == (status.st_size, status.st_mtime_ns):
-        return False
+    if status.st_mtime_ns == known.mtime_ns:
+        return status.st_size != known.size
     if job_layout.is_log(name):
         return status.st_size < known.found.size
     if job_layout.find_step(name) is None and not job_layout.EXPORT_FILE.match(name):

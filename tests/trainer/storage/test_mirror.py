@@ -494,6 +494,29 @@ def test_no_checkpoint_is_removed_that_a_lost_request_may_have_named(machine, cl
     assert [name for name in cloud.names("jobs/x/") if "ckpt-20.index" in name]
 
 
+@pytest.mark.parametrize(
+    "name, is_new",
+    [
+        ("model.ckpt-10.index", True),
+        ("export/best/1700000000/saved_model.pb", True),
+        ("events.out.tfevents.1", True),
+        ("export/best/best.json", False),
+    ],
+)
+def test_what_a_loss_of_power_has_cut_is_fetched_again(machine, cloud, name, is_new):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    _export(one.folder)
+    _write(one.folder, **{"events.out.tfevents.1": "e", "export/best/best.json": "{}"})
+    one.push()
+    whole, status = (one.folder / name).read_bytes(), (one.folder / name).stat()
+    os.truncate(one.folder / name, len(whole) // 2)
+    os.utime(one.folder / name, ns=(status.st_mtime_ns, status.st_mtime_ns + is_new))
+    again = machine("one")
+    assert again.restore() == 1
+    assert (again.folder / name).read_bytes() == whole
+
+
 @pytest.mark.parametrize("content", ["{", '{"address": "gs://a-bucket/jobs/x", "objects": 1}'])
 def test_a_damaged_record_of_stored_objects_is_told(machine, cloud, told, content):
     one = machine("one")
