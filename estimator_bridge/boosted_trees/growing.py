@@ -73,14 +73,12 @@ class Step(NamedTuple):
     node_ids: Any
 
 
-def look_up(
-    state: TrainingState, buckets: Sequence[Any], tree_ids: Any, node_ids: Any, logits: int
-) -> Step:
+def look_up(state: TrainingState, buckets: Any, tree_ids: Any, node_ids: Any, logits: int) -> Step:
     """Returns where the rows of a batch are in the ensemble.
 
     Args:
       state: the variables.
-      buckets: int32 [batch] tensors, one for each feature.
+      buckets: int32 [features, batch].
       tree_ids: int32 [batch], the trees in which the rows were when their logits were cached.
       node_ids: int32 [batch], the nodes; -1 if nothing is cached.
       logits: the number of logits.
@@ -100,7 +98,7 @@ def look_up(
     states.set_shape([5])
     partial, trees, nodes = tf.numpy_function(
         look,
-        [serialized, tf.stack(list(buckets)), tree_ids, node_ids],
+        [serialized, buckets, tree_ids, node_ids],
         [tf.float32, tf.int32, tf.int32],
     )
     partial.set_shape([None, logits])
@@ -254,18 +252,18 @@ class Grower:
                 lambda: tf.group(*(one.set_global_step(stamp) for one in self._sums)),
             )
 
-    def grow(self, buckets: Sequence[Any], gradients: Any, hessians: Any) -> Any:
+    def grow(self, buckets: Any, gradients: Any, hessians: Any) -> Any:
         """Returns the operation that collects gradients, and grows a layer by enough of them.
 
         Args:
-          buckets: int32 [batch] tensors, one for each feature.
+          buckets: int32 [features, batch].
           gradients: float32 [batch, logits].
           hessians: float32 [batch, logits * logits].
         """
         max_splits = self._parameters.max_splits
 
         def add_up(
-            nodes: np.ndarray, statistics: np.ndarray, *features: np.ndarray
+            nodes: np.ndarray, statistics: np.ndarray, features: np.ndarray
         ) -> list[np.ndarray]:
             return [
                 sum_by_bucket(
@@ -280,7 +278,7 @@ class Grower:
 
         statistics = tf.concat([gradients, hessians], axis=1)
         sums = tf.numpy_function(
-            add_up, [self._step.node_ids, statistics, *buckets], [tf.float32] * len(self._groups)
+            add_up, [self._step.node_ids, statistics, buckets], [tf.float32] * len(self._groups)
         )
         if self._parameters.in_memory:
             return self._grow_layer(sums)

@@ -33,7 +33,9 @@ def sum_by_bucket(
     sums = np.empty((len(features), len(columns), size), np.float32)
     first_of_node = node_ids.astype(np.intp) * width
     for feature, per_feature in zip(features, sums):
-        cell = first_of_node + np.where(feature < 0, num_buckets, feature)
+        if feature.min(initial=0) < 0:
+            feature = np.where(feature < 0, num_buckets, feature)
+        cell = first_of_node + feature
         for values, target in zip(columns, per_feature):
             target[:] = np.bincount(cell, values, size)
     shape = (len(features), len(columns), max_splits, 1, width)

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple, Optional
 
+import numpy as np
 import tensorflow as tf
 
 from . import columns
@@ -100,9 +101,35 @@ class _Training:
         self._step = self._look_up()
         self._bias_needed = variable(self._parameters.center_bias, "center_bias_needed")
 
-    def _read_buckets(self) -> list[Any]:
-        """Returns the buckets of the features."""
-        return columns.read_buckets(self._features, self._layout, self._state.boundaries)
+    def _read_buckets(self) -> Any:
+        """Returns the buckets of the features: int32 [features, batch]."""
+
+        def compute() -> Any:
+            buckets = columns.read_buckets(self._features, self._layout, self._state.boundaries)
+            return tf.stack(buckets)
+
+        if not self._parameters.in_memory:
+            return compute()
+        # The same rows come in each step: their buckets are computed once in a session.
+        local = [tf.compat.v1.GraphKeys.LOCAL_VARIABLES]
+        nothing = np.zeros([len(self._layout.names), 0], np.int32)
+        shape = tf.TensorShape([len(self._layout.names), None])
+        table = variable(nothing, "buckets", collections=local, shape=shape)
+        is_kept = variable(False, "are_buckets_kept", collections=local)
+
+        def keep() -> Any:
+            # Read before the boundaries, which may change in this step.
+            are_final = self._ready.read_value()
+            with tf.control_dependencies([are_final]):
+                buckets = compute()
+            changes = [
+                table.assign(buckets, read_value=False),
+                is_kept.assign(are_final, read_value=False),
+            ]
+            with tf.control_dependencies(changes):
+                return tf.identity(buckets)
+
+        return tf.cond(is_kept, table.read_value, keep)
 
     def _build_cache(self) -> Optional[_Cache]:
         if not self._parameters.in_memory:
@@ -181,7 +208,8 @@ class _Training:
         gradients, hessians = derivatives or self._differentiate(loss)
 
         def grow() -> Any:
-            return self._grower.grow(self._buckets, gradients, hessians)
+            grown = self._grower.grow(self._buckets, gradients, hessians)
+            return tf.group(grown, *self._keep_places())
 
         changes = [
             _choose(
@@ -195,6 +223,17 @@ class _Training:
         with tf.control_dependencies(changes):
             changes.append(self._global_step.assign_add(1, read_value=False))
         return tf.group(*changes, name="grow_op")
+
+    def _keep_places(self) -> list[Any]:
+        """Returns the operations that keep where the rows were in this step."""
+        if not self._cache:
+            return []
+        step = self._step
+        return [
+            self._cache.tree_ids.assign(step.tree_ids, read_value=False),
+            self._cache.node_ids.assign(step.node_ids, read_value=False),
+            self._cache.logits.assign(self._logits, read_value=False),
+        ]
 
 
 def _check_one_process(config: Any) -> None:

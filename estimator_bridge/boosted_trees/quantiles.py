@@ -70,29 +70,46 @@ def _compress(summary: np.ndarray, size_hint: int, epsilon: float) -> np.ndarray
     if size <= size_hint:
         return summary
     allowed = float(summary[-1, _MAX_RANK]) * max(1.0 / size_hint, epsilon)
-    before = (summary[:, _MAX_RANK] - summary[:, _WEIGHT]).tolist()
-    after = (summary[:, _MIN_RANK] + summary[:, _WEIGHT]).tolist()
+    passable = (_find_gaps(summary, allowed) - np.arange(1, size + 1)).tolist()
     # Not more than `size_hint` values are kept evenly: each value kept pays with `size`.
     credit = 0
     kept = [0]
     read = 0
     while read + 1 < size:
-        following = read + 1
-        # The differences are of float32, as the ranks.
-        start = np.float32(after[read])
-        while (
-            following < size
-            and credit < size
-            and float(np.float32(before[following]) - start) <= allowed
-        ):
-            credit += size_hint
-            following += 1
-        read = max(read + 1, following - 1)
+        passed = passable[read]
+        affordable = (size - credit + size_hint - 1) // size_hint
+        if passed > affordable:
+            passed = affordable
+        credit += passed * size_hint - size
+        read += passed or 1
         kept.append(read)
-        credit -= size
-    if kept[-1] != size - 1:
-        kept.append(size - 1)
     return summary[kept]
+
+
+def _find_gaps(summary: np.ndarray, allowed: float) -> np.ndarray:
+    """Returns for each value the first one after it that is too far from it.
+
+    Args:
+      summary: float32 [n, 4].
+      allowed: the largest difference of ranks, as float32 gives it.
+
+    Returns:
+      int [n], at most n.
+    """
+    size = len(summary)
+    before = np.maximum.accumulate(summary[:, _MAX_RANK] - summary[:, _WEIGHT])
+    before = np.append(before, np.float32(np.inf))
+    after = summary[:, _MIN_RANK] + summary[:, _WEIGHT]
+    first = np.arange(1, size + 1)
+    ends = np.searchsorted(before, after.astype(np.float64) + allowed, side="right")
+    ends = np.clip(ends, first, size)
+    # The rounding of a difference to float32 may move an end by a few values.
+    while True:
+        near = (before[ends] - after).astype(np.float64) <= allowed
+        far = (ends > first) & ((before[ends - 1] - after).astype(np.float64) > allowed)
+        if not (near | far).any():
+            return ends
+        ends += near.astype(np.intp) - far
 
 
 class _Levels:

@@ -162,10 +162,13 @@ def test_training_in_memory_grows_the_trees_of_one_batch_a_layer(tmp_path):
         )
         model.train(input_fn, max_steps=10000)
         reader = tf.train.load_checkpoint(model.model_dir)
-        return describe(reader.get_tensor("boosted_trees:0_serialized"))
+        return reader, *describe(reader.get_tensor("boosted_trees:0_serialized"))
 
-    shape, leaves = train(train_in_memory=True)
-    other_shape, other_leaves = train()
+    reader, shape, leaves = train(train_in_memory=True)
+    # Before the last layer, all rows were in the second tree, below its root.
+    assert set(reader.get_tensor("boosted_trees/tree_ids_cache")) == {1}
+    assert set(reader.get_tensor("boosted_trees/node_ids_cache")) == {1, 2}
+    _, other_shape, other_leaves = train()
     assert len(shape) > 10 and shape == other_shape
     np.testing.assert_allclose(leaves, other_leaves, rtol=0, atol=1e-6)
 
@@ -248,6 +251,27 @@ def test_the_arguments_are_those_of_2_8():
     labels = ["model_dir", "label_dimension", "weight_column"]
     assert names["Regressor"] == [*first, *labels, *shared, "train_in_memory"]
     assert names["Estimator"] == [*first, "head", "model_dir", "weight_column", *shared]
+
+
+def test_a_summary_is_compressed_as_value_by_value():
+    random = np.random.RandomState(5)
+    weights = (random.rand(700) * 1e4).astype(np.float32)
+    summary = quantiles._summarize_values(random.randn(700).astype(np.float32), weights)
+    _, weight, least, most = summary.T
+    before, after = most - weight, least + weight
+    for size, epsilon in ((50, 0.01), (300, 0.0001), (400, 0.1)):
+        allowed = float(most[-1]) * max(1 / size, epsilon)
+        kept, read, credit = [0], 0, 0
+        while read < 699:
+            following = read + 1
+            while following < 700 and credit < 700:
+                if float(before[following] - after[read]) > allowed:
+                    break
+                credit, following = credit + size, following + 1
+            read, credit = max(read + 1, following - 1), credit - 700
+            kept.append(read)
+        found = quantiles._compress(summary, size, epsilon)
+        assert 0 < len(kept) < 700 and found.tolist() == summary[kept].tolist()
 
 
 def test_quantiles_stay_within_their_error():
