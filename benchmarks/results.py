@@ -38,6 +38,7 @@ apart, something else took the machine's time.
 
 # Precedes the tables of benchmarks/legacy, which end the file.
 LEGACY = "<!-- legacy -->"
+SETTINGS = "<!-- settings -->"
 
 
 class Report:
@@ -178,9 +179,19 @@ def describe_machine() -> str:
 
 
 def put_legacy(path: Path, text: str) -> None:
-    """Replaces the tables of benchmarks/legacy in the file."""
-    before = path.read_text().partition(LEGACY)[0].rstrip()
-    path.write_text(f"{before}\n\n{LEGACY}\n\n{text}")
+    """Replaces the tables of old programs in the file; keeps that of the settings."""
+    before, _, rest = path.read_text().partition(LEGACY)
+    _, mark, settings = rest.partition(SETTINGS)
+    kept = f"\n{mark}{settings}" if mark else ""
+    path.write_text(f"{before.rstrip()}\n\n{LEGACY}\n\n{text}{kept}")
+
+
+def put_settings(path: Path, text: str) -> None:
+    """Replaces the table of options in the file, which follows that of the old programs."""
+    before, mark, rest = path.read_text().partition(LEGACY)
+    tables = rest.partition(SETTINGS)[0].strip()
+    parts = [before.rstrip(), LEGACY, *([tables] if tables else []), f"{SETTINGS}\n\n{text}"]
+    path.write_text("\n\n".join(parts))
 
 
 def _title(part: str) -> str:

@@ -10,6 +10,8 @@ import tensorflow as tf
 WARM_UP = 20
 PROFILED = 10
 PROGRAMS = {}
+# Of all Estimators; None for their default.
+SESSION_CONFIG = None
 
 
 def program(function):
@@ -111,7 +113,9 @@ class SessionJob:
 
 
 def config(folder, **options):
-    return tf.estimator.RunConfig(folder, tf_random_seed=1, save_summary_steps=100, **options)
+    return tf.estimator.RunConfig(
+        folder, 1, save_summary_steps=100, session_config=SESSION_CONFIG, **options
+    )
 
 
 def receiver(**placeholders):

@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "tools"), str(HERE)]
 
-import data  # noqa: E402
+import old_data  # noqa: E402
 import parity_1x  # noqa: E402
 import results  # noqa: E402
 
@@ -194,7 +194,7 @@ def main():
         options.native = Path(parity_1x.build_native(python))
     options.data = options.work / "data"
     options.data.mkdir(parents=True, exist_ok=True)
-    data.write(options.data)
+    old_data.write(options.data)
     kept = options.work / "results.json"
     found = json.loads(kept.read_text()) if options.resume and kept.exists() else {}
     for turn in range(options.rounds):

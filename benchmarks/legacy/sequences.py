@@ -3,6 +3,7 @@
 import functools
 import os
 
+import jobs
 import tensorflow as tf
 from jobs import EstimatorJob, config, program, receiver
 
@@ -244,7 +245,12 @@ def transformer(data, folder):
         )
         return dataset.batch(params["batch_size"], drop_remainder=True).prefetch(2)
 
-    setting = tf.contrib.tpu.RunConfig(model_dir=folder, tf_random_seed=1, save_summary_steps=100)
+    setting = tf.contrib.tpu.RunConfig(
+        model_dir=folder,
+        tf_random_seed=1,
+        save_summary_steps=100,
+        session_config=jobs.SESSION_CONFIG,
+    )
     model = tf.contrib.tpu.TPUEstimator(
         encode_fn,
         folder,

@@ -1,0 +1,139 @@
+"""Measures what options of sessions and of TensorFlow do to the old programs under the bridge.
+
+    python -m estimator_bridge run --tf1 benchmarks/legacy/settings.py DATA OUTPUT.json SETTING
+
+in one process per SETTING of PROCESSES, because threads and oneDNN are those of a process. Without
+arguments, starts them, `--rounds` times in turn, and puts the table into benchmarks/RESULTS.md.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PROGRAMS = ["wide_deep_csv", "million_rows", "tagger_short_sentences", "transformer"]
+STEPS = 120
+# Process -> variables of the environment.
+PROCESSES = {
+    "as it comes": {},
+    "oneDNN off": {"TF_ENABLE_ONEDNN_OPTS": "0"},
+    "oneDNN on": {"TF_ENABLE_ONEDNN_OPTS": "1"},
+    "1 thread": {"LEGACY_THREADS": "1"},
+    "2 threads": {"LEGACY_THREADS": "2"},
+    "4 threads": {"LEGACY_THREADS": "4"},
+    "16 threads": {"LEGACY_THREADS": "16"},
+}
+# Graph option -> (arithmetic optimizer, all of Grappler off, XLA), measured as it comes.
+GRAPHS = {
+    "arithmetic optimizer on": (1, False, 0),
+    "Grappler off": (2, True, 0),
+    "XLA": (0, False, 2),
+}
+
+
+def session_config(tf, arithmetic, off, xla):
+    config = tf.ConfigProto(allow_soft_placement=True)
+    rewriting = config.graph_options.rewrite_options
+    rewriting.meta_optimizer_iterations = 1
+    rewriting.arithmetic_optimization = arithmetic
+    rewriting.disable_meta_optimizer = off
+    config.graph_options.optimizer_options.global_jit_level = xla
+    threads = int(os.environ.get("LEGACY_THREADS", "0"))
+    config.intra_op_parallelism_threads = config.inter_op_parallelism_threads = threads
+    return config
+
+
+def measure(data, output, setting):
+    """Writes (setting, program) -> (processor, clock) milliseconds of a step."""
+    import canned  # noqa: F401
+    import jobs
+    import sequences  # noqa: F401
+    import tensorflow as tf
+
+    tf.logging.set_verbosity(tf.logging.ERROR)
+    graphs = {setting: (0, False, 0), **(GRAPHS if setting == "as it comes" else {})}
+    found = {}
+    for graph, options in graphs.items():
+        jobs.SESSION_CONFIG = session_config(tf, *options)
+        for name in PROGRAMS:
+            with tempfile.TemporaryDirectory() as folder:
+                job, clock = jobs.PROGRAMS[name](data, folder), jobs.Clock()
+                job.steps = STEPS
+                job.train(clock)
+            steps = [later - one for one, later in zip(clock.ends[20:], clock.ends[21:])]
+            processor = (clock.processor[-1] - clock.processor[20]) / len(steps)
+            found[f"{graph}/{name}"] = processor * 1e3, statistics.median(steps) * 1e3
+    Path(output).write_text(json.dumps(found))
+
+
+def compare(rounds):
+    """Returns setting -> program -> (processor, clock) of each round."""
+    found = {setting: {name: [] for name in PROGRAMS} for setting in [*PROCESSES, *GRAPHS]}
+    work = ROOT / ".bench" / "legacy"
+    (work / "data").mkdir(parents=True, exist_ok=True)
+    import old_data
+
+    old_data.write(work / "data")
+    for turn in range(rounds):
+        for setting, variables in PROCESSES.items():
+            output = work / "settings.json"
+            subprocess.run(
+                [
+                    *(sys.executable, "-m", "estimator_bridge", "run", "--tf1", __file__),
+                    *(str(work / "data"), str(output), setting),
+                ],
+                env={
+                    **{**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": "-1"},
+                    **{"TF_CPP_MIN_LOG_LEVEL": "3", **variables},
+                },
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
+            for key, milliseconds in json.loads(output.read_text()).items():
+                graph, _, name = key.rpartition("/")
+                found[graph][name].append(milliseconds)
+            print(f"round {turn + 1}: {setting}", flush=True)
+    return found
+
+
+def write(found, rounds):
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    sys.path.insert(0, str(ROOT))
+    import results
+
+    lines = [
+        f"### Options of sessions ({rounds} rounds)",
+        "",
+        "Processor time of a step, milliseconds, and in brackets the median by the clock. *As it",
+        "comes*, the arithmetic optimizer of Grappler is off. Written by",
+        "`python benchmarks/legacy/settings.py`.",
+        "",
+        f"| option | {' | '.join(PROGRAMS)} |",
+        "|---" + "|--:" * len(PROGRAMS) + "|",
+    ]
+    for setting, programs in found.items():
+        medians = [[statistics.median(part) for part in zip(*made)] for made in programs.values()]
+        cells = [f"{processor:.2f} ({clock:.2f})" for processor, clock in medians]
+        lines.append(f"| {setting} | {' | '.join(cells)} |")
+    results.put_settings(HERE.parent / "RESULTS.md", "\n".join(lines) + "\n")
+
+
+def main():
+    if len(sys.argv) == 4:
+        measure(*sys.argv[1:])
+        return 0
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    write(compare(options.rounds), options.rounds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
