@@ -6,7 +6,7 @@
 # make bench        speed against other trainers, written to benchmarks/RESULTS.md
 # make bench-legacy old programs on TensorFlow 1.15.5 and under the bridge (needs Python 3.7)
 # make site         the documents as a site, in site/
-# make pin-base-image  the newest base image of the images, by its digest
+# make pin-base-image  the newest images to build from, by their digests
 # make sbom         lists the packages of the images, as CycloneDX JSON
 # make parity-1x    tf.contrib beside TensorFlow 1.15.5 itself (needs Python 3.7)
 # make tables       trains on twenty real tables without flags, beside scikit-learn
@@ -103,7 +103,7 @@ lock:
 	    } > docker/$$variant.lock.new && mv docker/$$variant.lock.new docker/$$variant.lock || exit $$?; \
 	done
 
-# The newest base image, by its digest. Needs docker or crane, and the registry.
+# The newest base image and images of cloudbuild.yaml. Needs docker or crane, and the registry.
 pin-base-image:
 	$(PYTHON) tools/pin_base_image.py $(ARGS)
 

@@ -74,6 +74,7 @@ def test_what_the_image_copies_is_there_and_let_through():
                     assert through & set(ignored), path
 
 
+STEP = re.compile(r"(?m)^    name: (.*)$")
 BASE = re.compile(r"(?m)^(?:ARG BASE=|  _BASE: )(.*)$")
 
 
@@ -81,6 +82,10 @@ def test_the_base_image_is_named_by_its_digest():
     named = {BASE.search((ROOT / name).read_text()).group(1) for name in BUILDS}
     assert len(named) == 1, "make pin-base-image"
     assert re.fullmatch(r"python:3\.12-slim@sha256:[0-9a-f]{64}", named.pop())
+    steps = STEP.findall((ROOT / "cloudbuild.yaml").read_text())
+    pythons = [image for image in steps if image.startswith("python:")]
+    assert len(steps) == 3 and len(pythons) == 2
+    assert all(re.fullmatch(r"python:3\.12@sha256:[0-9a-f]{64}", image) for image in pythons)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +93,12 @@ def test_the_base_image_is_named_by_its_digest():
     [
         ("docker", "sha256:" + "0a" * 32, None),
         ("crane", "sha256:" + "0a" * 32, None),
-        ("docker", "no such image", "python:3.12-slim: docker finds no digest: no such image"),
-        (None, "", "python:3.12-slim: needs docker or crane"),
+        (
+            "docker",
+            "no such image",
+            "gcr.io/cloud-builders/docker: docker finds no digest: no such image",
+        ),
+        (None, "", "gcr.io/cloud-builders/docker: needs docker or crane"),
     ],
 )
 def test_the_base_image_is_pinned(tmp_path, program, output, said):
@@ -100,7 +109,7 @@ def test_the_base_image_is_pinned(tmp_path, program, output, said):
     before = {name: (tmp_path / name).read_text() for name in BUILDS}
     if program is not None:
         script = tmp_path / "bin" / program
-        script.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\necho "{output}"\n')
+        script.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\necho "{output}"\n')
         script.chmod(0o755)
     # The environment has these programs alone.
     done = subprocess.run(
@@ -114,8 +123,13 @@ def test_the_base_image_is_pinned(tmp_path, program, output, said):
         assert done.returncode == 1 and after == before
         assert said in done.stderr
         return
-    assert (tmp_path / "asked").read_text().split()[-1] == "python:3.12-slim"
-    assert done.returncode == 0 and done.stdout.strip() == f"python:3.12-slim@{output}"
+    images = ["gcr.io/cloud-builders/docker", "python:3.12", "python:3.12-slim"]
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [line.split()[-1] for line in asked] == images
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [f"{image}@{output}" for image in images]
+    steps = STEP.findall(after["cloudbuild.yaml"])
+    assert steps == [f"{images[place]}@{output}" for place in (1, 1, 0)]
     for name in BUILDS:
         assert BASE.search(after[name]).group(1) == f"python:3.12-slim@{output}"
         assert len(after[name].splitlines()) == len(before[name].splitlines())

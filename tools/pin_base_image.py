@@ -1,4 +1,4 @@
-"""Names the newest base image by its digest, in the Dockerfile and in cloudbuild.yaml.
+"""Names the newest images by their digests: the base, and those of the steps of cloudbuild.yaml.
 
     python tools/pin_base_image.py [--tag=python:3.12-slim]
 
@@ -16,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("Dockerfile", "cloudbuild.yaml")
 BASE = re.compile(r"(?m)^(ARG BASE=|  _BASE: )(\S+?)(@sha256:[0-9a-f]{64})?$")
+# The image in which a step of cloudbuild.yaml runs.
+STEP = re.compile(r"(?m)^(    name: )(\S+?)(@sha256:[0-9a-f]{64})?$")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 COMMANDS = {
     "docker": ["buildx", "imagetools", "inspect", "--format={{.Manifest.Digest}}"],
@@ -49,10 +51,13 @@ def main():
     parser.add_argument("--tag", help="name and tag of the image; unset: that of the Dockerfile")
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in FILES}
     tag = parser.parse_args().tag or BASE.search(texts["Dockerfile"]).group(2)
-    pinned = f"{tag}@{resolve(tag)}"
+    steps = {found.group(2) for text in texts.values() for found in STEP.finditer(text)}
+    pinned = {image: f"{image}@{resolve(image)}" for image in sorted({tag, *steps})}
     for name, text in texts.items():
-        (ROOT / name).write_text(BASE.sub(rf"\g<1>{pinned}", text), encoding="utf-8")
-    print(pinned)
+        text = BASE.sub(rf"\g<1>{pinned[tag]}", text)
+        text = STEP.sub(lambda found: found.group(1) + pinned[found.group(2)], text)
+        (ROOT / name).write_text(text, encoding="utf-8")
+    print("\n".join(pinned.values()))
 
 
 if __name__ == "__main__":
