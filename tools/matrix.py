@@ -8,9 +8,9 @@
                                     `versions`
 
 The newest and the oldest run one after the other with two processes each; the next environment is
-installed meanwhile. The others run two at a time with one process each, since their few tests lie
-in few files. The last lines report each version, then how many tests passed and failed in all. The
-exit status is 0 if nothing failed and no version was left out.
+installed meanwhile. The others, and lint, run two at a time with one process each, since their few
+tests lie in few files. The last lines report each version, then how many tests passed and failed in
+all. The exit status is 0 if nothing failed and no version was left out.
 """
 
 import argparse
@@ -162,8 +162,12 @@ def run(versions, full, strict):
             _run_one(version, done, full, _write)
     with ThreadPoolExecutor(2) as pool:
         between = [version for version in runnable if version not in ends]
+        # The findings do not depend on TensorFlow's version.
+        linting = [pool.submit(one.lint) for one in ends if one.tensorflow == WHOLE_SUITE[0]]
         for lines in pool.map(lambda version: _run_aside(version, full), between):
             _write("".join(lines))
+        for one in linting:
+            one.result()
     print()
     for version in versions:
         print(f"{version}: {version.verdict}")
@@ -205,9 +209,6 @@ def _run_one(version, done, full, write):
         return
     started = time.monotonic()
     version.test(mark, 2 if whole else 0, write)
-    if version.tensorflow == WHOLE_SUITE[0]:
-        # The findings do not depend on TensorFlow's version.
-        version.lint()
     version.verdict += f" ({mark or 'all'}, {time.monotonic() - started:.0f} s)"
     if not whole and shutil.disk_usage(ROOT).free < SHORT_OF_DISK_BYTES:
         version.remove()
