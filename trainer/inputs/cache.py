@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import shutil
+import weakref
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,8 +60,10 @@ class Entry:
         self._dtype = dtype
         self._starts = {int(file): (start, rows) for file, (start, rows) in index["files"].items()}
         self._checksums = {int(file): sums for file, sums in index["checksums"].items()}
-        self._stream = (path / ROWS).open("rb", buffering=0)
-        self.num_bytes = os.fstat(self._stream.fileno()).st_size
+        self._descriptor = os.open(path / ROWS, os.O_RDONLY)
+        # Closed when no pass reads it any more. Not at the end of the process, when a thread may.
+        weakref.finalize(self, os.close, self._descriptor).atexit = False
+        self.num_bytes = os.fstat(self._descriptor).st_size
         if self.num_bytes != index["num_rows"] * dtype.itemsize:
             raise ValueError("incomplete")
         # Mark the entry as used: the least recently used entries are deleted first.
@@ -80,7 +83,7 @@ class Entry:
         for block, first in enumerate(range(start, start + rows, READ_ROWS)):
             wanted = min(READ_ROWS, start + rows - first) * self._dtype.itemsize
             try:
-                content = os.pread(self._stream.fileno(), wanted, first * self._dtype.itemsize)
+                content = os.pread(self._descriptor, wanted, first * self._dtype.itemsize)
             except OSError as error:
                 raise Damaged(f"{self._path}: {error.strerror}") from error
             if len(content) != wanted or sums[block : block + 1] != [zlib.crc32(content)]:

@@ -62,6 +62,24 @@ def _read(rows):
     return [chunk["//rows"] for chunk in rows._read()]
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_the_file_of_an_entry_is_closed_when_nothing_reads_it(tmp_path):
+    folder = CacheFolder(str(tmp_path), 1e9, print)
+    assert _fill(folder, "key")
+    entry = folder.open("key", DTYPE, 1)
+    descriptor, rows = entry._descriptor, entry.read(0)
+    del entry
+    assert sum(map(len, rows)) == len(ROWS)
+    del rows
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+    # An incomplete entry, too.
+    (tmp_path / "key" / "rows").write_bytes(b"")
+    before = set(os.listdir("/proc/self/fd"))
+    assert folder.open("key", DTYPE, 1) is None
+    assert set(os.listdir("/proc/self/fd")) <= before
+
+
 def _fill(folder, key, logged=None, rows=ROWS):
     """Writes an entry; returns whether the cache accepted it."""
     writer = folder.begin(key, rows.dtype, rows.nbytes)
