@@ -97,10 +97,10 @@ def main():
     texts = given.output.read_text().splitlines() if given.output.exists() else []
     lines = [json.loads(text) for text in texts]
     for case in given.cases.split(","):
-        names = ("train.csv", "eval.csv")
-        folder = (given.data / case).absolute()
         if case == "flights":
             folder, names = given.flights.absolute(), ("train-*.parquet", "eval-*.parquet")
+        else:
+            folder, names = (given.data / case).absolute(), ("train.csv", "eval.csv")
         files = [f"--train_data={folder / names[0]}", f"--eval_data={folder / names[1]}"]
         for seed in range(1, given.seeds + 1):
             for sampler in ("preset", *given.samplers.split(",")):
