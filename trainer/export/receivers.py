@@ -4,6 +4,7 @@ from typing import Any, Callable
 
 from estimator_bridge import estimator, tf
 from trainer.features.raw_inputs import (
+    concat_rows,
     fill_missing,
     list_inputs,
     parse_csv_lines,
@@ -49,8 +50,7 @@ def make_serving_receiver_fn(
             parse_csv_lines(lines, schema, statistics, delimiter),
             raw,
         ]
-        joined = {name: tf.concat([part[name] for part in parts], axis=0) for name in raw}
-        features = fill_missing(joined, schema, statistics)
+        features = fill_missing(concat_rows(parts, schema), schema, statistics)
         inputs = {"example": {"examples": examples}, "csv": {"csv": lines}, "json": raw}
         return estimator.export.ServingInputReceiver(
             features,

@@ -1,7 +1,7 @@
 """The raw features that are the inputs of an export; parses tf.Example and CSV lines to them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Callable
 
 from estimator_bridge import tf
 from trainer.features.multivalent import join_values
@@ -92,21 +92,68 @@ def parse_csv_lines(
     names = list_csv_inputs(schema)
     fields = tf.io.decode_csv(lines, [[""]] * len(names), field_delim=delimiter)
     wanted = set(list_inputs(schema))
-    features = {}
-    for name, text in zip(names, fields):
-        if name not in wanted:
-            continue
-        dtype = raw_dtype(schema.columns[name])
-        if dtype == tf.string:
-            features[name] = text
-            continue
+    features = {name: text for name, text in zip(names, fields) if name in wanted}
+
+    def parse(texts: Any, columns: list[str]) -> Any:
+        dtype = raw_dtype(schema.columns[columns[0]])
+        known = [defaults[name] for name in columns]
         # Without a default, the empty text of a missing number fails to parse. This is intended.
-        default = defaults[name]
-        if default is not None:
-            missing = _find_missing(text, schema.missing_values)
-            text = tf.where(missing, tf.fill(tf.shape(text), str(default)), text)
-        features[name] = tf.strings.to_number(text, dtype)
-    return features
+        has_default = tf.constant([default is not None for default in known])
+        missing = tf.logical_and(_find_missing(texts, schema.missing_values), has_default)
+        written = tf.constant(["" if default is None else str(default) for default in known])
+        return tf.strings.to_number(tf.where(missing, written, texts), dtype)
+
+    numbers = [name for name in features if raw_dtype(schema.columns[name]) != tf.string]
+    return {**features, **_map_by_type(parse, features, numbers, schema)}
+
+
+def _map_by_type(
+    compute: Callable[[Any, list[str]], Any],
+    features: dict[str, Any],
+    names: Sequence[str],
+    schema: Schema,
+) -> dict[str, Any]:
+    """Applies a function to all columns of a type at once.
+
+    The number of operations of a graph, which has some cost in each request, so does not depend on
+    the number of columns.
+
+    Args:
+        compute: from values [batch, columns] and the names of the columns to [batch, columns].
+        features: name → tensor [batch].
+        names: the columns, in features.
+        schema: types of the columns.
+
+    Returns:
+        name → tensor [batch] of each of the columns.
+    """
+    groups: dict[Any, list[str]] = {}
+    for name in names:
+        groups.setdefault(raw_dtype(schema.columns[name]), []).append(name)
+    computed: dict[str, Any] = {}
+    for columns in groups.values():
+        values = compute(tf.stack([features[name] for name in columns], axis=1), columns)
+        computed.update(zip(columns, tf.unstack(values, len(columns), axis=1)))
+    return computed
+
+
+def concat_rows(parts: Sequence[dict[str, Any]], schema: Schema) -> dict[str, Any]:
+    """Concatenates the rows of several inputs.
+
+    Args:
+        parts: name → tensor [batch]; all have the names of the last one.
+        schema: types of the columns.
+
+    Returns:
+        name → tensor [sum of the batches].
+    """
+    *first, last = parts
+
+    def concat(values: Any, columns: list[str]) -> Any:
+        matrices = [tf.stack([part[name] for name in columns], axis=1) for part in first]
+        return tf.concat([*matrices, values], axis=0)
+
+    return _map_by_type(concat, last, list(last), schema)
 
 
 def fill_missing(
@@ -125,18 +172,18 @@ def fill_missing(
         name → tensor [batch].
     """
     defaults = resolve_defaults(schema, statistics)
-    filled = dict(features)
-    for name, values in features.items():
-        if name == schema.key or defaults[name] is None:
-            continue
-        missing = _find_missing(values, schema.list_missing(schema.columns[name].raw_type))
-        default = tf.fill(tf.shape(values), tf.constant(defaults[name], values.dtype))
-        filled[name] = tf.where(missing, default, values)
-    return filled
+
+    def fill(values: Any, columns: list[str]) -> Any:
+        known = schema.list_missing(schema.columns[columns[0]].raw_type)
+        default = tf.constant([defaults[name] for name in columns], values.dtype)
+        return tf.where(_find_missing(values, known), default, values)
+
+    names = [name for name in features if name != schema.key and defaults[name] is not None]
+    return {**features, **_map_by_type(fill, features, names, schema)}
 
 
 def _find_missing(values: Any, known: Sequence[Any]) -> Any:
-    """Returns a bool mask [batch] of NaN and of the known values."""
+    """Returns a mask, bool [batch, columns], of NaN and of the known values."""
     each = tf.constant(known, values.dtype, [len(known)])
-    missing = tf.reduce_any(tf.equal(values[:, None], each[None, :]), axis=1)
+    missing = tf.reduce_any(tf.equal(values[:, :, None], each), axis=2)
     return tf.logical_or(missing, tf.math.is_nan(values)) if values.dtype.is_floating else missing

@@ -130,6 +130,37 @@ def test_every_input_of_an_export_fills_the_same_missing_values():
             }
 
 
+def _build_wide_receiver(num_columns):
+    columns = {"y": {"type": "float"}}
+    kinds = ({"type": "float", "default": 0}, {"type": "string", "hash_buckets": 9, "default": "a"})
+    columns.update((f"c{number}", kinds[number % 2]) for number in range(num_columns))
+    schema = Schema.model_validate({"columns": columns, "label": {"column": "y"}})
+    return make_serving_receiver_fn(schema, Statistics(1, {}), "json", ",")()
+
+
+def test_an_export_has_few_operations_for_the_inputs_of_each_column():
+    counts = []
+    for number in (10, 60):
+        with tf.Graph().as_default() as graph:
+            _build_wide_receiver(number)
+            counts.append(len(graph.get_operations()))
+    # One operation for each column and each kind of missing value would be more than 30.
+    assert (counts[1] - counts[0]) / 50 < 8
+
+
+def test_a_missing_number_without_default_fails_beside_one_with_default():
+    kinds = {"a": {"type": "float", "default": 3}, "b": {"type": "float"}, "y": {"type": "float"}}
+    schema = Schema.model_validate({"columns": kinds, "label": {"column": "y"}})
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        receiver = make_serving_receiver_fn(schema, Statistics(1, {}), "csv", ",")()
+        lines = receiver.receiver_tensors["csv"]
+        found = session.run(receiver.features, {lines: [",1.5", "2,nan"]})
+        assert found["a"].tolist() == [3, 2]
+        assert found["b"][0] == 1.5 and np.isnan(found["b"][1])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="convert string"):
+            session.run(receiver.features, {lines: ["1,"]})
+
+
 @pytest.mark.parametrize("is_filled", [True, False])
 def test_the_check_of_an_export_leaves_values_out(bench, monkeypatch, is_filled):
     if not is_filled:
