@@ -24,6 +24,8 @@ from trainer.console import show
 from trainer.data_validation import drift
 from trainer.data_validation.check_pass import Checked, CheckPass
 from trainer.data_validation.drift import percent
+from trainer.engines.options import LOCALLY, Engine, define_engine, read_engine
+from trainer.engines.running import run_pass
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows
 from trainer.inputs.cell_text import hides
@@ -31,7 +33,6 @@ from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.raw_batches import ReadDetails
 from trainer.inputs.scan import StreamingStatistics
 from trainer.inputs.streaming_statistics import RunningMoments
-from trainer.passes.local import run_here
 from trainer.schema.columns import Column
 from trainer.schema.loading import load_schema
 from trainer.schema.statistics import Categories, Range, Statistics, parse_statistics
@@ -92,12 +93,13 @@ def run_check(argv: list[str]) -> int:
 
 
 def _run_check(values: flags.FlagValues, copies: storage.Copies) -> int:
+    engine = read_engine(values)
     schema = load_schema(values.schema, storage.fetch_data)
     given = {f"data.{option}": value for option, value in get_format(values).items() if value}
     data = config_lib.load_config(None, {**given, **start_reading(values)}).data
     statistics = _load_statistics(values.statistics, copies) if values.statistics else None
     files = find_files(values.data, data.format, "data")
-    findings, rows, bad_rows = check(files, schema, data, statistics, values.serving)
+    findings, rows, bad_rows = check(files, schema, data, statistics, values.serving, engine)
     if values.format == "json":
         print(
             json.dumps(
@@ -136,6 +138,7 @@ def _define(values: flags.FlagValues) -> None:
     )
     flags.DEFINE_boolean("fail_on_drift", False, "drift gives status 1 too", flag_values=values)
     define_format(values)
+    define_engine(values)
     define_reading(values)
     define_storage(values)
 
@@ -167,6 +170,7 @@ def check(
     data: config_lib.DataConfig,
     statistics: Optional[Statistics],
     serving: bool,
+    engine: Engine = LOCALLY,
 ) -> tuple[list[Finding], int, int]:
     """Checks every row of some files.
 
@@ -176,13 +180,14 @@ def check(
         data: delimiter and header of CSV files.
         statistics: statistics of the training data; None: drift is not measured.
         serving: whether the data lack label and weight.
+        engine: what reads the files.
 
     Returns:
         The findings (for rows and files as a whole, then per column), the number of rows that fit,
         and the number of rows that do not fit.
     """
     one = build_pass(schema, data, serving)
-    found = run_here(one, files, "checking the data")
+    found = run_pass(one, files, "checking the data", engine)
     return judge(one, found, statistics), found.num_rows, found.bad_rows.count
 
 

@@ -22,9 +22,10 @@ from trainer.data_validation.propose_categories import Proposal
 from trainer.data_validation.propose_label import propose_label
 from trainer.data_validation.reading import CsvStyle, list_json_names
 from trainer.data_validation.yaml_text import flow
+from trainer.engines.options import LOCALLY, Engine, define_engine, read_engine
+from trainer.engines.running import run_pass
 from trainer.errors import UserError, redacts_data
 from trainer.inputs.files import DataFile, find_files
-from trainer.passes.local import run_here
 from trainer.schema.types import Schema
 from trainer.storage.partition_names import list_varying
 
@@ -74,11 +75,14 @@ class InferRequest(NamedTuple):
     limits: Mapping[str, str] = {}
 
 
-def infer(request: InferRequest) -> tuple["InferredSchema", Table, CsvStyle]:
+def infer(
+    request: InferRequest, engine: Engine = LOCALLY
+) -> tuple["InferredSchema", Table, CsvStyle]:
     """Returns an inferred schema, the profiles of the columns, and the style of the CSV files.
 
     Args:
         request: the files.
+        engine: what reads the files.
 
     Raises:
         UserError: the files cannot be read, or there is no such label.
@@ -86,12 +90,13 @@ def infer(request: InferRequest) -> tuple["InferredSchema", Table, CsvStyle]:
     style = _find_style(request)
     partitions = list_varying([file.path for file in request.files])
     one = ProfilePass(style, list_json_names(request.files, style.limits), partitions)
-    table, sample = finish(run_here(one, request.files, "reading the data"), request.files)
+    table, sample = finish(run_pass(one, request.files, "reading the data", engine), request.files)
     numbers = {name: sample.get(name) for name in table.columns}
     return propose(table, numbers, request.label, request.sources), table, style
 
 
 def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
+    engine = read_engine(values)
     output = copies.open_output(values.output, "--output", is_file=True) if values.output else None
     exists = output is not None and copies.find_size(output) is not None
     if exists and not values.overwrite:
@@ -100,7 +105,7 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
     options = (values.delimiter, values.encoding, values.header, values.columns)
     limits = start_reading(values)
     request = InferRequest(files, values.data, values.label, *options, limits)
-    inferred, table, style = infer(request)
+    inferred, table, style = infer(request, engine)
     if output is None:
         # A file gets the text as it is: in YAML, escapes would change some values.
         print(escape_lines(inferred.text) if sys.stdout.isatty() else inferred.text, end="")
@@ -173,6 +178,7 @@ def _define(values: flags.FlagValues) -> None:
         "file format; auto: by the first bytes of the file",
         flag_values=values,
     )
+    define_engine(values)
     define_reading(values)
     define_storage(values)
 

@@ -50,6 +50,11 @@ def find_cache_folder(name: str) -> Path:
     return home / (f"{name}-{os.getuid()}" if home == Path(tempfile.gettempdir()) else name)
 
 
+def find_java_home() -> Optional[str]:
+    """Returns the folder of Java that JAVA_HOME names; None if it names none."""
+    return os.environ.get("JAVA_HOME") or None
+
+
 def read_secret(name: str, variable: str) -> str:
     """Returns the value of a secret; messages will show its name instead.
 

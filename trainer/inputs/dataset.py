@@ -158,6 +158,24 @@ class RowSource:
                 if count_rows(chunk):
                     yield chunk, words
 
+    @property
+    def names(self) -> list[str]:
+        """The columns that the source reads."""
+        return self._names
+
+    def decode(self, batch: Batch) -> Chunk:
+        """Returns rows with defaults for missing values; texts are bytes as objects, [rows].
+
+        Args:
+            batch: at least the columns that the source reads, in the types of the schema.
+
+        Raises:
+            UserError: a value is missing and has no default.
+        """
+        words: dict[str, np.ndarray] = {}
+        chunk = {name: self._decode(batch, name, words) for name in self._names}
+        return {**chunk, **{name: array[chunk[name]] for name, array in words.items()}}
+
     def _read_indexed(self, order: Optional[Sequence[int]] = None) -> Iterator[Chunk]:
         """Yields the rows, with WordIndex indices for text columns with few distinct values."""
         for chunk, words in self.read_split(order):

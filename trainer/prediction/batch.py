@@ -1,6 +1,6 @@
 """Batch prediction: from data files to one file, or to a folder of shards that can be resumed."""
 
-import time
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
@@ -50,9 +50,58 @@ class BatchRequest(NamedTuple):
     part: tuple[int, int] = (0, 1)
 
 
+class Written(NamedTuple):
+    """What was written.
+
+    Attributes:
+        num_rows: number of rows that were predicted.
+        num_written: number of shards that were written; None: one file.
+        num_skipped: number of shards that were finished before.
+        num_others: number of shards of other inputs in the folder.
+    """
+
+    num_rows: int
+    num_written: Optional[int] = None
+    num_skipped: int = 0
+    num_others: int = 0
+
+    def add(self, other: "Written") -> "Written":
+        """Returns what both have written.
+
+        Args:
+            other: of other files.
+        """
+        return Written(
+            self.num_rows + other.num_rows,
+            (self.num_written or 0) + (other.num_written or 0),
+            self.num_skipped + other.num_skipped,
+            max(self.num_others, other.num_others),
+        )
+
+    def describe(self, output: Path, secs: float) -> str:
+        """Returns a message for the user: the number of rows, the speed, and the output.
+
+        Args:
+            output: a file or folder.
+            secs: seconds that it took.
+        """
+        summary = "1 file"
+        if self.num_written is not None:
+            summary = f"{self.num_written} shard(s) written, {self.num_skipped} finished before"
+        if self.num_others:
+            summary += f", {self.num_others} of other inputs unchanged"
+        if not self.num_rows:
+            return f"nothing to do; {summary}: {output}"
+        secs = max(secs, 1e-9)
+        return (
+            f"{self.num_rows:,} rows in {secs:.1f} s, {self.num_rows / secs:,.0f} rows/s; "
+            f"{summary}: {output}"
+        )
+
+
 def predict_files(
     predictor: Predictor, request: BatchRequest, console: Console, copies: storage.Copies
-) -> str:
+) -> Written:
     """Predicts every row of some files.
 
     Args:
@@ -61,32 +110,21 @@ def predict_files(
         console: shows progress.
         copies: uploads the output if it is in Cloud Storage.
 
-    Returns:
-        A message for the user: the number of rows, the speed, and the output.
-
     Raises:
         UserError: the data do not fit the model, or the output cannot be written.
     """
     files = request.files
     file_predictor = FilePredictor(predictor, request.data_config, request.copied, request.outputs)
     job = _Job(file_predictor, request, console, copies)
-    started = time.monotonic()
     try:
         if is_file_name(request.output) and not request.output.is_dir():
-            summary = job.write_file(files)
+            return job.write_file(files)
         else:
-            summary = job.write_shards(files, fingerprint_export(predictor.path))
+            return job.write_shards(files, fingerprint_export(predictor.path))
     except OSError as error:
         raise UserError(
             f"--output={request.output}: {error.strerror or error}; choose another, or make room"
         ) from error
-    if not job.num_rows:
-        return f"nothing to do; {summary}: {request.output}"
-    secs = max(time.monotonic() - started, 1e-9)
-    return (
-        f"{job.num_rows:,} rows in {secs:.1f} s, {job.num_rows / secs:,.0f} rows/s; {summary}: "
-        f"{request.output}"
-    )
 
 
 class _Job:
@@ -114,18 +152,18 @@ class _Job:
         )
         self.num_rows = 0
 
-    def write_file(self, files: Sequence[DataFile]) -> str:
-        """Writes all predictions to one file; returns a message for the user."""
+    def write_file(self, files: Sequence[DataFile]) -> Written:
+        """Writes all predictions to one file."""
         output = self._request.output
         self._require_absent(output)
         output.parent.mkdir(parents=True, exist_ok=True)
         self._waiting = list(files)
         self._write(output, files)
         self._copies.store_output(output)
-        return "1 file"
+        return Written(self.num_rows)
 
-    def write_shards(self, files: Sequence[DataFile], model: str) -> str:
-        """Writes the shards that are not complete yet; returns a message for the user."""
+    def write_shards(self, files: Sequence[DataFile], model: str) -> Written:
+        """Writes the shards that are not complete yet."""
         request, copies = self._request, self._copies
         folder = request.output
         folder.mkdir(parents=True, exist_ok=True)
@@ -171,15 +209,13 @@ class _Job:
             manifest.add(name, entry)
             copies.store_output(manifest.path)
             num_written += 1
-        summary = f"{num_written} shard(s) written, {num_skipped} finished before"
-        num_others = manifest.count_others(names)
-        if num_others:
-            summary += f", {num_others} of other inputs unchanged"
-        return summary
+        return Written(self.num_rows, num_written, num_skipped, manifest.count_others(names))
 
     def _write(self, path: Path, files: Sequence[DataFile]) -> int:
         """Writes the predictions for some files, all or nothing; returns the number of rows."""
-        temporary = path.with_name(f".{path.name}.tmp")
+        # Engines may run a task twice at the same time.
+        part = f".{uuid.uuid4().hex}" if self._request.part[1] > 1 else ""
+        temporary = path.with_name(f".{path.name}{part}.tmp")
         rows = 0
         writer: Optional[Writer] = None
         try:

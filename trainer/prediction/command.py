@@ -12,6 +12,7 @@ if you open predictions of data from others with one, add --escape_formulas.
 
 import json
 import re
+import time
 from typing import Any, Optional
 
 from absl import flags
@@ -19,6 +20,7 @@ from absl import flags
 import estimator_bridge as bridge
 from trainer import storage
 from trainer.config import arguments, commands
+from trainer.engines.options import LOCAL, define_engine, read_engine
 from trainer.errors import UserError, redacts_data
 from trainer.export.choose import fetch_export
 from trainer.inputs.files import find_files
@@ -71,6 +73,10 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
     if values.data:
         arguments.require(values, "output")
     _parse_part(values)
+    if values.engine != LOCAL and (values.row or values.part or is_file_name(values.output)):
+        raise UserError(
+            f"--engine={values.engine}: goes with --data and a folder as --output, without --part"
+        )
     return values
 
 
@@ -91,6 +97,7 @@ def _predict_files(
 ) -> None:
     from trainer.console import Console
 
+    engine = read_engine(values)
     data_config = load_data_config(export, commands.get_format(values), limits)
     files = find_files(values.data, data_config.format, "data")
     check_copied(values.columns, describe_export(export).schema)
@@ -110,7 +117,15 @@ def _predict_files(
         part=_parse_part(values),
     )
     console = Console(display_path=copies.display_path)
-    console.log(batch.predict_files(Predictor(export), request, console, copies))
+    started = time.monotonic()
+    if engine.name == LOCAL:
+        written = batch.predict_files(Predictor(export), request, console, copies)
+    else:
+        from trainer.prediction.engine_work import predict_on_engine
+
+        place = copies.display_path(export), values.output
+        written = predict_on_engine(*place, request, engine, copies)
+    console.log(written.describe(output, time.monotonic() - started))
 
 
 def _define(values: flags.FlagValues) -> None:
@@ -143,6 +158,7 @@ def _define(values: flags.FlagValues) -> None:
         flag_values=values,
     )
     commands.define_format(values, "the job's")
+    define_engine(values)
     commands.define_reading(values)
     commands.define_storage(values)
 

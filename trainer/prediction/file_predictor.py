@@ -39,6 +39,9 @@ class FilePredictor:
 
     Attributes:
         outputs: names of the outputs that are kept, in their order.
+        inputs: names of the columns that the model reads.
+        description: schema of the data, and statistics of the training data.
+        details: how files are read other than the schema says.
 
     Raises:
         UserError: a column or an output does not exist, or the export has an input that is not a
@@ -54,7 +57,8 @@ class FilePredictor:
     ):
         self._predictor = predictor
         self._data = data
-        self._schema, self._statistics = describe_export(predictor.path)
+        self.description = describe_export(predictor.path)
+        self._schema, statistics = self.description
         self._signature = predictor.find_signature("predict", "json")
         self._dtypes = predictor.signatures[self._signature].inputs
         columns = self._schema.columns
@@ -62,10 +66,12 @@ class FilePredictor:
         self._copied = [name for name in copied if name != self._schema.key]
         # Floats are copied with all of their digits, and a missing one stays missing.
         self._exact = [name for name in self._copied if columns[name].raw_type == "float"]
-        self._defaults = resolve_defaults(self._schema, self._statistics)
-        self._inputs = [name for name in self._dtypes if name in columns]
-        if set(self._inputs) != set(self._dtypes):
-            strange = sorted(set(self._dtypes) - set(self._inputs))
+        layouts = [list_csv_inputs(self._schema), list_inputs(self._schema)]
+        self.details = ReadDetails(layouts, self._exact)
+        self._defaults = resolve_defaults(self._schema, statistics)
+        self.inputs = [name for name in self._dtypes if name in columns]
+        if set(self.inputs) != set(self._dtypes):
+            strange = sorted(set(self._dtypes) - set(self.inputs))
             raise UserError(
                 f"export {predictor.path}: input {strange[0]!r} is not a column of its schema; "
                 "predict with --row"
@@ -101,25 +107,39 @@ class FilePredictor:
         Raises:
             UserError: the file does not fit the schema, or the export fails on a row.
         """
-        schema = self._schema
-        names = [n for n in schema.columns if n in set(self._inputs) | set(self._copied)]
-        defaults = {**self._defaults, **dict.fromkeys(self._exact, math.nan)}
-        details = ReadDetails([list_csv_inputs(schema), list_inputs(schema)], self._exact)
-        options = ReadOptions(names, details, checked=self._inputs)
-        source = RowSource([file], schema, self._data, defaults, 0, options)
+        source = self.open_source(file)
         for chunk in source.read():
-            for start in range(0, len(chunk[names[0]]), BATCH_ROWS):
+            for start in range(0, len(chunk[source.names[0]]), BATCH_ROWS):
                 part = {name: array[start : start + BATCH_ROWS] for name, array in chunk.items()}
-                yield self._predict_chunk(part)
+                yield self.predict_chunk(part)
 
-    def _predict_chunk(self, chunk: Chunk) -> pa.RecordBatch:
+    def open_source(self, file: DataFile) -> RowSource:
+        """Returns the rows of a file with the columns that are needed.
+
+        Args:
+            file: the input.
+        """
+        names = [n for n in self._schema.columns if n in {*self.inputs, *self._copied}]
+        defaults = {**self._defaults, **dict.fromkeys(self._exact, math.nan)}
+        options = ReadOptions(names, self.details, checked=self.inputs)
+        return RowSource([file], self._schema, self._data, defaults, 0, options)
+
+    def predict_chunk(self, chunk: Chunk) -> pa.RecordBatch:
+        """Returns the predictions for some rows.
+
+        Args:
+            chunk: column → values [rows], with defaults for missing values.
+
+        Raises:
+            UserError: the export fails on a row.
+        """
         from estimator_bridge import tf
 
         inputs = {
             name: self._fill(name, chunk[name]).astype(
                 self._dtypes[name].as_numpy_dtype, copy=False
             )
-            for name in self._inputs
+            for name in self.inputs
         }
         try:
             outputs = self._predictor.run(self._signature, inputs)
@@ -128,7 +148,7 @@ class FilePredictor:
             raise UserError(
                 f"export {self._predictor.path}: fails on these rows: {detail}; fix the data"
             ) from error
-        rows = len(chunk[self._inputs[0]])
+        rows = len(chunk[self.inputs[0]])
         columns = {}
         for name in self.outputs:
             array = outputs[name]

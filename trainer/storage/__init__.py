@@ -12,6 +12,7 @@ from trainer.storage.copies import Copies, fetch_checkpoint, open_copies
 from trainer.storage.data import (
     Settings,
     configure,
+    current_settings,
     fetch_data,
     find_data,
     identify_data,
@@ -35,6 +36,7 @@ __all__ = [
     "Superseded",
     "VersionFolder",
     "configure",
+    "current_settings",
     "fetch_checkpoint",
     "fetch_data",
     "find_data",

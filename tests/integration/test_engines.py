@@ -1,0 +1,88 @@
+"""Commands on Apache Beam and Apache Spark, where the extras are installed: two real workers."""
+
+import importlib.util
+
+import pytest
+
+pytestmark = [pytest.mark.matrix, pytest.mark.slow]
+
+ENGINES = {
+    "beam": "--beam_options=--runner=DirectRunner --direct_num_workers=2 "
+    "--direct_running_mode=multi_processing",
+    "spark": "--spark_options=master=local-cluster[2,1,1024]",
+}
+PACKAGES = {"beam": "apache_beam", "spark": "pyspark"}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    """The flags of an engine."""
+    package = PACKAGES[request.param]
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed: pip install '.[{request.param}]'")
+    return [f"--engine={request.param}", ENGINES[request.param]]
+
+
+@pytest.fixture
+def data(make, tmp_path, monkeypatch):
+    """A folder of three files, by a relative path."""
+    (tmp_path / "data").mkdir()
+    for number in range(3):
+        make.csv(tmp_path / "data" / f"part-{number}.csv", make.rows(300, seed=number))
+    monkeypatch.chdir(tmp_path)
+    return "data"
+
+
+def test_schemas_are_those_of_the_local_command(engine, data, run_module):
+    argv = ["trainer.schema", "infer", f"--data={data}", "--label=bought"]
+    here, there = run_module(*argv), run_module(*argv, *engine)
+    assert there.returncode == 0, there.stderr
+    assert there.stdout == here.stdout
+
+
+def test_a_check_is_that_of_the_local_command(engine, data, make, tmp_path, run_module):
+    schema = tmp_path / "schema.yaml"
+    done = run_module(
+        "trainer.schema", "infer", f"--data={data}", "--label=bought", f"--output={schema}"
+    )
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "data" / "part-1.csv").open("a").write("wrong\n")
+    argv = ["trainer.schema", "check", f"--schema={schema}", f"--data={data}", "--format=json"]
+    here, there = run_module(*argv), run_module(*argv, *engine)
+    assert (there.returncode, there.stdout) == (1, here.stdout), there.stderr
+
+
+def test_predictions_are_those_of_the_local_command(engine, data, trained, tmp_path, run_module):
+    argv = ["trainer.predict", f"--export={trained('wide_deep', 'bought').export}"]
+    argv += [f"--data={data}", "--columns=city", "--format=parquet"]
+    assert run_module(*argv, "--output=here").returncode == 0
+    there = run_module(*argv, "--output=there", *engine)
+    assert there.returncode == 0, there.stderr
+    assert "900 rows" in there.stderr and (tmp_path / "there" / "_SUCCESS").is_file()
+    for number in range(3):
+        name = f"part-{number}.parquet"
+        assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
+
+
+def test_a_file_that_differs_is_one_line(engine, data, tmp_path, run_module):
+    (tmp_path / "data" / "part-2.csv").write_text("a,bought\n1,no\n")
+    done = run_module("trainer.schema", "infer", f"--data={data}", "--label=bought", *engine)
+    assert done.returncode == 2
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert "has other columns than" in line
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--engine=beam", "--beam_options=--no_such_option=1"], "Beam has no such option"),
+        (["--engine=beam", "--beam_options=--direct_num_workers=x"], "invalid int value: 'x'"),
+        (["--engine=spark", "--spark_options=master=nonsense"], "the job has failed: "),
+    ],
+)
+def test_wrong_options_are_one_line(options, message, data, run_module):
+    if importlib.util.find_spec(PACKAGES[options[0].partition("=")[2]]) is None:
+        pytest.skip("the extra is not installed")
+    done = run_module("trainer.schema", "infer", f"--data={data}", "--label=bought", *options)
+    assert done.returncode == 2
+    assert message in done.stderr.splitlines()[-1]

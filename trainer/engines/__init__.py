@@ -1,0 +1,1 @@
+"""Runs work on many files here, on Beam or on Spark."""

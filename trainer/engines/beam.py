@@ -1,0 +1,145 @@
+"""Runs work on Apache Beam."""
+
+import contextlib
+import io
+import logging
+import pickle  # noqa: S403
+import re
+import tempfile
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import (
+    GoogleCloudOptions,
+    PipelineOptions,
+    StandardOptions,
+)
+
+from trainer.engines.work import Job, Outcome
+from trainer.errors import TemporaryError, UserError
+
+# Runners whose workers are on this machine.
+LOCAL_RUNNERS = ("DirectRunner", "FnApiRunner", "BundleBasedDirectRunner", "PrismRunner")
+
+
+class _Combine(beam.CombineFn):
+    """Merges outcomes; an accumulator is a list of at most one outcome."""
+
+    def __init__(self, job: Job):
+        super().__init__()
+        self._job = job
+
+    def create_accumulator(self) -> list[Outcome]:
+        return []
+
+    def add_input(self, accumulator: list[Outcome], element: Outcome) -> list[Outcome]:
+        return [self._job.combine([*accumulator, element])]
+
+    def merge_accumulators(self, accumulators: Iterable[list[Outcome]]) -> list[Outcome]:
+        outcomes = [one for each in accumulators for one in each]
+        return [self._job.combine(outcomes)] if outcomes else []
+
+    def extract_output(self, accumulator: list[Outcome]) -> list[Outcome]:
+        return accumulator
+
+
+def run_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Outcome:
+    """Returns the outcome of all tasks.
+
+    Args:
+        job: the work.
+        tasks: at least one.
+        words: options of the pipeline.
+
+    Raises:
+        UserError: an option is wrong, or the pipeline fails.
+    """
+    options = parse_options(words)
+    with _open_folder(options) as folder:
+        path = FileSystems.join(folder, f"result-{uuid.uuid4().hex}")
+        with _translate_errors():
+            pipeline = beam.Pipeline(options=options)
+            _ = (
+                pipeline
+                | beam.Create(tasks)
+                # Without it, the runner may run all tasks in one bundle.
+                | beam.Reshuffle()
+                | "run" >> beam.Map(lambda task: job.perform(task))
+                | "merge" >> beam.CombineGlobally(_Combine(job))
+                | "store" >> beam.Map(lambda found: _store(path, found[0]))
+            )
+            pipeline.run().wait_until_finish()
+            with FileSystems.open(path) as stream:
+                return pickle.loads(stream.read())  # noqa: S301
+
+
+def parse_options(words: Sequence[str]) -> PipelineOptions:
+    """Returns the options of a pipeline.
+
+    Args:
+        words: as on a command line.
+
+    Raises:
+        UserError: an option does not exist, or its value is wrong.
+    """
+    words = ["--default_sdk_harness_log_level=ERROR", *words]
+    output = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(output):
+            options = PipelineOptions(list(words))
+            known = options.get_all_options()
+            every = options.get_all_options(retain_unknown_options=True)
+    except SystemExit as error:
+        reason = output.getvalue().strip().rpartition("error: ")[2]
+        raise UserError(f"--beam_options: {reason}; correct it") from error
+    unknown = sorted(set(every) - set(known))
+    # Only the service knows the options of a runner behind a job service.
+    if unknown and not known.get("job_endpoint"):
+        raise UserError(
+            f"--beam_options: --{unknown[0]}: Beam has no such option; check its spelling"
+        )
+    return options
+
+
+def _store(path: str, outcome: Outcome) -> None:
+    with FileSystems.create(path) as stream:
+        stream.write(pickle.dumps(outcome))
+
+
+@contextlib.contextmanager
+def _open_folder(options: PipelineOptions) -> Iterator[str]:
+    """Yields a folder that the workers and this process can read."""
+    folder = options.view_as(GoogleCloudOptions).temp_location
+    runner = options.view_as(StandardOptions).runner or LOCAL_RUNNERS[0]
+    if folder is None and runner.rpartition(".")[2] not in LOCAL_RUNNERS:
+        raise UserError(
+            "--beam_options: add --temp_location=FOLDER, which the workers and this machine can "
+            "reach"
+        )
+    if folder is not None:
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="beam-") as local:
+        yield local
+
+
+@contextlib.contextmanager
+def _translate_errors() -> Iterator[None]:
+    logging.getLogger("apache_beam").setLevel(logging.ERROR)
+    try:
+        yield
+    except UserError:
+        raise
+    # Each runner has errors of its own.
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        temporary = re.search(r"TemporaryError: (.*)", str(error))
+        if temporary:
+            raise TemporaryError(temporary[1][:300]) from error
+        reason = lines[-1] if lines else type(error).__name__
+        raise UserError(
+            f"--engine=beam: the pipeline has failed: {reason[:300]}; check --beam_options"
+        ) from error

@@ -1,0 +1,174 @@
+"""The flags that choose an engine."""
+
+import importlib.util
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from absl import flags
+
+from trainer.environment.variables import find_java_home
+from trainer.errors import TemporaryError, UserError
+
+LOCAL, BEAM, SPARK = "local", "beam", "spark"
+# Oldest Java that Spark 4 runs on.
+MIN_JAVA = 17
+CONNECT_SECS = 10.0
+# Engine → module, and the package that has it, as the extras name it.
+_PACKAGES = {BEAM: ("apache_beam", "apache-beam>=2.60,<3"), SPARK: ("pyspark", "pyspark>=4,<5")}
+
+
+class Engine(NamedTuple):
+    """Where a pass runs.
+
+    Attributes:
+        name: local, beam or spark.
+        beam_options: of the pipeline, as on a command line.
+        spark_options: property of Spark → value; "master" is the address of the cluster.
+    """
+
+    name: str = LOCAL
+    beam_options: tuple[str, ...] = ()
+    spark_options: tuple[tuple[str, str], ...] = ()
+
+
+LOCALLY = Engine()
+
+
+def define_engine(values: flags.FlagValues) -> None:
+    """Adds the flags that choose an engine.
+
+    Args:
+        values: where the flags are added.
+    """
+    flags.DEFINE_enum(
+        "engine",
+        LOCAL,
+        [LOCAL, BEAM, SPARK],
+        "what reads the files: this process, Apache Beam or Apache Spark",
+        flag_values=values,
+    )
+    flags.DEFINE_string(
+        "beam_options",
+        None,
+        "options of Beam's pipeline: '--runner=DataflowRunner --region=…'",
+        flag_values=values,
+    )
+    flags.DEFINE_string(
+        "spark_options",
+        None,
+        "properties of Spark: 'master=spark://host:7077 spark.executor.memory=4g'",
+        flag_values=values,
+    )
+
+
+def read_engine(values: flags.FlagValues) -> Engine:
+    """Returns the engine that the flags choose.
+
+    Args:
+        values: the parsed flags.
+
+    Raises:
+        UserError: an option is wrong, or the engine is not installed.
+        TemporaryError: the cluster cannot be reached.
+    """
+    for name in (BEAM, SPARK):
+        if values[f"{name}_options"].value is not None and values.engine != name:
+            raise UserError(f"--{name}_options: is for --engine={name}; remove one, or add it")
+    if values.engine != LOCAL:
+        require_package(values.engine)
+    if values.engine == BEAM:
+        return Engine(BEAM, beam_options=_parse_beam(values.beam_options or ""))
+    if values.engine == SPARK:
+        options = _parse_spark(values.spark_options or "")
+        require_java()
+        _require_reachable("--spark_options", dict(options).get("master", ""))
+        return Engine(SPARK, spark_options=options)
+    return LOCALLY
+
+
+def require_package(engine: str) -> None:
+    """Raises unless the package of an engine is installed.
+
+    Args:
+        engine: beam or spark.
+
+    Raises:
+        UserError: it is not.
+    """
+    module, package = _PACKAGES[engine]
+    if importlib.util.find_spec(module) is None:
+        raise UserError(f"--engine={engine}: {module} is not installed; pip install '{package}'")
+
+
+def _split(option: str, text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"{option}={text}: {error}; close the quotation mark") from error
+
+
+def _parse_beam(text: str) -> tuple[str, ...]:
+    words = _split("--beam_options", text)
+    for word in words:
+        if not re.fullmatch(r"--\w[\w.]*(=.*)?", word, re.DOTALL):
+            raise UserError(
+                f"--beam_options: {word!r} is no option; write each as --name=value, "
+                "as --runner=DirectRunner"
+            )
+    named = dict(word.partition("=")[::2] for word in words)
+    _require_reachable("--beam_options", named.get("--job_endpoint", ""))
+    return tuple(words)
+
+
+def _parse_spark(text: str) -> tuple[tuple[str, str], ...]:
+    options = {}
+    for word in _split("--spark_options", text):
+        name, equals, value = word.partition("=")
+        if not equals or not value or not (name == "master" or name.startswith("spark.")):
+            raise UserError(
+                f"--spark_options: {word!r} is no option; write master=ADDRESS, or a property of "
+                "Spark as spark.executor.memory=4g"
+            )
+        options[name] = value
+    return tuple(options.items())
+
+
+def _require_reachable(option: str, address: str) -> None:
+    """Raises if nothing listens at host:port, which the engines would try to reach for minutes."""
+    match = re.fullmatch(r"(?:spark://)?([\w.-]+):(\d+)", address)
+    if match is None:
+        return
+    try:
+        socket.create_connection((match[1], int(match[2])), CONNECT_SECS).close()
+    except OSError as error:
+        reason = error.strerror or error
+        raise TemporaryError(
+            f"{option}: {address} cannot be reached: {reason}; check the address, or try later"
+        ) from error
+
+
+def require_java() -> None:
+    """Raises unless there is a Java that Spark runs on.
+
+    Raises:
+        UserError: there is none, or it is too old.
+    """
+    home = find_java_home()
+    program = str(Path(home, "bin", "java")) if home else "java"
+    found = shutil.which(program)
+    where = f"JAVA_HOME={home}" if home else "PATH"
+    remedy = f"install Java {MIN_JAVA} or later, and set JAVA_HOME to its folder"
+    if found is None:
+        raise UserError(f"--engine=spark: there is no Java in {where}; {remedy}")
+    done = subprocess.run(  # noqa: S603
+        [found, "-version"], capture_output=True, text=True, check=False
+    )
+    version = re.search(r'version "(\d+)', done.stderr)
+    if version is None or int(version[1]) < MIN_JAVA:
+        shown = version[1] if version else "of an unknown version"
+        raise UserError(f"--engine=spark: the Java in {where} is {shown}; {remedy}")

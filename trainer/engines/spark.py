@@ -1,0 +1,126 @@
+"""Runs work on Apache Spark."""
+
+import contextlib
+import pickle  # noqa: S403
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from trainer.engines.work import Job, Outcome
+from trainer.errors import TemporaryError, UserError
+
+# Results that a task of a merge gets; more are merged in several rounds.
+FAN_IN = 16
+MAX_TASKS = 10_000
+_PYTHON = "spark.pyspark.python"
+_SCHEMA = "outcome binary"
+_COLUMN = pa.schema([("outcome", pa.binary())])
+
+
+def run_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Outcome:
+    """Returns the outcome of all tasks.
+
+    Args:
+        job: the work.
+        tasks: at least one.
+        options: property → value.
+
+    Raises:
+        UserError: an option is wrong, or the job fails.
+    """
+    with _open_session(options) as session:
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for index in batch.column(0).to_pylist():
+                    yield _pack(job.perform(tasks[index]))
+
+        def merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            outcome = None
+            for batch in batches:
+                for packed in batch.column(0).to_pylist():
+                    found = pickle.loads(packed)  # noqa: S301
+                    # A list: the outcome itself may be anything.
+                    outcome = [found] if outcome is None else [job.combine([*outcome, found])]
+            if outcome is not None:
+                yield _pack(outcome[0])
+
+        parts = min(len(tasks), MAX_TASKS)
+        table: DataFrame = session.range(0, len(tasks), 1, parts).mapInArrow(run, _SCHEMA)
+        while parts > 1:
+            parts = -(-parts // FAN_IN)
+            table = table.repartition(parts).mapInArrow(merge, _SCHEMA)
+        (row,) = table.collect()
+        return pickle.loads(row[0])  # noqa: S301
+
+
+def _pack(outcome: Outcome) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [pa.array([pickle.dumps(outcome)], pa.binary())], schema=_COLUMN
+    )
+
+
+@contextlib.contextmanager
+def _open_session(options: dict[str, str]) -> Iterator[SparkSession]:
+    """Yields a session that ends afterwards."""
+    options = dict(options)
+    master = options.pop("master", "local[*]")
+    defaults = {
+        "spark.log.level": "ERROR",
+        "spark.ui.showConsoleProgress": "false",
+        # A partial result may be megabytes large.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+    }
+    if master.startswith("local"):
+        # Executors on this machine run the same Python, with the same packages.
+        defaults[_PYTHON] = sys.executable
+        defaults["spark.executorEnv.PYTHONPATH"] = str(Path(__file__).parents[2])
+        defaults["spark.ui.enabled"] = "false"
+    properties = {**defaults, **options}
+    builder = SparkSession.builder.master(master).appName("estimator-trainer")
+    for name, value in properties.items():
+        builder = builder.config(name, value)
+    with _translate_errors(), warnings.catch_warnings():
+        # PySpark warns of every pandas that is newer than itself, which nothing here uses.
+        warnings.simplefilter("ignore", FutureWarning)
+        session = builder.getOrCreate()
+        context = session.sparkContext
+        # Only spark-submit reads the property.
+        context.pythonExec = properties.get(_PYTHON, context.pythonExec)
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+@contextlib.contextmanager
+def _translate_errors() -> Iterator[None]:
+    from py4j.protocol import Py4JError
+
+    try:
+        yield
+    except (PySparkException, Py4JError, OSError) as error:
+        text = str(error)
+        temporary = re.search(r"TemporaryError: (.*)", text)
+        if temporary:
+            raise TemporaryError(temporary[1][:300]) from error
+        reason = _find_reason(text) or type(error).__name__
+        raise UserError(
+            f"--engine=spark: the job has failed: {reason[:300]}; check --spark_options"
+        ) from error
+
+
+def _find_reason(text: str) -> str:
+    """Returns the line of a stack trace that says what is wrong."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [
+        line for line in lines if re.match(r"(Caused by: |\w+(\.\w+)*(Error|Exception): )", line)
+    ]
+    return (causes or lines or [""])[-1].removeprefix("Caused by: ")

@@ -1,0 +1,163 @@
+"""Work on the pieces of some data, which any engine can run: each piece alone, then merged."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, Union, cast
+
+from trainer import storage
+from trainer.console import Console
+from trainer.errors import TemporaryError, UserError, redact_data, redacts_data
+from trainer.passes.contract import Pass, Piece, add_piece
+
+Task = TypeVar("Task", contravariant=True)
+Result = TypeVar("Result")
+
+
+class Work(Protocol[Task, Result]):
+    """Work that consists of tasks; it can be pickled."""
+
+    def run(self, task: Task) -> Result:
+        """Returns the result of a task.
+
+        Args:
+            task: one of them.
+
+        Raises:
+            UserError: the work as a whole has failed.
+            TemporaryError: the task may succeed if it is run again.
+        """
+
+    def merge(self, first: Result, second: Result) -> Result:
+        """Returns the result of two groups of tasks.
+
+        Args:
+            first: of one group; may be changed.
+            second: of the other.
+        """
+
+
+class PassWork(Generic[Result]):
+    """A pass over files; a task is a file.
+
+    Args:
+        one: the pass.
+    """
+
+    def __init__(self, one: Pass[Result]):
+        self._pass = one
+
+    def run(self, task: Piece) -> Result:
+        """Returns the partial result of a file.
+
+        Args:
+            task: the file.
+
+        Raises:
+            UserError: the file cannot be read.
+        """
+        partial = self._pass.create()
+        add_piece(self._pass, partial, task)
+        return partial
+
+    def merge(self, first: Result, second: Result) -> Result:
+        """Returns the partial result of the files of two results.
+
+        Args:
+            first: may be changed.
+            second: of other files.
+        """
+        self._pass.merge(first, second)
+        return first
+
+
+class Failure(NamedTuple):
+    """Why the work has failed; engines would run a task that raises an error again.
+
+    Attributes:
+        message: of the UserError.
+    """
+
+    message: str
+
+
+QUIET = Console(quiet=True)
+Outcome = Union[Failure, Any]
+
+
+class Job(NamedTuple):
+    """Work, and what this process does otherwise than others would.
+
+    Attributes:
+        work: the work.
+        redacts: whether messages show no values of the data.
+        settings: how gs:// data are accessed.
+        folder: in which relative paths are, if a worker has that folder.
+    """
+
+    work: Work[Any, Any]
+    redacts: bool
+    settings: storage.Settings
+    folder: str
+
+    def perform(self, task: Any) -> Outcome:
+        """Returns the result of a task, or why the work has failed.
+
+        Args:
+            task: one of its tasks.
+
+        Raises:
+            TemporaryError: the engine may run the task again.
+        """
+        redact_data(self.redacts)
+        storage.configure(self.settings, QUIET)
+        if os.path.isdir(self.folder):
+            os.chdir(self.folder)
+        try:
+            return self.work.run(task)
+        except TemporaryError:
+            raise
+        except UserError as error:
+            return Failure(str(error))
+
+    def combine(self, outcomes: Sequence[Outcome]) -> Outcome:
+        """Returns the outcome of several groups of tasks.
+
+        Args:
+            outcomes: at least one.
+        """
+        first = outcomes[0]
+        for second in outcomes[1:]:
+            if isinstance(first, Failure):
+                return first
+            first = second if isinstance(second, Failure) else self._merge(first, second)
+        return first
+
+    def _merge(self, first: Any, second: Any) -> Outcome:
+        try:
+            return self.work.merge(first, second)
+        except UserError as error:
+            return Failure(str(error))
+
+
+def start_job(work: Work[Any, Any]) -> Job:
+    """Returns work that other processes do as this one would.
+
+    Args:
+        work: the work.
+    """
+    return Job(work, redacts_data(), storage.current_settings(), os.getcwd())
+
+
+def open_outcome(work: Work[Any, Result], outcome: Outcome) -> Result:
+    """Returns the result of all tasks.
+
+    Args:
+        work: the work.
+        outcome: of all of its tasks.
+
+    Raises:
+        UserError: the work has failed.
+    """
+    if isinstance(outcome, Failure):
+        raise UserError(outcome.message)
+    return cast(Result, outcome)
