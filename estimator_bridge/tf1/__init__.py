@@ -13,6 +13,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   kmeans.py          the seed of k-means
   numpy_version.py   the cost of converting values to NumPy
   old_checkpoints.py checkpoints with the names of an earlier version of this package
+  session_config.py  options of sessions
   shapes.py          dimensions given as floats
   unsupported.py     the error for names that are not supplied
   examples/          the reader and the network of MNIST
@@ -66,6 +67,7 @@ def _build_view() -> types.ModuleType:
         numpy_version,
         old_checkpoints,
         removed,
+        session_config,
         shapes,
         view,
     )
@@ -75,6 +77,7 @@ def _build_view() -> types.ModuleType:
     moved.install()
     removed.install(tensorflow.compat.v1, module)
     shapes.install()
+    session_config.install()
     old_checkpoints.install()
     keras_names.install()
     kmeans.install()
