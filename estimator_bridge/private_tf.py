@@ -131,6 +131,7 @@ NAMES: dict[str, Private] = {
     # Estimators.
     "estimator_api": _estimator("api._v2.estimator"),
     "estimator_early_stopping": _estimator("early_stopping"),
+    "estimator_estimator": _estimator("estimator"),
     "estimator_head": _estimator("canned.head"),
     "estimator_optimizers": _estimator("canned.optimizers"),
     "estimator_rnn": _estimator("canned.rnn"),

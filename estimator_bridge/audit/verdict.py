@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from .. import era
 from ..era import declared, optimizers
-from ..terminal import quote_command
+from . import starting
 from .files import Reading
 from .findings import Finding, import_graph
 from .symbol import Symbol
@@ -164,7 +164,13 @@ def _entry(
     if verdict in ("edits", "port") and mode:
         text += ", then runs with --tf1"
     runs = how != "notebook" and verdict not in ("edits", "port")
-    command = _command(path, verdict, reading) if runs else ""
+    command = ""
+    if runs:
+        start = starting.find_start(path, files, reading)
+        if start.problem:
+            text += f", once it can be started: {start.problem}"
+        else:
+            command = starting.command(path, _words(path, verdict, start, reading), start)
     total = Effort(
         0.5 + _run_hours(edits) + 0.5 * len({name for name, _ in problems}), effort(used).keras
     )
@@ -174,23 +180,14 @@ def _entry(
     )  # fmt: skip
 
 
-def _command(path: str, verdict: str, reading: Reading) -> str:
-    """Returns the command that runs a program in the folder that its imports require."""
-    folder, module = _start(path, reading)
+def _words(path: str, verdict: str, start: starting.Start, reading: Reading) -> list[str]:
+    """Returns the command that runs a program of a verdict, without the program."""
     words = ["python"] if verdict == "today" else ["python", "-m", "estimator_bridge", "run"]
     if verdict == "--tf1":
         words.append("--tf1")
     elif verdict == "plain":
-        words += _older_tf2(os.path.join(reading.root, path if module is None else folder))
-    if module is None:
-        # Without the folder, a name such as -c.py would be an option.
-        return quote_command(*words, f"./{path}" if path.startswith("-") else path)
-    start = (
-        f"{quote_command('cd', './' + folder if folder[0] == '-' else folder)} && "
-        if folder
-        else ""
-    )
-    return start + quote_command(*words, "-m", module)
+        words += _older_tf2(os.path.join(reading.root, start.folder if start.module else path))
+    return words
 
 
 def _older_tf2(program: str) -> list[str]:
@@ -200,28 +197,6 @@ def _older_tf2(program: str) -> list[str]:
         return []
     older = era.TF1 < found.version < optimizers.REPLACED_IN
     return [f"--as={era.format_version(found.version)}"] if older else []
-
-
-def _start(path: str, reading: Reading) -> tuple[str, Optional[str]]:
-    """Returns (folder to start in, name for `-m`, or None for an ordinary script)."""
-    parts = path[:-3].split("/")
-    # The folder in which Python finds the imported modules of the code base.
-    base = len(parts) - 1
-    while base and "/".join((*parts[:base], "__init__.py")) in reading.facts:
-        base -= 1
-    for ref in reading.facts[path].imports:
-        module, left, _ = reading.code_base.locate(ref, path)
-        if module is None or ref.startswith("."):
-            continue
-        found = module[:-3].split("/")
-        found = found[:-1] if found[-1] == "__init__" else found
-        home = found[: len(found) - (ref.count(".") + 1 - len(left))]
-        if parts[: len(home)] == home:
-            base = min(base, len(home))
-    if base == len(parts) - 1:
-        return "", None
-    names = parts[base:-1] if parts[-1] == "__main__" else parts[base:]
-    return "/".join(parts[:base]), ".".join(names)
 
 
 def _places(used: Sequence[Finding], mode: str) -> list[Finding]:

@@ -146,6 +146,76 @@ def test_the_command_names_the_declared_version(tmp_path, path, source, declarat
     assert found == f"{start}python -m estimator_bridge run {command}"
 
 
+# Prints where the library would be found; the lines that use it are not reached.
+START = """
+import importlib.util
+print("started", importlib.util.find_spec("tensorflow").origin)
+raise SystemExit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "files", "command"),
+    [
+        # Python 2 found modules of the own package by their bare names.
+        ("pkg/task.py", {"pkg/__init__.py": "", "pkg/near.py": ""}, "pkg/task.py"),
+        ("pkg/task.py", {"pkg/__init__.py": "", "pkg/near.py": "from pkg import deep",
+                         "pkg/deep.py": ""}, "PYTHONPATH=. pkg/task.py"),
+        ("pkg/task.py", {"pkg/__init__.py": "", "pkg/near.py": "", "pkg/own.py": "import near",
+                         "pkg/.first": "from . import own"}, "PYTHONPATH=pkg -m pkg.task"),
+        ("app/pkg/task.py", {"app/pkg/near.py": "", "app/pkg/.first": "from . import near"},
+         "cd app -m pkg.task"),
+        ("scripts/task.py", {"src/near/__init__.py": "from near import deep",
+                             "src/near/deep.py": ""}, "PYTHONPATH=src scripts/task.py"),
+        # A file named like a module of the standard library is not what is imported.
+        ("pkg/task.py", {"pkg/__init__.py": "", "pkg/sub/__init__.py": "",
+                         "pkg/sub/json.py": "raise 1", "pkg/sub/near.py": "import json",
+                         "pkg/.first": "from pkg.sub import near"}, "-m pkg.task"),
+        ("tensorflow/task.py", {"tensorflow/__init__.py": "", "tensorflow/near.py": ""},
+         "tensorflow/task.py"),
+        ("tensorflow/pkg/task.py", {"tensorflow/__init__.py": "", "tensorflow/pkg/__init__.py": "",
+                                    "tensorflow/pkg/near.py": "",
+                                    "tensorflow/pkg/.first": "from . import near"},
+         "cd tensorflow -m pkg.task"),
+        ("v1.0/task.py", {"v1.0/__init__.py": "", "v1.0/near.py": ""}, "v1.0/task.py"),
+    ],
+)  # fmt: skip
+def test_every_printed_command_starts(tmp_path, path, files, command):
+    first = [text for name, text in files.items() if name.endswith(".first")]
+    files = {name: text for name, text in files.items() if not name.endswith(".first")}
+    source = (first or ["import near"])[0] + START + PLAIN + MAIN
+    printed = entry_of(audit(write(tmp_path, {**files, path: source})), path).command
+    short = printed.replace(" &&", "").replace("python -m estimator_bridge run ", "")
+    assert short == command
+    # As in a shell, with this Python, which finds the packages in the checkout.
+    root = pathlib.Path(__file__).parents[3]
+    before, python, after = printed.partition("python ")
+    before = re.sub(r"PYTHONPATH=(\S+)", rf"PYTHONPATH=\1{os.pathsep}{root}", before)
+    line = f"{before}{shlex.quote(sys.executable)} {after}"
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run(
+        line, shell=True, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60
+    )
+    assert (done.returncode, done.stdout[:8]) == (0, "started "), done.stderr
+    assert str(tmp_path) not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "files", "words"),
+    [
+        ("pkg/task.py", {"pkg/__init__.py": "from . import task", "tensorflow/__init__.py": "",
+                         "near.py": ""}, "tensorflow/__init__.py hides the library; rename it"),
+        ("tensorflow/task.py", {"tensorflow/__init__.py": "", "tensorflow/near.py": ""},
+         "rename its folder tensorflow"),
+        ("task.py", {"near.py": ""}, "lead out of the audited folder"),
+    ],
+)  # fmt: skip
+def test_a_program_that_no_command_starts_says_why(tmp_path, path, files, words):
+    first = "import near\n" if "hides" in words else "from . import near\n"
+    entry = entry_of(audit(write(tmp_path, {**files, path: first + PLAIN + MAIN})), path)
+    assert entry.command == "" and words in entry.text, entry
+
+
 @pytest.mark.parametrize("name", ["a b;id.py", "$(id).py", "-c.py", "it's.py"])
 def test_the_command_is_quoted_for_the_shell(tmp_path, name):
     entry = entry_of(audit(write(tmp_path, {name: f"{PLAIN}{MAIN}"})), name)

@@ -364,3 +364,56 @@ def test_a_program_enables_eager_execution(tmp_path):
         timeout=120,
     )
     assert done.stdout.splitlines() == ["6.0", "12.0", "0 [1, 2] int64", "3.0 3.0 1.0"], done.stderr
+
+
+def test_experiment_evaluates_again_and_again(tmp_path):
+    learn = contrib.learn
+    x = np.array([[0.0], [1.0]], np.float32)
+
+    def input_fn():
+        return {"x": tf.constant(x)}, tf.constant(x[:, 0] > 0.5)
+
+    def build(steps, **more):
+        columns = [contrib.layers.real_valued_column("x")]
+        config = learn.RunConfig(tf_random_seed=1, model_dir=str(tmp_path))
+        model = learn.LinearClassifier(columns, model_dir=str(tmp_path), config=config)
+        return learn.Experiment(
+            *(model, input_fn, input_fn),
+            train_steps=steps,
+            eval_steps=1,
+            eval_delay_secs=0,
+            continuous_eval_throttle_secs=0,
+            **more,
+        )
+
+    seen = []
+
+    def asked(metrics, checkpoint_path):
+        seen.append((metrics and metrics["global_step"], checkpoint_path))
+        return True
+
+    metrics, exports = build(5, train_steps_per_iteration=2).continuous_train_and_eval(asked)
+    assert (metrics["global_step"], exports) == (5, [])
+    paths = [path and path.rpartition("-")[2] for _, path in seen]
+    assert [step for step, _ in seen] == [None, 2, 4, 5] and paths == [None, "2", "4", "5"]
+
+    # A checkpoint with train_steps steps ends the evaluation; so does the predicate.
+    build(5).continuous_eval()
+    build(5).continuous_eval_on_train_data()
+    names = {path.name for path in tmp_path.iterdir() if path.name.startswith("eval_")}
+    assert names == {"eval_continuous", "eval_continuous_on_train_data"}
+    build(None).continuous_eval(
+        evaluate_checkpoint_only_once=False, continuous_eval_predicate_fn=lambda found: not found
+    )
+    with pytest.raises(ValueError, match="continuous_eval_predicate_fn"):
+        build(5).continuous_eval(continuous_eval_predicate_fn=3)
+    metric = {"a": learn.MetricSpec(contrib.metrics.streaming_accuracy)}
+    assert build(5, eval_metrics=metric).eval_metrics is metric
+
+
+def test_uid_tells_configurations_apart():
+    build = contrib.learn.RunConfig
+    first, seeded, moved = build(), build(tf_random_seed=2), build(model_dir="here")
+    assert first.uid() == build().uid() == seeded.uid() != moved.uid()
+    assert first.uid(whitelist=["model_dir"]) == moved.uid(whitelist=["model_dir"])
+    assert first.uid(whitelist=[]) != seeded.uid(whitelist=[])

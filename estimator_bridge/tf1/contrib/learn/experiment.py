@@ -1,11 +1,12 @@
 """`tf.contrib.learn.Experiment`, run by tf.estimator.train_and_evaluate."""
 
-import json
 import os
 import time
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.learn.continuous import Schedules
+from estimator_bridge.tf1.contrib.learn.evaluating import with_metrics
 from estimator_bridge.tf1.contrib.learn.export_strategy import ExportStrategy
 from estimator_bridge.tf1.contrib.learn.fitting import metric_fn_from_specs
 
@@ -27,7 +28,7 @@ class _StrategyExporter(tf.estimator.Exporter):
         return self._strategy.export(estimator, export_path, checkpoint_path, eval_result)
 
 
-class Experiment:
+class Experiment(Schedules):
     """An estimator together with its training and evaluation.
 
     `train_and_evaluate()` follows TF_CONFIG like tf.estimator.train_and_evaluate: in a cluster it
@@ -48,7 +49,7 @@ class Experiment:
       min_eval_frequency: ignored; evaluation follows checkpoints.
       delay_workers_by_global_step: ignored.
       export_strategies: ExportStrategy, list of them, or None.
-      train_steps_per_iteration: ignored; evaluation follows checkpoints.
+      train_steps_per_iteration: steps of a turn of `continuous_train_and_eval`, or None.
       checkpoint_and_export: ignored.
       saving_listeners: list of CheckpointSaverListener, or None.
       check_interval_secs: ignored.
@@ -77,7 +78,8 @@ class Experiment:
     ):
         # Evaluations depend on checkpoints and seconds. These arguments set other schedules in 1.x.
         del local_eval_frequency, min_eval_frequency, delay_workers_by_global_step
-        del train_steps_per_iteration, checkpoint_and_export, check_interval_secs
+        del checkpoint_and_export, check_interval_secs
+        self._train_steps_per_iteration = train_steps_per_iteration
         self._estimator = estimator
         self._train_input_fn = train_input_fn
         self._eval_input_fn = eval_input_fn
@@ -95,6 +97,11 @@ class Experiment:
     def estimator(self):
         """The estimator."""
         return self._estimator
+
+    @property
+    def eval_metrics(self):
+        """{name: MetricSpec}, further metrics of the evaluation, or None."""
+        return self._eval_metrics
 
     @property
     def train_steps(self):
@@ -157,7 +164,7 @@ class Experiment:
     def _evaluated(self):
         if not self._eval_metrics:
             return self._estimator
-        return tf.estimator.add_metrics(self._estimator, metric_fn_from_specs(self._eval_metrics))
+        return with_metrics(self._estimator, metric_fn_from_specs(self._eval_metrics))
 
     def evaluate(self, delay_secs=None, name=None):
         """Evaluates the latest checkpoint once.
@@ -171,13 +178,29 @@ class Experiment:
         """
         if delay_secs:
             time.sleep(delay_secs)
+        return self._evaluate(self._eval_input_fn, None, name)
+
+    def _evaluate(self, input_fn, checkpoint, name=None, steps=None):
         return tf.estimator.Estimator.evaluate(
             self._evaluated(),
-            self._eval_input_fn,
-            steps=self._eval_steps,
+            input_fn,
+            steps=steps or self._eval_steps,
             hooks=self._eval_hooks,
+            checkpoint_path=checkpoint,
             name=name,
         )
+
+    def _export(self, checkpoint, metrics):
+        """Returns what each export strategy has exported."""
+        return [
+            strategy.export(
+                self._estimator,
+                os.path.join(self._estimator.model_dir, "export", strategy.name),
+                checkpoint,
+                metrics,
+            )
+            for strategy in self._export_strategies
+        ]
 
     def train_and_evaluate(self):
         """Trains, and evaluates and exports checkpoints in between.
@@ -201,20 +224,7 @@ class Experiment:
         )
         return tf.estimator.train_and_evaluate(self._evaluated(), train_spec, eval_spec)
 
-    local_run = continuous_train_and_eval = train_and_evaluate
-
-    def continuous_eval(self, *args, **kwargs):
-        """Evaluates checkpoints as they appear, like the evaluator's role.
-
-        Args:
-          *args: ignored.
-          **kwargs: ignored.
-        """
-        del args, kwargs
-        cluster = json.loads(os.environ.get("TF_CONFIG") or "{}")
-        if cluster.get("task", {}).get("type") != "evaluator":
-            return self.evaluate()
-        return self.train_and_evaluate()
+    local_run = train_and_evaluate
 
     def run_std_server(self):
         """Runs a parameter server and does not return."""
@@ -231,14 +241,6 @@ class Experiment:
     def test(self):
         """Trains one step, evaluates one batch and exports."""
         self._estimator.train(self._train_input_fn, steps=1, hooks=self._train_hooks)
-        result = tf.estimator.Estimator.evaluate(self._evaluated(), self._eval_input_fn, steps=1)
-        exports = [
-            strategy.export(
-                self._estimator,
-                os.path.join(self._estimator.model_dir, "export", strategy.name),
-                self._estimator.latest_checkpoint(),
-                result,
-            )
-            for strategy in self._export_strategies
-        ]
-        return result, exports
+        path = self._estimator.latest_checkpoint()
+        result = self._evaluate(self._eval_input_fn, path, steps=1)
+        return result, self._export(path, result)

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.learn.evaluating import evaluate_run, with_metrics
 from estimator_bridge.tf1.contrib.learn.model_spec import (
     MetricSpec,
     ModeKeys,
@@ -80,6 +81,8 @@ def _concatenated(batches):
 class FitMixin:
     """Adds `fit`, `evaluate` with MetricSpecs and `export_savedmodel` to an Estimator class."""
 
+    _evaluate_run = evaluate_run
+
     def fit(
         self,
         x=None,
@@ -153,7 +156,7 @@ class FitMixin:
             input_fn = _arrays_input_fn(x, y, batch_size, num_epochs=1, shuffle=False)
         evaluator = super().evaluate
         if metrics:
-            evaluator = tf.estimator.add_metrics(self, metric_fn_from_specs(metrics)).evaluate
+            evaluator = with_metrics(self, metric_fn_from_specs(metrics)).evaluate
         return evaluator(
             input_fn, steps=steps, hooks=hooks, checkpoint_path=checkpoint_path, name=name
         )

@@ -8,6 +8,13 @@ __all__ = ["Environment", "RunConfig", "TaskType"]
 
 TaskType = _current.TaskType
 
+# What a user may change between two runs of the same model.
+_CHANGING = (
+    *("tf_random_seed", "save_summary_steps", "save_checkpoints_steps", "save_checkpoints_secs"),
+    *("session_config", "keep_checkpoint_max", "keep_checkpoint_every_n_hours"),
+    "log_step_count_steps",
+)
+
 # The value of save_checkpoints_secs that stands for the default.
 _DEFAULT = 0
 
@@ -113,3 +120,17 @@ class RunConfig(tf.estimator.RunConfig):
         import os
 
         return json.loads(os.environ.get("TF_CONFIG") or "{}").get("environment", Environment.LOCAL)
+
+    def uid(self, whitelist=None):
+        """Returns a text that two configurations share if they are equal.
+
+        Args:
+          whitelist: list of names of properties that may differ; None for those that do not change
+            the model or the cluster, such as the seed and the intervals of checkpoints.
+        """
+        left_out = {f"_{name}" for name in (_CHANGING if whitelist is None else whitelist)}
+        state = {key: value for key, value in vars(self).items() if key not in left_out}
+        if "_cluster_spec" in state:
+            # Its own text contains the address of the object.
+            state["_cluster_spec"] = dict(sorted(self.cluster_spec.as_dict().items()))
+        return ", ".join(f"{key}={value!r}" for key, value in sorted(state.items()))
