@@ -81,12 +81,12 @@ class TablePredictor:
         for name, (mask, values) in (raw.unparsed or {}).items():
             kind = self._request.schema.columns[name].raw_type
             self._note(reasons, unparsed_fault(name, kind), mask, values)
-        # A value that could not be parsed is null by now, which is no fault of its own.
+        # A value that could not be parsed is null by now; the first reason of a row stays.
         for fault, mask in find_faults(columns, self._request.schema, self._predictor.inputs):
             self._note(reasons, fault, mask, columns.column(fault.column))
         good = np.equal(reasons, None)
         found = self._predict(columns.filter(pa.array(good))) if good.any() else None
-        # A bad row gets the null after the last prediction.
+        # Of each good row, the place among the predictions; null for a bad row.
         places = pa.array(np.where(good, np.cumsum(good) - 1, 0), mask=~good)
         arrays = []
         for field in list(self.schema)[:-1]:
