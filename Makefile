@@ -15,7 +15,7 @@
 #   PYTHON=python3.11   which Python; default: python3
 #   TF=2.15             which TensorFlow; default: the newest that this Python can have
 #   JOBS=2              tests at once
-#   BENCH_DATA=...      folder with census/ and natality/; without it, only flights
+#   BENCH_DATA=...      folder with census/ and natality/; without it, only flights and clicks
 #   ARGS='-k schema'    more arguments for pytest, or flags for the demo's trainer
 
 PYTHON ?= python3

@@ -3,6 +3,7 @@
 The JSON (see `describe`) says what the trainer's own schema says, so that all train one model.
 """
 
+import argparse
 import json
 import shutil
 from pathlib import Path
@@ -10,19 +11,27 @@ from typing import NamedTuple, Optional
 
 ROOT = Path(__file__).resolve().parent.parent
 # Layers of the wide-and-deep census model of the published samples.
-HIDDEN_UNITS = {"census": (100, 70, 50, 25), "natality": (64, 32), "flights": (128, 64)}
+HIDDEN_UNITS = {
+    "census": (100, 70, 50, 25),
+    "natality": (64, 32),
+    "flights": (128, 64),
+    "clicks": (64, 32),
+}
+# Greatest number of hash buckets of a column of the click data.
+CLICK_BUCKETS = 1 << 18
+CLICK_EVAL_ROWS = 100_000
 
 
 class Case(NamedTuple):
     """One data set, written out for all contenders.
 
     Attributes:
-        name: census, natality or flights; also the trainer's preset.
+        name: census, natality, flights or clicks.
         train, eval: paths of CSV files.
         rows, eval_rows: rows in them.
         header: whether the files have a header line.
         model: path of the JSON.
-        flags: what the trainer needs to be told beyond its preset.
+        flags: what the trainer needs to be told, its preset or schema included.
     """
 
     name: str
@@ -39,11 +48,13 @@ def prepare(name: str, folder: Path, data: Optional[Path], rows: int) -> Optiona
     """Writes the files of a case; returns None if its raw data are missing.
 
     Args:
-        name: census, natality or flights.
+        name: census, natality, flights or clicks.
         folder: where to write; what is there already is used again.
         data: folder with census/ and natality/, each with train.csv and eval.csv.
         rows: least number of training rows; the real rows are repeated, whole, to reach it.
     """
+    if name == "clicks":
+        return _prepare_clicks(folder / name, rows)
     folder = folder / name
     folder.mkdir(parents=True, exist_ok=True)
     if name == "flights":
@@ -66,7 +77,8 @@ def prepare(name: str, folder: Path, data: Optional[Path], rows: int) -> Optiona
         partial.rename(train)
     model = folder / "model.json"
     hidden = HIDDEN_UNITS[name]
-    model.write_text(json.dumps(describe(name, raw_train), indent=1))
+    schema = ROOT / f"hparams/schemas/{name}.yaml"
+    model.write_text(json.dumps(describe(name, schema, raw_train), indent=1))
     return Case(
         name,
         str(train),
@@ -75,8 +87,32 @@ def prepare(name: str, folder: Path, data: Optional[Path], rows: int) -> Optiona
         len(raw_eval.read_bytes().splitlines()) - header,
         header,
         str(model),
-        (f"--model.hidden_units={','.join(map(str, hidden))}", *PLAIN_FLAGS),
+        (f"--hparams={name}", f"--model.hidden_units={','.join(map(str, hidden))}", *PLAIN_FLAGS),
     )
+
+
+def _prepare_clicks(folder: Path, rows: int) -> Case:
+    """Generates click data, of which no row is repeated, and a schema by hand."""
+    import clicks
+    import yaml
+
+    paths = {}
+    for seed, (part, number) in enumerate((("train", rows), ("eval", CLICK_EVAL_ROWS))):
+        written = folder / f"{part}-{number}"
+        paths[part] = written / "part-00000.csv"
+        if not paths[part].exists():
+            partial = folder / f"{part}.partial"
+            shutil.rmtree(partial, ignore_errors=True)
+            options = {"rows": number, "ids": 1_000_000, "format": "csv", "files": 1, "days": 0}
+            clicks.write_files(partial, argparse.Namespace(seed=seed, **options))
+            partial.rename(written)
+    schema, model = folder / "schema.yaml", folder / "model.json"
+    schema.write_text(yaml.safe_dump(clicks.describe_schema(CLICK_BUCKETS), sort_keys=False))
+    model.write_text(json.dumps(describe("clicks", schema, paths["train"]), indent=1))
+    hidden = ",".join(map(str, HIDDEN_UNITS["clicks"]))
+    flags = (f"--data.schema_file={schema}", f"--model.hidden_units={hidden}", *PLAIN_FLAGS)
+    train, evaluation = (str(paths[part]) for part in ("train", "eval"))
+    return Case("clicks", train, evaluation, rows, CLICK_EVAL_ROWS, True, str(model), flags)
 
 
 # The contenders support neither dropout nor regularisation, and one pair of learning rates.
@@ -117,8 +153,13 @@ def _write_flights(folder: Path) -> tuple[Path, Path]:
     return paths
 
 
-def describe(name: str, train: Path) -> dict:
-    """Returns the model of a preset as plain values.
+def describe(name: str, schema_path: Path, train: Path) -> dict:
+    """Returns the model of a case as plain values.
+
+    Args:
+        name: of the case.
+        schema_path: YAML file of the schema.
+        train: CSV file of the training rows, for their statistics.
 
     Returns:
         "columns": each CSV column in order: name, dtype, default, "wide" and "deep" (0: not there,
@@ -132,7 +173,7 @@ def describe(name: str, train: Path) -> dict:
     from trainer.inputs.scan import scan_files
     from trainer.schema import load_schema, resolve_defaults
 
-    schema = load_schema(str(ROOT / f"hparams/schemas/{name}.yaml"))
+    schema = load_schema(str(schema_path))
     files = find_files([str(train)], "csv", "data.train")
     statistics = scan_files(files, schema, config_lib.DataConfig(), Console()).statistics
     defaults = resolve_defaults(schema, statistics)

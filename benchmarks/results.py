@@ -28,7 +28,9 @@ run of `make bench` on one machine. Absolute rates are that machine's; ratios ca
 - *keras 2*, *keras 3*: `fit` on ids made ready, 32 steps an execution (`keras_fit.py`)
 - *limit*: the same mathematics in C++ (`limit.cc`), from CSV text or from ids
 
-Rows of census, natality and flights are real, repeated to reach the number stated.
+Rows of census, natality and flights are real, repeated to reach the number stated. Rows of clicks
+are generated in the shape of Criteo's (`clicks.py`): 13 counts with gaps, and 26 columns of words
+with up to 262,144 hash buckets and embeddings of 16 each, together 40 million parameters.
 
 What a machine can do is the limit's row: the reference waits for Python and one core anywhere, so
 where the limit is lower, all ratios to the reference are. Where a row's lowest and highest are far

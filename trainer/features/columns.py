@@ -266,8 +266,8 @@ def _densify(ids: Any, size: int, embedding: Optional[int]) -> Any:
 
 
 def _choose_dimension(size: int) -> int:
-    # Six times the fourth root of the number of categories: the rule of thumb of "Introducing
-    # TensorFlow Feature Columns" (Google Developers Blog, 2017).
+    # Six times the fourth root of the number of categories: the rule of Wang et al., "Deep & Cross
+    # Network for Ad Click Predictions" (2017).
     return max(2, round(6 * math.pow(size, 0.25)))
 
 
