@@ -136,6 +136,8 @@ def write(options, found, reasons):
     rows = [row(name, made, reasons.get(name, "")) for name, made in done.items()]
     tensorflow = importlib.metadata.version("tensorflow")
     fastest = [statistics.median(ratios(made, "mean step, processor")) for made in done.values()]
+    load = os.getloadavg()[1]
+    busy = " (other work kept the cores busy: ratios by the clock say little)" if load > 4 else ""
     head = [
         *("program", "1.15.5, examples/s", "bridge, examples/s", "step, median", "step, mean"),
         *("step, processor", "evaluate, processor", "predict, processor", "export, processor"),
@@ -145,7 +147,7 @@ def write(options, found, reasons):
 ## Old programs: TensorFlow 1.15.5, and {tensorflow} under the bridge
 
 {datetime.date.today().isoformat()}, {results.describe_machine()};
-{rounds} rounds; load at the end {os.getloadavg()[1]:.1f}. Written by `make bench-legacy`.
+rounds: {rounds}; load at the end: {load:.1f}{busy}. Written by `make bench-legacy`.
 Ratios are 1.15.5 / bridge in a round: the median and the range; above 1, the bridge is faster.
 *Processor* is processor time, which other work on the machine changes less than the time by the
 clock. Examples a second: by the median step, by the mean step. The median of all ratios of the
