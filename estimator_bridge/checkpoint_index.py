@@ -4,7 +4,6 @@ TensorFlow's reader returns whole variables only. A variable can be larger than 
 process that checks it, for example one that is divided among parameter servers.
 """
 
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
@@ -14,15 +13,13 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from . import install
+from .index_table import read_entries
 from .private_tf import tensor_bundle_pb2
 
 install()
 
 import tensorflow as tf  # noqa: E402
 
-# The index is a LevelDB table. Its footer has this many bytes and ends with this number.
-FOOTER_BYTES = 48
-MAGIC = 0xDB4775248B80FB57
 # Number of bytes that are read at once; a multiple of every item's size.
 BLOCK_BYTES = 8 << 20
 
@@ -56,19 +53,12 @@ def read_values(index: Path) -> list[Value]:
     Raises:
         ValueError: the file is not an index that TensorFlow writes.
     """
-    table = index.read_bytes()
-    if len(table) < FOOTER_BYTES or struct.unpack("<Q", table[-8:])[0] != MAGIC:
-        raise ValueError("its index is incomplete")
     values: list[Value] = []
     try:
-        # The footer names a block of metadata and the block that names all others.
-        _, place = _read_handle(table, len(table) - FOOTER_BYTES)
-        blocks, _ = _read_handle(table, place)
-        for _, handle in _read_block(table, blocks):
-            for key, content in _read_block(table, _read_handle(handle, 0)[0]):
-                # The entry without a name describes the whole checkpoint.
-                values += _parse_entry(key, content) if key else ()
-    except (IndexError, struct.error, DecodeError, TypeError) as error:
+        for key, content in read_entries(index.read_bytes()):
+            # The entry without a name describes the whole checkpoint.
+            values += _parse_entry(key, content) if key else ()
+    except (DecodeError, TypeError) as error:
         raise ValueError("its index is corrupt") from error
     return values
 
@@ -117,43 +107,3 @@ def _parse_entry(key: bytes, content: bytes) -> Iterator[Value]:
         entry.size,
         entry.crc32c,
     )
-
-
-def _read_block(table: bytes, handle: tuple[int, int]) -> Iterator[tuple[bytes, bytes]]:
-    """Yields the keys and contents of a block of a LevelDB table.
-
-    Each key omits the bytes that it shares with the key before it. The block ends with positions at
-    which whole keys are, and their number.
-    """
-    place, size = handle
-    end = place + size
-    if table[end]:
-        raise ValueError("its index is compressed, which TensorFlow does not write")
-    (num_restarts,) = struct.unpack("<I", table[end - 4 : end])
-    key = b""
-    while place < end - 4 * (num_restarts + 1):
-        shared, place = _read_number(table, place)
-        own, place = _read_number(table, place)
-        length, place = _read_number(table, place)
-        key = key[:shared] + table[place : place + own]
-        place += own
-        yield key, table[place : place + length]
-        place += length
-
-
-def _read_handle(data: bytes, place: int) -> tuple[tuple[int, int], int]:
-    """Returns the position and size of a block, and the position after them."""
-    start, place = _read_number(data, place)
-    size, place = _read_number(data, place)
-    return (start, size), place
-
-
-def _read_number(data: bytes, place: int) -> tuple[int, int]:
-    """Returns a variable-length number and the position after it."""
-    number = shift = 0
-    while True:
-        byte = data[place]
-        number |= (byte & 127) << shift
-        place, shift = place + 1, shift + 7
-        if byte < 128:
-            return number, place

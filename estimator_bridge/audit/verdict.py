@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .. import era
-from ..era import declared, optimizers
+from ..era import choice
 from . import starting
 from .files import Reading
 from .findings import Finding, import_graph
@@ -186,17 +186,17 @@ def _words(path: str, verdict: str, start: starting.Start, reading: Reading) -> 
     if verdict == "--tf1":
         words.append("--tf1")
     elif verdict == "plain":
-        words += _older_tf2(os.path.join(reading.root, start.folder if start.module else path))
+        program = os.path.join(reading.root, start.folder if start.module else path)
+        words += _older_tf2(program, os.path.join(reading.root, path))
     return words
 
 
-def _older_tf2(program: str) -> list[str]:
-    """Returns the option for a program whose project declares a TensorFlow 2 with other names."""
-    found = declared.find(program)
-    if found is None or found.version is None:
+def _older_tf2(program: str, source: str) -> list[str]:
+    """Returns the option for a program that `run` shows other names of TensorFlow 2."""
+    found = choice.choose(program, source)
+    if found is None or found.version is None or not found.changes_names:
         return []
-    older = era.TF1 < found.version < optimizers.REPLACED_IN
-    return [f"--as={era.format_version(found.version)}"] if older else []
+    return [f"--as={era.format_version(found.version)}"] if found.version != era.TF1 else []
 
 
 def _places(used: Sequence[Finding], mode: str) -> list[Finding]:

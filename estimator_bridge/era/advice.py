@@ -4,7 +4,7 @@ import re
 import sys
 from typing import Any, Optional
 
-from . import TF1, format_version, optimizers
+from . import TF1, format_version, optimizers, trained
 
 __all__ = ["describe"]
 
@@ -25,11 +25,6 @@ _NO_KEY = re.compile(
 _NEW_KEY = re.compile(
     r"(?:^|/)(?:iteration|learning_rate|(?:Adam|SGD|Adagrad|RMSprop|Adadelta|"
     r"Adamax|Nadam|Ftrl)/\S+)$"
-)
-# The values that the classes of old saved with their slots; today's save none of them.
-_OLD_KEY = re.compile(
-    r"(?:^|/)(?:Adam|SGD|Adagrad|RMSprop|Adadelta|Adamax|Nadam|Ftrl)/"
-    r"(?:beta_1|beta_2|beta|decay|momentum|rho)$"
 )
 _ANY_KEY = re.compile(r"Key (\S+) not found in checkpoint")
 _NO_NAME = re.compile(r"module 'tensorflow(?:\._api\.v2)?((?:\.\w+)*)' has no attribute '(\w+)'")
@@ -74,7 +69,7 @@ def describe(error: BaseException, version: Optional[tuple[int, int]]) -> Option
 
 def _describe_newer_checkpoint(text: str, version: Optional[tuple[int, int]]) -> Optional[str]:
     missing = _ANY_KEY.search(text)
-    if version is None or missing is None or not _OLD_KEY.search(missing.group(1)):
+    if version is None or missing is None or not trained.OLD_KEY.search(missing.group(1)):
         return None
     return (
         f"estimator_bridge: the checkpoint has no {missing.group(1)}, which the Keras optimizers "

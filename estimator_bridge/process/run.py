@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from .. import current_folder, era, install, terminal, tf1
-from ..era import advice, declared, optimizers
+from ..era import advice, choice, unchosen
 from ..errors import BridgeError
 from ..tf1 import generators
 from . import children
@@ -124,23 +124,36 @@ def _choose_version(target: Target) -> Optional[tuple[int, int]]:
     """Returns the version that the program gets, and says where it comes from if nobody chose."""
     if target.as_version is not None:
         return target.as_version
-    found = declared.find(os.getcwd() if target.is_module else target.name)
+    source = _find_source(target)
+    program = os.getcwd() if target.is_module else target.name
+    found = choice.choose(program, source, target.args)
     if found is None:
         return None
+    where = terminal.escape(found.where)
     if found.version is None:
         print(
-            f"estimator_bridge: {terminal.escape(found.where)}: the program gets the newest names; "
+            f"estimator_bridge: {where}: the program gets the newest names; "
             "--as=VERSION chooses a version.",
             file=sys.stderr,
         )
-    elif found.version < optimizers.REPLACED_IN:
+    elif found.changes_names:
         print(
             f"estimator_bridge: the program gets the names of TensorFlow "
-            f"{era.format_version(found.version)}, because {terminal.escape(found.where)}; "
+            f"{era.format_version(found.version)}, because {where}; "
             "--as=VERSION chooses another version.",
             file=sys.stderr,
         )
     return found.version
+
+
+def _find_source(target: Target) -> str:
+    """Returns the Python file that runs; "" for an archive, or a module outside this folder."""
+    if not target.is_module:
+        main_file = os.path.join(target.name, "__main__.py")
+        return main_file if os.path.isdir(target.name) else target.name
+    path = os.path.join(os.getcwd(), *target.name.split("."))
+    files = (f"{path}.py", os.path.join(path, "__main__.py"))
+    return next(filter(os.path.isfile, files), "")
 
 
 def _new_main() -> types.ModuleType:
@@ -240,6 +253,8 @@ def main(argv: list[str]) -> int:
         tf1.install()
     elif version is not None:
         era.install(version)
+    else:
+        unchosen.warn()
     prefer_folders(children.OWN_PACKAGES)
     children.inherit(version, exports_for=target.exports_for)
     try:

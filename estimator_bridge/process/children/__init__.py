@@ -57,3 +57,7 @@ def enter() -> None:
             tf1.install()
         else:
             era.install(version)
+    else:
+        from estimator_bridge.era import unchosen
+
+        unchosen.warn()

@@ -137,6 +137,7 @@ def test_command_starts_in_the_folder_of_the_imports(tmp_path, path, source, com
         # What 2.12 and 1.15 declare is no other interface of TensorFlow 2.
         ("main.py", "", "tensorflow==2.12.1", "main.py"),
         ("main.py", "", "tensorflow==1.15.5", "main.py"),
+        ("main.py", "import tensorflow.optimizers as o; o.SGD(lr=1)", "", "--as=2.10 main.py"),
     ],
 )
 def test_the_command_names_the_declared_version(tmp_path, path, source, declaration, command):

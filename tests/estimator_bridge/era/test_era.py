@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from estimator_bridge import era
-from estimator_bridge.era import advice, declared
+from estimator_bridge.era import advice, choice, declared, used
 from estimator_bridge.errors import BridgeError
 
 HERE = Path(__file__).parent
@@ -218,3 +218,88 @@ def test_a_program_of_1x_is_told_of_tf1(monkeypatch):
         assert (name is None) == (line is None), error
         assert line is None or (name in line and "--tf1" in line)
         assert advice.describe(error, era.TF1) is None
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "source, version",
+    [
+        ("tf.app.run()", (1, 15)),
+        ("from tensorflow.contrib import layers", (1, 15)),
+        ("from tensorflow import placeholder as p", (1, 15)),
+        ("tf.keras.optimizers.Adam(0.1, decay=0.01)", (2, 10)),
+        ("from tensorflow.keras import optimizers as o\no.SGD(lr=0.1)", (2, 10)),
+        ("tf.keras.mixed_precision.experimental.set_policy('float32')", (2, 10)),
+        ("model.predict_classes(x)\ntf.keras.optimizers.Adam(lr=0.1)", (2, 5)),
+        ("tf.keras.optimizers.Adam(0.1)", None),
+        ("import tensorflow.compat.v1 as tf\ntf.placeholder(tf.float32)", None),
+        ("tf = tf.compat.v1\ntf.placeholder(tf.float32)", None),
+        ("try:\n  tf.app.run()\nexcept AttributeError:\n  pass", None),
+        ("if tf.__version__ < '2':\n  tf.app.run()", None),
+        ("tf.keras.optimizers.legacy.Adam(0.1, decay=0.01)", None),
+        ("log = print\nlog.app.run()", None),
+    ],
+)
+def test_a_version_is_found_from_names(tmp_path, source, version):
+    (tmp_path / "program.py").write_text("from package import model\n")
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (tmp_path / "package" / "model.py").write_text(f"import tensorflow as tf\n{source}\n")
+    names = used.find(str(tmp_path / "program.py"))
+    assert names.version == version
+    assert (version is None) or "model.py, line " in names.where
+
+
+@pytest.mark.quick
+def test_a_checkpoint_of_old_optimizers_chooses_their_version(tmp_path):
+    program = tmp_path / "program.py"
+    job = tmp_path / "job"
+    shutil.copytree(STORED / "adam", job)
+    for arguments in ([f"--model_dir={job}"], ["--model_dir", str(job)]):
+        program.write_text("import tensorflow as tf\nprint(tf.keras.optimizers.Adam)\n")
+        found = choice.choose(str(program), str(program), arguments)
+        assert found.version == (2, 10) and "Adam/beta_1" in found.where
+    # TensorFlow's version is between the list of operations and the version of the source.
+    export = job / "export" / "latest" / "1700000000"
+    export.mkdir(parents=True)
+    (export / "saved_model.pb").write_bytes(b"\x08\x01\x12\x20\x0a\x1e\x2a\x052.4.4\x32\x07v2.4.3-")
+    assert choice.choose(str(program), str(program), [str(job)]).version == (2, 4)
+    # A program without Keras optimizers of its own has no choice between them.
+    program.write_text("import tensorflow as tf\n")
+    assert choice.choose(str(program), str(program), [str(job)]) is None
+    (job / "model.ckpt-20.index").write_bytes(b"torn")
+    program.write_text("import tensorflow as tf\nprint(tf.keras.optimizers.Adam)\n")
+    assert choice.choose(str(program), str(program), [str(job)]) is None
+
+
+UNDECLARED = """
+import sys
+import tensorflow as tf
+
+def input_fn():
+    return tf.data.Dataset.from_tensors(([[1.0]], [[1.0]])).repeat(2)
+
+def model_fn(features, labels, mode):
+    weight = tf.Variable(1.0)
+    loss = (features[0, 0] * weight - labels[0, 0]) ** 2
+    step = tf.compat.v1.train.get_or_create_global_step()
+    # An attribute that the source does not show, as in a table of optimizers.
+    optimizer = getattr(tf.keras.optimizers, "SGD")(0.1)
+    update = optimizer.apply_gradients([(tf.gradients(loss, weight)[0], weight)])
+    update = tf.group(update, step.assign_add(1))
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=update)
+
+tf.estimator.Estimator(model_fn, sys.argv[1]).train(input_fn)
+"""
+
+
+def test_an_undeclared_optimizer_of_todays_class_is_named_once(tmp_path):
+    (tmp_path / "program.py").write_text(UNDECLARED)
+    (tmp_path / ".git").mkdir()
+    for options, count in ([], 1), (["--as=2.12"], 0):
+        job = tmp_path / f"job{count}"
+        status, _, stderr = run(*options, "program.py", job, cwd=tmp_path)
+        assert status == 0, stderr
+        lines = [line for line in stderr.splitlines() if line.startswith("estimator_bridge:")]
+        assert len(lines) == count, stderr
+        assert all("run --as=2.8" in line for line in lines)

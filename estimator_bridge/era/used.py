@@ -1,0 +1,227 @@
+"""Finds the TensorFlow that a program was written for, from the names that its source uses."""
+
+import ast
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from . import TF1
+
+__all__ = ["Names", "find"]
+
+# Names that only TensorFlow 1.x has, by their first parts below `tensorflow`.
+_ONLY_1X = """
+    app contrib flags gfile layers logging placeholder placeholder_with_default
+    sparse_placeholder Session InteractiveSession ConfigProto GPUOptions get_variable
+    variable_scope global_variables global_variables_initializer local_variables_initializer
+    tables_initializer trainable_variables get_collection add_to_collection
+    get_default_graph reset_default_graph set_random_seed random_normal random_uniform
+    truncated_normal_initializer to_float to_int32 to_int64 assign assign_add log
+    parse_example parse_single_example FixedLenFeature VarLenFeature decode_csv read_file
+    string_split string_to_hash_bucket_fast sparse_to_dense train.AdamOptimizer
+    train.AdagradOptimizer train.FtrlOptimizer train.RMSPropOptimizer
+    train.GradientDescentOptimizer train.MomentumOptimizer train.Saver train.Scaffold
+    train.get_global_step train.get_or_create_global_step train.MonitoredTrainingSession
+    train.exponential_decay summary.FileWriter summary.merge_all
+    losses.softmax_cross_entropy losses.sparse_softmax_cross_entropy
+    losses.sigmoid_cross_entropy metrics.accuracy metrics.auc metrics.mean estimator.inputs
+"""
+_NAMES_OF_1X = frozenset(_ONLY_1X.split())
+# Names of TensorFlow 2 that later versions do not have, with the last version that has them.
+_LAST_WITH = {
+    "keras.mixed_precision.experimental": (2, 10),
+    "mixed_precision.experimental": (2, 10),
+    "train.experimental.enable_mixed_precision_graph_rewrite": (2, 10),
+    "keras.experimental.LinearCosineDecay": (2, 10),
+    "keras.experimental.NoisyLinearCosineDecay": (2, 10),
+    "keras.experimental.PeepholeLSTMCell": (2, 10),
+}
+# Methods whose name no other library has.
+_LAST_WITH_METHOD = {"predict_classes": (2, 5), "get_updates": (2, 10)}
+# The optimizers, and the arguments that their classes took until 2.10.
+_OPTIMIZERS = frozenset(
+    f"{package}.{name}"
+    for package in ("keras.optimizers", "optimizers")
+    for name in ("Adadelta", "Adagrad", "Adam", "Adamax", "Ftrl", "Nadam", "RMSprop", "SGD")
+)
+_OLD_ARGUMENTS = frozenset(("decay", "lr"))
+_LAST_WITH_OLD_ARGUMENTS = (2, 10)
+# Programs that name these run on several versions.
+_SEVERAL_VERSIONS = ("__version__", "hasattr(tf", "optimizers.legacy", "optimizers.experimental")
+# Large trees are not searched: the program starts meanwhile.
+_MAX_FILES = 100
+_MAX_BYTES = 1 << 20
+
+
+class Names(NamedTuple):
+    """What the names of a program tell.
+
+    Attributes:
+      version: the last (major, minor) that has all of them; (1, 15) for names of 1.x; None if every
+        TensorFlow 2 has them, or if the program tests the version itself.
+      where: file, line and name, for a message; "" without a version.
+      chooses_optimizer: whether the program names a class of `tf.keras.optimizers`, and leaves to
+        TensorFlow whether it is the old or the new one.
+    """
+
+    version: Optional[tuple[int, int]]
+    where: str
+    chooses_optimizer: bool
+
+
+def find(program: str) -> Names:
+    """Returns what the names in a program, and in the files that it imports, tell.
+
+    Args:
+      program: path of a Python file.
+    """
+    start = Path(os.path.realpath(program))
+    found: list[tuple[tuple[int, int], str]] = []
+    chooses_optimizer = False
+    pending, seen = [start], {start}
+    while pending:
+        path = pending.pop(0)
+        text, tree = _read(path)
+        if tree is None:
+            continue
+        if any(word in text for word in _SEVERAL_VERSIONS):
+            return Names(None, "", False)
+        reader = _Reader(path.name)
+        reader.visit(tree)
+        found += reader.found
+        chooses_optimizer = chooses_optimizer or reader.chooses_optimizer
+        for imported in _local_files(reader.imports, path, start.parent):
+            if imported not in seen and len(seen) < _MAX_FILES:
+                seen.add(imported)
+                pending.append(imported)
+    version, where = min(found, key=lambda one: one[0]) if found else (None, "")
+    return Names(version, where, chooses_optimizer)
+
+
+def _read(path: Path) -> tuple[str, Optional[ast.Module]]:
+    try:
+        if not path.is_file() or path.stat().st_size > _MAX_BYTES:
+            return "", None
+        text = path.read_text(encoding="utf-8", errors="replace")
+        return text, ast.parse(text)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        # Running the program tells what is wrong with the file.
+        return "", None
+
+
+def _local_files(imports: list[str], importer: Path, start: Path) -> Iterator[Path]:
+    """Yields the files below the program's folder that import statements execute."""
+    for name in imports:
+        level = len(name) - len(name.lstrip("."))
+        folder = importer.parents[level - 1] if 0 < level <= len(importer.parents) else start
+        parts = [part for part in name[level:].split(".") if part]
+        for count in range(1, len(parts) + 1):
+            base = folder.joinpath(*parts[:count])
+            for path in (base.with_suffix(".py"), base / "__init__.py"):
+                if path.is_file():
+                    yield path
+
+
+class _Reader(ast.NodeVisitor):
+    """Collects the names of one file.
+
+    Attributes:
+      found: (version, where) of the names that tell a version.
+      chooses_optimizer: whether a class of `tf.keras.optimizers` is named.
+      imports: dotted names in import statements, relative ones with leading dots.
+    """
+
+    def __init__(self, file: str):
+        self.found: list[tuple[tuple[int, int], str]] = []
+        self.chooses_optimizer = False
+        self.imports: list[str] = []
+        self._file = file
+        # Local name -> path below `tensorflow`, "" for the package itself.
+        self._known: dict[str, str] = {}
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.imports.append(alias.name)
+            path = _below_tensorflow(alias.name)
+            if path is not None:
+                self._check(path, node.lineno)
+                self._known[alias.asname or "tensorflow"] = path if alias.asname else ""
+            elif alias.asname:
+                # `import tensorflow.compat.v1 as tf` after `import tensorflow as tf`.
+                self._known.pop(alias.asname, None)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        base = "." * node.level + (node.module or "")
+        for alias in node.names:
+            full = f"{base}{'' if base.endswith('.') else '.'}{alias.name}"
+            self.imports.append(full)
+            path = _below_tensorflow(full)
+            if path:
+                self._check(path, node.lineno)
+                self._known[alias.asname or alias.name] = path
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.generic_visit(node)
+        for target in node.targets:
+            # `tf = tf.compat.v1`
+            if isinstance(target, ast.Name):
+                self._known.pop(target.id, None)
+
+    def visit_Try(self, node: ast.Try) -> None:
+        # What may fail says nothing; imports in it are followed still.
+        before = len(self.found)
+        self.generic_visit(node)
+        del self.found[before:]
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        path = self._resolve(node)
+        if path is None:
+            self.generic_visit(node)
+        else:
+            self._check(path, node.lineno)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _LAST_WITH_METHOD:
+            version = _LAST_WITH_METHOD[node.func.attr]
+            self._add(version, f".{node.func.attr}()", node.lineno)
+        path = self._resolve(node.func)
+        if path in _OPTIMIZERS:
+            for keyword in node.keywords:
+                if keyword.arg in _OLD_ARGUMENTS:
+                    text = f"tf.{path}({keyword.arg}=...)"
+                    self._add(_LAST_WITH_OLD_ARGUMENTS, text, node.lineno)
+        self.generic_visit(node)
+
+    def _resolve(self, node: ast.AST) -> Optional[str]:
+        """Returns the path below `tensorflow` that an expression names, or None."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id not in self._known:
+            return None
+        return ".".join(filter(None, [self._known[node.id], *reversed(parts)]))
+
+    def _check(self, path: str, line: int) -> None:
+        if path in _OPTIMIZERS:
+            self.chooses_optimizer = True
+        parts = path.split(".")
+        for count in range(1, len(parts) + 1):
+            name = ".".join(parts[:count])
+            version = TF1 if name in _NAMES_OF_1X else _LAST_WITH.get(name)
+            if version is not None:
+                self._add(version, f"tf.{name}", line)
+                return
+
+    def _add(self, version: tuple[int, int], name: str, line: int) -> None:
+        self.found.append((version, f"{self._file}, line {line}, uses {name}"))
+
+
+def _below_tensorflow(name: str) -> Optional[str]:
+    """Returns 'keras.layers' for 'tensorflow.keras.layers', None outside TensorFlow."""
+    first, _, rest = name.partition(".")
+    if first != "tensorflow":
+        return None
+    # compat.v1 has the names of 1.x on every version.
+    return None if rest.startswith("compat.v1") else rest.removeprefix("compat.v2").lstrip(".")
