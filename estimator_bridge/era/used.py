@@ -204,11 +204,10 @@ class _Reader(ast.NodeVisitor):
         return ".".join(filter(None, [self._known[node.id], *reversed(parts)]))
 
     def _check(self, path: str, line: int) -> None:
-        if path in _OPTIMIZERS:
-            self.chooses_optimizer = True
         parts = path.split(".")
         for count in range(1, len(parts) + 1):
             name = ".".join(parts[:count])
+            self.chooses_optimizer = self.chooses_optimizer or name in _OPTIMIZERS
             version = TF1 if name in _NAMES_OF_1X else _LAST_WITH.get(name)
             if version is not None:
                 self._add(version, f"tf.{name}", line)
