@@ -104,11 +104,11 @@ def center_bias(
         _set_leaf(ensemble.trees[0].nodes[0].leaf, change)
         return True
     leaf = ensemble.trees[0].nodes[0].leaf
-    bias = _get_leaf(leaf, 1) + change
-    _set_leaf(leaf, bias)
+    before = _get_leaf(leaf, 1)
+    _set_leaf(leaf, before + change)
     # Labels whose mean needs no bias give 0 / 0, which ends centering.
     with np.errstate(divide="ignore", invalid="ignore"):
-        return bool(np.abs(change[0] / bias[0]) > _SMALLEST_CHANGE_OF_BIAS)
+        return bool(np.abs(change[0] / before[0]) > _SMALLEST_CHANGE_OF_BIAS)
 
 
 def grow(ensemble: Any, groups: list[Splits], growth: Growth) -> None:

@@ -1,12 +1,18 @@
 """Less used parts of tf.contrib."""
 
+import importlib.util
+import json
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import sklearn.metrics
 import tensorflow as tf
+
+from estimator_bridge.boosted_trees import ensemble
 
 contrib = tf.contrib
 
@@ -417,3 +423,50 @@ def test_uid_tells_configurations_apart():
     assert first.uid() == build().uid() == seeded.uid() != moved.uid()
     assert first.uid(whitelist=["model_dir"]) == moved.uid(whitelist=["model_dir"])
     assert first.uid(whitelist=[]) != seeded.uid(whitelist=[])
+
+
+def _read_boosted():
+    folder = Path(__file__).parents[1]
+    spec = importlib.util.spec_from_file_location(
+        "boosted_trees_programs_1x", folder / "boosted_trees" / "programs_1x.py"
+    )
+    programs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(programs)
+    stored = folder / "golden" / "1.15.5" / "boosted_trees"
+    return programs, stored, json.loads((stored / "values.json").read_text(encoding="utf-8"))
+
+
+def _check_boosted(found, stored):
+    trees = [ensemble.parse(bytes.fromhex(one["ensemble"])).trees for one in (found, stored)]
+    ours, native = (
+        [
+            (kind, *([] if kind == "leaf" else map(str, (getattr(node, kind),))))
+            for tree in of
+            for node in tree.nodes
+            for kind in [node.WhichOneof("node")]
+        ]
+        for of in trees
+    )
+    assert ours == native and len(native) > 30
+    assert found["stamp"] == stored["stamp"]
+    assert found["caches"].keys() == stored["caches"].keys()
+    for name, values in stored["caches"].items():
+        np.testing.assert_allclose(found["caches"][name], values, rtol=0, atol=2e-6)
+    np.testing.assert_allclose(found["logits"], stored["logits"], rtol=0, atol=2e-6)
+    assert found["metrics"] == pytest.approx(stored["metrics"], abs=2e-6)
+
+
+def test_boosted_trees_go_on_from_a_native_checkpoint_in_the_middle_of_a_tree(tmp_path):
+    programs, stored, values = _read_boosted()
+    shutil.copytree(stored / "job", tmp_path / "job")
+    model = programs.build(tf, tmp_path / "job")
+    assert model.get_variable_value("global_step") == programs.MIDDLE
+    model.train(programs.make_input_fn(tf, programs.BATCH), max_steps=10000)
+    _check_boosted(programs.examine(tf, model), values["resumed"])
+
+
+def test_boosted_trees_trained_in_memory_are_those_of_1_15(tmp_path):
+    programs, _, values = _read_boosted()
+    model = programs.train_in_memory(tf, tmp_path)
+    assert values["in_memory"]["caches"]
+    _check_boosted(programs.examine(tf, model), values["in_memory"])

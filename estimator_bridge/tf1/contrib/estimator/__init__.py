@@ -4,20 +4,14 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import estimator_early_stopping as _early_stopping
 from estimator_bridge.private_tf import estimator_saved_model as _saved_model_estimator
+from estimator_bridge.tf1.contrib.estimator import boosted as _boosted
 from estimator_bridge.tf1.contrib.estimator import extenders as _extenders
 from estimator_bridge.tf1.contrib.estimator import heads as _heads
 from estimator_bridge.tf1.contrib.estimator import rnn as _rnn
 from estimator_bridge.tf1.contrib.estimator import towers as _towers
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
-_BOOSTED = "boosted trees left TensorFlow; use the package tensorflow-decision-forests"
-__getattr__, _advice_for = _unsupported_names(
-    globals(),
-    {
-        "boosted_trees_classifier_train_in_memory": _BOOSTED,
-        "boosted_trees_regressor_train_in_memory": _BOOSTED,
-    },
-)
+__getattr__, _advice_for = _unsupported_names(globals())
 
 _experimental = tf.estimator.experimental
 
@@ -40,6 +34,9 @@ LinearEstimator = tf.estimator.LinearEstimator
 DNNLinearCombinedEstimator = tf.estimator.DNNLinearCombinedEstimator
 BaselineEstimator = tf.estimator.BaselineEstimator
 SavedModelEstimator = _saved_model_estimator.SavedModelEstimator
+
+boosted_trees_classifier_train_in_memory = _boosted.boosted_trees_classifier_train_in_memory
+boosted_trees_regressor_train_in_memory = _boosted.boosted_trees_regressor_train_in_memory
 
 binary_classification_head = _heads.binary_classification_head
 logistic_regression_head = _heads.logistic_regression_head
