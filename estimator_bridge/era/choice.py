@@ -15,12 +15,10 @@ class Choice(NamedTuple):
     Attributes:
       version: (major, minor); (1, 15) for every 1.x; None for today's names.
       where: what says so, for a message.
-      is_declared: whether the project's files name the version.
     """
 
     version: Optional[tuple[int, int]]
     where: str
-    is_declared: bool
 
     @property
     def changes_names(self) -> bool:
@@ -41,14 +39,14 @@ def choose(program: str, source: str = "", arguments: Sequence[str] = ()) -> Opt
     """
     found = declared.find(program)
     if found is not None:
-        return Choice(found.version, found.where, True)
+        return Choice(found.version, found.where)
     if not source.endswith(".py") or not os.path.isfile(source):
         return None
     names = used.find(source)
     if names.version == TF1:
-        return Choice(names.version, names.where, False)
+        return Choice(names.version, names.where)
     # Canned Estimators save values of old optimizers too, whatever the program's own names mean.
     checkpoint = trained.find(arguments) if names.chooses_optimizer else None
     if checkpoint is not None and (names.version is None or checkpoint.version < names.version):
-        return Choice(checkpoint.version, checkpoint.where, False)
-    return None if names.version is None else Choice(names.version, names.where, False)
+        return Choice(checkpoint.version, checkpoint.where)
+    return None if names.version is None else Choice(names.version, names.where)
