@@ -17,9 +17,12 @@ def open_versions(folder: str, option: str) -> VersionFolder:
         option: the option that contains it, for messages.
 
     Raises:
-        UserError: the address is wrong or names a whole bucket, or there are no credentials.
+        UserError: the path is a file, the address is wrong or names a whole bucket, or there are no
+            credentials.
     """
     if not is_remote(folder):
+        if Path(folder).is_file():
+            raise UserError(f"{option}: {folder} is a file; name a folder")
         return LocalVersions(Path(folder))
     address = parse_address(folder.rstrip("/"), option)
     if not address.name:

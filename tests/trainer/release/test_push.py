@@ -319,3 +319,10 @@ def test_the_command(place, tmp_path, capsys):
     pending = {"version": 1, "token": "../../victim", "label": "", "entry": entry}
     place.write({"push.json": json.dumps({"pending": pending})})
     assert "damaged (pending.token" in run("--list", status=2)
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path, capsys):
+    path = tmp_path / "served"
+    path.write_text("a file")
+    assert push_command.main([f"--to={path}", "--list"]) == 2
+    assert f"--to: {path} is a file; name a folder" in capsys.readouterr().err
