@@ -20,14 +20,15 @@ from estimator_bridge.convert.read.rows import read_files
 from estimator_bridge.convert.write.module import write_module
 from trainer.config import Config
 from trainer.console import Console
-from trainer.data_validation.profile import profile_files
-from trainer.data_validation.reading import CsvStyle
+from trainer.data_validation.profile_pass import ProfilePass, finish
+from trainer.data_validation.reading import CsvStyle, list_json_names
 from trainer.errors import UserError
 from trainer.evaluation.checkpoint_metrics import _build_source
 from trainer.inputs.files import find_files
 from trainer.inputs.scan import scan_files
 from trainer.job_dir import checkpoints, quarantine
 from trainer.job_dir.trained_job import load_model
+from trainer.passes.local import run_here
 from trainer.prediction.description import describe_export, load_data_config
 from trainer.prediction.file_predictor import FilePredictor
 from trainer.prediction.predictor import Predictor
@@ -219,7 +220,8 @@ def test_data_files(kind, job, fuzz, make, tmp_path):
             if rng.random() < 0.5:
                 scan_files(files, schema, data, Console())
             elif rng.random() < 0.5:
-                profile_files(files, style, Console())
+                one = ProfilePass(style, list_json_names(files, style.limits), ())
+                finish(run_here(one, files, "reading the data"), files)
             else:
                 read_files(read_job_dir(str(job.folder)), [str(path)], 20)
 

@@ -237,4 +237,6 @@ def test_demo_needs_a_writable_output(tmp_path, capsys):
     assert digits.main([]) == 2
     (tmp_path / "file").write_text("")
     assert digits.main([f"--output={tmp_path / 'file' / 'x'}"]) == 2
-    assert "error: give --output=FOLDER" in capsys.readouterr().err
+    missing, unwritable = capsys.readouterr().err.splitlines()
+    assert missing.startswith("error: --output: not given")
+    assert unwritable.endswith("Not a directory; name another folder")
