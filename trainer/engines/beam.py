@@ -4,7 +4,6 @@ import contextlib
 import io
 import logging
 import pickle  # noqa: S403
-import re
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,8 +17,8 @@ from apache_beam.options.pipeline_options import (
     StandardOptions,
 )
 
-from trainer.engines.work import Job, Outcome
-from trainer.errors import TemporaryError, UserError
+from trainer.engines.work import Job, Outcome, raise_temporary
+from trainer.errors import UserError
 
 # Runners whose workers are on this machine.
 LOCAL_RUNNERS = ("DirectRunner", "FnApiRunner", "BundleBasedDirectRunner", "PrismRunner")
@@ -135,10 +134,8 @@ def _translate_errors() -> Iterator[None]:
         raise
     # Each runner has errors of its own.
     except Exception as error:
+        raise_temporary(error)
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        temporary = re.search(r"TemporaryError: (.*)", str(error))
-        if temporary:
-            raise TemporaryError(temporary[1][:300]) from error
         reason = lines[-1] if lines else type(error).__name__
         raise UserError(
             f"--engine=beam: the pipeline has failed: {reason[:300]}; check --beam_options"

@@ -13,8 +13,8 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from trainer.engines.work import Job, Outcome
-from trainer.errors import TemporaryError, UserError
+from trainer.engines.work import Job, Outcome, raise_temporary
+from trainer.errors import UserError
 
 # Results that a task of a merge gets; more are merged in several rounds.
 FAN_IN = 16
@@ -107,11 +107,8 @@ def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError, OSError) as error:
-        text = str(error)
-        temporary = re.search(r"TemporaryError: (.*)", text)
-        if temporary:
-            raise TemporaryError(temporary[1][:300]) from error
-        reason = _find_reason(text) or type(error).__name__
+        raise_temporary(error)
+        reason = _find_reason(str(error)) or type(error).__name__
         raise UserError(
             f"--engine=spark: the job has failed: {reason[:300]}; check --spark_options"
         ) from error

@@ -1,6 +1,7 @@
 """Work on the pieces of some data, which any engine can run: each piece alone, then merged."""
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, Union, cast
 
@@ -137,6 +138,20 @@ class Job(NamedTuple):
             return self.work.merge(first, second)
         except UserError as error:
             return Failure(str(error))
+
+
+def raise_temporary(error: Exception) -> None:
+    """Raises the TemporaryError of a task that has made an engine fail, if there is one.
+
+    Args:
+        error: of the engine; its text contains the errors of the tasks.
+
+    Raises:
+        TemporaryError: a task has raised one.
+    """
+    found = re.search(r"TemporaryError: (.*)", str(error))
+    if found:
+        raise TemporaryError(found[1][:300]) from error
 
 
 def start_job(work: Work[Any, Any]) -> Job:
