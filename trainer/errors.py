@@ -120,6 +120,22 @@ class JobEnded(Exception):
         self.status = status
 
 
+def require_column(name: str, columns: Iterable[str], option: str) -> None:
+    """Raises if a schema has no such column.
+
+    Args:
+        name: the column.
+        columns: names of the columns of the schema.
+        option: what names the column, for the message.
+
+    Raises:
+        UserError: there is none.
+    """
+    known = list(columns)
+    if name not in known:
+        raise UserError(f"{option}: the schema has no column {name!r}{nearest(name, known)}")
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Returns "; did you mean x?" if a known name resembles `name`, else "".
 

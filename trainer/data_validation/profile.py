@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trainer.inputs.floats import to_floats
 from trainer.inputs.hashing import hash_strings
 from trainer.inputs.streaming_statistics import DistinctCount, RunningMoments, ValueCounts
 
@@ -288,16 +289,6 @@ def _try_cast(texts: pa.Array, kind: pa.DataType) -> Optional[pa.Array]:
         return texts.cast(kind)
     except pa.ArrowInvalid:
         return None
-
-
-def to_floats(column: pa.Array) -> np.ndarray:
-    """Returns a column of numbers as float64 [rows]; NaN for null.
-
-    Args:
-        column: [rows].
-    """
-    numbers: np.ndarray = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return numbers
 
 
 def is_supported(kind: pa.DataType) -> bool:

@@ -6,10 +6,11 @@ from typing import NamedTuple, NoReturn, Optional
 import numpy as np
 import pyarrow as pa
 
-from trainer.data_validation.profile import Profile, Table, is_supported, to_floats
+from trainer.data_validation.profile import Profile, Table, is_supported
 from trainer.data_validation.reading import CsvStyle, name_csv, read_csv, read_untyped
 from trainer.errors import UserError
 from trainer.inputs.files import DataFile
+from trainer.inputs.floats import to_floats
 from trainer.inputs.partitions import add_partitions
 from trainer.inputs.row_sample import RowSample, place_rows
 from trainer.passes.contract import Piece, Rows

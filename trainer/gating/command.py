@@ -26,7 +26,7 @@ from estimator_bridge.terminal import find_width
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
-from trainer.errors import UserError, nearest
+from trainer.errors import UserError, require_column
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import EXTRA, GATE_REPORT, fingerprint_export
 from trainer.gating import report
@@ -158,11 +158,8 @@ def _measure(
 
 def _parse_by(values: flags.FlagValues, rules: Rules, schema: Schema) -> list[list[str]]:
     """Returns the columns of each slicing, of --by and of the rules."""
-    if values.group and values.group not in schema.columns:
-        raise UserError(
-            f"--group: the schema has no column {values.group!r}"
-            f"{nearest(values.group, schema.columns)}"
-        )
+    if values.group:
+        require_column(values.group, schema.columns, "--group")
     parsed = slices.parse_by([*values.by, *(by for rule in rules.rules for by in rule.by)], schema)
     return [list(names) for names in dict.fromkeys(map(tuple, parsed))]
 

@@ -7,7 +7,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from estimator_bridge.file_limits import load_yaml
-from trainer.errors import UserError, nearest
+from trainer.errors import UserError, nearest, require_column
 from trainer.metrics.catalogue import SHOWN_METRICS, choose_direction
 from trainer.schema import Schema
 
@@ -132,10 +132,7 @@ def load_rules(path: Optional[str], schema: Schema, threshold: float) -> Rules:
                 f"{schema.task} model (there are {', '.join(every)})"
             )
         for name in (name.strip() for one in rule.by for name in one.split("*")):
-            if name not in schema.columns:
-                raise UserError(
-                    f"{where}: by: the schema has no column {name!r}{nearest(name, schema.columns)}"
-                )
+            require_column(name, schema.columns, f"{where}: by")
         if rule.metric in ("precision", "recall"):
             rule.metric = f"{rule.metric}_at_{threshold:g}"
     return rules

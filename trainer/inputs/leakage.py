@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trainer.inputs.floats import to_floats
 from trainer.inputs.hashing import mix
 from trainer.inputs.row_hashes import hash_rows, hash_values
 from trainer.inputs.streaming_statistics import ValueCounts
@@ -98,13 +99,13 @@ class LeakSample:
     def _encode(self, column: pa.Array, name: str) -> np.ndarray:
         """Returns numbers that are equal for equal values, float64 [rows]; NaN without a value."""
         if not pa.types.is_dictionary(column.type):
-            return _to_numpy(column.cast(pa.float64(), safe=False))
+            return to_floats(column)
         if self._schema.columns[name].date:
             words = pc.replace_substring_regex(column.dictionary, r"\D", "")
             # The values of a column that is not used need not be dates.
             words = pc.if_else(pc.less(pc.utf8_length(words), len("YYYYMMDD")), None, words)
             words = pc.utf8_rpad(pc.utf8_slice_codeunits(words, 0, 14), 14, "0")
-            return _to_numpy(words.cast(pa.float64()).take(column.indices))
+            return to_floats(words.cast(pa.float64()).take(column.indices))
         codes: np.ndarray = (hash_values(column) >> np.uint64(11)).astype(np.float64)
         codes[np.asarray(column.is_null())] = np.nan
         return codes
@@ -159,11 +160,6 @@ class LeakSample:
                     share = f"{100 * later[name, first]:.0f} % of the rows"
                     yield f"column {name}: is later than {first} in {share}; {_REMEDY}"
                     break
-
-
-def _to_numpy(column: pa.Array) -> np.ndarray:
-    numbers: np.ndarray = column.to_numpy(zero_copy_only=False)
-    return numbers
 
 
 def _measure(feature: np.ndarray, target: np.ndarray, is_text: bool, is_class: bool) -> float:

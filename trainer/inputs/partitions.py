@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Callable, Optional
 
+import numpy as np
 import pyarrow as pa
 
 from trainer.errors import UserError
@@ -39,13 +40,15 @@ def read_partitioned(
     for batch in read(in_file):
         rows = batch.columns.num_rows
         arrays = [
-            values[name].take(pa.array([0] * rows, pa.int32()))
-            if name in values
-            else batch.columns.column(name)
+            _repeat(values[name], rows) if name in values else batch.columns.column(name)
             for name in request.names
         ]
         kinds = [pa.field(name, array.type) for name, array in zip(request.names, arrays)]
         yield batch._replace(columns=pa.RecordBatch.from_arrays(arrays, schema=pa.schema(kinds)))
+
+
+def _repeat(value: pa.Array, rows: int) -> pa.Array:
+    return value.take(pa.array(np.zeros(rows, np.int32)))
 
 
 def _parse(request: ReadRequest, name: str, value: Optional[str]) -> pa.Array:
@@ -71,6 +74,5 @@ def add_partitions(batch: pa.RecordBatch, path: str, names: Sequence[str]) -> pa
     for name in names:
         if name not in batch.schema.names:
             value = pa.array([partitions.get(name)], pa.string())
-            repeated = value.take(pa.array([0] * batch.num_rows, pa.int32()))
-            batch = batch.append_column(name, repeated)
+            batch = batch.append_column(name, _repeat(value, batch.num_rows))
     return batch

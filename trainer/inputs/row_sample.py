@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from trainer.inputs.floats import to_floats
 from trainer.inputs.hashing import mix
 
 # Number of rows in the sample for histograms and quantiles. A share that is estimated from the
@@ -53,7 +54,7 @@ class RowSample:
         rows = self._choose(keys)
         self._keys.append(keys[rows])
         for name, held in self._held.items():
-            held.append(_to_float64(batch.column(name).take(pa.array(rows))))
+            held.append(to_floats(batch.column(name).take(pa.array(rows))))
         self._rows += len(rows)
         self._shrink()
 
@@ -101,8 +102,3 @@ class RowSample:
         held = self._held[name]
         values = held[0] if held else np.zeros(0)
         return values[~np.isnan(values)]
-
-
-def _to_float64(column: pa.Array) -> np.ndarray:
-    values: np.ndarray = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return values

@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trainer.config import nearest
-from trainer.errors import UserError
+from trainer.errors import UserError, require_column
 from trainer.inputs.shuffle import Chunk
 from trainer.metrics import baselines
 from trainer.metrics.grouping import Grouping
@@ -147,10 +146,7 @@ def parse_by(by: Sequence[str], schema: Schema) -> list[list[str]]:
     """
     parsed = [[name.strip() for name in spec.split("*")] for spec in by]
     for name in (name for names in parsed for name in names):
-        if name not in schema.columns:
-            raise UserError(
-                f"--by: the schema has no column {name!r}{nearest(name, schema.columns)}"
-            )
+        require_column(name, schema.columns, "--by")
         if schema.hides(name):
             raise UserError(f"--by: column {name} is private; the report would contain its values")
     return parsed

@@ -11,11 +11,14 @@ import pyarrow.compute as pc
 from trainer import config as config_lib
 from trainer.inputs.bad_rows import BadRows
 from trainer.inputs.files import DataFile
+from trainer.inputs.floats import to_floats
 from trainer.inputs.missing import mark_missing
 from trainer.inputs.raw_batches import ReadRequest, cast_batch
 from trainer.metrics.catalogue import SCORE_OUTPUTS
 from trainer.schema import Schema
 
+# Tasks of models with one column of labels.
+TASKS = ("binary", "multiclass", "regression")
 # Names of a time and of a model version beside the columns of the schema, the first choice first.
 TIMES = ("time", "timestamp", "logging_time")
 VERSIONS = ("model_version", "version")
@@ -239,7 +242,7 @@ def to_scores(values: Union[Sequence[Any], pa.Array], schema: Schema) -> np.ndar
     width = schema.num_classes if schema.task == "multiclass" else 1
     if isinstance(values, pa.Array):
         if width == 1 and _has_numbers(values):
-            return _to_floats(values)
+            return to_floats(values)
         values = values.to_pylist()
     scores = np.full((len(values), width), np.nan)
     for row, value in enumerate(values):
@@ -263,9 +266,9 @@ def to_times(values: Union[Sequence[Any], pa.Array]) -> np.ndarray:
     if isinstance(values, pa.Array):
         if pa.types.is_timestamp(values.type):
             # Without a zone it is UTC.
-            return _to_floats(values.cast(pa.timestamp("us"), safe=False).cast(pa.int64())) / 1e6
+            return to_floats(values.cast(pa.timestamp("us"), safe=False).cast(pa.int64())) / 1e6
         if _has_numbers(values):
-            numbers = _to_floats(values)
+            numbers = to_floats(values)
             return np.where(numbers > MILLISECONDS, numbers / 1000, numbers)
         values = values.to_pylist()
     return np.array([_to_seconds(value) for value in values], np.float64)
@@ -273,12 +276,6 @@ def to_times(values: Union[Sequence[Any], pa.Array]) -> np.ndarray:
 
 def _has_numbers(values: pa.Array) -> bool:
     return bool(pa.types.is_integer(values.type) or pa.types.is_floating(values.type))
-
-
-def _to_floats(values: pa.Array) -> np.ndarray:
-    """Returns numbers as float64 [values]; NaN for null."""
-    numbers: np.ndarray = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return numbers
 
 
 def _to_seconds(value: Any) -> float:

@@ -28,13 +28,13 @@ import estimator_bridge as bridge
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
-from trainer.errors import UserError, nearest
+from trainer.errors import UserError, require_column
 from trainer.export.choose import fetch_export
 from trainer.prediction.description import describe_export
 from trainer.release.verdict import STATUS
 from trainer.schema import Schema
 from trainer.watching import comparing, report
-from trainer.watching.batches import Batch, Wanted
+from trainer.watching.batches import TASKS, Batch, Wanted
 from trainer.watching.following import Following, start_following
 from trainer.watching.intake import REQUESTS, Intake, Plans, make_plans, read_new
 from trainer.watching.judging import judge_periods
@@ -45,7 +45,6 @@ from trainer.watching.replay import Sample
 from trainer.watching.state import NAME, State
 
 PERIODS = {"day": 1, "week": 7}
-TASKS = ("binary", "multiclass", "regression")
 
 
 def main(argv: list[str]) -> int:
@@ -136,10 +135,8 @@ def _compare(
 def _check_flags(values: flags.FlagValues, schema: Schema) -> None:
     for flag in ("key", "unit"):
         name = values[flag].value
-        if name and name not in schema.columns:
-            raise UserError(
-                f"--{flag}: the schema has no column {name!r}{nearest(name, schema.columns)}"
-            )
+        if name:
+            require_column(name, schema.columns, f"--{flag}")
     key = values.key or schema.key
     if (values.labels or values.compare) and not key:
         raise UserError("--labels: the schema has no key; name the column with --key")

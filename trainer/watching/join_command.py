@@ -17,12 +17,13 @@ from absl import flags
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import show
-from trainer.errors import UserError, nearest
+from trainer.errors import UserError, require_column
 from trainer.export.choose import fetch_export
 from trainer.inputs.split import Split
 from trainer.prediction.description import describe_export
 from trainer.schema import Schema
 from trainer.watching import joining
+from trainer.watching.batches import TASKS
 from trainer.watching.reading import find_logs
 
 
@@ -98,13 +99,11 @@ def _join(values: flags.FlagValues, copies: storage.Copies) -> None:
 
 def _choose_key(values: flags.FlagValues, schema: Schema) -> str:
     """Returns the column of the key, and checks that it and those of --eval_by exist."""
-    if schema.task not in ("binary", "multiclass", "regression"):
+    if schema.task not in TASKS:
         raise UserError(f"a {schema.task} model; its labels are not one column")
     for flag, names in (("key", [values.key] if values.key else []), ("eval_by", values.eval_by)):
         for name in names:
-            if name not in schema.input_columns:
-                hint = nearest(name, schema.input_columns)
-                raise UserError(f"--{flag}: the schema has no column {name!r}{hint}")
+            require_column(name, schema.input_columns, f"--{flag}")
     key = values.key or schema.key
     if not key:
         raise UserError("the schema has no key; name the column of --labels with --key")

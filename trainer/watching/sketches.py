@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trainer.inputs.floats import to_floats
 from trainer.inputs.hashing import hash_strings
 from trainer.inputs.multivalent import split_column
 from trainer.inputs.streaming_statistics import fill_bins
@@ -187,7 +188,7 @@ def sketch(values: pa.Array, plan: Plan, unreadable: int = 0) -> Sketch:
 
 
 def _add_numbers(found: Sketch, values: pa.Array, plan: Plan) -> Sketch:
-    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    numbers = to_floats(values)
     numbers = numbers[np.isfinite(numbers)]
     bins = Bins(edges=tuple(plan.edges), shares=(0.0,) * (len(plan.edges) + 1))
     counts = [int(one) for one in fill_bins(bins, numbers)]
