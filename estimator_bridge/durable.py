@@ -8,8 +8,8 @@ the files are empty or cut.
 import errno
 import glob
 import os
+import threading
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["sync_checkpoint", "sync_files", "sync_folder"]
 
@@ -59,8 +59,27 @@ def sync_files(paths: Iterable[str]) -> None:
       OSError: the disk is full or fails.
     """
     waiting = list(paths)
-    with ThreadPoolExecutor(min(THREADS, len(waiting) or 1)) as pool:
-        list(pool.map(_sync, waiting))
+    errors: list[OSError] = []
+
+    def work() -> None:
+        while waiting:
+            try:
+                _sync(waiting.pop())
+            except IndexError:
+                # Another thread has taken the last one.
+                return
+            except OSError as error:
+                errors.append(error)
+
+    threads = [
+        threading.Thread(target=work, daemon=True) for _ in range(min(THREADS, len(waiting)))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
 
 
 def _sync(path: str) -> None:
