@@ -63,10 +63,10 @@ TRAINER = {
     "schema storage console errors",
     "gating": "release drawing prediction reporting export metrics inputs config schema storage "
     "console errors",
-    "sandboxing": "prediction export features config schema storage console errors",
+    "sandboxing": "prediction export features config schema storage console errors job_layout",
     "pipelines": "release vertex kubernetes export config storage console errors job_layout",
     "serving": "release vertex kubernetes export config storage console errors",
-    "release": "vertex export config storage console errors",
+    "release": "vertex export config storage console errors job_layout",
     "prediction": "engines export inputs features config schema storage console errors job_layout",
     "reporting": "export drawing metrics data_validation job_dir schema storage job_layout",
     "export": "inputs features config schema storage console errors job_layout",

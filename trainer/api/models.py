@@ -11,7 +11,6 @@ import pyarrow as pa
 
 import estimator_bridge
 from trainer import config as config_lib
-from trainer import storage
 from trainer.api import tables
 from trainer.api.options import open_copies
 from trainer.export.choose import fetch_export
@@ -115,7 +114,7 @@ def load(path: Union[str, Path], *, options: Optional[Mapping[str, Any]] = None)
 
     Args:
         path: folder of a job, on this machine or gs://: its newest export of best, else of final,
-            else of latest. Or the folder of one export.
+            else of latest. Or the folder of one export, or of an exporter: its newest.
         options: options of the section storage, for gs:// paths, such as
             {"storage.reader": "client"}.
 
@@ -130,8 +129,6 @@ def load(path: Union[str, Path], *, options: Optional[Mapping[str, Any]] = None)
     estimator_bridge.prefer_onednn()
     with ExitStack() as stack:
         copies = stack.enter_context(open_copies(options))
-        is_export = not storage.is_remote(name) and Path(name, "saved_model.pb").is_file()
-        is_export |= storage.is_remote(name) and "/export/" in name
-        export = fetch_export(name if is_export else None, None if is_export else name, copies)
+        export = fetch_export(name, "path", copies)
         model = LoadedModel(export, stack.pop_all())
     return model

@@ -152,6 +152,41 @@ def _report_repeated(values: flags.FlagValues, argv: list[str]) -> None:
             )
 
 
+def name_export(argv: list[str]) -> list[str]:
+    """Returns the arguments of a command with --export= before a first word that is no flag.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
+    if argv and not argv[0].startswith("-"):
+        return [f"--export={argv[0]}", *argv[1:]]
+    return argv
+
+
+def define_export(values: flags.FlagValues) -> None:
+    """Adds --export and --job_dir, of which a command takes one.
+
+    Args:
+        values: where the flags are added.
+    """
+    for name, meaning in (
+        ("export", "folder of an export, or of a job or exporter; --export= may be left out"),
+        ("job_dir", "folder of a job: its newest export of best, else of final, else of latest"),
+    ):
+        flags.DEFINE_string(name, None, meaning, flag_values=values)
+
+
+def get_export(values: flags.FlagValues) -> tuple[str, str]:
+    """Returns the given one of --export and --job_dir: its value and its name with dashes.
+
+    Args:
+        values: the parsed flags, including those of define_export.
+    """
+    if values.export:
+        return str(values.export), "--export"
+    return str(values.job_dir), "--job_dir"
+
+
 def require_one(values: flags.FlagValues, first: str, second: str) -> None:
     """Raises if not exactly one of two flags is given.
 

@@ -14,10 +14,18 @@ from typing import Optional
 
 from trainer import storage
 from trainer.errors import UserError
-from trainer.job_layout import MODEL_FILES
+from trainer.job_layout import GRAPH, MODEL_FILES
 
 # Exporters from the first choice to the last.
 ORDER = ("best", "final", "latest")
+# Files that tell what a folder is: an export, versions of a served model, or a job.
+_PATTERNS = (
+    GRAPH,
+    "assets.extra/*",
+    storage.VERSIONS_STATE,
+    f"[0-9]*/{GRAPH}",
+    f"export/*/[0-9]*/{GRAPH}",
+)
 
 
 def choose_export(exports: Mapping[str, Sequence[str]]) -> Optional[str]:
@@ -32,84 +40,94 @@ def choose_export(exports: Mapping[str, Sequence[str]]) -> Optional[str]:
     return next((exports[name][-1] for name in ORDER if exports.get(name)), None)
 
 
-def choose_from_files(names: Iterable[str], job_dir: str) -> str:
-    """Returns the export that is served, given the files of a job.
+def choose_from_files(names: Iterable[str], place: str, option: str) -> str:
+    """Returns the export that a folder stands for, given the folder's files.
 
     Args:
-        names: files of the job, relative to job_dir, with slashes. An export counts only if they
+        names: files of the folder, relative to it, with slashes. An export counts only if they
             include its saved_model.pb, which is written last.
-        job_dir: folder or gs:// address of the job, for the message.
+        place: folder or gs:// address of an export, of an exporter or of a job, for the message.
+        option: the option that contains it, for the message.
 
     Returns:
-        The export's folder relative to job_dir, for example export/best/1700000000.
+        The export's folder relative to the given one: "" for an export itself, the newest for an
+        exporter, and the one that is served for a job, for example export/best/1700000000.
 
     Raises:
-        UserError: the job has no export.
+        UserError: there is no export, or the folder contains the versions of a served model.
     """
     stamps: dict[str, list[int]] = {}
     for name in names:
         parts = name.split("/")
-        if len(parts) == 4 and parts[0] == "export" and parts[3] == "saved_model.pb":
-            _, exporter, stamp, _ = parts
-            if stamp.isdigit():
-                stamps.setdefault(exporter, []).append(int(stamp))
+        if name == GRAPH or (len(parts) > 1 and parts[0] == "assets.extra"):
+            return ""
+        if name == storage.VERSIONS_STATE:
+            raise UserError(
+                f"{option}={place}: contains versions of a served model; name one of them, for "
+                f"example {place.rstrip('/')}/1"
+            )
+        folder, stamp = "/".join(parts[:-2]), parts[-2] if len(parts) > 1 else ""
+        if parts[-1] == GRAPH and re.fullmatch(r"\d+", stamp):
+            stamps.setdefault(folder, []).append(int(stamp))
+    if stamps.get(""):
+        return str(max(stamps[""]))
     chosen = choose_export(
         {
-            exporter: [f"export/{exporter}/{stamp}" for stamp in sorted(found)]
-            for exporter, found in stamps.items()
+            exporter: [f"export/{exporter}/{stamp}" for stamp in sorted(stamps[folder])]
+            for exporter in ORDER
+            if (folder := f"export/{exporter}") in stamps
         }
     )
     if chosen is None:
         folders = ", ".join(f"export/{name}" for name in ORDER)
         raise UserError(
-            f"job_dir {job_dir}: no export in any of {folders}; train with --export.exporters, or "
-            "name an export with --export"
+            f"{option}={place}: no {GRAPH} there, and no export in any of {folders}; name an "
+            "export, or a job that was trained with --export.exporters"
         )
     return chosen
 
 
-def find_export(job_dir: str) -> str:
-    """Returns the path of the export that is served, for a job on this machine.
+def find_export(place: str, option: str = "--job_dir") -> str:
+    """Returns the path of the export that a folder on this machine stands for.
 
     Args:
-        job_dir: folder of the job.
+        place: folder of an export, of an exporter or of a job.
+        option: the option that contains it, for messages.
 
     Raises:
-        UserError: the job has no export.
+        UserError: there is no such folder, or it contains no export.
     """
-    folder = Path(job_dir)
-    names = [
-        path.relative_to(folder).as_posix() for path in folder.glob("export/*/*/saved_model.pb")
-    ]
-    return str(folder / choose_from_files(names, job_dir))
+    folder = Path(place)
+    if not folder.is_dir():
+        raise UserError(f"{option}={place}: no such folder; name an export or a job")
+    found = [path for pattern in _PATTERNS for path in folder.glob(pattern)]
+    names = [path.relative_to(folder).as_posix() for path in found]
+    inside = choose_from_files(names, place, option)
+    return str(folder / inside) if inside else place
 
 
-def fetch_export(export: Optional[str], job_dir: Optional[str], copies: storage.Copies) -> str:
-    """Returns a local folder of the given export, or of the export that is chosen from a job.
+def fetch_export(place: str, option: str, copies: storage.Copies) -> str:
+    """Returns a local folder of the export that a folder stands for.
 
     The files of the job are at their usual places around it.
 
     Args:
-        export: folder of an export, on this machine or gs://; None: unset.
-        job_dir: folder of a job; None: unset. Exactly one of the two is given.
+        place: folder of an export, of an exporter or of a job, on this machine or gs://.
+        option: the option that contains it, for messages.
         copies: fetches files from Cloud Storage.
 
     Raises:
-        UserError: the job has no export, or the files cannot be fetched.
+        UserError: there is no export, or the files cannot be fetched.
     """
-    folder, inside = export or job_dir or "", ""
-    if not storage.is_remote(folder):
-        return export or find_export(folder)
-    if export:
-        # The files that describe the inputs of the export may be in the job_dir around it.
-        match = re.fullmatch(r"(gs://[^/]+/.+)/(export/[^/]+/\d+)/?", folder)
-        folder, inside = match.groups() if match else (folder, "")
-    else:
-        inside = choose_from_files(copies.list_names(folder, "--job_dir"), folder)
+    if not storage.is_remote(place):
+        return find_export(place, option)
+    inside = choose_from_files(copies.list_names(place, option), place, option)
+    # The files that describe the inputs of the export may be in the job_dir around it.
+    whole = f"{place.rstrip('/')}/{inside}".rstrip("/")
+    match = re.fullmatch(r"(gs://[^/]+/.+)/(export/[^/]+/\d+)", whole)
+    folder, inside = match.groups() if match else (whole, "")
     prefix = f"{inside}/" if inside else ""
     local = copies.fetch(
-        folder,
-        "--export" if export else "--job_dir",
-        lambda name: name.startswith(prefix) or name in MODEL_FILES,
+        folder, option, lambda name: name.startswith(prefix) or name in MODEL_FILES
     )
     return str(Path(local, inside))

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from trainer.gating.answers import Answers
     from trainer.gating.comparison import Subject
 
-GRAPH = "saved_model.pb"
 LATEST_BLESSED = "latest-blessed"
 
 
@@ -83,7 +82,7 @@ def _main(argv: list[str]) -> int:
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     schema = load_schema(values.schema) if values.schema else None
-    candidate = _fetch(values.candidate, "--candidate", copies)
+    candidate = fetch_export(values.candidate, "--candidate", copies)
     description = describe_or_assume(candidate, schema)
     schema = description.schema
     if schema.task not in METRICS:
@@ -164,20 +163,6 @@ def _parse_by(values: flags.FlagValues, rules: Rules, schema: Schema) -> list[li
     return [list(names) for names in dict.fromkeys(map(tuple, parsed))]
 
 
-def _is_export(place: str, option: str, copies: storage.Copies) -> bool:
-    if storage.is_remote(place):
-        return GRAPH in copies.list_names(place, option)
-    return Path(place, GRAPH).is_file()
-
-
-def _fetch(place: str, option: str, copies: storage.Copies) -> str:
-    """Returns the local folder of an export, or of the export of a job that is served."""
-    if not storage.is_remote(place) and not Path(place).is_dir():
-        raise UserError(f"{option}={place}: no such folder; name an export or a job")
-    is_export = _is_export(place, option, copies)
-    return fetch_export(place if is_export else None, None if is_export else place, copies)
-
-
 def _find_baseline(
     values: flags.FlagValues, candidate: str, copies: storage.Copies
 ) -> tuple[Optional[str], Optional[str]]:
@@ -193,7 +178,7 @@ def _find_baseline(
         return _find_latest_blessed(candidate, values.candidate, copies), None
     if not state.versions:
         try:
-            return _fetch(place, "--baseline", copies), None
+            return fetch_export(place, "--baseline", copies), None
         except UserError as error:
             return place, str(error)
     version = state.labels.get(STABLE)

@@ -15,11 +15,9 @@ from trainer import storage
 from trainer.errors import UserError
 from trainer.export.choose import find_export
 from trainer.export.fingerprint import fingerprint_export
-from trainer.job_layout import CONFIG
+from trainer.job_layout import CONFIG, GRAPH
 from trainer.pipelines.definition import Step
 from trainer.release.verdict import read_verdict
-
-_GRAPH = "saved_model.pb"
 
 
 def list_versions() -> dict[str, str]:
@@ -75,12 +73,12 @@ def _identify(flag: str, value: str, command: str) -> str:
 
 
 def _identify_folder(path: Path, command: str) -> str:
-    if (path / CONFIG).is_file() and not (path / _GRAPH).is_file():
-        try:
-            path = Path(find_export(str(path)))
-        except UserError:
+    try:
+        path = Path(find_export(str(path)))
+    except UserError:
+        if (path / CONFIG).is_file():
             return _hash_text("a job without an export")
-    if (path / _GRAPH).is_file():
+    if (path / GRAPH).is_file():
         # The gate and the sandbox add their reports to an export; only a push reads the verdict.
         fingerprint = fingerprint_export(str(path))
         verdict = read_verdict(path, fingerprint) if command == "push" else ""

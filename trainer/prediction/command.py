@@ -1,9 +1,9 @@
 """python -m trainer.predict: predicts rows or whole files with an export.
 
-python -m trainer.predict --job_dir=jobs/census --data='new/*.csv' --output=predictions/
-python -m trainer.predict --export=jobs/census/export/best/1700000000 --row='{"age": 39, ...}'
+python -m trainer.predict jobs/census --data='new/*.csv' --output=predictions/
+python -m trainer.predict jobs/census/export/best/1700000000 --row='{"age": 39, ...}'
 
---job_dir selects the newest export of best, else of final, else of latest. --output names a file,
+A job stands for its newest export of best, else of final, else of latest. --output names a file,
 or a folder with one shard for each input file. If the command is repeated, it skips the complete
 shards of unchanged inputs. The predictions include the schema's key.
 Text is written as it is. A spreadsheet program runs text that begins with = + - or @ as a formula:
@@ -47,7 +47,7 @@ def _main(argv: list[str]) -> int:
     bridge.set_verbosity("error")
     bridge.prefer_onednn()
     with commands.open_storage(values) as copies:
-        export = fetch_export(values.export, values.job_dir, copies)
+        export = fetch_export(*arguments.get_export(values), copies)
         if not rows:
             _predict_files(export, values, limits, copies)
             return 0
@@ -65,6 +65,7 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
     Raises:
         UserError: a flag is wrong or missing.
     """
+    argv = arguments.name_export(argv)
     values = arguments.parse_flags("trainer.predict", _define, argv, __doc__ or "")
     if values is None:
         return None
@@ -129,9 +130,8 @@ def _predict_files(
 
 
 def _define(values: flags.FlagValues) -> None:
+    arguments.define_export(values)
     for name, meaning in (
-        ("export", "folder of an export"),
-        ("job_dir", "folder of a job: its newest export of best, else of final, else of latest"),
         ("output", "file or folder for the predictions"),
         ("part", "INDEX/COUNT: only this part of the files, for processes that share the work"),
     ):

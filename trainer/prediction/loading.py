@@ -35,7 +35,7 @@ def _load(export: str) -> Predictor:
     stack = contextlib.ExitStack()
     atexit.register(stack.close)
     copies = stack.enter_context(storage.open_copies(storage.current_settings()))
-    return Predictor(fetch_export(export, None, copies))
+    return Predictor(fetch_export(export, "--export", copies))
 
 
 def load_for_tables(

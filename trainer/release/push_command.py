@@ -1,7 +1,7 @@
 """python -m trainer.push: pushes an export as the next version of a served model.
 
-python -m trainer.push --job_dir=jobs/flights --to=gs://models/flights
-python -m trainer.push --export=jobs/f/export/best/1700000000 --to=served/flights --label=canary
+python -m trainer.push jobs/flights --to=gs://models/flights
+python -m trainer.push jobs/f/export/best/1700000000 --to=served/flights --label=canary
 python -m trainer.push --to=served/flights --promote
 python -m trainer.push --to=served/flights --rollback
 python -m trainer.push --to=served/flights --list
@@ -27,6 +27,7 @@ from trainer.console import show
 from trainer.errors import UserError
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import fingerprint_export
+from trainer.job_layout import GRAPH
 from trainer.release import registry
 from trainer.release.pushing import Deployment, Request
 from trainer.release.state import LABELS, STABLE, Entry, State
@@ -45,6 +46,7 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
+    argv = arguments.name_export(argv)
     values = arguments.parse_flags("trainer.push", _define, argv, __doc__ or "")
     if values is None:
         return 0
@@ -93,9 +95,9 @@ def _check_flags(values: flags.FlagValues) -> None:
 
 
 def _push(deployment: Deployment, values: flags.FlagValues, copies: storage.Copies) -> int:
-    export = Path(fetch_export(values.export, values.job_dir, copies))
-    if not (export / "saved_model.pb").is_file():
-        raise UserError(f"export {export}: no saved_model.pb there; name an export's own folder")
+    export = Path(fetch_export(*arguments.get_export(values), copies))
+    if not (export / GRAPH).is_file():
+        raise UserError(f"export {export}: no {GRAPH} there; its files are incomplete")
     shown = copies.display_path(str(export))
     fingerprint = fingerprint_export(str(export))
     verdict = read_verdict(export, fingerprint)
@@ -151,10 +153,9 @@ def _describe(deployment: Deployment) -> str:
 
 
 def _define(values: flags.FlagValues) -> None:
+    arguments.define_export(values)
     for name, meaning in (
         ("to", "folder of the versions, on this machine or gs://"),
-        ("export", "folder of the export to push"),
-        ("job_dir", "folder of a job: its newest export of best, else of final, else of latest"),
         ("reason", "why this export is pushed; recorded"),
         ("name", "model's name in TensorFlow Serving; unset: the recorded one, else the folder's"),
         (

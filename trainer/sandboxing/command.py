@@ -1,9 +1,9 @@
 """python -m trainer.sandbox: tries an export in a fresh process, as a model server loads it.
 
-python -m trainer.sandbox --job_dir=jobs/flights
-python -m trainer.sandbox --export=jobs/f/export/best/1700000000 --baseline=served/flights/7 \\
+python -m trainer.sandbox jobs/flights
+python -m trainer.sandbox jobs/f/export/best/1700000000 --baseline=served/flights/7 \\
     --memory_mib=2000 --timeout_secs=120
-python -m trainer.sandbox --export=served/flights/7 --with=old/bin/python \\
+python -m trainer.sandbox served/flights/7 --with=old/bin/python \\
     --server=http://127.0.0.1:8501/v1/models/flights/versions/7 --server=grpc://127.0.0.1:8500/flights
 
 Every signature is queried with made-up rows in its format (tf.Example, tensors or CSV): with
@@ -30,6 +30,7 @@ from trainer.errors import UserError
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import EXTRA, SANDBOX_REPORT, WARM_UP_REQUESTS, fingerprint_export
 from trainer.export.serving_api import require_serving_api
+from trainer.job_layout import GRAPH
 from trainer.prediction.description import ExportDescription, find_description, load_data_config
 from trainer.sandboxing.elsewhere import find_python, load_elsewhere
 from trainer.sandboxing.process import Limits, Trial, run_probe
@@ -49,6 +50,7 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
+    argv = arguments.name_export(argv)
     values = arguments.parse_flags("trainer.sandbox", _define, argv, __doc__ or "")
     if values is None:
         return 0
@@ -63,13 +65,11 @@ def _main(argv: list[str]) -> int:
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     pythons = [find_python(python) for python in values["with"].value or ()]
-    export = fetch_export(values.export, values.job_dir, copies)
-    other = fetch_export(values.baseline, None, copies) if values.baseline else None
+    export = fetch_export(*arguments.get_export(values), copies)
+    other = fetch_export(values.baseline, "--baseline", copies) if values.baseline else None
     for folder in (export, other):
-        if folder is not None and not Path(folder, "saved_model.pb").is_file():
-            raise UserError(
-                f"export {folder}: no saved_model.pb there; name an export's own folder"
-            )
+        if folder is not None and not Path(folder, GRAPH).is_file():
+            raise UserError(f"export {folder}: no {GRAPH} there; its files are incomplete")
     shown = copies.display_path(export)
     console = Console(display_path=copies.display_path)
     extra = Path(export, EXTRA)
@@ -168,9 +168,8 @@ def _describe(shown: str, trial: Trial, baseline: Optional[Trial]) -> str:
 
 
 def _define(values: flags.FlagValues) -> None:
+    arguments.define_export(values)
     for name, meaning in (
-        ("export", "folder of an export"),
-        ("job_dir", "folder of a job: its newest export of best, else of final, else of latest"),
         ("baseline", "another export, which is tried for comparison"),
         ("schema", "schema of an export that contains none"),
     ):

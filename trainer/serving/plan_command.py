@@ -56,7 +56,12 @@ def plan(place: str, values: flags.FlagValues) -> int:
         export = _find_export(place, copies)
         report = storage.read_json(Path(export, EXTRA, SANDBOX_REPORT))
         if report is None:
-            raise UserError(f"{place}: no measurement; run trainer.sandbox before the push")
+            raise UserError(
+                f"{place}: no measurement; run python -m trainer.sandbox {place}"
+                if export == place
+                else f"{place}: no measurement of the stable version; run python -m "
+                "trainer.sandbox on an export before it is pushed"
+            )
         times = planning.read_times(report, values.signature)
         choices = planning.choose(times, rate, limit, workers)
         if not choices:

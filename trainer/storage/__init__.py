@@ -27,9 +27,10 @@ from trainer.storage.files import (
     write_text,
 )
 from trainer.storage.open_versions import open_versions
-from trainer.storage.versions import Superseded, VersionFolder
+from trainer.storage.versions import VERSIONS_STATE, Superseded, VersionFolder
 
 __all__ = [
+    "VERSIONS_STATE",
     "Address",
     "Copies",
     "Settings",

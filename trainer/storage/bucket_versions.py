@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, Optional
 
 from trainer.errors import UserError
+from trainer.job_layout import GRAPH
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found
 from trainer.storage.files import list_export
 from trainer.storage.transfers import run_all
-from trainer.storage.versions import GRAPH, STATE, Superseded, describe_conflict
+from trainer.storage.versions import VERSIONS_STATE, Superseded, describe_conflict
 
 _STAGED = ".push/"
 
@@ -38,7 +39,7 @@ class BucketVersions:
 
     def read_state(self) -> tuple[dict[str, Any], int]:
         """See VersionFolder."""
-        content, generation = self._read(STATE)
+        content, generation = self._read(VERSIONS_STATE)
         if content is None:
             return {}, 0
         try:
@@ -46,13 +47,13 @@ class BucketVersions:
         except ValueError:
             state = None
         if not isinstance(state, dict):
-            place = self._address.join(STATE)
+            place = self._address.join(VERSIONS_STATE)
             raise UserError(f"{place}: damaged, no JSON object; restore an earlier generation")
         return state, generation
 
     def write_state(self, state: dict[str, Any], generation: int) -> None:
         """See VersionFolder."""
-        self._write(STATE, json.dumps(state, indent=1, allow_nan=False) + "\n", generation)
+        self._write(VERSIONS_STATE, json.dumps(state, indent=1, allow_nan=False) + "\n", generation)
 
     def list_versions(self) -> dict[int, bool]:
         """See VersionFolder."""

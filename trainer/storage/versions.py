@@ -18,10 +18,11 @@ from typing import Any, BinaryIO, Optional, Protocol
 
 from estimator_bridge.durable import sync_files
 from trainer.errors import TemporaryError, UserError
+from trainer.job_layout import GRAPH
 from trainer.storage.files import list_export, read_json, remove, write_json, write_text
 
-STATE = "push.json"
-GRAPH = "saved_model.pb"
+# The file that makes a folder one of versions.
+VERSIONS_STATE = "push.json"
 _LOCK = ".push.lock"
 # The lock is held for a few file operations only.
 LOCK_SECS = 30.0
@@ -135,11 +136,12 @@ class LocalVersions:
 
     def read_state(self) -> tuple[dict[str, Any], int]:
         """See VersionFolder."""
-        state = read_json(self._folder / STATE) or {}
+        state = read_json(self._folder / VERSIONS_STATE) or {}
         generation = state.pop("generation", 0)
         if not isinstance(generation, int):
             raise UserError(
-                f"{self._folder / STATE}: damaged (generation); restore the file from a copy"
+                f"{self._folder / VERSIONS_STATE}: damaged (generation); restore the file from a "
+                "copy"
             )
         return state, generation
 
@@ -148,7 +150,7 @@ class LocalVersions:
         with self._translate_errors(), self._lock():
             if self.read_state()[1] != generation:
                 raise Superseded(describe_conflict(str(self._folder)))
-            write_json(self._folder / STATE, {"generation": generation + 1, **state})
+            write_json(self._folder / VERSIONS_STATE, {"generation": generation + 1, **state})
 
     def list_versions(self) -> dict[int, bool]:
         """See VersionFolder."""

@@ -1,7 +1,7 @@
 """python -m trainer.watch: tells whether a served model still does what it was trained for.
 
-python -m trainer.watch --export=served/flights/7 --requests='logs/*' --state=watch/flights
-python -m trainer.watch --job_dir=jobs/flights --requests=gs://logs/flights --period=week \\
+python -m trainer.watch served/flights/7 --requests='logs/*' --state=watch/flights
+python -m trainer.watch jobs/flights --requests=gs://logs/flights --period=week \\
     --by=origin,carrier --state=gs://logs/watch --then='sh retrain.sh'
 
 --requests are logged requests with their answers: PredictionLog records of TensorFlow Serving
@@ -73,6 +73,7 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
     Raises:
         UserError: a flag is wrong or missing.
     """
+    argv = arguments.name_export(argv)
     values = arguments.parse_flags("trainer.watch", _define, argv, __doc__ or "")
     if values is None:
         return None
@@ -82,7 +83,7 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
 
 
 def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
-    export = fetch_export(values.export, values.job_dir, copies)
+    export = fetch_export(*arguments.get_export(values), copies)
     description = describe_export(export)
     schema = description.schema
     if schema.task not in TASKS:
@@ -210,9 +211,8 @@ def _describe_columns(plans: Plans) -> str:
 
 
 def _define(values: flags.FlagValues) -> None:
+    arguments.define_export(values)
     for name, default, meaning in (
-        ("export", None, "folder of the export that is served"),
-        ("job_dir", None, "job whose export is served: its newest of best, else of final"),
         ("state", None, "folder of what has been read and of the report, local or gs://"),
         ("key", None, "column that joins a label to its request; unset: the key of the schema"),
         ("served_version", None, "version of --export in the log; unset: the name of its folder"),

@@ -1,6 +1,6 @@
 """python -m trainer.join_labels: joins served rows with their labels, as rows to train with.
 
-python -m trainer.join_labels --export=served/flights/7 --requests='logs/*' --labels='labels/*' \\
+python -m trainer.join_labels served/flights/7 --requests='logs/*' --labels='labels/*' \\
     --output=served_rows
 
 --requests are logged requests, as trainer.watch reads them; --labels are files of keys and labels,
@@ -54,6 +54,7 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
     Raises:
         UserError: a flag is wrong or missing.
     """
+    argv = arguments.name_export(argv)
     values = arguments.parse_flags("trainer.join_labels", _define, argv, __doc__ or "")
     if values is None:
         return None
@@ -63,7 +64,7 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
 
 
 def _join(values: flags.FlagValues, copies: storage.Copies) -> None:
-    schema = describe_export(fetch_export(values.export, values.job_dir, copies)).schema
+    schema = describe_export(fetch_export(*arguments.get_export(values), copies)).schema
     key = _choose_key(values, schema)
     split = Split(tuple(values.eval_by) or (key,), values.eval_share, None, True)
     folder = copies.open_output(values.output, "--output", is_file=False)
@@ -111,9 +112,8 @@ def _choose_key(values: flags.FlagValues, schema: Schema) -> str:
 
 
 def _define(values: flags.FlagValues) -> None:
+    arguments.define_export(values)
     for name, meaning in (
-        ("export", "folder of the export that was served"),
-        ("job_dir", "job whose export was served: its newest of best, else of final"),
         ("output", "folder for train.parquet and eval.parquet, local or gs://"),
         ("key", "column that joins a label to its request; unset: the key of the schema"),
     ):

@@ -59,7 +59,7 @@ def test_predict_and_vertex_serve_the_same_export(exporters, predicted, monkeypa
     # The files of a job in a bucket are chosen from by name.
     job_dir = tmp_path / "job"
     names = [path.relative_to(job_dir).as_posix() for path in job_dir.rglob("*") if path.is_file()]
-    assert str(job_dir / choose_from_files(names, str(job_dir))) == published
+    assert str(job_dir / choose_from_files(names, str(job_dir), "--job_dir")) == published
 
 
 def test_best_comes_before_final_before_latest():
@@ -85,13 +85,36 @@ def test_unfinished_exports_are_not_served():
         "export/final/1700000001/saved_model.pb",
         "export/final/1700000001/assets.extra/saved_model.pb",
     ]
-    assert choose_from_files(names, "job") == "export/final/1700000001"
+    assert choose_from_files(names, "job", "--export") == "export/final/1700000001"
 
 
 def test_a_job_without_exports_is_refused(tmp_path):
     with pytest.raises(UserError) as error:
         find_export(str(tmp_path))
     assert str(error.value) == (
-        f"job_dir {tmp_path}: no export in any of export/best, export/final, export/latest; "
-        "train with --export.exporters, or name an export with --export"
+        f"--job_dir={tmp_path}: no saved_model.pb there, and no export in any of export/best, "
+        "export/final, export/latest; name an export, or a job that was trained with "
+        "--export.exporters"
     )
+
+
+def test_a_folder_stands_for_an_export(tmp_path):
+    exports = write_exports(tmp_path, ["final", "latest"])
+    newest = exports["final"][-1]
+    assert find_export(newest, "--export") == newest
+    assert find_export(str(Path(newest).parent), "--export") == newest
+    assert find_export(str(tmp_path), "--export") == newest
+    with pytest.raises(UserError, match=f"--export={tmp_path}/none: no such folder; name"):
+        find_export(f"{tmp_path}/none", "--export")
+    # Which version a served model stands for depends on its labels.
+    names = ["push.json", "1/saved_model.pb", "2/saved_model.pb"]
+    with pytest.raises(UserError, match="served: contains versions of a served model; name one"):
+        choose_from_files(names, "served", "--export")
+
+
+@pytest.mark.parametrize("given", ["job", "job/export/best", "job/export/best/1700000002"])
+def test_a_folder_of_a_bucket_stands_for_an_export(given):
+    files = [f"job/export/best/170000000{number}/saved_model.pb" for number in (1, 2)]
+    names = [name.removeprefix(f"{given}/") for name in files if name.startswith(f"{given}/")]
+    chosen = choose_from_files(names, given, "--export")
+    assert f"{given}/{chosen}".rstrip("/") == "job/export/best/1700000002"

@@ -69,7 +69,7 @@ def test_a_row_without_an_input(export):
     ("arguments", "words"),
     [
         ([], ["--export", "--help"]),
-        (["--export=/nowhere", "--row={}"], ["/nowhere", "saved_model.pb"]),
+        (["--export=/nowhere", "--row={}"], ["/nowhere", "no such folder"]),
         (["--export={export}", "--row=nothing"], ["nothing", "JSON"]),
         (["--export={export}", "--row=[1]"], ["[1]", "JSON object"]),
         (["--export={export}", "--row=" + "[" * 100_000], ["[[[", "JSON"]),
