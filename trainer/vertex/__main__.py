@@ -47,7 +47,7 @@ def _main(argv: list[str]) -> int:
         "render": _render,
         "submit": _submit,
         "rehearse": _rehearse,
-        **{name: _make_command(name) for name in SERVING},
+        **{name: _make_command(name) for name in serving_commands.COMMANDS},
     }
     if not argv or argv[0] in ("--help", "-h", "help"):
         print(__doc__.strip())
@@ -63,17 +63,16 @@ def _main(argv: list[str]) -> int:
     return known[argv[0]](ours, task_flags)
 
 
-SERVING = {
-    "predict": serving_commands.predict,
-    "deploy": serving_commands.deploy,
-    "schedule": serving_commands.schedule,
-}
-
-
 def _make_command(name: str) -> Callable[[list[str], list[str]], int]:
+    command = serving_commands.COMMANDS[name]
+
     def run(argv: list[str], task_flags: list[str]) -> int:
         _refuse_task_flags(name, task_flags)
-        return SERVING[name](argv, __doc__)
+        values = _parse(name, command.define, argv)
+        if values is None:
+            return 0
+        arguments.require(values, *command.needed)
+        return command.run(values)
 
     return run
 

@@ -1,16 +1,31 @@
 """predict, deploy and schedule: what runs on Vertex AI after training."""
 
 import json
-from typing import Any, Optional
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from absl import flags
 
-from trainer.config import arguments, commands
+from trainer.config import commands
 from trainer.errors import UserError
 from trainer.vertex import batch, endpoints, jobs, schedules, submit
 from trainer.vertex.connection import Connection, to_message
 from trainer.vertex.machines import parse_machine
 from trainer.vertex.request import LOCATION, REGION
+
+
+class Command(NamedTuple):
+    """A command of trainer.vertex that takes no flags of trainer.task.
+
+    Attributes:
+        define: adds its flags.
+        needed: flags that must be given.
+        run: runs it with the parsed flags; returns the exit status.
+    """
+
+    define: Callable[[flags.FlagValues], None]
+    needed: tuple[str, ...]
+    run: Callable[[flags.FlagValues], int]
 
 
 def parse_replicas(text: str) -> tuple[int, int]:
@@ -59,17 +74,8 @@ def _define_predict(values: flags.FlagValues) -> None:
     flags.DEFINE_float("poll_secs", submit.POLL_SECS, text, 0.01, flag_values=values)
 
 
-def predict(argv: list[str], usage: Optional[str]) -> int:
-    """Writes or sends a batch prediction job; returns the exit status.
-
-    Args:
-        argv: the flags.
-        usage: first part of the --help text.
-    """
-    values = arguments.parse_flags("trainer.vertex predict", _define_predict, argv, usage or "")
-    if values is None:
-        return 0
-    arguments.require(values, "name", "model", "data", "output")
+def _predict(values: flags.FlagValues) -> int:
+    """Writes or sends a batch prediction job; returns the exit status."""
     job = batch.build(
         batch.Options(
             name=values.name,
@@ -110,17 +116,8 @@ def _define_deploy(values: flags.FlagValues) -> None:
     _define_strings(values, meanings)
 
 
-def deploy(argv: list[str], usage: Optional[str]) -> int:
-    """Makes an endpoint agree with a file; returns the exit status.
-
-    Args:
-        argv: the flags.
-        usage: first part of the --help text.
-    """
-    values = arguments.parse_flags("trainer.vertex deploy", _define_deploy, argv, usage or "")
-    if values is None:
-        return 0
-    arguments.require(values, "deployment", "project")
+def _deploy(values: flags.FlagValues) -> int:
+    """Makes an endpoint agree with a file; returns the exit status."""
     if not REGION.fullmatch(values.region):
         raise UserError(f"--region={values.region}: write a region such as us-central1")
     wanted = endpoints.read_endpoint(values.deployment)
@@ -144,17 +141,8 @@ def _define_schedule(values: flags.FlagValues) -> None:
     _define_strings(values, meanings)
 
 
-def schedule(argv: list[str], usage: Optional[str]) -> int:
-    """Writes what Cloud Scheduler sends, and prints the command that creates its job.
-
-    Args:
-        argv: the flags.
-        usage: first part of the --help text.
-    """
-    values = arguments.parse_flags("trainer.vertex schedule", _define_schedule, argv, usage or "")
-    if values is None:
-        return 0
-    arguments.require(values, "job", "project", "schedule", "service_account", "body")
+def _schedule(values: flags.FlagValues) -> int:
+    """Writes what Cloud Scheduler sends, and prints the command that creates its job."""
     job = jobs.read_job(values.job)
     submit.parse_resource(job)
     when = schedules.Schedule(
@@ -168,3 +156,12 @@ def schedule(argv: list[str], usage: Optional[str]) -> int:
     text = json.dumps(job.to_resource(), indent=2) + "\n"
     commands.write_result(text, values.body, command)
     return 0
+
+
+COMMANDS = {
+    "predict": Command(_define_predict, ("name", "model", "data", "output"), _predict),
+    "deploy": Command(_define_deploy, ("deployment", "project"), _deploy),
+    "schedule": Command(
+        _define_schedule, ("job", "project", "schedule", "service_account", "body"), _schedule
+    ),
+}
