@@ -212,7 +212,11 @@ def build_plan(job_, console, watch, *, cluster, make_hooks=None, eval_hooks=())
             role.world.fail(f"{role.name}: records of steps after {first} still count")
     hooks = tuple(make_hooks(monitor, own)) if make_hooks else ()
     spec = TrainSpec(None, hooks, job_.max_steps)
-    return JobPlan(job_, cluster, Run(training, own, spec, monitor, first))
+    run = Run(training, own, spec, monitor, first)
+    if cluster.role == "chief" and run.is_finished:
+        # It was ended after it had saved the last checkpoint, before it could tell so.
+        role.story.note_trained(role, first)
+    return JobPlan(job_, cluster, run)
 
 
 def start_server(cluster, session_config):

@@ -241,7 +241,7 @@ class Story:
         pass
 
     def note_trained(self, role, step):
-        """The chief has saved the last checkpoint."""
+        """The chief has saved the last checkpoint, or has restored it."""
         self.is_trained = True
 
     def note_report(self, role):

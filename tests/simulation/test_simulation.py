@@ -32,6 +32,7 @@ MENDED = {
     2118: "a checkpoint was removed after the answer to a request had been lost",
     2223: "a checkpoint that lacked files here kept the stored one from being fetched",
     2515: "a checkpoint was overwritten after the state file had been stored again",
+    3187: "files that were cleaned away at the end of a restore let the job begin anew",
 }
 
 

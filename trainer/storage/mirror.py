@@ -161,8 +161,11 @@ class Mirror:
                     "that still stores files there, and start this one again"
                 )
             count += fetched
+            # Listed before the files are looked for: a request may take long enough for a program
+            # that cleans up to remove all of them.
+            listed = self._objects.list_stored()
             if not forget_lost(self._objects):
-                return self._finish_restore(count, self._objects.list_stored())
+                return self._finish_restore(count, listed)
         raise Unavailable(
             f"{self.folder}: another program removes files while {self.address} is fetched into "
             "it; end that program, or name another folder in --storage.cache_dir"
