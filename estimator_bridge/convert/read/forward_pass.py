@@ -1,13 +1,14 @@
 """Exports the forward pass of any Estimator, to be wrapped as a Keras layer."""
 
 import argparse
+from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge.errors import BridgeError
 
 from .canned import load_estimator
 from .checkpoint import open_checkpoint
-from .input_function import read_input_fn
+from .input_function import Feature, read_features
 from .user_code import load_function
 
 __all__ = ["ForwardPass", "export_forward_pass"]
@@ -19,7 +20,8 @@ class ForwardPass(NamedTuple):
     Attributes:
       export: folder of the SavedModel, whose signatures take the raw features.
       checkpoint: prefix of the checkpoint that it was made from.
-      specs: name -> (shape, dtype) of the features; the first dimension of a shape is None.
+      specs: name -> (shape, dtype) of the features that the outputs depend on; the first dimension
+        of a shape, and those that differ between batches, are None.
     """
 
     export: str
@@ -39,18 +41,14 @@ def export_forward_pass(options: argparse.Namespace, folder: str) -> ForwardPass
     """
     built = load_estimator(options.estimator).estimator
     checkpoint = open_checkpoint(options.checkpoint or built.model_dir)
-    rows = read_input_fn(load_function(options.input_fn, "--input_fn"), None, 1)
-    specs: dict[str, tuple[tuple[Optional[int], ...], str]] = {
-        name: (
-            (None, *map(int, values.shape[1:])),
-            "string" if values.dtype == object else values.dtype.name,
-        )
-        for name, values in rows.features.items()
-    }
-    return ForwardPass(_export(built, checkpoint.path, specs, folder), checkpoint.path, specs)
+    features = read_features(load_function(options.input_fn, "--input_fn"))
+    path = _export(built, checkpoint.path, features, folder)
+    read = _drop_unread_inputs(path)
+    specs = {name: (one.shape, one.dtype) for name, one in features.items() if name in read}
+    return ForwardPass(path, checkpoint.path, specs)
 
 
-def _export(built: Any, checkpoint: str, specs: dict[str, Any], folder: str) -> str:
+def _export(built: Any, checkpoint: str, features: dict[str, Feature], folder: str) -> str:
     from estimator_bridge import estimator, tf
 
     # Of a graph with reference variables, which 1.x creates, a SavedModel has constants only.
@@ -58,10 +56,14 @@ def _export(built: Any, checkpoint: str, specs: dict[str, Any], folder: str) -> 
 
     def receiver() -> Any:
         raw = {
-            name: tf.compat.v1.placeholder(dtype, shape, name=f"raw_{index}")
-            for index, (name, (shape, dtype)) in enumerate(specs.items())
+            name: tf.compat.v1.placeholder(one.dtype, one.shape, name=f"raw_{index}")
+            for index, (name, one) in enumerate(features.items())
         }
-        return estimator.export.ServingInputReceiver(raw, dict(raw))
+        given = {
+            name: _to_sparse(tf, raw[name]) if one.sparse else raw[name]
+            for name, one in features.items()
+        }
+        return estimator.export.ServingInputReceiver(given, raw)
 
     try:
         path = built.export_saved_model(folder, receiver, checkpoint_path=checkpoint)
@@ -71,3 +73,51 @@ def _export(built: Any, checkpoint: str, specs: dict[str, Any], folder: str) -> 
             f"{str(error).strip().splitlines()[0][:300]}"
         ) from error
     return path.decode() if isinstance(path, bytes) else str(path)
+
+
+def _to_sparse(tf: Any, dense: Any) -> Any:
+    """Inverts tf.sparse.to_dense with the filler "", -1 or NaN."""
+    if dense.dtype.is_floating:
+        there = tf.logical_not(tf.math.is_nan(dense))
+    else:
+        there = tf.not_equal(
+            dense, tf.constant("" if dense.dtype == tf.string else -1, dense.dtype)
+        )
+    where = tf.where(there)
+    return tf.SparseTensor(where, tf.gather_nd(dense, where), tf.shape(dense, out_type=tf.int64))
+
+
+def _drop_unread_inputs(export: str) -> set[str]:
+    """Removes the inputs that no output depends on; returns the names of the others.
+
+    An input function also returns what only the training reads, such as weights of rows, and keys
+    that nothing reads. A caller of the Keras model does not have them.
+    """
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    file = Path(export) / "saved_model.pb"
+    saved = saved_model_pb2.SavedModel.FromString(file.read_bytes())
+    (graph,) = saved.meta_graphs
+    signatures = list(graph.signature_def.values())
+    sources = {node.name: node.input for node in graph.graph_def.node}
+    read: set[str] = set()
+    waiting = [info.name for one in signatures for info in one.outputs.values()]
+    while waiting:
+        node = _node(waiting.pop())
+        if node not in read:
+            read.add(node)
+            waiting.extend(sources[node])
+    names = {
+        name for one in signatures for name, info in one.inputs.items() if _node(info.name) in read
+    }
+    if not names:
+        raise BridgeError("model_fn: in mode PREDICT, its predictions depend on no feature")
+    for one in signatures:
+        for name in set(one.inputs) - names:
+            del one.inputs[name]
+    file.write_bytes(saved.SerializeToString())
+    return names
+
+
+def _node(tensor: str) -> str:
+    return tensor.lstrip("^").partition(":")[0]

@@ -1,7 +1,7 @@
-"""Reads rows for a comparison from an input function."""
+"""Reads rows for a comparison from an input function, and what features it has."""
 
 from collections.abc import Iterable
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 import numpy as np
 
@@ -9,8 +9,59 @@ from estimator_bridge.errors import BridgeError
 
 from ..plan.columns import Input
 from .rows import Rows
+from .user_code import call_function, describe_error
 
-__all__ = ["read_input_fn"]
+__all__ = ["Feature", "read_features", "read_input_fn"]
+
+_NO_ROWS = "--input_fn: it returned no rows; the first batch must not be empty"
+
+
+class Feature(NamedTuple):
+    """What an input function says of a feature.
+
+    Attributes:
+      shape: its dimensions; the first one, and those that differ between batches, are None.
+      dtype: name of the type, for example "string".
+      sparse: whether it is a SparseTensor.
+    """
+
+    shape: tuple[Optional[int], ...]
+    dtype: str
+    sparse: bool
+
+
+def read_features(function: Callable[[], Any]) -> dict[str, Feature]:
+    """Returns name -> feature, from the shapes that the input function declares.
+
+    The first batch is read only if a tensor has no shape.
+
+    Args:
+      function: returns a tf.data.Dataset of (features, labels), or the two as tensors.
+
+    Raises:
+      BridgeError: the function raises, has no dict of features, or reading the first batch fails.
+    """
+    from estimator_bridge import tf
+
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        features, _ = _call(function, tf)
+        unknown = {name: one for name, one in features.items() if one.shape.rank is None}
+        sample = {}
+        if unknown:
+            session.run(_initializers(tf))
+            sample = _run(session, unknown, 0, tf)
+            if sample is None:
+                raise BridgeError(_NO_ROWS)
+        return {name: _feature(one, sample.get(name), tf) for name, one in features.items()}
+
+
+def _feature(tensor: Any, sample: Any, tf: Any) -> Feature:
+    sparse = isinstance(tensor, tf.SparseTensor)
+    if sample is None:
+        shape = tensor.shape.as_list()
+    else:
+        shape = [None] * len(sample.dense_shape) if sparse else list(np.shape(sample))
+    return Feature((None, *shape[1:]), tensor.dtype.base_dtype.name, sparse)
 
 
 def read_input_fn(
@@ -34,7 +85,7 @@ def read_input_fn(
     fillers = {name: filler for name, filler in fillers.items() if filler is not None}
     batches, sparse = _read_batches(function, fillers, limit)
     if not batches:
-        raise BridgeError("--input_fn: it returned no rows; the first batch must not be empty")
+        raise BridgeError(_NO_ROWS)
     names = set(batches[0][0])
     wanted = names if inputs is None else {*weights, *(feature.name for feature in inputs)}
     missing = sorted(wanted - names)
@@ -55,29 +106,17 @@ def _read_batches(
     """Returns the batches (features, labels or {}), and the names of the sparse features."""
     from estimator_bridge import tf
 
-    from .user_code import call_function, describe_error
-
     sparse: dict[str, None] = {}
     batches: list[tuple[dict[str, np.ndarray], Any]] = []
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        result = call_function(function, "--input_fn")
-        if isinstance(result, tf.data.Dataset):
-            result = tf.compat.v1.data.make_one_shot_iterator(result).get_next()
-        features, labels = result if isinstance(result, tuple) else (result, None)
-        session.run(
-            [tf.compat.v1.global_variables_initializer(), tf.compat.v1.tables_initializer()]
-        )
+        features, labels = _call(function, tf)
+        session.run(_initializers(tf))
         fetched = (features, {} if labels is None else labels)
         rows = 0
         while rows < limit:
-            try:
-                batch = session.run(fetched)
-            except tf.errors.OutOfRangeError:
+            batch = _run(session, fetched, rows, tf)
+            if batch is None:
                 break
-            except tf.errors.OpError as error:
-                raise BridgeError(
-                    f"--input_fn: reading fails after {rows} rows: {describe_error(error)}"
-                ) from error
             dense = {}
             for name, value in batch[0].items():
                 if isinstance(value, tf.compat.v1.SparseTensorValue):
@@ -86,6 +125,33 @@ def _read_batches(
             batches.append((dense, batch[1]))
             rows += len(next(iter(dense.values())))
     return batches, list(sparse)
+
+
+def _call(function: Callable[[], Any], tf: Any) -> tuple[dict[str, Any], Any]:
+    """Returns the tensors of the next batch: features, and labels or None."""
+    result = call_function(function, "--input_fn")
+    if isinstance(result, tf.data.Dataset):
+        result = tf.compat.v1.data.make_one_shot_iterator(result).get_next()
+    features, labels = result if isinstance(result, tuple) else (result, None)
+    if not isinstance(features, dict):
+        raise BridgeError("--input_fn: the features must be a dict of tensors by name")
+    return features, labels
+
+
+def _initializers(tf: Any) -> list[Any]:
+    return [tf.compat.v1.global_variables_initializer(), tf.compat.v1.tables_initializer()]
+
+
+def _run(session: Any, fetched: Any, rows: int, tf: Any) -> Any:
+    """Returns the next batch, or None at the end; `rows` have been read before."""
+    try:
+        return session.run(fetched)
+    except tf.errors.OutOfRangeError:
+        return None
+    except tf.errors.OpError as error:
+        raise BridgeError(
+            f"--input_fn: reading fails after {rows} rows: {describe_error(error)}"
+        ) from error
 
 
 def _join_labels(batches: list[Any], limit: int) -> Any:

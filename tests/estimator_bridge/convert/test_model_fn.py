@@ -22,12 +22,32 @@ PROGRAM = textwrap.dedent(
         return {
             "size": draw.uniform(size=(32, 2)).astype(np.float32),
             "color": draw.choice(words, 32),
+            "tags": np.tile([["a", "", ""], ["b", "", "a"]], (16, 1)).astype(object),
+            "marks": np.tile([[0.0, 2.0], [3.0, np.nan]], (16, 1)).astype(np.float32),
+        }
+
+    def make_sparse(values, where):
+        indices = tf.where(where)
+        # As wide as the longest row of a batch, like a VarLenFeature.
+        shape = [tf.shape(values, tf.int64)[0], tf.reduce_max(indices[:, 1]) + 1]
+        return tf.SparseTensor(indices, tf.gather_nd(values, indices), shape)
+
+    def as_trained(features):
+        # Makes features sparse, and adds those that a prediction does not read.
+        tags, marks = features["tags"], features["marks"]
+        return {
+            **features,
+            "tags": make_sparse(tags, tf.not_equal(tags, "")),
+            "marks": make_sparse(marks, tf.logical_not(tf.math.is_nan(marks))),
+            "share": tf.ones_like(features["size"][:, :1]),
+            "row_id": features["color"],
         }
 
     def input_fn():
         features = make_features()
         labels = (features["size"][:, :1] > 0.5).astype(np.float32)
-        return tf.data.Dataset.from_tensor_slices((features, labels)).repeat().batch(8).take(12)
+        data = tf.data.Dataset.from_tensor_slices((features, labels)).repeat().batch(8).take(12)
+        return data.map(lambda features, labels: (as_trained(features), labels))
 
     def model_fn(features, labels, mode):
         table = tf.lookup.StaticVocabularyTable(
@@ -37,11 +57,19 @@ PROGRAM = textwrap.dedent(
         weights = tf.compat.v1.get_variable("colors", [3, 4])
         hidden = tf.nn.embedding_lookup(weights, table.lookup(features["color"]))
         hidden += tf.compat.v1.layers.dense(features["size"], 4, tf.nn.tanh, name="hidden")
+        tags = features["tags"]
+        codes = tf.strings.to_hash_bucket_fast(tags.values, 5)
+        table = tf.compat.v1.get_variable("tags", [5, 4])
+        hidden += tf.nn.embedding_lookup_sparse(
+            table, tf.SparseTensor(tags.indices, codes, tags.dense_shape), None, combiner="mean")
+        # A mark of 0 counts; a missing one does not.
+        marks = features["marks"]
+        hidden += tf.math.segment_mean(marks.values, marks.indices[:, 0])[:, None]
         logits = tf.compat.v1.layers.dense(hidden, 1, name="logits")
         if mode == "infer":
             predictions = {"logits": logits, "score": tf.sigmoid(logits)}
             return tf.estimator.EstimatorSpec(mode, predictions=predictions)
-        loss = tf.compat.v1.losses.sigmoid_cross_entropy(labels, logits)
+        loss = tf.compat.v1.losses.sigmoid_cross_entropy(labels, logits, features["share"])
         train = tf.compat.v1.train.GradientDescentOptimizer(0.1).minimize(
             loss, tf.compat.v1.train.get_global_step()
         )
@@ -64,12 +92,13 @@ def test_wrapped_model_fn_can_be_trained_saved_and_loaded(tmp_path, monkeypatch,
     built = load_function(f"{name}:build", "--estimator")()
     input_fn = load_function(f"{name}:input_fn", "--input_fn")
     features = load_function(f"{name}:make_features", "--input_fn")()
+    as_trained = load_function(f"{name}:as_trained", "--input_fn")
     built.train(input_fn)
     flags = [f"--estimator={name}:build", "--model_fn", "--output=wrapped.keras"]
     with pytest.raises(BridgeError, match="--model_fn requires --estimator"):
         main(flags)
     assert main([*flags, f"--input_fn={name}:input_fn"]) == 0
-    assert "5 trainable variables" in capsys.readouterr().out
+    assert "6 trainable variables" in capsys.readouterr().out
 
     import keras
 
@@ -79,10 +108,14 @@ def test_wrapped_model_fn_can_be_trained_saved_and_loaded(tmp_path, monkeypatch,
     given = {key: tf.constant(value) for key, value in features.items()}
 
     def ask():
-        return tf.data.Dataset.from_tensor_slices(features).batch(32)
+        return tf.data.Dataset.from_tensor_slices(features).batch(32).map(as_trained)
 
     expected = np.stack([row["logits"] for row in built.predict(ask)])
+    # Neither the weights of rows nor the key, and any number of tags.
+    assert set(model.input) == {"size", "color", "tags", "marks"}
     np.testing.assert_allclose(model(given)["logits"], expected, atol=1e-6)
+    wide = {**given, "tags": tf.pad(given["tags"], [[0, 0], [0, 4]], constant_values="")}
+    np.testing.assert_allclose(model(wide)["logits"], expected, atol=1e-6)
     model.compile(keras.optimizers.SGD(0.5), loss={"logits": keras.losses.BinaryCrossentropy(True)})
     target = {"logits": tf.constant((features["size"][:, :1] > 0.5).astype(np.float32))}
     losses = [float(model.train_on_batch(given, target)) for _ in range(20)]
