@@ -152,9 +152,9 @@ class Checker:
             return
         self._thread.join()
         if self._process.returncode:
-            lines = self._errors.strip().splitlines() or ["no error message"]
             raise UserError(
-                f"export: the check of {self._num_exports} export(s) failed: {lines[-1]}"
+                f"export: the check of {self._num_exports} export(s) failed: "
+                f"{_last_line(self._errors, self._process.returncode)}"
             )
 
     def __enter__(self) -> "Checker":
@@ -170,6 +170,19 @@ class Checker:
             self._thread.join()
         else:
             process.communicate()
+
+
+def _last_line(errors: str, status: int) -> str:
+    """Returns the last line of a process's errors; of a traceback, also where it was raised.
+
+    Args:
+        errors: what the process wrote to standard error.
+        status: its exit status, which stands for an empty text.
+    """
+    lines = errors.strip().splitlines() or [f"no error message, exit status {status}"]
+    # An assertion often has no message; without its place nobody could find its cause.
+    places = [line.strip() for line in lines if line.startswith('  File "')]
+    return f"{lines[-1]} ({places[-1]})" if places else lines[-1]
 
 
 def check_exports(

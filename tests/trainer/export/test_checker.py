@@ -78,3 +78,12 @@ def test_missing_variables_are_reported(damaged):
     folder, verify = damaged
     shutil.rmtree(folder / "variables")
     _refused(verify, "check of 1 export")
+
+
+def test_an_unexpected_error_is_reported_with_its_place(damaged, tmp_path, monkeypatch):
+    # Python runs sitecustomize.py when a process starts.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import json\n\ndef loads(text, **options):\n    assert False\n\njson.loads = loads\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    _refused(damaged[1], 'sitecustomize.py", line 4, in loads')
