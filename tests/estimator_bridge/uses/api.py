@@ -30,7 +30,7 @@ class Api:
         session = tf.compat.v1.ConfigProto(allow_soft_placement=True)
         session.graph_options.rewrite_options.disable_meta_optimizer = True
         return self.estimator.RunConfig(
-            tf_random_seed=7, save_checkpoints_steps=2, session_config=session
+            tf_random_seed=7, save_checkpoints_steps=4, session_config=session
         )
 
     def linear(self, folder="linear", **options):

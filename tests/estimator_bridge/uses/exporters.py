@@ -40,7 +40,7 @@ def best(api):
         ),
         exports_to_keep=2,
     )
-    kept = _evaluate_with(api, exporter, steps=8)
+    kept = _evaluate_with(api, exporter, steps=12)  # It evaluates each four steps.
     assert 1 <= len(kept) <= 2
 
 
@@ -51,7 +51,7 @@ def final(api):
 
 def latest(api):
     exporter = api.estimator.LatestExporter("latest", parsing_receiver(api), exports_to_keep=1)
-    kept = _evaluate_with(api, exporter)
+    kept = _evaluate_with(api, exporter, steps=8)
     assert len(kept) == 1
     path = f"{api.folder}/linear/export/latest/{kept[0]}"
     answer = serve(path, {"inputs": [serialized(0.5, "red")]})
