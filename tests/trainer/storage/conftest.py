@@ -228,6 +228,7 @@ def _service():
     cloud = Cloud(port)
     yield cloud
     cloud.server.shutdown()
+    cloud.server.server_close()
     emulator.stop()
 
 
