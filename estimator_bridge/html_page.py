@@ -76,7 +76,14 @@ th button { font: inherit; color: inherit; background: none; border: 0; padding:
 th[aria-sort=ascending] button::after { content: " \\25B2"; }
 th[aria-sort=descending] button::after { content: " \\25BC"; }
 table.words th, table.words td { text-align: left; white-space: normal; max-width: none;
-  min-width: 8rem; }
+  min-width: 4rem; }
+table.words td.wide { min-width: 16rem; }
+@media (max-width: 40rem) { table.words thead { display: none; }
+  table.words tbody, table.words tr:not([hidden]), table.words td { display: block; }
+  table.words tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  table.words td, table.words td.wide { min-width: 0; border: 0; padding: .1rem 0; }
+  table.words td:empty { display: none; }
+  table.words td::before { content: attr(data-label) ": "; color: var(--faint); } }
 dt { font-weight: 600; margin-top: .6rem; } dd { margin: 0; }
 @media print { body { font-size: 10px; } nav, input { display: none; } }
 figure { margin: 0; }

@@ -7,13 +7,15 @@ from typing import Any
 from ..html_page import Markup, page, paragraph, section, text
 from .report import Report, by_symbol
 from .symbol import KINDS, data
-from .text import hours, instead, size, summary
-from .verdict import EFFORT_RULE, VERDICTS
+from .text import VERDICT_WORDS, hours, instead, size, summary
+from .verdict import EFFORT_RULE, Entry
 
 __all__ = ["render"]
 
 # How a symbol runs under the bridge → class of its cell, and its text.
 _RUNS = {"plain": ("good", "yes"), "--tf1": ("mild", "with --tf1"), "no": ("bad", "no")}
+# Most programs of one verdict that are shown without a click.
+_OPEN_ROWS = 20
 # Verdict → class of its text.
 _CLASSES = {"today": "good", "plain": "good", "--tf1": "mild", "edits": "mild", "port": "bad"}
 
@@ -26,19 +28,30 @@ def _code(value: object) -> str:
     return f"<code>{_text(value)}</code>"
 
 
-def _row(*cells: str) -> str:
-    """Returns a table row of cells `<td ...>content` without their closing tags."""
-    return "<tr>" + "".join(f"{cell}</td>" for cell in cells) + "</tr>"
+def _dotted(value: object) -> str:
+    """Returns a name or path that may be broken after each of its parts."""
+    shown = _text(value)
+    for mark in "./_":
+        shown = shown.replace(mark, f"{mark}<wbr>")
+    return shown
 
 
-def _table(name: str, headers: Sequence[str], rows: Sequence[str]) -> list[str]:
+def _table(name: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Returns a table of cells `<td ...>content` without their closing tags.
+
+    A narrow page shows each row as a block, in which the cells are labelled by their headers.
+    """
+    lines = (
+        (f'<td data-label="{_text(header)}"{cell[3:]}</td>' for header, cell in zip(headers, row))
+        for row in rows
+    )
     head = "".join(f"<th scope=col>{_text(header)}</th>" for header in headers)
     return [
         f'<input type=search data-filters="{name}" placeholder="filter rows by words" '
         f'aria-label="filter {name}">',
         f'<div class=scroll tabindex=0 role=region aria-label="table of {name}">'
         f'<table class="words sortable" id="{name}"><thead><tr>{head}</tr></thead><tbody>',
-        *rows,
+        *(f"<tr>{''.join(line)}</tr>" for line in lines),
         "</tbody></table></div>",
     ]
 
@@ -82,9 +95,23 @@ def _section(title: str, parts: Sequence[str]) -> list[tuple[str, Markup]]:
 def _programs(report: Report) -> list[tuple[str, Markup]]:
     if not report.entries:
         return []
-    rank = list(VERDICTS)
-    rows = []
-    for entry in report.entries:
+    parts = []
+    headers = ("Program", "Verdict", "Files", "Uses", "To run it", "To move it to Keras")
+    for number, (verdict, words) in enumerate(VERDICT_WORDS.items()):
+        rows = _program_rows([one for one in report.entries if one.verdict == verdict])
+        if rows:
+            shown = " open" if len(rows) <= _OPEN_ROWS else ""
+            parts += [
+                f"<details{shown}><summary>{len(rows):,} {_text(words)}</summary>",
+                *_table(f"programs-{number}", headers, rows),
+                "</details>",
+            ]
+    return _section("Programs", parts)
+
+
+def _program_rows(entries: Sequence[Entry]) -> list[Sequence[str]]:
+    rows: list[Sequence[str]] = []
+    for entry in entries:
         stops = [
             f"<li>{_place(edit)} {_code(edit.symbol.name)} &rarr; {_text(instead(edit.symbol))}"
             for edit in entry.edits
@@ -96,17 +123,16 @@ def _programs(report: Report) -> list[tuple[str, Markup]]:
             more += f"<details><summary>what to change</summary><ul>{items}</ul></details>"
         shown = f'<span class="status {_CLASSES[entry.verdict]}">{_text(entry.text)}</span>'
         rows.append(
-            _row(
-                f"<td class=code>{_text(entry.path)}",
-                f'<td data-key="{rank.index(entry.verdict)}">{shown}{more}',
+            (
+                f"<td>{_dotted(entry.path)}",
+                f"<td class=wide>{shown}{more}",
                 f"<td>{len(entry.files)}",
                 f"<td>{entry.uses}",
                 f'<td data-key="{entry.effort.run:.2f}">{hours(entry.effort.run)}',
                 f'<td data-key="{entry.effort.keras:.2f}">{hours(entry.effort.keras)}',
             )
         )
-    headers = ("Program", "Verdict", "Files", "Uses", "To run it", "To move it to Keras")
-    return _section("Programs", _table("programs", headers, rows))
+    return rows
 
 
 def _effort(report: Report) -> list[tuple[str, Markup]]:
@@ -135,20 +161,20 @@ def _symbols(report: Report) -> list[tuple[str, Markup]]:
     for symbol, count in by_symbol(report.findings):
         how, runs = _RUNS[symbol.runs]
         if symbol.runs != "plain" and symbol.now:
-            runs += f"<br><span class=note>or write {_text(symbol.now)}</span>"
+            runs += f"<br><span class=note>or write {_dotted(symbol.now)}</span>"
+        removed = f"removed in {symbol.removed_in}" if symbol.removed_in else "not removed"
+        kind = f"{_text(KINDS[symbol.kind])}, {_text(removed)}"
         traps = (f'<a href="#trap-{key}">{_text(titles[key]["title"])}</a>' for key in symbol.traps)
         rows.append(
-            _row(
-                f"<td class=code>{_text(symbol.name)}",
-                f"<td>{_text(KINDS[symbol.kind])}",
+            (
+                f"<td>{_dotted(symbol.name)}<br><span class=note>{kind}</span>",
                 f"<td>{count}",
                 f"<td class={how}>{runs}",
-                f"<td>{_text(symbol.removed_in or 'not removed')}",
-                f"<td>{_text(symbol.keras)}",
+                f"<td class=wide>{_text(symbol.keras)}",
                 f"<td>{', '.join(traps)}",
             )
         )
-    headers = ("Symbol", "Kind", "Uses", "Under the bridge", "Removed in", "Keras", "Parity traps")
+    headers = ("Symbol", "Uses", "Under the bridge", "Keras", "Parity traps")
     return _section("Symbols", _table("symbols", headers, rows) if rows else [])
 
 
@@ -159,10 +185,10 @@ def _uses(report: Report) -> list[tuple[str, Markup]]:
         runs += ", guarded" if finding.guarded else ""
         key = f"{finding.cell:06d}.{finding.line:06d}.{finding.column:04d}"
         rows.append(
-            _row(
-                f"<td class=code>{_text(finding.path)}",
+            (
+                f"<td>{_dotted(finding.path)}",
                 f'<td data-key="{key}">{_line(finding)}:{finding.column}',
-                f"<td class=code>{_text(finding.symbol.name)}",
+                f"<td>{_dotted(finding.symbol.name)}",
                 f"<td>{_text(KINDS[finding.symbol.kind])}",
                 f"<td class={how}>{runs}",
             )

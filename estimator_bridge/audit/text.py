@@ -9,7 +9,10 @@ from .report import Report, by_symbol
 from .symbol import KINDS, Symbol, data
 from .verdict import EFFORT_RULE, VERDICTS, Entry
 
-__all__ = ["hours", "instead", "render", "size", "summary"]
+__all__ = ["VERDICT_WORDS", "hours", "instead", "render", "size", "summary"]
+
+# Verdict → what is said of all programs that have it.
+VERDICT_WORDS = {**VERDICTS, "edits": "needs edits"}
 
 
 def _how(symbol: Symbol) -> str:
@@ -223,9 +226,8 @@ def summary(report: Report) -> str:
     counts: dict[str, int] = {}
     for entry in report.entries:
         counts[entry.verdict] = counts.get(entry.verdict, 0) + 1
-    words = {**VERDICTS, "edits": "needs edits"}
     if counts:
-        parts = [f"{counts[name]} {words[name]}" for name in VERDICTS if name in counts]
+        parts = [f"{counts[name]} {VERDICT_WORDS[name]}" for name in VERDICTS if name in counts]
         text += f" Of {_count(len(report.entries), 'program')}: " + "; ".join(parts) + "."
     if report.passed_over:
         text += f" {_count(len({path for path, _, _ in report.passed_over}), 'file')} skipped."

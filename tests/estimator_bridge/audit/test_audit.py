@@ -395,7 +395,7 @@ def test_json(code_base):
 class Page(html.parser.HTMLParser):
     """Parses a page; collects its tables and references, and checks that its tags are closed."""
 
-    VOID = ("meta", "input", "br")
+    VOID = ("meta", "input", "br", "wbr")
     IMPLIED = ("li",)
 
     def __init__(self):
@@ -423,7 +423,8 @@ def test_html_is_a_valid_page_that_loads_nothing(code_base):
     page.feed(text)
     page.close()
     assert page.open == []
-    assert page.tables == 3
+    # A table of programs for each verdict, the symbols and the uses.
+    assert page.tables == 5
     assert all(target.startswith("#") for target in page.loads)
     # The frame of all pages: no request, light and dark, links to the sections.
     assert f'Content-Security-Policy" content="{SCRIPT_POLICY}"' in text
@@ -432,7 +433,11 @@ def test_html_is_a_valid_page_that_loads_nothing(code_base):
     assert "<script>.py" not in text and "trainer/<script>.py" in "".join(page.text)
     for target in set(page.loads):
         assert f'id="{target[1:]}"' in text
-    assert text.count('class="words sortable"') == 3
+    assert text.count('class="words sortable"') == 5
+    for words in ("runs unchanged under the bridge", "runs unchanged with --tf1", "needs a port"):
+        assert f"<details open><summary>1 {words}</summary>" in text
+    # What to write in Keras is the widest column, and is labelled where rows are blocks.
+    assert '<td data-label="Keras" class=wide>' in text
 
 
 def test_code_base_without_findings(tmp_path):
