@@ -115,7 +115,7 @@ class Search(NamedTuple):
             own["export.verify"] = False
         dropped = (*LENGTH, *INTERVAL)
         kept = {k: v for k, v in {**self.overrides, **given}.items() if k not in dropped}
-        return to_flags(self.hparams, {**kept, **own}), steps
+        return to_flags(self.hparams, {"run.report": False, **kept, **own}), steps
 
     def describe(self) -> dict[str, Any]:
         """Returns everything that the values of trials depend on, as JSON."""

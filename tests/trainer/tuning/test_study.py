@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from trainer.config.search_space import parse_search
+from trainer.config.search_space import load_space, parse_search
 from trainer.errors import UserError
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.tuning.report import describe_trial, list_headings
@@ -133,6 +133,22 @@ def test_a_trial_trains_a_share_of_the_steps():
     assert steps == 20
     assert {"--train.max_steps=20", "--run.seed=3", "--export.best_metric=auc"} < set(flags)
     assert not [flag for flag in flags if "epochs" in flag]
+
+
+@pytest.mark.parametrize(("given", "wanted"), [({}, "false"), ({"run.report": True}, "true")])
+def test_a_trial_writes_no_page_unless_asked(given, wanted):
+    flags, _ = _search(**given).plan_trial({}, "here")
+    assert [flag for flag in flags if "run.report" in flag] == [f"--run.report={wanted}"]
+
+
+@pytest.mark.parametrize("name", ["census", "flights"])
+def test_a_space_reaches_beyond_the_rates_of_its_preset(name):
+    space = load_space(name).parameters
+    start = Search(name, {}, space, (AUC,), 0.2, 4, 1000).find_start()
+    rates = [rate for rate in space if rate.endswith("learning_rate")]
+    assert len(rates) == 2
+    for rate in rates:
+        assert 2 * space[rate].low <= float(start[rate]) <= space[rate].high / 2, rate
 
 
 def test_without_optuna_one_line_says_what_to_install(tmp_path):
