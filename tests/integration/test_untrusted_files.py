@@ -1,27 +1,42 @@
-"""Files of others, mutated: no code runs, nothing is written elsewhere, every error is one line.
+"""Files and settings of others, mutated: no code runs, nothing is written elsewhere, and every
+error is one line.
 
 `make fuzz` runs 10,000 mutations of each kind; a plain run a few of each. A round that fails prints
 its number: `make fuzz ARGS='--fuzz_first=NUMBER --fuzz_rounds=1 -k NAME'` repeats it.
 """
 
 import ast
+import contextlib
+import io
+import json
+import os
 import shutil
 import traceback
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzzing import Fault, Hang, generator, guarded, mutate_bytes, mutate_file
+from fuzzing import (
+    ODD,
+    Fault,
+    Hang,
+    generator,
+    guarded,
+    mutate_bytes,
+    mutate_file,
+    mutate_values,
+)
 
 from estimator_bridge import BridgeError
 from estimator_bridge.convert.read.checkpoint import open_checkpoint
 from estimator_bridge.convert.read.job_dir import read_job_dir
 from estimator_bridge.convert.read.rows import read_files
 from estimator_bridge.convert.write.module import write_module
-from trainer.config import Config
+from trainer.config import Config, flags, list_options, load_config, to_yaml
 from trainer.console import Console
 from trainer.data_validation.profile_pass import ProfilePass, finish
 from trainer.data_validation.reading import CsvStyle, list_json_names
+from trainer.environment.cluster_spec import parse_cluster
 from trainer.errors import UserError
 from trainer.evaluation.checkpoint_metrics import _build_source
 from trainer.inputs.files import find_files
@@ -36,6 +51,7 @@ from trainer.vertex import jobs, rehearse
 
 pytestmark = pytest.mark.newest
 
+ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 30
 # Rounds that have failed once: they are always played.
 MENDED = {
@@ -246,5 +262,91 @@ def test_examples_sent_to_an_export(predictor, fuzz, make):
             predictor.run_rows(name, {key: np.array(examples, object)}, len(examples))
 
         return run
+
+    fuzz(one_round)
+
+
+def _reload(config, folder):
+    """A configuration that is accepted must mean the same after it has been written and read."""
+    path = folder / "again.yaml"
+    path.write_text(to_yaml(config), encoding="utf-8")
+    again = load_config(str(path), {})
+    if to_yaml(again) != to_yaml(config):
+        raise Fault("the configuration is another one after it has been written and read")
+
+
+def test_a_hparams_file(fuzz):
+    presets = sorted((ROOT / "hparams").glob("*.yaml"))
+
+    def one_round(rng, folder):
+        path = folder / "hparams.yaml"
+        shutil.copy(rng.choice(presets), path)
+        mutate_file(path, rng)
+
+        def read():
+            _reload(load_config(str(path), {}), folder)
+
+        return read
+
+    fuzz(one_round)
+
+
+def test_flags(fuzz):
+    defaults = {option.name: option.default for option in list_options()}
+    names = [*defaults, *flags.list_aliases(), "hparams", "fresh", "reuse", "dry_run", "user.x"]
+    texts = [str(value) for value in ODD if len(str(value)) < 100] + ["0.1", "100", "csv", "[8,4]"]
+
+    def one_round(rng, folder):
+        argv = ["--hparams=census", f"--job_dir={folder}"] if rng.random() < 0.5 else []
+        for _ in range(rng.randint(1, 3)):
+            name, text = rng.choice(names), rng.choice(texts)
+            if rng.random() < 0.6:
+                name, text = rng.choice(list(defaults.items()))
+            kinds = (f"--{name}={text}",) * 4 + (f"--no{name}", f"--{name}", text)
+            argv.append(str(rng.choice(kinds)))
+        if rng.random() < 0.3:
+            place = rng.randrange(len(argv))
+            # A command line may have bytes that are not text.
+            changed = mutate_bytes(os.fsencode(argv[place].encode("utf-8", "replace")), rng)
+            argv[place] = os.fsdecode(changed).replace("\0", "")
+
+        def read():
+            with contextlib.redirect_stdout(io.StringIO()):
+                command = flags.parse_command_line(argv)
+            if command is not None:
+                _reload(load_config(command.hparams, command.overrides), folder)
+
+        return read
+
+    fuzz(one_round)
+
+
+def test_the_environment_of_a_cluster(fuzz):
+    spec = {role: [f"{role}-{number}:2222" for number in (0, 1)] for role in ("worker", "ps")}
+    pools = {"workerpool0": ["a:1"], "workerpool1": ["b:1", "c:1"], "workerpool3": ["d:1"]}
+    clusters = [
+        ("TF_CONFIG", {**spec, "chief": ["chief:2222"]}, "worker"),
+        ("TF_CONFIG", {**spec, "master": ["chief:2222"], "evaluator": ["e:1"]}, "evaluator"),
+        ("TF_CONFIG", spec, "ps"),
+        ("CLUSTER_SPEC", pools, "workerpool1"),
+    ]
+
+    def one_round(rng, folder):
+        variable, cluster, role = rng.choice(clusters)
+        task = {"type": role, "index": rng.choice((0, 1)), "trial": "7"}
+        value = {"cluster": cluster, "task": task, "run": "r1", "environment": "cloud"}
+        if rng.random() < 0.7:
+            text = json.dumps(mutate_values(value, rng))
+        else:
+            text = mutate_bytes(json.dumps(value).encode(), rng).decode(errors="surrogateescape")
+
+        def read():
+            cluster = parse_cluster({variable: text})
+            if cluster.spec and cluster.role != "evaluator":
+                again = parse_cluster({"TF_CONFIG": cluster.to_tf_config()})
+                if (again.spec, again.name) != (cluster.spec, cluster.name):
+                    raise Fault(f"{cluster} is {again} for TensorFlow")
+
+        return read
 
     fuzz(one_round)
