@@ -104,12 +104,11 @@ BRIDGE_ROOMS = {
     "audit": "era shims tf1 tf1.contrib html_page errors terminal",
     "convert.command": "convert.write convert.read convert.plan errors logs terminal",
     "convert.verify": (
-        "convert.write convert.read convert.plan tf1 scaled_regression html_page errors logs "
-        "terminal"
+        "convert.write convert.read convert.plan scaled_regression html_page errors logs terminal"
     ),
     "convert.write": "convert.read convert.plan errors",
     "convert.read": (
-        "convert.plan tf1 private_tf errors logs current_folder file_limits text_encoding"
+        "convert.plan era tf1 private_tf errors logs current_folder file_limits text_encoding"
     ),
     "convert.plan": "errors",
     "convert": "",

@@ -18,7 +18,7 @@ from .read.source import add_source_flags, check_places, describe, require_keras
 __all__ = ["main"]
 
 _USAGE = """python -m estimator_bridge convert --job_dir=JOB --output=model.keras
-       python -m estimator_bridge convert [--tf1] --estimator=MODULE:FUNCTION --output=X.keras"""
+       python -m estimator_bridge convert [--as=2.8] --estimator=MODULE:FUNCTION --output=X.keras"""
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -128,12 +128,12 @@ def main(argv: list[str]) -> int:
 
 def _read(options: argparse.Namespace) -> tuple[Plan, Checkpoint]:
     """Returns the model that the options choose, and its checkpoint."""
-    if not options.tf1:
+    if not options.as_version:
         source = describe(options)
         return source.plan, source.checkpoint
-    from .read.tf1_process import read_in_tf1
+    from .read.own_process import read_apart
 
-    plan, path = read_in_tf1(options)
+    plan, path = read_apart(options)
     return plan, open_checkpoint(path)
 
 
@@ -158,11 +158,11 @@ def _wrap(options: argparse.Namespace, folder: str) -> int:
             "excludes --emit_code: only a canned model can be written as code"
         )
     from .read.forward_pass import export_forward_pass
-    from .read.tf1_process import export_in_tf1
+    from .read.own_process import export_apart
     from .write.keras_layer import wrap_forward_pass
 
     with tempfile.TemporaryDirectory() as exports:
-        export = export_in_tf1 if options.tf1 else export_forward_pass
+        export = export_apart if options.as_version else export_forward_pass
         exported = export(options, exports)
         model = wrap_forward_pass(exported, options.output, folder)
     checkpoint = open_checkpoint(exported.checkpoint)

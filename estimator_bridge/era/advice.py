@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from . import TF1, format_version, optimizers, trained
 
-__all__ = ["describe"]
+__all__ = ["describe", "find_new_class"]
 
 # What fails where an Estimator meets an optimizer of the new class.
 _CANNED = "legacy.Optimizer"
@@ -18,6 +18,7 @@ _NO_MEMBER = re.compile(
     rf"'(?:Adadelta|Adagrad|Adam|Adamax|Ftrl|Nadam|RMSprop|SGD)' object has no "
     rf"attribute '(?:{_MEMBERS}|_create_all_weights|_create_hypers)'"
 )
+_NO_ARGUMENT = re.compile(r"\w+ is deprecated in the new (?:TF-)?Keras optimizer")
 _NO_KEY = re.compile(
     r"Key (\S*(?:iteration|learning_rate|/m|/v|_m|_v|momentum|velocity|accumulator)\S*) not found "
     r"in checkpoint"
@@ -49,22 +50,31 @@ def describe(error: BaseException, version: Optional[tuple[int, int]]) -> Option
     has_old_classes = version is not None and version < optimizers.REPLACED_IN
     if has_old_classes:
         return _describe_newer_checkpoint(str(error), version)
+    problem = find_new_class(error)
+    return problem and (
+        f"estimator_bridge: {problem}. tf.keras.optimizers has other classes since 2.11: if the "
+        "program was written for an older TensorFlow, name it, for example "
+        "`python -m estimator_bridge run --as=2.8`."
+    )
+
+
+def find_new_class(error: BaseException) -> Optional[str]:
+    """Returns what is missing because a Keras optimizer is of today's class, or None.
+
+    Args:
+      error: what ended the program.
+    """
     modules = ("keras.src.optimizers.optimizer", "tf_keras.src.optimizers.optimizer")
     if not any(name in sys.modules for name in modules):
         return None
     text = str(error)
     missing = _NO_KEY.search(text)
     if missing and _NEW_KEY.search(missing.group(1)):
-        problem = f"the checkpoint has no {missing.group(1)} of today's Keras optimizer"
-    elif _NO_MEMBER.search(text) or ("optimizer" in text and _CANNED in text):
-        problem = "the program uses a Keras optimizer as it was until TensorFlow 2.10"
-    else:
-        return None
-    return (
-        f"estimator_bridge: {problem}. tf.keras.optimizers has other classes since 2.11: if the "
-        "program was written for an older TensorFlow, name it, for example "
-        "`python -m estimator_bridge run --as=2.8`."
-    )
+        return f"the checkpoint has no {missing.group(1)} of today's Keras optimizer"
+    is_canned = "optimizer" in text and _CANNED in text
+    if is_canned or _NO_MEMBER.search(text) or _NO_ARGUMENT.search(text):
+        return "the program uses a Keras optimizer as it was until TensorFlow 2.10"
+    return None
 
 
 def _describe_newer_checkpoint(text: str, version: Optional[tuple[int, int]]) -> Optional[str]:

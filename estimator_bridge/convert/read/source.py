@@ -5,6 +5,7 @@ import glob
 import os
 from typing import Any, NamedTuple, Optional
 
+from estimator_bridge import era, install, tf1
 from estimator_bridge.errors import BridgeError
 
 from ..plan.model import Plan
@@ -14,6 +15,7 @@ __all__ = [
     "Source",
     "add_source_flags",
     "describe",
+    "install_version",
     "names_in",
     "check_places",
     "require_keras_3",
@@ -47,9 +49,17 @@ def add_source_flags(parser: argparse.ArgumentParser) -> None:
         help="a function without arguments that returns a canned Estimator",
     )
     parser.add_argument(
+        "--as",
+        dest="as_version",
+        metavar="VERSION",
+        help="the TensorFlow for which the program of --estimator was written, 2.0 to 2.15 or 1.15",
+    )
+    parser.add_argument(
         "--tf1",
-        action="store_true",
-        help="the function of --estimator is part of a TensorFlow 1.x program",
+        dest="as_version",
+        action="store_const",
+        const=era.format_version(era.TF1),
+        help="the same as --as=1.15",
     )
     parser.add_argument(
         "--checkpoint", help="checkpoint prefix or folder; default: the newest of the model_dir"
@@ -80,15 +90,23 @@ def _refuse_addresses(options: Any) -> None:
 
 
 def check_places(options: Any) -> None:
-    """Checks, before TensorFlow is loaded, the places that the options name.
+    """Checks, before TensorFlow is loaded, the places and the version that the options name.
 
     Args:
       options: parsed options.
 
     Raises:
-      BridgeError: an option is an address such as gs://bucket/job, or there is no such checkpoint.
+      BridgeError: an option is an address such as gs://bucket/job, there is no such checkpoint, or
+        --as names no TensorFlow, or belongs to no --estimator.
     """
     _refuse_addresses(options)
+    if options.as_version:
+        era.parse(options.as_version)
+        if options.job_dir:
+            raise BridgeError(
+                "--as and --tf1 belong to --estimator=MODULE:FUNCTION; a --job_dir is of this "
+                "project's trainer"
+            )
     wanted = options.checkpoint
     # One of TensorFlow 1.0 has no index: any file with the prefix will do.
     if wanted and not glob.glob(f"{glob.escape(wanted)}*"):
@@ -96,6 +114,24 @@ def check_places(options: Any) -> None:
             f"--checkpoint={wanted}: no such checkpoint or folder; give the prefix of its files, "
             "such as JOB/model.ckpt-100"
         )
+
+
+def install_version(options: Any) -> None:
+    """Shows this process the TensorFlow that --as or --tf1 names; does nothing without them.
+
+    Args:
+      options: parsed options, with the flags of add_source_flags.
+
+    Raises:
+      BridgeError: the version cannot be shown in this process.
+    """
+    if not options.as_version:
+        return
+    version = era.parse(options.as_version)
+    if version == era.TF1:
+        tf1.install()
+    else:
+        install(options.as_version)
 
 
 def describe(options: Any) -> Source:
@@ -109,10 +145,6 @@ def describe(options: Any) -> Source:
     """
     if bool(options.job_dir) == bool(options.estimator):
         raise BridgeError("give either --job_dir=FOLDER or --estimator=MODULE:FUNCTION")
-    if options.tf1 and options.job_dir:
-        raise BridgeError(
-            "--tf1 belongs to --estimator=MODULE:FUNCTION; a --job_dir is of this project's trainer"
-        )
     if options.job_dir:
         from .job_dir import read_job_dir
 

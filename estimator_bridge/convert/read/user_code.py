@@ -64,9 +64,12 @@ def call_function(function: Callable[[], Any], what: str) -> Any:
 
 
 def _advice(error: Exception) -> str:
-    """Returns what to add for a name of TensorFlow that only a 1.x program has, else ''."""
+    """Returns the option for a program that needs an older TensorFlow, else ''."""
+    from estimator_bridge.era import advice
     from estimator_bridge.tf1 import imports
 
+    if advice.find_new_class(error):
+        return "; name the TensorFlow of the program, for example --as=2.8"
     # A missing attribute is reported in quotes, a missing module without them.
     is_name = isinstance(error, (AttributeError, ImportError)) and "tensorflow" in str(error)
     return "; add --tf1 for a TensorFlow 1.x program" if is_name and not imports.installed() else ""

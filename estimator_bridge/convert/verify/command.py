@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from estimator_bridge import tf1
 from estimator_bridge.errors import BridgeError
 from estimator_bridge.logs import set_verbosity
 from estimator_bridge.terminal import escape_lines
@@ -24,6 +23,7 @@ from ..read.source import (
     add_source_flags,
     check_places,
     describe,
+    install_version,
     names_in,
     require_keras_3,
 )
@@ -33,7 +33,7 @@ from .findings import DRIFT_FACTOR, Comparison, Results, find_differences
 __all__ = ["main", "verify"]
 
 _USAGE = """python -m estimator_bridge verify --job_dir=JOB --keras_model=model.keras
-       python -m estimator_bridge verify [--tf1] --estimator=MODULE:FUNCTION \
+       python -m estimator_bridge verify [--as=2.8] --estimator=MODULE:FUNCTION \
 --input_fn=MODULE:FUNCTION --keras_model=model.keras"""
 TIMEOUT_SECS = 3600
 
@@ -119,9 +119,8 @@ def verify(options: Any) -> dict[str, Any]:
     Raises:
       BridgeError: something is missing that the comparison needs, or a side fails.
     """
-    if options.tf1:
-        # Keras 3 runs in a process of its own, so this one may be without eager execution.
-        tf1.install()
+    # Keras 3 runs in a process of its own, so this one may have Keras 2 and no eager execution.
+    install_version(options)
     source = describe(options)
     plan = source.plan
     rows = _read_rows(options, plan)

@@ -144,7 +144,7 @@ def test_state_of_1_x_is_not_left_behind(program):
     ("flags", "message"),
     [
         (["--estimator=old_trainer:build_own"], "has no attribute 'logging'; add --tf1 for a"),
-        (["--tf1", "--job_dir=job"], "^--tf1 belongs to --estimator"),
+        (["--tf1", "--job_dir=job"], "^--as and --tf1 belong to --estimator"),
         (["--tf1", "--estimator=no_such_module:build"], "module no_such_module cannot be imported"),
     ],
 )

@@ -181,6 +181,7 @@ def test_a_program_with_todays_optimizers_is_told_of_the_option(tmp_path):
             True,
         ),
         ("Key Adam/m/dense/kernel not found in checkpoint", True),
+        ("decay is deprecated in the new TF-Keras optimizer, please check the docstring", True),
         ("Key iteration not found in checkpoint", True),
         ("Key dense/kernel not found in checkpoint", False),
         ("'Adam' object has no attribute 'learn_faster'", False),

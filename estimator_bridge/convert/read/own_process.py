@@ -1,6 +1,7 @@
-"""Reads an Estimator of a TensorFlow 1.x program in a process of its own.
+"""Reads an Estimator of a program for an older TensorFlow in a process of its own.
 
-The 1.x view turns eager execution off for the whole process, and Keras 3 needs it to write a model.
+The view of an older TensorFlow makes `keras` Keras 2, and that of 1.x turns eager execution off for
+the whole process; to write a model, Keras 3 needs both names and eager execution.
 The process is started with a folder, in which it finds the request and leaves the reply. The reply
 has no functions of the user, because the other process does not have them.
 """
@@ -19,9 +20,9 @@ from estimator_bridge.errors import BridgeError
 
 from ..plan.model import Plan
 from .forward_pass import ForwardPass, export_forward_pass
-from .source import describe
+from .source import describe, install_version
 
-__all__ = ["export_in_tf1", "read_in_tf1"]
+__all__ = ["export_apart", "read_apart"]
 
 
 class _Pickler(pickle.Pickler):
@@ -36,7 +37,7 @@ class _Unpickler(pickle.Unpickler):
         return None
 
 
-def read_in_tf1(options: argparse.Namespace) -> tuple[Plan, str]:
+def read_apart(options: argparse.Namespace) -> tuple[Plan, str]:
     """Returns the plan of the Estimator that the options choose, and its checkpoint's prefix.
 
     Args:
@@ -49,7 +50,7 @@ def read_in_tf1(options: argparse.Namespace) -> tuple[Plan, str]:
     return plan, checkpoint
 
 
-def export_in_tf1(options: argparse.Namespace, folder: str) -> ForwardPass:
+def export_apart(options: argparse.Namespace, folder: str) -> ForwardPass:
     """Exports the forward pass of the Estimator that the options choose.
 
     Args:
@@ -93,13 +94,13 @@ def _answer(options: argparse.Namespace, exports: str) -> Any:
 
 
 def _main(folder: str) -> None:
-    from estimator_bridge import tf1
     from estimator_bridge.logs import set_verbosity
 
     request = json.loads((Path(folder) / "request.json").read_text(encoding="utf-8"))
+    options = argparse.Namespace(**request["options"])
     set_verbosity("error")
-    tf1.install()
-    answer = _answer(argparse.Namespace(**request["options"]), request["exports"])
+    install_version(options)
+    answer = _answer(options, request["exports"])
     path = Path(folder) / "reply.new"
     with path.open("wb") as file:
         _Pickler(file).dump(answer)
