@@ -1,7 +1,7 @@
 """The configuration: the only place where an option and its default are defined.
 
-`sections`, `data` and `training` define the options, and `values` defines their types. `loading`
-reads the options from a file and from flags.
+`sections`, `data`, `model` and `training` define the options, and `values` defines their types.
+`loading` reads the options from a file and from flags.
 """
 
 from trainer.config.data import DATA_FORMATS, DataConfig
@@ -13,6 +13,7 @@ from trainer.config.loading import (
     read_yaml,
     to_yaml,
 )
+from trainer.config.model import MODEL_TYPES, ModelConfig
 from trainer.config.sections import (
     SECRET,
     USER,
@@ -26,11 +27,9 @@ from trainer.config.training import (
     MANY_EPOCHS,
     MANY_EPOCHS_DROPOUT,
     MIN_STEPS,
-    MODEL_TYPES,
     EvalConfig,
     ExportConfig,
     Exporter,
-    ModelConfig,
     Optimizer,
     StopConfig,
     TrainConfig,

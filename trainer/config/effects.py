@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable
 
+from trainer.config.model import MODEL_TYPES
 from trainer.config.sections import Config
-from trainer.config.training import MODEL_TYPES
 
 # What each model.type reads of these options; the models' own docstrings say the same.
 _LAYERS = {"hidden_units", "activation", "dropout"}
+_TREES = {
+    *("n_trees", "max_depth", "batches_per_layer", "max_buckets"),
+    *("tree_complexity", "pruning", "min_node_weight"),
+}
 _READ_BY_MODEL = {
     "baseline": set(),
     "linear": {"engine"},
@@ -14,11 +18,13 @@ _READ_BY_MODEL = {
     "wide_deep": {*_LAYERS, "batch_norm", "engine"},
     "residual": {*_LAYERS, "batch_norm_momentum"},
     "rnn": {"hidden_units", "dropout", "cell", "batch_norm"},
+    "boosted_trees": _TREES,
     "image": {"dropout", "batch_norm_momentum", "base_alpha", "base_weights", "base_trainable"},
 }
 _HAS_LINEAR_PART = ("linear", "wide_deep")
 _LINEAR = {"linear_optimizer", "linear_learning_rate"}
 _FTRL = {"l1", "l2"}
+_BY_OPTIMIZERS = ("optimizer", "decay", "warmup_steps")
 _DECAY = ("decay_rate", "decay_steps")
 
 
@@ -41,11 +47,14 @@ def find_unused(config: Config, given: Iterable[str]) -> dict[str, str]:
     if kind not in (*_HAS_LINEAR_PART, "baseline"):
         for name in sorted(_LINEAR):
             unused[f"train.{name}"] = f"model.type {kind} has no linear part"
+    if kind == "boosted_trees":
+        for name in _BY_OPTIMIZERS:
+            unused[f"train.{name}"] = "model.type boosted_trees has no optimizer"
     if kind == "linear":
         unused["train.optimizer"] = "model.type linear reads train.linear_optimizer"
     optimizers = {train.linear_optimizer} if kind in _HAS_LINEAR_PART else set()
-    optimizers |= {train.optimizer} if kind != "linear" else set()
-    if "ftrl" not in optimizers and kind != "baseline":
+    optimizers |= {train.optimizer} if kind not in ("linear", "boosted_trees") else set()
+    if "ftrl" not in optimizers and kind not in ("baseline", "boosted_trees"):
         for name in sorted(_FTRL):
             unused[f"train.{name}"] = "no optimizer of this model is ftrl"
     for name in _DECAY:

@@ -5,6 +5,7 @@ the copy in job_dir. pydantic validates and freezes the values. The text of a fl
 service is converted: "64,32" to a list, "true" to a boolean.
 """
 
+import math
 import re
 from typing import Annotated, Any, Literal, Optional
 
@@ -12,13 +13,8 @@ import pydantic
 from pydantic import BeforeValidator, Field
 
 from trainer.config.data import DataConfig
-from trainer.config.training import (
-    EvalConfig,
-    ExportConfig,
-    ModelConfig,
-    StopConfig,
-    TrainConfig,
-)
+from trainer.config.model import ModelConfig
+from trainer.config.training import EvalConfig, ExportConfig, StopConfig, TrainConfig
 from trainer.config.values import (
     OptionalCode,
     OptionalFloat,
@@ -34,6 +30,8 @@ from trainer.errors import UserError
 USER = "user"
 # The section of the secrets of the user's code; their flags are --secret.NAME.
 SECRET = "secret"  # noqa: S105
+# Rows of a batch of boosted trees, unless a batch size is given.
+ROWS_OF_TREES = 4096
 # Only capital letters, because a secret that is given by mistake must be recognised.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 # Names of user options that should be secrets.
@@ -282,6 +280,18 @@ class Config(Section):
     storage: StorageConfig = StorageConfig()
     tfx: TfxConfig = TfxConfig()
 
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _enlarge_batches(cls, values: Any) -> Any:
+        """Trees read all rows for each layer: with small batches, most time would go into steps."""
+        model = values.get("model") if isinstance(values, dict) else None
+        train = values.get("train", {}) if isinstance(values, dict) else None
+        if not (isinstance(model, dict) and isinstance(train, dict)):
+            return values
+        if model.get("type") != "boosted_trees" or "batch_size" in train:
+            return values
+        return {**values, "train": {**train, "batch_size": ROWS_OF_TREES}}
+
     @pydantic.model_validator(mode="after")
     def _one_experiment(self) -> "Config":
         if self.experiment and self.tfx.trainer_fn:
@@ -299,6 +309,34 @@ class Config(Section):
     def exposed_secrets(self) -> list[str]:
         """Names of user options that seem to be secrets, although they are stored in job_dir."""
         return [name for name in self.user if _SECRET_NAME.fullmatch(name)]
+
+    @property
+    def has_planned_trees(self) -> bool:
+        """Whether the trees determine the length of the job."""
+        is_free = (self.train.max_steps, self.train.epochs) == (None, None)
+        return self.model.type == "boosted_trees" and is_free
+
+    def count_batches_per_layer(self, num_rows: int, batches: int = 1) -> int:
+        """Returns the number of steps by which a layer of boosted trees grows.
+
+        Args:
+            num_rows: number of training rows.
+            batches: number of batches that one step reads.
+        """
+        one_pass = math.ceil(num_rows / self.train.batch_size)
+        return math.ceil((self.model.batches_per_layer or one_pass) / batches)
+
+    def plan_steps(self, num_rows: int, batches: int = 1) -> int:
+        """Returns the number of steps of a whole job.
+
+        Args:
+            num_rows: number of training rows.
+            batches: number of batches that one step reads.
+        """
+        if self.has_planned_trees:
+            layers = self.model.n_trees * self.model.max_depth
+            return layers * self.count_batches_per_layer(num_rows, batches)
+        return self.train.plan_steps(num_rows, batches)
 
     def require_job_dir(self) -> str:
         """Returns job_dir.

@@ -1,17 +1,15 @@
-"""The options of the model, the training, the evaluation, early stopping and the exports."""
+"""The options of the training, the evaluation, early stopping and the exports."""
 
 import math
 from typing import Annotated, Literal, Optional
 
 import pydantic
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from trainer.config.values import (
-    CODE_REFERENCE,
     CodeName,
     Floats,
     Ints,
-    Layers,
     OptionalCode,
     OptionalFloat,
     OptionalInt,
@@ -20,19 +18,6 @@ from trainer.config.values import (
     none,
     split,
 )
-from trainer.errors import nearest
-
-MODEL_TYPES = ("baseline", "linear", "dnn", "wide_deep", "residual", "rnn", "image")
-
-
-def _check_model_type(value: str) -> str:
-    if value in MODEL_TYPES or CODE_REFERENCE.fullmatch(value):
-        return value
-    raise ValueError(
-        f"got {value!r}: use one of {', '.join(MODEL_TYPES)}, or package.module:function"
-        f"{nearest(value, MODEL_TYPES)}"
-    )
-
 
 # Without --epochs and --max_steps, a job has one epoch, but at least this many steps.
 MIN_STEPS = 2_000
@@ -41,64 +26,6 @@ MANY_EPOCHS, MANY_EPOCHS_DROPOUT = 250, 0.2
 
 Optimizer = Literal["adagrad", "adam", "sgd", "momentum", "rmsprop", "ftrl"]
 Exporter = Literal["latest", "best", "final"]
-
-
-class ModelConfig(Section):
-    """The architecture of the model."""
-
-    type: Annotated[str, AfterValidator(_check_model_type)] = Field(
-        "wide_deep",
-        description=f"{', '.join(MODEL_TYPES)}, or your own package.module:function",
-    )
-    engine: Literal["auto", "fused", "canned"] = Field(
-        "auto",
-        description="linear, dnn, wide_deep: fused is faster, canned is TensorFlow's own; "
-        "auto: fused if it supports the model",
-    )
-    hidden_units: Layers = Field(
-        (128, 64),
-        min_length=1,
-        description="units of each hidden layer",
-    )
-    activation: Literal["relu", "elu", "selu", "tanh", "sigmoid", "swish", "gelu"] = Field(
-        "relu",
-        description="activation of the hidden layers",
-    )
-    cell: Literal["lstm", "gru", "simple"] = Field(
-        "lstm",
-        description="rnn: type of cell; hidden_units has one layer of cells per number",
-    )
-    dropout: float = Field(
-        0.0,
-        ge=0,
-        lt=1,
-        description="share of hidden units that are dropped in training; dnn and wide_deep without "
-        "epochs and max_steps: 0.2 if each row is read more than 250 times",
-    )
-    batch_norm: bool = Field(
-        False,
-        description="batch normalisation after each hidden layer; residual always has it",
-    )
-    batch_norm_momentum: float = Field(
-        0.99,
-        gt=0,
-        lt=1,
-        description="residual, image: momentum of the moving averages",
-    )
-    base_alpha: float = Field(
-        0.35,
-        gt=0,
-        le=2,
-        description="image: width multiplier of MobileNetV2",
-    )
-    base_weights: OptionalStr = Field(
-        None,
-        description="image: file of MobileNetV2's weights without the top; unset: random",
-    )
-    base_trainable: bool = Field(
-        False,
-        description="image: whether to train MobileNetV2 further",
-    )
 
 
 class TrainConfig(Section):
@@ -116,7 +43,7 @@ class TrainConfig(Section):
     batch_size: int = Field(
         512,
         gt=0,
-        description="rows per step",
+        description="rows per step; boosted_trees without one: 4,096",
     )
     steps_per_run: int = Field(
         0,
@@ -130,7 +57,7 @@ class TrainConfig(Section):
     learning_rate: float = Field(
         0.05,
         gt=0,
-        description="learning rate of that optimizer and of baseline",
+        description="learning rate of that optimizer, of baseline and of boosted_trees",
     )
     linear_optimizer: Optimizer = Field(
         "ftrl",
@@ -190,12 +117,12 @@ class TrainConfig(Section):
     l1: float = Field(
         0.0,
         ge=0,
-        description="L1 regularisation of the ftrl optimizer",
+        description="L1 regularisation of the ftrl optimizer and of the leaves of boosted_trees",
     )
     l2: float = Field(
         0.0,
         ge=0,
-        description="L2 regularisation of the ftrl optimizer",
+        description="L2 regularisation of the ftrl optimizer and of the leaves of boosted_trees",
     )
     hooks: Annotated[tuple[CodeName, ...], BeforeValidator(split)] = Field(
         (),

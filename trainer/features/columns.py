@@ -99,7 +99,7 @@ def _add_date(parts: FeatureColumns, name: str, column: Column) -> None:
 def _add_number(parts: FeatureColumns, name: str, column: Column, statistics: Statistics) -> None:
     number = tf.feature_column.numeric_column(
         name_feature(name),
-        dtype=_number_dtype(column),
+        dtype=number_dtype(column),
         normalizer_fn=make_normalizer(column, name, statistics),
     )
     if "wide" in column.use:
@@ -197,7 +197,13 @@ def is_one_hot(name: str, schema: Schema) -> bool:
     return is_dense and _has_indicator(column.size, column.embedding)
 
 
-def _build_categorical(name: str, column: Column) -> Any:
+def build_categorical(name: str, column: Column) -> Any:
+    """Returns the categorical column of a column with ids.
+
+    Args:
+        name: its name.
+        column: its type, and its vocabulary, ids or hash buckets.
+    """
     key, kinds = name_feature(name), tf.feature_column
     dtype = tf.string if column.type == "string" else tf.int64
     if column.vocabulary is not None:
@@ -212,7 +218,7 @@ def _build_categorical(name: str, column: Column) -> Any:
 
 def _build_weighted(name: str, column: Column) -> Any:
     """Returns a categorical column, weighted if the schema gives it weights."""
-    ids = _build_categorical(name, column)
+    ids = build_categorical(name, column)
     if column.weights is None:
         return ids
     return tf.feature_column.weighted_categorical_column(ids, name_feature(column.weights))
@@ -272,7 +278,7 @@ def _choose_dimension(size: int) -> int:
 
 
 def _build_bucketized(name: str, column: Column) -> Any:
-    raw = tf.feature_column.numeric_column(name_feature(name), dtype=_number_dtype(column))
+    raw = tf.feature_column.numeric_column(name_feature(name), dtype=number_dtype(column))
     return tf.feature_column.bucketized_column(raw, list(column.buckets or ()))
 
 
@@ -281,7 +287,12 @@ def _build_cross_key(name: str, column: Column) -> Any:
     return name_feature(name) if column.is_categorical else _build_bucketized(name, column)
 
 
-def _number_dtype(column: Column) -> Any:
+def number_dtype(column: Column) -> Any:
+    """Returns the dtype of a numeric column's tensor.
+
+    Args:
+        column: the column.
+    """
     return tf.int64 if column.type == "int" else tf.float32
 
 

@@ -24,6 +24,7 @@ from trainer.storage.files import remove
 # Settings of model and schema that do not affect the variables. A resumed run may change them.
 CHANGEABLE = re.compile(
     r"model\.(dropout|engine|batch_norm_momentum|base_weights)"
+    r"|model\.(n_trees|batches_per_layer|tree_complexity|pruning|min_node_weight)"
     r"|schema\.(missing_values|key)(\.|$)"
     r"|schema\.columns\..+\.private$"
     r"|schema\.(label|more_labels\.\d+)\.(class_weights|importance)"
@@ -36,6 +37,7 @@ OPTIMIZERS = {
     "residual": ("optimizer",),
     "rnn": ("optimizer",),
     "image": ("optimizer",),
+    "boosted_trees": (),
     "wide_deep": ("optimizer", "linear_optimizer"),
 }
 

@@ -26,6 +26,7 @@ from trainer.models.optimizers import check_regularisation
 from trainer.models.plugins import make_user_metric_fn
 from trainer.models.recurrent import build_recurrent
 from trainer.models.residual import build_residual
+from trainer.models.trees import build_trees
 from trainer.schema import Schema, Statistics
 
 # Types of models that have a linear part, and types that have a deep part.
@@ -93,7 +94,9 @@ def _build_included(
     head = build_head(schema, train.loss_reduction)
     if not run_config.num_ps_replicas:
         _check_memory(model.type, columns, head.logits_dimension)
-    if model.type == "image":
+    if model.type == "boosted_trees":
+        built = build_trees(config, schema, statistics, head, run_config)
+    elif model.type == "image":
         with _seed_python(run_config.tf_random_seed):
             built = build_image(model, train, schema, head, run_config, max_steps)
     elif model.type == "residual":
@@ -157,7 +160,8 @@ def _check_options(
         used.append(train.linear_optimizer)
     if kind in DEEP_TYPES or kind in ("rnn", "image"):
         used.append(train.optimizer)
-    check_regularisation(train, used)
+    if kind != "boosted_trees":
+        check_regularisation(train, used)
 
 
 def _wrap(

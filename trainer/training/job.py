@@ -122,7 +122,7 @@ def prepare(
     for leak in leaks:
         console.log(f"warning: possible leak: {leak}")
     batches = count_batches(config.cluster, cluster)
-    max_steps = _count_steps(config.train, train_scan.statistics.num_rows, batches, console)
+    max_steps = _count_steps(config, train_scan.statistics.num_rows, batches, console)
     rows = train_scan.statistics.num_rows / batches
     config = _complete_schedule(config, max_steps, rows, console)
     if cluster.num_trainers > 1 and len(train_files) < cluster.num_trainers:
@@ -171,16 +171,22 @@ def _check_split(data: config_lib.DataConfig, train: Scan, evaluation: Scan) -> 
             )
 
 
-def _count_steps(
-    train: config_lib.TrainConfig, num_rows: int, batches: int, console: Console
-) -> int:
+def _count_steps(config: config_lib.Config, num_rows: int, batches: int, console: Console) -> int:
+    train = config.train
     together = f" x {batches} replicas" if batches > 1 else ""
-    steps = train.plan_steps(num_rows, batches)
+    steps = config.plan_steps(num_rows, batches)
     if train.max_steps is not None:
         epochs = train.count_rows(train.max_steps) * batches / num_rows
         console.log(
             f"length: {train.max_steps:,} steps of {_name_sizes(train, train.max_steps)} rows"
             f"{together} = {epochs:.2f} epochs"
+        )
+        return steps
+    if config.has_planned_trees:
+        console.log(
+            f"length: {config.model.n_trees:,} trees x {config.model.max_depth} layers x "
+            f"{config.count_batches_per_layer(num_rows, batches):,} batches of {train.batch_size} "
+            f"rows{together} = {steps:,} steps"
         )
         return steps
     one_epoch = train.count_steps(num_rows / batches)
@@ -215,7 +221,8 @@ def _complete_schedule(
         console: logs the dropout.
     """
     train, run = config.train, config.run
-    if (train.max_steps, train.epochs) != (None, None) or max_steps > config_lib.MIN_STEPS:
+    is_given = (train.max_steps, train.epochs) != (None, None)
+    if is_given or (max_steps > config_lib.MIN_STEPS and not config.has_planned_trees):
         return config
     train = train.model_copy(update={"max_steps": max_steps})
     if (run.save_checkpoints_steps, run.save_checkpoints_secs) == (None, None):

@@ -95,7 +95,7 @@ class Search(NamedTuple):
         Raises:
             UserError: the trainer does not accept the values.
         """
-        full = self.load_config(values).train.plan_steps(self.num_rows)
+        full = self.load_config(values).plan_steps(self.num_rows)
         steps = max(1, math.ceil(full * self.share))
         first = next(each for each in self.objectives if each.metric not in COSTS)
         given = {resolve_name(name): text for name, text in values.items()}
