@@ -212,7 +212,8 @@ def _describe_error(
     problem = error.errors(include_url=False)[0]
     parts = [str(part) for part in problem["loc"] if not isinstance(part, int)]
     name = ".".join(parts[:2])
-    where = source.get(name, f"hparams {hparams}: {name}" if hparams else name)
+    place = ": ".join([f"hparams {hparams}"] * bool(hparams) + [name] * bool(name))
+    where = source.get(name, place)
     if problem["type"] == "extra_forbidden":
         known = [option.name for option in list_options()]
         siblings = {option.section for option in list_options()} - {""}

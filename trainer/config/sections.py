@@ -305,6 +305,18 @@ class Config(Section):
             raise ValueError(f"user.{both[0]} and secret.{both[0]} are both given; remove one")
         return self
 
+    @pydantic.model_validator(mode="after")
+    def _place_trees(self) -> "Config":
+        if self.model.type == "boosted_trees" and self.cluster.strategy not in (
+            "none",
+            "one_device",
+        ):
+            raise ValueError(
+                f"cluster.strategy {self.cluster.strategy}: model.type boosted_trees grows its "
+                "trees in one replica; leave cluster.strategy out"
+            )
+        return self
+
     @property
     def exposed_secrets(self) -> list[str]:
         """Names of user options that seem to be secrets, although they are stored in job_dir."""

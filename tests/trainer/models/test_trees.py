@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from trainer.config import load_config
 from trainer.errors import UserError
 from trainer.prediction import predictor as predict
 from trainer.schema import Schema
@@ -120,3 +121,10 @@ def test_refuses_what_trees_do_not_have(make, tmp_path, train, message):
     schema = Schema.model_validate({**SCHEMA, "label": label})
     with pytest.raises(UserError, match=message):
         make.run(_configure(make, tmp_path, train=train), schema)
+
+
+def test_refuses_several_replicas():
+    with pytest.raises(
+        UserError, match="cluster.strategy mirrored: model.type boosted_trees grows"
+    ):
+        load_config(None, {"model.type": "boosted_trees", "cluster.strategy": "mirrored"})
