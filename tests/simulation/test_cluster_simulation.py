@@ -19,6 +19,7 @@ MENDED = {
     148: "a chief that was killed after the last step waited for workers that had left",
     179: "a chief that was suspended until a later one had finished waited for ever",
     186: "the same, with an evaluator",
+    1029: "a chief that was suspended wrote its status over that of its successor",
 }
 # Within so many schedules each old fault must be found.
 SCHEDULES_TO_FIND = 80

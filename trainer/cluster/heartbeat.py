@@ -4,8 +4,8 @@ Each process writes its status to the file <role>-<index>.json every second, wit
 A process is considered dead when its file has stopped changing. A status from another run is
 ignored. A status found at start-up is used only after its file changes, because the change proves
 that the writer is alive. Two statuses from this run are used at once: FINISHED, and FAILED because
-of an error that a restart repeats. Only file contents are compared; clocks of different machines
-never are.
+of an error that a restart repeats. A process that was replaced while it was paused writes no more.
+Only file contents are compared; clocks of different machines never are.
 """
 
 import contextlib
@@ -126,6 +126,7 @@ class HeartbeatFile:
         self.started = clock()
         before = self.last_status(name)
         self.previous_status: Status = {} if self._is_of_another_run(before) else before
+        self._start = _get_start(before) + 1
 
     def publish(self, state: str, **fields: Any) -> None:
         """Publishes a new state of this process, and adds fields to its status.
@@ -143,6 +144,11 @@ class HeartbeatFile:
             self._relay.after_publish(fields)
 
     def _write(self) -> None:
+        path = self.folder / f"{self._name}.json"
+        present = _read_status(path)
+        if present is not None and _get_start(present) > self._start:
+            # This process was paused, and another one has taken its place.
+            return
         self._beat += 1
         content = {
             **self.status,
@@ -150,12 +156,13 @@ class HeartbeatFile:
             "in_step": self.steps.step_began is not None,
             "run": self._run_id,
             "incarnation": self.incarnation,
+            "start": self._start,
             "beat": self._beat,
             "pid": os.getpid(),
         }
         # If the disk is full, the next beat tries again. Until then this process seems silent.
         with contextlib.suppress(OSError):
-            storage.write_text(self.folder / f"{self._name}.json", json.dumps(content) + "\n")
+            storage.write_text(path, json.dumps(content) + "\n")
 
     def refresh(self) -> None:
         """Reads all heartbeat files once."""
@@ -166,12 +173,8 @@ class HeartbeatFile:
         with self._refreshing:
             now = self._clock()
             for path in self.folder.glob("[!.]*.json"):
-                try:
-                    status = json.loads(path.read_text(encoding="utf-8"))
-                except (OSError, ValueError, RecursionError):
-                    # The file is being replaced; the next refresh reads it.
-                    continue
-                if not _is_status(status):
+                status = _read_status(path)
+                if status is None:
                     continue
                 before = self._seen.get(path.stem)
                 if before is None or before.status != status:
@@ -265,6 +268,20 @@ class HeartbeatFile:
         self.publish(state, **fields)
 
 
+def _read_status(path: Path) -> Optional[Status]:
+    """Returns the content of a heartbeat file; None if there is none, or it is being replaced."""
+    try:
+        status = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return status if _is_status(status) else None
+
+
+def _get_start(status: Status) -> int:
+    """Returns how many processes of this name have been started, up to the writer of a status."""
+    return int(status.get("start", 0))
+
+
 def _is_status(value: Any) -> bool:
     """Returns whether the content of a file may be the status of a process.
 
@@ -275,5 +292,6 @@ def _is_status(value: Any) -> bool:
         and isinstance(value.get("state"), str)
         and isinstance(value.get("message", ""), str)
         and isinstance(value.get("awaited_secs", 0), (int, float))
+        and isinstance(value.get("start", 0), int)
         and isinstance(value.get("lineup", {}), dict)
     )

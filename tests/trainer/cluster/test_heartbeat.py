@@ -3,7 +3,14 @@
 import pytest
 
 from trainer import storage
-from trainer.cluster.heartbeat import FAILED, FINISHED, RUNNING, SILENT_SECS, HeartbeatFile
+from trainer.cluster.heartbeat import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    RUNNING,
+    SILENT_SECS,
+    HeartbeatFile,
+)
 
 pytestmark = pytest.mark.quick
 
@@ -140,3 +147,17 @@ def test_a_full_disk_does_not_end_the_heartbeat(tmp_path, clock, monkeypatch):
     chief.publish(RUNNING)
     worker.refresh()
     assert worker.read("chief-0")["target"] == 3
+
+
+def test_a_process_that_was_replaced_while_it_was_paused_writes_no_more(tmp_path, clock):
+    HeartbeatFile(str(tmp_path), "chief-0", clock).publish(FAILED)
+    paused = HeartbeatFile(str(tmp_path), "chief-0", clock)
+    paused.publish(RUNNING)
+    worker = HeartbeatFile(str(tmp_path), "worker-0", clock)
+    later = HeartbeatFile(str(tmp_path), "chief-0", clock)
+    later.publish(RUNNING)
+    later.end(FINISHED, step=3)
+    paused.end(INTERRUPTED)
+    worker.refresh()
+    status = worker.read("chief-0")
+    assert (status["state"], status["incarnation"]) == (FINISHED, later.incarnation)
