@@ -15,8 +15,6 @@ CONFIG = "config.yaml"
 SCHEMA = "schema.json"
 STATISTICS = "statistics.json"
 MODEL_FILES = (CONFIG, SCHEMA, STATISTICS)
-# The file of a SavedModel that is written last.
-GRAPH = "saved_model.pb"
 # Folder of the config.yaml that is copied into exports: without what an export does not need.
 EXPORTED_FOLDER = ".exported"
 

@@ -14,7 +14,8 @@ from typing import Optional
 
 from trainer import storage
 from trainer.errors import UserError
-from trainer.job_layout import GRAPH, MODEL_FILES
+from trainer.job_layout import MODEL_FILES
+from trainer.storage import GRAPH
 
 # Exporters from the first choice to the last.
 ORDER = ("best", "final", "latest")

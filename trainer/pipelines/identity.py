@@ -15,7 +15,7 @@ from trainer import storage
 from trainer.errors import UserError
 from trainer.export.choose import find_export
 from trainer.export.fingerprint import fingerprint_export
-from trainer.job_layout import CONFIG, GRAPH
+from trainer.job_layout import CONFIG
 from trainer.pipelines.definition import Step
 from trainer.release.verdict import read_verdict
 
@@ -78,7 +78,7 @@ def _identify_folder(path: Path, command: str) -> str:
     except UserError:
         if (path / CONFIG).is_file():
             return _hash_text("a job without an export")
-    if (path / GRAPH).is_file():
+    if (path / storage.GRAPH).is_file():
         # The gate and the sandbox add their reports to an export; only a push reads the verdict.
         fingerprint = fingerprint_export(str(path))
         verdict = read_verdict(path, fingerprint) if command == "push" else ""

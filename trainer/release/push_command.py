@@ -27,7 +27,6 @@ from trainer.console import show
 from trainer.errors import UserError
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import fingerprint_export
-from trainer.job_layout import GRAPH
 from trainer.release import registry
 from trainer.release.pushing import Deployment, Request
 from trainer.release.state import LABELS, STABLE, Entry, State
@@ -96,8 +95,8 @@ def _check_flags(values: flags.FlagValues) -> None:
 
 def _push(deployment: Deployment, values: flags.FlagValues, copies: storage.Copies) -> int:
     export = Path(fetch_export(*arguments.get_export(values), copies))
-    if not (export / GRAPH).is_file():
-        raise UserError(f"export {export}: no {GRAPH} there; its files are incomplete")
+    if not (export / storage.GRAPH).is_file():
+        raise UserError(f"export {export}: no {storage.GRAPH} there; its files are incomplete")
     shown = copies.display_path(str(export))
     fingerprint = fingerprint_export(str(export))
     verdict = read_verdict(export, fingerprint)

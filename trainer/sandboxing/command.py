@@ -30,7 +30,6 @@ from trainer.errors import UserError
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import EXTRA, SANDBOX_REPORT, WARM_UP_REQUESTS, fingerprint_export
 from trainer.export.serving_api import require_serving_api
-from trainer.job_layout import GRAPH
 from trainer.prediction.description import ExportDescription, find_description, load_data_config
 from trainer.sandboxing.elsewhere import find_python, load_elsewhere
 from trainer.sandboxing.process import Limits, Trial, run_probe
@@ -68,8 +67,8 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     export = fetch_export(*arguments.get_export(values), copies)
     other = fetch_export(values.baseline, "--baseline", copies) if values.baseline else None
     for folder in (export, other):
-        if folder is not None and not Path(folder, GRAPH).is_file():
-            raise UserError(f"export {folder}: no {GRAPH} there; its files are incomplete")
+        if folder is not None and not Path(folder, storage.GRAPH).is_file():
+            raise UserError(f"export {folder}: no {storage.GRAPH} there; its files are incomplete")
     shown = copies.display_path(export)
     console = Console(display_path=copies.display_path)
     extra = Path(export, EXTRA)

@@ -19,6 +19,7 @@ from trainer.storage.data import (
     read_head,
 )
 from trainer.storage.files import (
+    GRAPH,
     describe_damage,
     get_object,
     read_json,
@@ -30,6 +31,7 @@ from trainer.storage.open_versions import open_versions
 from trainer.storage.versions import VERSIONS_STATE, Superseded, VersionFolder
 
 __all__ = [
+    "GRAPH",
     "VERSIONS_STATE",
     "Address",
     "Copies",

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any, Optional
 
 from trainer.errors import UserError
-from trainer.job_layout import GRAPH
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Changed, Conflict, Found
-from trainer.storage.files import list_export
+from trainer.storage.files import GRAPH, list_export
 from trainer.storage.transfers import run_all
 from trainer.storage.versions import VERSIONS_STATE, Superseded, describe_conflict
 

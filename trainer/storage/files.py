@@ -18,6 +18,8 @@ from typing import Any, BinaryIO, Optional
 from trainer.errors import UserError
 
 READ_BYTES = 2**20
+# The file of a SavedModel that is written last.
+GRAPH = "saved_model.pb"
 
 
 @contextmanager
@@ -170,7 +172,7 @@ def list_export(folder: Path) -> list[str]:
         folder: the SavedModel.
     """
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
-    return sorted(names, key=lambda name: (name == "saved_model.pb", name))
+    return sorted(names, key=lambda name: (name == GRAPH, name))
 
 
 def append_lines(path: Path, lines: Iterable[str]) -> None:

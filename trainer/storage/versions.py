@@ -18,8 +18,7 @@ from typing import Any, BinaryIO, Optional, Protocol
 
 from estimator_bridge.durable import sync_files
 from trainer.errors import TemporaryError, UserError
-from trainer.job_layout import GRAPH
-from trainer.storage.files import list_export, read_json, remove, write_json, write_text
+from trainer.storage.files import GRAPH, list_export, read_json, remove, write_json, write_text
 
 # The file that makes a folder one of versions.
 VERSIONS_STATE = "push.json"
