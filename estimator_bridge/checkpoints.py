@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Optional
 from . import install
 from .checkpoint_index import find_fault, read_values
 from .checkpoint_paths import find_paths
+from .durable import BESIDE
 from .errors import BridgeError
 
 install()
@@ -198,7 +199,8 @@ def put_corrupt_aside(
     """Makes TensorFlow resume from the newest intact checkpoint of a folder.
 
     After a crash or a full disk, the newest checkpoint or the state file may be incomplete. Files
-    of a corrupt checkpoint are renamed, not deleted.
+    of a corrupt checkpoint are renamed, not deleted. Files of a save that was not completed are
+    removed.
 
     Args:
       folder: folder of the checkpoints; no other process may be writing checkpoints to it.
@@ -214,6 +216,8 @@ def put_corrupt_aside(
         was not completed. Nothing has been changed.
     """
     _checked.add(os.path.realpath(folder))
+    for path in Path(folder).glob(f"{glob.escape(BESIDE)}*"):
+        path.unlink()
     latest, kept = latest_checkpoint(folder), list_checkpoints(folder, stem)
     names = [Path(path).name for path in kept]
     named = Path(latest).name if latest else ""

@@ -11,8 +11,10 @@ import os
 import threading
 from collections.abc import Iterable
 
-__all__ = ["sync_checkpoint", "sync_files", "sync_folder"]
+__all__ = ["BESIDE", "sync_checkpoint", "sync_files", "sync_folder"]
 
+# Start of the names of files that replace those of a checkpoint when they are complete.
+BESIDE = ".saving-"
 # Calls of several threads wait for one write of the file system's journal instead of one each.
 THREADS = 8
 # Errors of file systems that have no such call.

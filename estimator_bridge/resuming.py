@@ -2,6 +2,8 @@
 
 A checkpoint is written through to the disk before the state file names it and before older ones are
 deleted: TensorFlow leaves that to the operating system, so a loss of power could tear all of them.
+A resumed program saves the step that it has restored once more. This may be the only checkpoint, so
+it is written beside the old files, which are replaced when it is on the disk.
 
 TensorFlow deletes the oldest checkpoints that the file `checkpoint` names, wherever they are. In a
 copied model_dir, the file may name those of the original. And if the newest checkpoint is corrupt,
@@ -13,13 +15,15 @@ import functools
 import glob
 import os
 import re
+import uuid
 from typing import Any, Optional
 
-from .durable import sync_checkpoint
+from .durable import BESIDE, sync_checkpoint
 from .private_tf import (
     checkpoint_management,
     distribute_coordinator_context,
     saver,
+    session,
     session_manager,
     tf_logging,
 )
@@ -108,9 +112,57 @@ def _forgetting(save: Any) -> Any:
         recovered = vars(self).pop("_bridge_recovered", None)
         if recovered:
             _forget_outside(self, recovered, os.path.dirname(os.fspath(save_path)))
+        if isinstance(sess, session.SessionInterface):
+            sess = _SavingBeside(sess, self.saver_def)
         return save(self, sess, save_path, *args, **options)
 
     return save_here
+
+
+class _SavingBeside(session.SessionInterface):
+    """A session that replaces the files of an existing checkpoint only by complete files.
+
+    Args:
+      owner: the session that saves.
+      saver_def: names of the operations that save.
+    """
+
+    def __init__(self, owner: Any, saver_def: Any):
+        self._owner = owner
+        self._save, self._filename = saver_def.save_tensor_name, saver_def.filename_tensor_name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._owner, name)
+
+    @property
+    def graph(self) -> Any:
+        return self._owner.graph
+
+    @property
+    def sess_str(self) -> Any:
+        return self._owner.sess_str
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
+        return self._owner.partial_run_setup(fetches, feeds)
+
+    def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
+        return self._owner.partial_run(handle, fetches, feed_dict)
+
+    def run(self, fetches: Any, feed_dict: Any = None, *args: Any, **options: Any) -> Any:
+        prefix = feed_dict.get(self._filename) if feed_dict and fetches == self._save else None
+        if prefix is None or "://" in prefix or not os.path.exists(f"{prefix}.index"):
+            return self._owner.run(fetches, feed_dict, *args, **options)
+        beside = os.path.join(os.path.dirname(prefix), f"{BESIDE}{uuid.uuid4().hex}.tmp")
+        try:
+            self._owner.run(fetches, {**feed_dict, self._filename: beside}, *args, **options)
+            sync_checkpoint(beside)
+            # First the data: the index says that they are there.
+            for path in sorted(glob.glob(f"{glob.escape(beside)}.*")):
+                os.replace(path, prefix + path[len(beside) :])
+        finally:
+            for path in glob.glob(f"{glob.escape(beside)}.*"):
+                os.unlink(path)
+        return os.fsencode(prefix)
 
 
 def _syncing(update: Any) -> Any:

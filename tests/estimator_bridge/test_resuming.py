@@ -54,6 +54,39 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.glob("model.ckpt-*")}
 
 
+@pytest.mark.parametrize("is_sharded", [False, True])
+@pytest.mark.parametrize("num_replaced", [0, 1, 2])
+def test_a_checkpoint_that_is_saved_again_is_never_torn(
+    tmp_path, monkeypatch, is_sharded, num_replaced
+):
+    replace, prefix = os.replace, str(tmp_path / "model.ckpt-0")
+    replaced = []
+
+    def replace_some(source, target):
+        if len(replaced) == num_replaced:
+            raise OSError("killed")
+        assert checkpoints.find_corruption(prefix) is None
+        replace(source, target)
+        replaced.append(target)
+
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        weight = tf.compat.v1.get_variable("weight", initializer=[1.0, 2.0])
+        session.run(weight.initializer)
+        saver = tf.compat.v1.train.Saver(sharded=is_sharded)
+        assert saver.save(session, prefix) == prefix
+        before = os.stat(f"{prefix}.index").st_ino
+        monkeypatch.setattr(os, "replace", replace_some)
+        if num_replaced < 2:
+            with pytest.raises(OSError, match="killed"):
+                saver.save(session, prefix)
+        else:
+            assert saver.save(session, prefix) == prefix
+            assert os.stat(f"{prefix}.index").st_ino != before
+    assert replaced == [f"{prefix}.data-00000-of-00001", f"{prefix}.index"][:num_replaced]
+    assert checkpoints.find_corruption(prefix) is None
+    assert not list(tmp_path.glob(".*"))
+
+
 def test_a_checkpoint_is_on_the_disk_before_the_state_file_names_it(tmp_path, monkeypatch):
     synced, fsync = {}, os.fsync
 
@@ -133,7 +166,10 @@ def test_a_program_resumes_from_the_newest_intact_checkpoint(job, warnings, dama
         (job / "model.ckpt-3.index").write_bytes(b"")
     else:
         (job / "checkpoint").write_text("model_check")
+    unfinished = job / ".saving-0.tmp.index"
+    unfinished.write_bytes(b"cut")
     train(job, 4)
+    assert not unfinished.exists()
     assert list_steps(job)[-1] == 4
     expected = "resuming from model.ckpt-3" if damage == "state" else "resuming from model.ckpt-2"
     assert [line for line in warnings() if expected in line]

@@ -181,7 +181,7 @@ class Saver:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         half = content[: len(content) // 2]
-        is_checkpoint = CHECKPOINT.fullmatch(name) is not None
+        is_checkpoint = bool(CHECKPOINT.fullmatch(name)) or name.startswith(durable.BESIDE)
         # TensorFlow writes the data of a checkpoint beside it, and the index in place.
         target = path.with_name(f"{name}.tempstate1") if ".data-" in name else path
         target.write_bytes(half if is_checkpoint else content)
@@ -201,10 +201,17 @@ class Saver:
         is_again = step in self.kept
         mark = self.mark if is_again else f"{self.process.name}-{step}"
         num = self.plan.num_shards
-        for shard in range(num):
-            content = make_content(mark, self.plan.size + shard)
-            self.write(f"model.ckpt-{step}.data-{shard:05d}-of-{num:05d}", content)
-        self.write(f"model.ckpt-{step}.index", make_content(mark, 20))
+        # Like estimator_bridge.resuming: the files of a checkpoint are replaced by complete ones.
+        place = f"{durable.BESIDE}0.tmp" if is_again else f"model.ckpt-{step}"
+        parts = {f"data-{n:05d}-of-{num:05d}": self.plan.size + n for n in range(num)}
+        parts["index"] = 20
+        for part, size in parts.items():
+            self.write(f"{place}.{part}", make_content(mark, size))
+        if is_again:
+            durable.sync_checkpoint(f"{self.folder}/{place}")
+            for part in parts:
+                self.world.wait(self.world.random.random() * 0.01)
+                (self.folder / f"{place}.{part}").replace(self.folder / f"model.ckpt-{step}.{part}")
         self.kept = [one for one in self.kept if one != step] + [step]
         durable.sync_checkpoint(f"{self.folder}/model.ckpt-{step}")
         removed, self.kept = self.kept[: -self.plan.num_kept], self.kept[-self.plan.num_kept :]
