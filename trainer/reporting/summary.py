@@ -21,6 +21,9 @@ SHOWN_SECS = 0.05
 # improving.
 TREND_SHARE = 0.02
 TREND_EVALUATIONS = 4
+# A smaller gain in AUC over the constant prediction is no proof that a model has learnt anything:
+# it is the standard error of random scores on 3,000 rows.
+AUC_NOISE = 0.01
 
 Evaluation = dict[str, Any]
 
@@ -215,7 +218,24 @@ def describe(
         words = ("python", "-m", "trainer.predict", f"--export={served}")
         query = quote_command(*words, f"--row={json.dumps(data.query)}")
         lines.append(_format_row("query", query))
+    if data is not None and last is not None:
+        lines += _warn_if_useless(best or last, data.baselines)
     return "\n".join(lines)
+
+
+def _warn_if_useless(metrics: Evaluation, measured: dict[str, dict[str, float]]) -> list[str]:
+    """Returns a line if the model is not better than the constant prediction in any metric."""
+    # The first baseline is the constant one.
+    for name in list(measured)[:1]:
+        gains = baselines.compare(metrics, {name: measured[name]})
+        if gains and not any(
+            gain.gain > (AUC_NOISE if gain.metric.startswith("auc") else 0)
+            for gain in gains
+            if gain.metric != "calibration_error"
+        ):
+            text = f"in no metric is the model better than the {name}; check the label and the "
+            return [_format_row("learnt nothing", text + "columns, or try another --learning_rate")]
+    return []
 
 
 def _describe_trend(evaluations: Sequence[Evaluation], metric: str) -> list[str]:

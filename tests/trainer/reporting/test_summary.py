@@ -174,3 +174,23 @@ def test_a_worse_model_is_not_called_better(tmp_path):
     assert "equal to majority class in loss" in lines
     assert "worse than majority class by accuracy -0.0500" in lines
     assert "better than majority class by auc +0.2500" in lines
+
+
+@pytest.mark.parametrize(
+    ("model", "has_learnt"),
+    [
+        ({"accuracy": 0.85, "auc": 0.505, "log_loss": 0.43}, False),
+        ({"accuracy": 0.8, "auc": 0.4, "log_loss": 0.5}, False),
+        ({"accuracy": 0.85, "auc": 0.52, "log_loss": 0.43}, True),
+        ({"accuracy": 0.85, "auc": 0.5, "log_loss": 0.41}, True),
+    ],
+)
+def test_the_last_line_says_that_nothing_was_learnt(tmp_path, model, has_learnt):
+    majority = {"accuracy": 0.85, "auc": 0.5, "log_loss": 0.42, "calibration_error": 0.3}
+    others = {"accuracy": 0.1, "auc": 0.1, "log_loss": 9.0}
+    data = DATA._replace(baselines={"majority class": majority, "age alone": others})
+    MetricsLog(str(tmp_path)).append("eval", 10, {"calibration_error": 0.2, **model})
+    summary = write_report(RunSummary(str(tmp_path), RESULT, "auc", "max", data))
+    line = " ".join(summary.splitlines()[-1].split())
+    text = "learnt nothing in no metric is the model better than the majority class; check the"
+    assert line.startswith(text) != has_learnt
