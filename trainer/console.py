@@ -105,6 +105,8 @@ class Console:
         self._quiet = quiet
         self._clock = clock
         self._display: Optional[Any] = None
+        # What the live line of a notebook shows when a Progress has ended; "": what that showed.
+        self._lasting = ""
         self._next = clock()
         self._observe: Callable[[], None] = lambda: None
 
@@ -154,13 +156,16 @@ class Console:
         self._observe()
         return not self._quiet and self._clock() >= self._next
 
-    def progress(self, line: str) -> None:
+    def progress(self, line: str, is_passing: bool = False) -> None:
         """Redraws the live line on a terminal; writes an ordinary line elsewhere.
 
         Args:
             line: how far the run is, without a line end.
+            is_passing: whether a notebook shows the line only until `end_progress`, and then the
+                last one that is not passing.
         """
         line = escape(self._display_path(line))
+        self._lasting = self._lasting if is_passing else line
         self._next = self._clock() + self.interval
         width = self.width
         if width is not None:
@@ -169,17 +174,22 @@ class Console:
             self._stream.flush()
             _live_widths[self._stream] = len(line)
         elif self._notebook is not None:
-            shown = {"text/plain": line}
-            if self._display is None:
-                self._display = self._notebook.display(shown, raw=True, display_id=True)
-            else:
-                self._display.update(shown, raw=True)
+            self._redraw(self._notebook, line)
         else:
             print(line, file=self._stream, flush=True)
 
+    def _redraw(self, notebook: Any, line: str) -> None:
+        shown = {"text/plain": line}
+        if self._display is None:
+            self._display = notebook.display(shown, raw=True, display_id=True)
+        else:
+            self._display.update(shown, raw=True)
+
     def end_progress(self) -> None:
-        """Removes the live line of a terminal."""
+        """Removes the live line of a terminal, and the passing line of a notebook."""
         _clear(self._stream)
+        if self._display is not None and self._lasting:
+            self._redraw(self._notebook, self._lasting)
 
 
 class Progress:
@@ -226,7 +236,7 @@ class Progress:
             self._done += amount
             secs = self._clock() - self._started
             if self._console.is_due() and secs >= self._console.interval:
-                self._console.progress(self._describe(secs))
+                self._console.progress(self._describe(secs), is_passing=True)
 
     def _describe(self, secs: float) -> str:
         if callable(self._total):
@@ -238,7 +248,7 @@ class Progress:
         return describe_progress(self._what, self._done * scale, total, unit, secs, self._about)
 
     def end(self) -> None:
-        """Removes the live line of a terminal."""
+        """Removes the live line of a terminal, or of a notebook."""
         self._console.end_progress()
 
     def __enter__(self) -> "Progress":

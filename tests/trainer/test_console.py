@@ -169,6 +169,35 @@ def _run_on_terminal(columns, environment):
     return text.decode()
 
 
+class _Notebook:
+    """A notebook's display: what it shows, in order."""
+
+    def __init__(self):
+        self.shown = []
+
+    def display(self, content, raw, display_id):
+        self.update(content, raw)
+        return self
+
+    def update(self, content, raw):
+        self.shown.append(content["text/plain"])
+
+
+def test_a_notebook_shows_the_last_step_again_after_a_passing_phase(monkeypatch):
+    notebook, clock = _Notebook(), _Clock()
+    monkeypatch.setattr("trainer.console.find_notebook", lambda: notebook)
+    console = Console(clock=clock)
+    for read in ("reading", "exporting"):
+        if read == "exporting":
+            console.progress("step 500/500")
+        with Progress(console, read, "rows", 10, clock=clock) as progress:
+            clock.now += 60
+            progress.add(5)
+    assert [line.partition(":")[0] for line in notebook.shown] == [
+        "reading", "step 500/500", "exporting", "step 500/500",
+    ]  # fmt: skip
+
+
 TITLE = "\x1b]0;owned\x07"
 
 
