@@ -105,7 +105,7 @@ def _remembering(recover_last_checkpoints: Any) -> Any:
 
 
 def _forgetting(save: Any) -> Any:
-    """Returns save, before which the Saver forgets recovered checkpoints of other folders."""
+    """Returns save, which forgets recovered checkpoints of other folders and saves safely."""
 
     @functools.wraps(save)
     def save_here(self: Any, sess: Any, save_path: Any, *args: Any, **options: Any) -> Any:
@@ -120,7 +120,7 @@ def _forgetting(save: Any) -> Any:
 
 
 class _SavingBeside(session.SessionInterface):
-    """A session that replaces the files of an existing checkpoint only by complete files.
+    """What Saver.save uses of a session; replaces existing files only by complete ones.
 
     Args:
       owner: the session that saves.
@@ -131,22 +131,9 @@ class _SavingBeside(session.SessionInterface):
         self._owner = owner
         self._save, self._filename = saver_def.save_tensor_name, saver_def.filename_tensor_name
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._owner, name)
-
     @property
     def graph(self) -> Any:
         return self._owner.graph
-
-    @property
-    def sess_str(self) -> Any:
-        return self._owner.sess_str
-
-    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
-        return self._owner.partial_run_setup(fetches, feeds)
-
-    def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
-        return self._owner.partial_run(handle, fetches, feed_dict)
 
     def run(self, fetches: Any, feed_dict: Any = None, *args: Any, **options: Any) -> Any:
         prefix = feed_dict.get(self._filename) if feed_dict and fetches == self._save else None

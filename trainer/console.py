@@ -165,7 +165,8 @@ class Console:
                 last one that is not passing.
         """
         line = escape(self._display_path(line))
-        self._lasting = self._lasting if is_passing else line
+        if not is_passing:
+            self._lasting = line
         self._next = self._clock() + self.interval
         width = self.width
         if width is not None:
@@ -174,22 +175,19 @@ class Console:
             self._stream.flush()
             _live_widths[self._stream] = len(line)
         elif self._notebook is not None:
-            self._redraw(self._notebook, line)
+            shown = {"text/plain": line}
+            if self._display is None:
+                self._display = self._notebook.display(shown, raw=True, display_id=True)
+            else:
+                self._display.update(shown, raw=True)
         else:
             print(line, file=self._stream, flush=True)
-
-    def _redraw(self, notebook: Any, line: str) -> None:
-        shown = {"text/plain": line}
-        if self._display is None:
-            self._display = notebook.display(shown, raw=True, display_id=True)
-        else:
-            self._display.update(shown, raw=True)
 
     def end_progress(self) -> None:
         """Removes the live line of a terminal, and the passing line of a notebook."""
         _clear(self._stream)
         if self._display is not None and self._lasting:
-            self._redraw(self._notebook, self._lasting)
+            self._display.update({"text/plain": self._lasting}, raw=True)
 
 
 class Progress:

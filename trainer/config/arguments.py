@@ -152,35 +152,43 @@ def _report_repeated(values: flags.FlagValues, argv: list[str]) -> None:
             )
 
 
-def name_export(argv: list[str]) -> list[str]:
-    """Returns the arguments of a command with --export= before a first word that is no flag.
+def parse_export_flags(
+    program: str, define: Callable[[flags.FlagValues], None], argv: list[str], usage: str
+) -> Optional[flags.FlagValues]:
+    """Parses the arguments of a command that takes an export: by --export, --job_dir or first.
 
     Args:
-        argv: the arguments after the program's name.
+        program: the command's name, for messages.
+        define: adds the command's other flags.
+        argv: the arguments after the program's name. A first word that is no flag is the value of
+            --export.
+        usage: first part of the --help text.
+
+    Returns:
+        As parse_flags.
+
+    Raises:
+        UserError: as parse_flags.
     """
+
+    def define_all(values: flags.FlagValues) -> None:
+        for name, meaning in (
+            ("export", "folder of an export, exporter or job; the first word needs no --export="),
+            ("job_dir", "a job: its newest export of best, else of final, else of latest"),
+        ):
+            flags.DEFINE_string(name, None, meaning, flag_values=values)
+        define(values)
+
     if argv and not argv[0].startswith("-"):
-        return [f"--export={argv[0]}", *argv[1:]]
-    return argv
-
-
-def define_export(values: flags.FlagValues) -> None:
-    """Adds --export and --job_dir, of which a command takes one.
-
-    Args:
-        values: where the flags are added.
-    """
-    for name, meaning in (
-        ("export", "folder of an export, or of a job or exporter; --export= may be left out"),
-        ("job_dir", "folder of a job: its newest export of best, else of final, else of latest"),
-    ):
-        flags.DEFINE_string(name, None, meaning, flag_values=values)
+        argv = [f"--export={argv[0]}", *argv[1:]]
+    return parse_flags(program, define_all, argv, usage)
 
 
 def get_export(values: flags.FlagValues) -> tuple[str, str]:
     """Returns the given one of --export and --job_dir: its value and its name with dashes.
 
     Args:
-        values: the parsed flags, including those of define_export.
+        values: the parsed flags, of parse_export_flags.
     """
     if values.export:
         return str(values.export), "--export"

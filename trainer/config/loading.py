@@ -212,8 +212,8 @@ def _describe_error(
     problem = error.errors(include_url=False)[0]
     parts = [str(part) for part in problem["loc"] if not isinstance(part, int)]
     name = ".".join(parts[:2])
-    place = ": ".join([f"hparams {hparams}"] * bool(hparams) + [name] * bool(name))
-    where = source.get(name, place)
+    file = f"hparams {hparams}" if hparams else ""
+    where = source.get(name, ": ".join(filter(None, (file, name))))
     if problem["type"] == "extra_forbidden":
         known = [option.name for option in list_options()]
         siblings = {option.section for option in list_options()} - {""}

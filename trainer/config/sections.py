@@ -307,13 +307,11 @@ class Config(Section):
 
     @pydantic.model_validator(mode="after")
     def _place_trees(self) -> "Config":
-        if self.model.type == "boosted_trees" and self.cluster.strategy not in (
-            "none",
-            "one_device",
-        ):
+        strategy = self.cluster.strategy
+        if self.model.type == "boosted_trees" and strategy not in ("none", "one_device"):
             raise ValueError(
-                f"cluster.strategy {self.cluster.strategy}: model.type boosted_trees grows its "
-                "trees in one replica; leave cluster.strategy out"
+                f"cluster.strategy {strategy}: model.type boosted_trees grows its trees in one "
+                "replica; leave cluster.strategy out"
             )
         return self
 
@@ -328,15 +326,13 @@ class Config(Section):
         is_free = (self.train.max_steps, self.train.epochs) == (None, None)
         return self.model.type == "boosted_trees" and is_free
 
-    def count_batches_per_layer(self, num_rows: int, batches: int = 1) -> int:
-        """Returns the number of steps by which a layer of boosted trees grows.
+    def count_batches_per_layer(self, num_rows: int) -> int:
+        """Returns the number of batches, which are also steps, by which a layer of trees grows.
 
         Args:
             num_rows: number of training rows.
-            batches: number of batches that one step reads.
         """
-        one_pass = math.ceil(num_rows / self.train.batch_size)
-        return math.ceil((self.model.batches_per_layer or one_pass) / batches)
+        return self.model.batches_per_layer or math.ceil(num_rows / self.train.batch_size)
 
     def plan_steps(self, num_rows: int, batches: int = 1) -> int:
         """Returns the number of steps of a whole job.
@@ -347,7 +343,7 @@ class Config(Section):
         """
         if self.has_planned_trees:
             layers = self.model.n_trees * self.model.max_depth
-            return layers * self.count_batches_per_layer(num_rows, batches)
+            return layers * self.count_batches_per_layer(num_rows)
         return self.train.plan_steps(num_rows, batches)
 
     def require_job_dir(self) -> str:

@@ -14,18 +14,18 @@ from typing import Optional
 
 from trainer import storage
 from trainer.errors import UserError
+from trainer.export.fingerprint import EXTRA
 from trainer.job_layout import MODEL_FILES
-from trainer.storage import GRAPH
 
 # Exporters from the first choice to the last.
 ORDER = ("best", "final", "latest")
 # Files that tell what a folder is: an export, versions of a served model, or a job.
 _PATTERNS = (
-    GRAPH,
-    "assets.extra/*",
+    storage.GRAPH,
+    f"{EXTRA}/*",
     storage.VERSIONS_STATE,
-    f"[0-9]*/{GRAPH}",
-    f"export/*/[0-9]*/{GRAPH}",
+    f"[0-9]*/{storage.GRAPH}",
+    f"export/*/[0-9]*/{storage.GRAPH}",
 )
 
 
@@ -60,7 +60,7 @@ def choose_from_files(names: Iterable[str], place: str, option: str) -> str:
     stamps: dict[str, list[int]] = {}
     for name in names:
         parts = name.split("/")
-        if name == GRAPH or (len(parts) > 1 and parts[0] == "assets.extra"):
+        if name == storage.GRAPH or name.startswith(f"{EXTRA}/"):
             return ""
         if name == storage.VERSIONS_STATE:
             raise UserError(
@@ -68,7 +68,7 @@ def choose_from_files(names: Iterable[str], place: str, option: str) -> str:
                 f"example {place.rstrip('/')}/1"
             )
         folder, stamp = "/".join(parts[:-2]), parts[-2] if len(parts) > 1 else ""
-        if parts[-1] == GRAPH and re.fullmatch(r"\d+", stamp):
+        if parts[-1] == storage.GRAPH and re.fullmatch(r"\d+", stamp):
             stamps.setdefault(folder, []).append(int(stamp))
     if stamps.get(""):
         return str(max(stamps[""]))
@@ -82,8 +82,8 @@ def choose_from_files(names: Iterable[str], place: str, option: str) -> str:
     if chosen is None:
         folders = ", ".join(f"export/{name}" for name in ORDER)
         raise UserError(
-            f"{option}={place}: no {GRAPH} there, and no export in any of {folders}; name an "
-            "export, or a job that was trained with --export.exporters"
+            f"{option}={place}: no {storage.GRAPH} there, and no export in any of {folders}; name "
+            "an export, or a job that was trained with --export.exporters"
         )
     return chosen
 

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple, Optional
 from google.protobuf import message_factory
 
 from estimator_bridge import durable, estimator, tf
+from trainer.export.fingerprint import EXTRA
+from trainer.storage import GRAPH
 
-GRAPH, ASSETS, EXTRA = "saved_model.pb", "assets", "assets.extra"
+ASSETS = "assets"
 
 
 class ExportGraphCache:

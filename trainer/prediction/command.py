@@ -65,8 +65,7 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
     Raises:
         UserError: a flag is wrong or missing.
     """
-    argv = arguments.name_export(argv)
-    values = arguments.parse_flags("trainer.predict", _define, argv, __doc__ or "")
+    values = arguments.parse_export_flags("trainer.predict", _define, argv, __doc__ or "")
     if values is None:
         return None
     arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
@@ -130,7 +129,6 @@ def _predict_files(
 
 
 def _define(values: flags.FlagValues) -> None:
-    arguments.define_export(values)
     for name, meaning in (
         ("output", "file or folder for the predictions"),
         ("part", "INDEX/COUNT: only this part of the files, for processes that share the work"),

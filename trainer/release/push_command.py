@@ -45,8 +45,7 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    argv = arguments.name_export(argv)
-    values = arguments.parse_flags("trainer.push", _define, argv, __doc__ or "")
+    values = arguments.parse_export_flags("trainer.push", _define, argv, __doc__ or "")
     if values is None:
         return 0
     arguments.require(values, "to")
@@ -152,7 +151,6 @@ def _describe(deployment: Deployment) -> str:
 
 
 def _define(values: flags.FlagValues) -> None:
-    arguments.define_export(values)
     for name, meaning in (
         ("to", "folder of the versions, on this machine or gs://"),
         ("reason", "why this export is pushed; recorded"),

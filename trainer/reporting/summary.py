@@ -226,16 +226,25 @@ def describe(
 def _warn_if_useless(metrics: Evaluation, measured: dict[str, dict[str, float]]) -> list[str]:
     """Returns a line if the model is not better than the constant prediction in any metric."""
     # The first baseline is the constant one.
-    for name in list(measured)[:1]:
-        gains = baselines.compare(metrics, {name: measured[name]})
-        if gains and not any(
-            gain.gain > (AUC_NOISE if gain.metric.startswith("auc") else 0)
-            for gain in gains
-            if gain.metric != "calibration_error"
-        ):
-            text = f"in no metric is the model better than the {name}; check the label and the "
-            return [_format_row("learnt nothing", text + "columns, or try another --learning_rate")]
-    return []
+    constant = next(iter(measured), None)
+    gains = [gain for gain in _compare(metrics, measured) if gain.baseline == constant]
+    if not gains or any(
+        gain.gain > (AUC_NOISE if gain.metric.startswith("auc") else 0) for gain in gains
+    ):
+        return []
+    text = (
+        f"in no metric is the model better than the {constant}; check the label and the columns, "
+    )
+    return [_format_row("learnt nothing", text + "or try another --learning_rate")]
+
+
+def _compare(metrics: Evaluation, measured: dict[str, dict[str, float]]) -> list[baselines.Gain]:
+    """Returns the gains over each baseline in each metric but the calibration error.
+
+    A constant prediction has almost no calibration error, so that comparison is meaningless.
+    """
+    gains = baselines.compare(metrics, measured)
+    return [gain for gain in gains if gain.metric != "calibration_error"]
 
 
 def _describe_trend(evaluations: Sequence[Evaluation], metric: str) -> list[str]:
@@ -322,10 +331,7 @@ def _describe_metrics(
 def _describe_gains(metrics: Evaluation, measured: dict[str, dict[str, float]]) -> list[str]:
     """Returns lines that tell in which metrics the model is better or worse than each baseline."""
     gains: dict[tuple[str, str], list[str]] = {}
-    for gain in baselines.compare(metrics, measured):
-        # A constant prediction has almost no calibration error, so the comparison is meaningless.
-        if gain.metric == "calibration_error":
-            continue
+    for gain in _compare(metrics, measured):
         # As shown, with four digits.
         shown = round(gain.gain, 4)
         verdict = "better than" if shown > 0 else "worse than" if shown < 0 else "equal to"

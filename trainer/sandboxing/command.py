@@ -49,8 +49,7 @@ def main(argv: list[str]) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    argv = arguments.name_export(argv)
-    values = arguments.parse_flags("trainer.sandbox", _define, argv, __doc__ or "")
+    values = arguments.parse_export_flags("trainer.sandbox", _define, argv, __doc__ or "")
     if values is None:
         return 0
     arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
@@ -167,7 +166,6 @@ def _describe(shown: str, trial: Trial, baseline: Optional[Trial]) -> str:
 
 
 def _define(values: flags.FlagValues) -> None:
-    arguments.define_export(values)
     for name, meaning in (
         ("baseline", "another export, which is tried for comparison"),
         ("schema", "schema of an export that contains none"),

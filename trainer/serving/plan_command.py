@@ -86,7 +86,7 @@ def _count_processors(text: str) -> int:
 
 
 def _find_export(place: str, copies: storage.Copies) -> str:
-    if not storage.is_remote(place) and Path(place, "saved_model.pb").is_file():
+    if not storage.is_remote(place) and Path(place, storage.GRAPH).is_file():
         return place
     version = Deployment(place, "FOLDER").read().labels.get(STABLE)
     if version is None:

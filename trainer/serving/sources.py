@@ -152,10 +152,10 @@ def open_source(place: str, name: Optional[str], copies: storage.Copies) -> Sour
         UserError: there is nothing to serve.
     """
     if storage.is_remote(place):
-        if "saved_model.pb" in copies.list_names(place, "EXPORT"):
+        if storage.GRAPH in copies.list_names(place, "EXPORT"):
             return ExportSource(copies.fetch(place, "EXPORT"), name)
     elif not Path(place).is_dir():
         raise UserError(f"{place}: no such folder; name an export or a folder of trainer.push")
-    elif Path(place, "saved_model.pb").is_file():
+    elif Path(place, storage.GRAPH).is_file():
         return ExportSource(place, name)
     return FolderSource(place, name, copies)

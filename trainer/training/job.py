@@ -185,8 +185,8 @@ def _count_steps(config: config_lib.Config, num_rows: int, batches: int, console
     if config.has_planned_trees:
         console.log(
             f"length: {config.model.n_trees:,} trees x {config.model.max_depth} layers x "
-            f"{config.count_batches_per_layer(num_rows, batches):,} batches of {train.batch_size} "
-            f"rows{together} = {steps:,} steps"
+            f"{config.count_batches_per_layer(num_rows):,} batches of {train.batch_size} rows = "
+            f"{steps:,} steps"
         )
         return steps
     one_epoch = train.count_steps(num_rows / batches)

@@ -107,7 +107,7 @@ def has_export(trial: Path) -> bool:
     Args:
         trial: its folder.
     """
-    return any(trial.glob(f"{EXPORTS}/*/*/saved_model.pb"))
+    return any(trial.glob(f"{EXPORTS}/*/*/{storage.GRAPH}"))
 
 
 def read_report(trial: Path) -> Optional[dict[str, Any]]:

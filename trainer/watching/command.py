@@ -73,8 +73,7 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
     Raises:
         UserError: a flag is wrong or missing.
     """
-    argv = arguments.name_export(argv)
-    values = arguments.parse_flags("trainer.watch", _define, argv, __doc__ or "")
+    values = arguments.parse_export_flags("trainer.watch", _define, argv, __doc__ or "")
     if values is None:
         return None
     arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
@@ -186,7 +185,7 @@ def _watch(
         state.forget(max(state.list_periods(), default=0) - values.keep_days)
     notes = [] if findings else ["no period has enough rows to be judged (100)"]
     replay = state.read_note("replay") or {}
-    if values.replay and Path(export, "saved_model.pb").is_file():
+    if values.replay and Path(export, storage.GRAPH).is_file():
         bridge.set_verbosity("error")
         again = sample.replay(export, schema, plans.statistics)
         if again:
@@ -211,7 +210,6 @@ def _describe_columns(plans: Plans) -> str:
 
 
 def _define(values: flags.FlagValues) -> None:
-    arguments.define_export(values)
     for name, default, meaning in (
         ("state", None, "folder of what has been read and of the report, local or gs://"),
         ("key", None, "column that joins a label to its request; unset: the key of the schema"),

@@ -54,8 +54,7 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
     Raises:
         UserError: a flag is wrong or missing.
     """
-    argv = arguments.name_export(argv)
-    values = arguments.parse_flags("trainer.join_labels", _define, argv, __doc__ or "")
+    values = arguments.parse_export_flags("trainer.join_labels", _define, argv, __doc__ or "")
     if values is None:
         return None
     arguments.require_one(values, "export=FOLDER", "job_dir=FOLDER")
@@ -112,7 +111,6 @@ def _choose_key(values: flags.FlagValues, schema: Schema) -> str:
 
 
 def _define(values: flags.FlagValues) -> None:
-    arguments.define_export(values)
     for name, meaning in (
         ("output", "folder for train.parquet and eval.parquet, local or gs://"),
         ("key", "column that joins a label to its request; unset: the key of the schema"),

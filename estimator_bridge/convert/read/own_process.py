@@ -1,7 +1,7 @@
 """Reads an Estimator of a program for an older TensorFlow in a process of its own.
 
-The view of an older TensorFlow makes `keras` Keras 2, and that of 1.x turns eager execution off for
-the whole process; to write a model, Keras 3 needs both names and eager execution.
+In the view of an older TensorFlow, `keras` is Keras 2, and in that of 1.x eager execution is off,
+both for the whole process. Keras 3 could not write a model there.
 The process is started with a folder, in which it finds the request and leaves the reply. The reply
 has no functions of the user, because the other process does not have them.
 """

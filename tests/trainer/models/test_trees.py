@@ -124,7 +124,6 @@ def test_refuses_what_trees_do_not_have(make, tmp_path, train, message):
 
 
 def test_refuses_several_replicas():
-    with pytest.raises(
-        UserError, match="cluster.strategy mirrored: model.type boosted_trees grows"
-    ):
-        load_config(None, {"model.type": "boosted_trees", "cluster.strategy": "mirrored"})
+    message = "^hparams census_trees: cluster.strategy mirrored: model.type boosted_trees grows"
+    with pytest.raises(UserError, match=message):
+        load_config("census_trees", {"cluster.strategy": "mirrored"})
