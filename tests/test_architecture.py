@@ -113,7 +113,7 @@ BRIDGE_ROOMS = {
     "convert.plan": "errors",
     "convert": "",
     "downgrade": "process private_tf errors logs terminal versions",
-    "era": "process shims index_table versions errors",
+    "era": "process shims tf1 index_table versions errors",
     "process": "downgrade era tf1 shims errors current_folder terminal",
     "tf1": "process tf1.contrib private_tf errors terminal",
     "tf1.contrib": "tf1 private_tf errors",

@@ -4,7 +4,9 @@ import importlib
 import math
 from typing import Any
 
-__all__ = ["build"]
+__all__ = ["NAMES", "build"]
+
+NAMES = ("LinearCosineDecay", "NoisyLinearCosineDecay", "PeepholeLSTMCell")
 
 
 def build(keras: str) -> dict[str, type]:
@@ -138,7 +140,4 @@ def build(keras: str) -> dict[str, type]:
             shown = self.recurrent_activation(z_output + self.output_gate_peephole_weights * new)
             return new, shown
 
-    return {
-        kind.__name__: kind
-        for kind in (LinearCosineDecay, NoisyLinearCosineDecay, PeepholeLSTMCell)
-    }
+    return dict(zip(NAMES, (LinearCosineDecay, NoisyLinearCosineDecay, PeepholeLSTMCell)))

@@ -1,47 +1,74 @@
-"""Supplies names that TensorFlow 2.0 to 2.12 had, or refuses them with what to do instead."""
+"""Supplies names that TensorFlow 2.0 to 2.15 had, or refuses them with what to do instead."""
 
+import functools
 import importlib
-import sys
+import inspect
 import types
-from collections.abc import Callable
 from typing import Any
 
-from ..errors import BridgeError
 from ..process.importing import call_when_imported
+from . import keras_classes, mixed_precision, options, preprocessing, refused
+from .publish import Build, add_missing, publish
 
 __all__ = ["supply"]
 
 # Removed from Sequential in TensorFlow 2.6.
 _PREDICT_CLASSES_REMOVED_IN = (2, 6)
-# The last version with the private and experimental names below is 2.12 or earlier.
-_REMOVED_BEFORE = (2, 13)
+# The second argument of load_weights, and the third of save, were other ones before.
+_WEIGHTS_BY_NAME_MOVED_IN = (2, 12)
 
-# Names that are not supplied, by their path below `tensorflow`, with the remedy.
-_REFUSED = {
-    "keras.wrappers": "use the package scikeras, whose classes have the same names",
-    "keras.layers.experimental.preprocessing.CategoryCrossing": (
-        "use tf.keras.layers.HashedCrossing, or tf.strings.join of the columns before StringLookup"
-    ),
-    "data.experimental.StatsAggregator": "use the TensorFlow profiler; results do not change",
-    "data.experimental.StatsOptions": "use the TensorFlow profiler; results do not change",
-    "data.experimental.bytes_produced_stats": "remove it; it changed no data",
-    "data.experimental.latency_stats": "remove it; it changed no data",
-    "lookup.experimental.DatasetInitializer": (
-        "use tf.data.experimental.table_from_dataset or tf.lookup.KeyValueTensorInitializer"
-    ),
-}
-
-# Options of tf.data that changed the speed only. Programs may set them; nothing follows.
-_OPTIONS_WITHOUT_EFFECT = (
-    "autotune",
-    "autotune_buffers",
-    "autotune_cpu_budget",
-    "autotune_ram_budget",
-    "filter_with_random_uniform_fusion",
-    "hoist_random_uniform",
-    "map_vectorization",
-    "reorder_data_discarding_ops",
+# Packages that are missing as a whole.
+_PACKAGES = (
+    "compat.v1.keras.mixed_precision.experimental",
+    "compat.v1.keras.wrappers",
+    "compat.v1.keras.wrappers.scikit_learn",
+    "compat.v1.lite.experimental.nn",
+    "keras.mixed_precision.experimental",
+    "keras.wrappers",
+    "keras.wrappers.scikit_learn",
+    "mixed_precision",
+    "mixed_precision.experimental",
 )
+_RANDOM_LAYERS = (
+    *("RandomContrast", "RandomCrop", "RandomFlip", "RandomHeight", "RandomRotation"),
+    *("RandomTranslation", "RandomWidth", "RandomZoom"),
+)
+_PREPROCESSING = (
+    *("HashedCrossing", "IntegerLookup", "StringLookup", "TextVectorization"),
+    *_RANDOM_LAYERS,
+)
+_LOSS_SCALES = ("DynamicLossScale", "FixedLossScale", "LossScale")
+_GRAPH_REWRITES = (
+    *("enable_mixed_precision_graph_rewrite", "disable_mixed_precision_graph_rewrite"),
+)
+
+# Missing name -> the name under which it is there, both below `tensorflow`.
+_MOVED = {
+    "compat.v1.lookup.experimental.DatasetInitializer": "data.experimental.DatasetInitializer",
+    "lookup.experimental.DatasetInitializer": "data.experimental.DatasetInitializer",
+    **{
+        f"{package}.experimental.{name}": f"compat.v1.mixed_precision.{name}"
+        for package in ("mixed_precision", "train")
+        for name in _LOSS_SCALES
+    },
+    **{
+        f"train.experimental.{name}": f"compat.v1.mixed_precision.{name}"
+        for name in _GRAPH_REWRITES
+    },
+}
+# Package -> layers that it lacks.
+_LAYERS = {
+    "compat.v1.keras.layers": _RANDOM_LAYERS,
+    "compat.v1.keras.layers.experimental.preprocessing": _PREPROCESSING,
+}
+# Names of operations, which took their arguments by place too.
+_OPERATIONS = {
+    "compat.v1.batch_mat_mul_v3": "BatchMatMulV3",
+    "compat.v1.quantize_and_dequantize_v4": "QuantizeAndDequantizeV4",
+    "compat.v1.sparse_segment_sum_grad": "SparseSegmentSumGrad",
+    "compat.v1.tpu_partitioned_output_v2": "TPUPartitionedOutputV2",
+    "quantize_and_dequantize_v4": "QuantizeAndDequantizeV4",
+}
 
 
 def supply(keras: str, version: tuple[int, int]) -> None:
@@ -51,20 +78,69 @@ def supply(keras: str, version: tuple[int, int]) -> None:
       keras: the package of Keras 2.
       version: (major, minor) of the TensorFlow that the program was written for.
     """
-    if version >= _REMOVED_BEFORE:
-        return
     import tensorflow as tf
 
-    for name in _OPTIONS_WITHOUT_EFFECT:
-        _allow_setting(tf.data.experimental.OptimizationOptions, name)
-    _add_missing(tf.config.experimental, "enable_mlir_graph_optimization", lambda: None)
-    _add_missing(tf, "quantize_and_dequantize_v4", tf.raw_ops.QuantizeAndDequantizeV4)
-    _supply_mixed_precision(tf)
-    call_when_imported(f"{keras}.api._v2.keras", lambda: _supply_keras(keras, version))
-    for path, remedy in _REFUSED.items():
-        if not path.startswith("keras."):
-            owner, _, name = path.rpartition(".")
-            _refuse(_find(tf, owner), name, f"tf.{path}", remedy)
+    options.allow(tf)
+    names: dict[str, Build] = {
+        path: functools.partial(_find, tf, source) for path, source in _MOVED.items()
+    }
+    for package, layers in _LAYERS.items():
+        for name in layers:
+            names[f"{package}.{name}"] = functools.partial(_find_layer, keras, name)
+    for path, operation in _OPERATIONS.items():
+        names[path] = functools.partial(_by_place, tf, operation)
+    names.update(_of_both_apis(tf, keras))
+    names["compat.v1.config.experimental_list_devices"] = lambda: _list_devices
+    names["config.experimental_list_devices"] = lambda: _list_devices
+    names["keras.dtensor.experimental.layout_map_scope"] = lambda: _layout_map_scope
+    names.update((path, functools.partial(refused.build, path)) for path in refused.REFUSED)
+    publish(keras, names, _PACKAGES)
+    if version < preprocessing.REPLACED_IN:
+        _restore_preprocessing(keras, version)
+    call_when_imported(f"{keras}.src.engine.base_layer", lambda: _add_to_layers(keras))
+    if version < _WEIGHTS_BY_NAME_MOVED_IN:
+        call_when_imported(f"{keras}.src.engine.training", lambda: _restore_order(keras))
+    if version < _PREDICT_CLASSES_REMOVED_IN:
+        call_when_imported(f"{keras}.src.engine.sequential", lambda: _add_to_models(keras))
+
+
+def _restore_preprocessing(keras: str, version: tuple[int, int]) -> None:
+    layers = functools.cache(lambda: preprocessing.build(keras, version))
+    package = "keras.layers.experimental.preprocessing"
+    names: dict[str, Build] = {
+        f"{api}{package}.{name}": functools.partial(_pick, layers, name)
+        for api in ("", "compat.v1.")
+        for name in preprocessing.NAMES
+    }
+    publish(keras, names, replaces=True)
+
+
+def _of_both_apis(tf: types.ModuleType, keras: str) -> dict[str, Build]:
+    """Returns the names that `tf` and `tf.compat.v1` had alike."""
+    names: dict[str, Build] = {
+        "config.experimental.disable_mlir_graph_optimization": lambda: _do_nothing,
+        "config.experimental.enable_mlir_graph_optimization": lambda: _do_nothing,
+        "data.experimental.MapVectorizationOptions": lambda: options.MapVectorizationOptions,
+        "data.experimental.StatsOptions": lambda: options.StatsOptions,
+        "data.experimental.bytes_produced_stats": lambda: _measure_nothing,
+        "data.experimental.latency_stats": lambda: _measure_nothing,
+        "keras.backend.binary_weighted_focal_crossentropy": functools.partial(
+            _build_focal_crossentropy, tf
+        ),
+    }
+    classes = functools.cache(lambda: keras_classes.build(keras))
+    for name in keras_classes.NAMES:
+        names[f"keras.experimental.{name}"] = functools.partial(_pick, classes, name)
+    scaling = functools.cache(lambda: mixed_precision.build(keras))
+    for name in mixed_precision.NAMES:
+        names[f"keras.mixed_precision.experimental.{name}"] = functools.partial(
+            _pick, scaling, name
+        )
+    return {**names, **{f"compat.v1.{path}": build for path, build in names.items()}}
+
+
+def _pick(build: Build, name: str) -> Any:
+    return build()[name]
 
 
 def _find(tf: types.ModuleType, path: str) -> Any:
@@ -74,93 +150,93 @@ def _find(tf: types.ModuleType, path: str) -> Any:
     return found
 
 
-def _add_missing(owner: Any, name: str, value: Any) -> None:
-    if not hasattr(owner, name):
-        setattr(owner, name, value)
+def _find_layer(keras: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"{keras}.src.layers"), name)
 
 
-def _allow_setting(kind: type, name: str) -> None:
-    """Gives a class of options a property that keeps what is set and does nothing else."""
-    if hasattr(kind, name):
-        return
-    kept = f"_kept_{name}"
-    # Options refuse attributes that they do not know; object's own method sets any.
-    setattr(
-        kind,
-        name,
-        property(
-            lambda options: vars(options).get(kept),
-            lambda options, value: vars(options).__setitem__(kept, value),
-        ),
-    )
+def _by_place(tf: types.ModuleType, operation: str) -> Any:
+    """Returns a function of an operation that takes its arguments by place and by name."""
+    function = getattr(tf.raw_ops, operation)
+    signature = inspect.signature(function)
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return function(**signature.bind(*arguments, **options).arguments)
+
+    vars(call)["__signature__"] = signature
+    return call
 
 
-def _refuse(owner: Any, name: str, path: str, remedy: str) -> None:
-    """Makes the use of a name raise a BridgeError that tells what to do."""
-    if hasattr(owner, name):
-        return
-
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise BridgeError(f"{path} is not supplied on this TensorFlow: {remedy}.")
-
-    class _Refused(types.ModuleType):
-        def __getattr__(self, attribute: str) -> Any:
-            # Imports of modules below this one ask for the path first.
-            if attribute.startswith("__") and attribute != "__path__":
-                raise AttributeError(attribute)
-            return refuse()
-
-        __call__ = refuse
-
-    refused = _Refused(path)
-    setattr(owner, name, refused)
-    sys.modules[path.replace("tf.", "tensorflow.", 1)] = refused
+def _do_nothing() -> None:
+    """Chooses a compiler of graphs that later versions always use."""
 
 
-def _supply_mixed_precision(tf: types.ModuleType) -> None:
-    """The loss scales of TensorFlow 2.0 to 2.3; compat.v1 still has them."""
-    old = tf.compat.v1.mixed_precision
-    if not hasattr(tf, "mixed_precision"):
-        experimental = types.ModuleType("tensorflow.mixed_precision.experimental")
-        for name in ("DynamicLossScale", "FixedLossScale", "LossScale"):
-            setattr(experimental, name, getattr(old, name))
-        package = types.ModuleType("tensorflow.mixed_precision")
-        vars(package)["experimental"] = experimental
-        vars(tf)["mixed_precision"] = package
-    for name in ("enable_mixed_precision_graph_rewrite", "disable_mixed_precision_graph_rewrite"):
-        _add_missing(tf.train.experimental, name, getattr(old, name))
+def _measure_nothing(tag: str) -> Any:  # noqa: ARG001 - an argument of the original
+    """Returns a transformation for `Dataset.apply` that gives the dataset itself."""
+    return lambda dataset: dataset
 
 
-def _supply_keras(keras: str, version: tuple[int, int]) -> None:
-    api = f"{keras}.api._v2.keras"
-    layers = importlib.import_module(f"{keras}.src.engine.base_layer")
-    models = importlib.import_module(f"{keras}.src.engine.sequential")
-    experimental = importlib.import_module(f"{api}.experimental")
-    mixed_precision = importlib.import_module(f"{api}.mixed_precision")
-    _add_missing(layers.Layer, "apply", lambda layer, inputs, **options: layer(inputs, **options))
-    _add_missing(layers.Layer, "get_updates_for", lambda layer, inputs: layer.updates)
-    _add_missing(layers.Layer, "get_losses_for", lambda layer, inputs: layer.losses)
-    if version < _PREDICT_CLASSES_REMOVED_IN:
-        _add_missing(models.Sequential, "predict_proba", _predict_proba)
-        _add_missing(models.Sequential, "predict_classes", _predict_classes)
-    from . import keras_classes
+def _list_devices() -> list[str]:
+    """Returns the names of all devices, as 2.0 did."""
+    import tensorflow as tf
 
-    for name, kind in keras_classes.build(keras).items():
-        _add_missing(experimental, name, kind)
-    if not hasattr(mixed_precision, "experimental"):
-        old = types.ModuleType(f"{api}.mixed_precision.experimental")
-        vars(old).update(
-            Policy=mixed_precision.Policy,
-            global_policy=mixed_precision.global_policy,
-            set_policy=mixed_precision.set_global_policy,
-            LossScaleOptimizer=_build_loss_scale_optimizer(mixed_precision),
+    task = "/job:localhost/replica:0/task:0"
+    return [task + device.name for device in tf.config.list_logical_devices()]
+
+
+def _layout_map_scope(layout_map: Any) -> Any:
+    """Returns the context in which variables are created by a tf.keras.dtensor LayoutMap."""
+    return layout_map.scope()
+
+
+def _build_focal_crossentropy(tf: types.ModuleType) -> Any:
+    def binary_weighted_focal_crossentropy(
+        target: Any, output: Any, alpha: float = 0.25, gamma: float = 2.0, from_logits: bool = False
+    ) -> Any:
+        """Returns the focal crossentropy of each element, with the classes weighted by alpha."""
+        return tf.keras.backend.binary_focal_crossentropy(
+            target, output, True, alpha=alpha, gamma=gamma, from_logits=from_logits
         )
-        mixed_precision.experimental = old  # type: ignore[attr-defined]
-    for path, remedy in _REFUSED.items():
-        if path.startswith("keras."):
-            owner, _, name = path.rpartition(".")
-            module = importlib.import_module(f"{keras}.api._v2.{owner}")
-            _refuse(module, name, f"tf.{path}", remedy)
+
+    return binary_weighted_focal_crossentropy
+
+
+def _add_to_layers(keras: str) -> None:
+    layer = importlib.import_module(f"{keras}.src.engine.base_layer").Layer
+    add_update = layer.add_update
+
+    @functools.wraps(add_update)
+    def add_update_of_inputs(self: Any, updates: Any, inputs: Any = None) -> None:  # noqa: ARG001
+        add_update(self, updates)
+
+    if "inputs" not in inspect.signature(add_update).parameters:
+        layer.add_update = add_update_of_inputs
+    add_missing(layer, "apply", lambda self, inputs, **options: self(inputs, **options))
+    add_missing(layer, "get_updates_for", lambda self, inputs: self.updates)
+    add_missing(layer, "get_losses_for", lambda self, inputs: self.losses)
+
+
+def _restore_order(keras: str) -> None:
+    """Gives the arguments of two methods their places until 2.11."""
+    model = importlib.import_module(f"{keras}.src.engine.training").Model
+    load_weights, save = model.load_weights, model.save
+
+    @functools.wraps(load_weights)
+    def load_old(self: Any, filepath: Any, by_name: bool = False, *more: Any, **named: Any) -> Any:
+        named.update(zip(("skip_mismatch", "options"), more))
+        return load_weights(self, filepath, by_name=by_name, **named)
+
+    @functools.wraps(save)
+    def save_old(self: Any, filepath: Any, overwrite: bool = True, *more: Any, **named: Any) -> Any:
+        order = ("include_optimizer", "save_format", "signatures", "options", "save_traces")
+        return save(self, filepath, overwrite, **dict(zip(order, more)), **named)
+
+    model.load_weights, model.save = load_old, save_old
+
+
+def _add_to_models(keras: str) -> None:
+    model = importlib.import_module(f"{keras}.src.engine.sequential").Sequential
+    add_missing(model, "predict_proba", _predict_proba)
+    add_missing(model, "predict_classes", _predict_classes)
 
 
 def _predict_proba(model: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
@@ -172,21 +248,3 @@ def _predict_classes(model: Any, x: Any, batch_size: int = 32, verbose: int = 0)
     if scores.shape[-1] > 1:
         return scores.argmax(axis=-1)
     return (scores > 0.5).astype("int32")
-
-
-def _build_loss_scale_optimizer(mixed_precision: types.ModuleType) -> Callable[..., Any]:
-    def build(optimizer: Any, loss_scale: Any = "dynamic") -> Any:
-        """Wraps an optimizer; the scale is 'dynamic', a number or a LossScale of TensorFlow."""
-        kind = mixed_precision.LossScaleOptimizer
-        if loss_scale == "dynamic":
-            return kind(optimizer)
-        if hasattr(loss_scale, "increment_period"):
-            return kind(
-                optimizer,
-                initial_scale=loss_scale.initial_loss_scale,
-                dynamic_growth_steps=loss_scale.increment_period,
-            )
-        fixed = loss_scale() if callable(loss_scale) else loss_scale
-        return kind(optimizer, dynamic=False, initial_scale=float(fixed))
-
-    return build
