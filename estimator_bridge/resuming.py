@@ -112,7 +112,8 @@ def _forgetting(save: Any) -> Any:
         recovered = vars(self).pop("_bridge_recovered", None)
         if recovered:
             _forget_outside(self, recovered, os.path.dirname(os.fspath(save_path)))
-        if isinstance(sess, session.SessionInterface):
+        # A Saver of no variables, as of an export without any, has nothing to run.
+        if self.saver_def is not None and isinstance(sess, session.SessionInterface):
             sess = _SavingBeside(sess, self.saver_def)
         return save(self, sess, save_path, *args, **options)
 

@@ -87,6 +87,15 @@ def test_a_checkpoint_that_is_saved_again_is_never_torn(
     assert not list(tmp_path.glob(".*"))
 
 
+def test_a_model_without_variables_is_exported(tmp_path):
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None])
+        v1.saved_model.simple_save(session, str(tmp_path / "export"), {"x": x}, {"y": x + 1.0})
+    served = tf.saved_model.load(str(tmp_path / "export")).signatures["serving_default"]
+    assert served(tf.constant([1.0]))["y"].numpy() == [2.0]
+
+
 def test_a_checkpoint_is_on_the_disk_before_the_state_file_names_it(tmp_path, monkeypatch):
     synced, fsync = {}, os.fsync
 
