@@ -17,7 +17,7 @@ _COMMANDS = {
     ),
     "audit": (
         "audit.command",
-        "list what a code base uses of Estimators and TensorFlow 1, and what to do: audit PATH",
+        "list what code uses of Estimators and TensorFlow 1, or what loads a model: audit PATH",
     ),
     "convert": (
         "convert.command",
@@ -26,6 +26,10 @@ _COMMANDS = {
     "verify": (
         "convert.verify.command",
         "compare an Estimator with its Keras model: verify --job_dir=JOB --keras_model=X.keras",
+    ),
+    "repair": (
+        "repair.command",
+        "rewrite a model whose operations TensorFlow no longer has: repair MODEL --output=DIR",
     ),
     "downgrade": (
         "downgrade.command",

@@ -101,7 +101,7 @@ BRIDGE_ROOMS = {
     "doctor": "shims tf1 versions",
     "probe": "",
     "probe_1x": "",
-    "audit": "era shims tf1 tf1.contrib html_page errors terminal",
+    "audit": "repair loadable downgrade era shims tf1 tf1.contrib html_page errors logs terminal",
     "convert.command": "convert.write convert.read convert.plan errors logs terminal",
     "convert.verify": (
         "convert.write convert.read convert.plan scaled_regression html_page errors logs terminal"
@@ -112,6 +112,8 @@ BRIDGE_ROOMS = {
     ),
     "convert.plan": "errors",
     "convert": "",
+    "repair": "loadable downgrade boosted_trees errors logs terminal versions",
+    "loadable": "downgrade errors",
     "downgrade": "process private_tf errors logs terminal versions",
     "era": "process shims tf1 index_table versions errors",
     "process": "downgrade era tf1 shims errors current_folder terminal",

@@ -1,4 +1,4 @@
-"""Writes the table of the operations of each TensorFlow version.
+"""Writes the table of the operations and kernels of each TensorFlow version.
 
     python tools/record_operations.py [--work=FOLDER]
 
@@ -55,23 +55,38 @@ LIBRARIES = (
     "libtensorflow_cc.so*",
     "_pywrap_tensorflow_internal.so",
 )
-# Prints a line of JSON (version, numbers of the types that have a size), then a serialised OpList.
+# The libraries of tf.contrib, which it loads when it is imported.
+CONTRIB = "contrib/**/python/ops/_*.so"
+# Prints a line of JSON (version, numbers of the types that have a size, lengths of what follows),
+# then two serialised OpLists, without and with tf.contrib, and the serialised KernelList.
 READ = """
 import ctypes, json, os, sys
 class Buffer(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("length", ctypes.c_size_t)]
-for name in sys.argv[1:]:
+def content(call, *args):
+    call.restype = ctypes.POINTER(Buffer)
+    buffer = call(*args).contents
+    return ctypes.string_at(buffer.data, buffer.length)
+number = int(sys.argv[1])
+for name in sys.argv[2:2 + number]:
     library = ctypes.CDLL(name, mode=os.RTLD_LAZY | os.RTLD_GLOBAL)
-library.TF_GetAllOpList.restype = ctypes.POINTER(Buffer)
 library.TF_Version.restype = ctypes.c_char_p
 library.TF_DataTypeSize.restype = ctypes.c_size_t
+library.TF_NewStatus.restype = ctypes.c_void_p
 types = [number for number in range(1, 100) if library.TF_DataTypeSize(number)]
-buffer = library.TF_GetAllOpList().contents
-header = json.dumps([library.TF_Version().decode(), types]).encode()
-os.write(1, header + b"\\n" + ctypes.string_at(buffer.data, buffer.length))
+own = content(library.TF_GetAllOpList)
+status = library.TF_NewStatus()
+kernels = content(library.TF_GetAllRegisteredKernels, ctypes.c_void_p(status))
+for name in sys.argv[2 + number:]:
+    library.TF_LoadLibrary(name.encode(), ctypes.c_void_p(status))
+parts = [own, content(library.TF_GetAllOpList), kernels]
+header = json.dumps([library.TF_Version().decode(), types, list(map(len, parts))]).encode()
+sys.stdout.buffer.write(header + b"\\n" + b"".join(parts))
 """
 # Strings, resources and variants have no size; every version knows them.
 UNSIZED_TYPES = [7, 20, 21]
+# Devices of kernels that run without an accelerator.
+CPU = ("CPU", "DEFAULT")
 
 
 def find_python(minor):
@@ -107,7 +122,9 @@ def read(version, python, distribution, work):
         with tempfile.TemporaryDirectory(dir=work) as folder:
             libraries = fetch(version, python, distribution, Path(folder))
             found = [str(path) for name in LIBRARIES for path in sorted(libraries.rglob(name))]
-            done = subprocess.run([program, "-c", READ, *found], stdout=subprocess.PIPE, check=True)
+            contrib = [str(path) for path in sorted(libraries.rglob(CONTRIB))]
+            command = [program, "-c", READ, str(len(found)), *found, *contrib]
+            done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
             kept.write_bytes(done.stdout)
     return kept.read_bytes()
 
@@ -124,35 +141,47 @@ def main():
 
 def write(outputs):
     """Writes the table: for each operation, its definition from each version that changes it on."""
-    from tensorflow.core.framework import op_def_pb2
+    from tensorflow.core.framework import kernel_def_pb2, op_def_pb2
 
-    versions, types, operations = [], [], {}
+    versions, types, operations, kernels, contrib = [], [], {}, {}, {}
     for number, output in enumerate(outputs):
-        header, _, serialised = output.partition(b"\n")
-        version, sized = json.loads(header)
+        header, _, content = output.partition(b"\n")
+        version, sized, (own_size, all_size, _) = json.loads(header)
         versions.append(version)
         types.append(sorted([*sized, *UNSIZED_TYPES]))
-        seen = set()
-        for op in op_def_pb2.OpList.FromString(serialised).op:
-            seen.add(op.name)
-            plain(op)
-            text = op.SerializeToString(deterministic=True).hex()
-            changes = operations.setdefault(op.name, [])
-            if not changes or changes[-1][1] != text:
-                changes.append([number, text])
-        for name, changes in operations.items():
-            if name not in seen and changes[-1][1]:
-                changes.append([number, ""])
-        print(f"{version}: {len(seen)} operations")
-    table = {"versions": versions, "types": types, "operations": dict(sorted(operations.items()))}
+        own = op_def_pb2.OpList.FromString(content[:own_size]).op
+        every = op_def_pb2.OpList.FromString(content[own_size : own_size + all_size]).op
+        listed = kernel_def_pb2.KernelList.FromString(content[own_size + all_size :]).kernel
+        texts = {op.name: op.SerializeToString(deterministic=True).hex() for op in map(plain, own)}
+        record(operations, texts, number, "")
+        record(kernels, {one.op: 1 for one in listed if one.device_type in CPU}, number, 0)
+        for name in sorted({op.name for op in every} - set(texts)):
+            contrib.setdefault(name, []).append(number)
+        print(f"{version}: {len(texts)} operations")
+    table = {
+        "versions": versions,
+        "types": types,
+        "operations": dict(sorted(operations.items())),
+        "kernels": dict(sorted((name, one) for name, one in kernels.items() if name in operations)),
+        "contrib": contrib,
+    }
     data = json.dumps(table, separators=(",", ":")).encode()
     with open(TARGET, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as packed:
         packed.write(data)
     print(f"{TARGET.name}: {len(operations)} operations, {TARGET.stat().st_size:,} bytes")
 
 
+def record(table, found, number, absent):
+    """Adds to a table name → [[number of a version, what it has from then on], ...]."""
+    for name in {*table, *found}:
+        changes = table.setdefault(name, [])
+        value = found.get(name, absent)
+        if value != (changes[-1][1] if changes else absent):
+            changes.append([number, value])
+
+
 def plain(op):
-    """Removes what does not decide whether a graph loads: texts, and types for inference."""
+    """Removes what does not decide whether a graph loads, such as texts; returns the rest."""
     for field in ("summary", "description", "deprecation", "control_output"):
         op.ClearField(field)
     for arg in (*op.input_arg, *op.output_arg):
@@ -160,6 +189,7 @@ def plain(op):
             arg.ClearField(field)
     for attr in op.attr:
         attr.ClearField("description")
+    return op
 
 
 if __name__ == "__main__":

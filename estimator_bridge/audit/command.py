@@ -6,9 +6,12 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NoReturn, Optional
 
 from estimator_bridge.errors import BridgeError
+from estimator_bridge.loadable.models import find_models, kind_of
+from estimator_bridge.logs import set_verbosity
 from estimator_bridge.terminal import describe_progress, escape_lines, find_width, fit, fit_live
 
 from . import html, text
@@ -33,7 +36,15 @@ def _parser() -> argparse.ArgumentParser:
         "and private modules in a code base without running it; reports which uses run on today's "
         "TensorFlow, and how to replace the others.",
     )
-    parser.add_argument("path", metavar="PATH", help="a folder, a Python file or a notebook")
+    parser.add_argument(
+        "path", metavar="PATH", help="a folder, a Python file, a notebook or a model"
+    )
+    parser.add_argument(
+        "--models",
+        action="store_true",
+        help="audit the SavedModels, checkpoints, Transform graphs and frozen graphs below PATH, "
+        "as is done if PATH is one or has no Python files",
+    )
     parser.add_argument("--format", choices=("text", "json", "html"), default="text")
     parser.add_argument(
         "--output",
@@ -43,7 +54,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--fail_on", "--fail-on", choices=_FAIL_ON, default="never",
         help="exit with status 1 if a program needs edits (edits), if anything needs --tf1 or "
-        "edits (tf1), or if anything is found (any)",
+        "edits (tf1), or if anything is found (any); for models, if the newest TensorFlow does not "
+        "load one",
     )  # fmt: skip
     return parser
 
@@ -98,7 +110,7 @@ def _checked(path: str) -> str:
     if not os.path.exists(path):
         raise BridgeError(f"audit: no such file or folder: {path}")
     if os.path.isfile(path) and not path.endswith((".py", ".ipynb")):
-        raise BridgeError(f"audit: {path} is neither a folder nor a .py or .ipynb file")
+        raise BridgeError(f"audit: {path} is neither a folder, a .py or .ipynb file, nor a model")
     if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
         raise BridgeError(f"audit: {path} cannot be read: no permission")
     return path
@@ -133,6 +145,27 @@ def _write(lines: Iterable[str], output: Optional[str]) -> None:
         raise BridgeError(f"audit: --output={output} cannot be written: {error.strerror}") from None
 
 
+def _audit_models(options: argparse.Namespace) -> int:
+    """Audits the models at or below a path; returns the exit status."""
+    # Imported here: code is audited without TensorFlow.
+    from ..downgrade.operations import known_versions
+    from . import models
+
+    if options.format == "html":
+        raise BridgeError("audit: models are reported with --format=text or --format=json")
+    found = find_models(Path(options.path))
+    if not found:
+        raise BridgeError(f"audit: no .py or .ipynb file and no model below {options.path}")
+    set_verbosity("error")
+    results = models.audit_models(found)
+    if options.format == "json":
+        _write([models.to_json(results)], options.output)
+    else:
+        _write(map(escape_lines, models.render(results)), options.output)
+    failed = [one for one in results if known_versions()[-1] not in one.loads]
+    return 1 if options.fail_on != "never" and failed else 0
+
+
 def main(argv: list[str]) -> int:
     """Runs the command.
 
@@ -146,11 +179,13 @@ def main(argv: list[str]) -> int:
       BridgeError: an argument is invalid; the message is one line.
     """
     options = _parser().parse_args(argv)
-    path = _checked(options.path)
     if options.output is not None and os.path.exists(options.output):
         raise BridgeError(
             f"audit: --output={options.output} exists already; name another file or remove it"
         )
+    if options.models or kind_of(Path(options.path)) is not None:
+        return _audit_models(options)
+    path = _checked(options.path)
     progress = _Progress()
     try:
         report = audit(path, progress, processes=min(os.cpu_count() or 1, 32))
@@ -160,7 +195,7 @@ def main(argv: list[str]) -> int:
         return 130
     progress.end(report)
     if not report.num_files:
-        raise BridgeError(f"audit: no .py or .ipynb file below {path}")
+        return _audit_models(options)
     try:
         if options.format == "json":
             _write([to_json(report)], options.output)

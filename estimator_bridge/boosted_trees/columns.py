@@ -8,7 +8,7 @@ import tensorflow as tf
 from ..private_tf import feature_column_v2
 from .splits import EQUALITY, INEQUALITY
 
-__all__ = ["Group", "Layout", "plan", "read_buckets", "read_numbers", "sort"]
+__all__ = ["Group", "Layout", "bucketize", "plan", "read_buckets", "read_numbers", "sort"]
 
 # Until there are boundaries, all values are in one bucket.
 _FEWEST_BUCKETS = 2
@@ -180,11 +180,16 @@ def read_buckets(features: Any, layout: Layout, boundaries: Sequence[Any]) -> li
         else:
             width = _count_numbers(column)
             table = tf.reshape(tf.cast(tensor, tf.float32), [-1, width])
-            buckets += [_bucketize(v, next(ordered)) for v in tf.unstack(table, axis=1)]
+            buckets += [bucketize(v, next(ordered)) for v in tf.unstack(table, axis=1)]
     return buckets
 
 
-def _bucketize(values: Any, boundaries: Any) -> Any:
-    """Returns the first boundary that is not below each value, or the last one."""
+def bucketize(values: Any, boundaries: Any) -> Any:
+    """Returns the first boundary that is not below each value, or the last one: int32 [batch].
+
+    Args:
+      values: float32 [batch].
+      boundaries: float32 [n], ascending.
+    """
     found = tf.searchsorted(boundaries, values, side="left")
     return tf.maximum(tf.minimum(found, tf.size(boundaries) - 1), 0)

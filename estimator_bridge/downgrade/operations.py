@@ -1,4 +1,4 @@
-"""The operations of each TensorFlow version since 1.13.
+"""The operations of each TensorFlow version since 1.13, and which have a kernel for CPUs.
 
 The table operations.json.gz is written by tools/record_operations.py from the published packages.
 """
@@ -6,6 +6,7 @@ The table operations.json.gz is written by tools/record_operations.py from the p
 import gzip
 import importlib.resources
 import json
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple, Optional
 
@@ -36,6 +37,22 @@ class Operations(NamedTuple):
         """
         return _definition(name, self.number)
 
+    def has_kernel(self, name: str) -> bool:
+        """Returns whether this version computes an operation on a CPU, for some type of data.
+
+        Args:
+          name: the type of a node.
+        """
+        return bool(_find(_table()["kernels"].get(name, ()), self.number))
+
+    def has_contrib(self, name: str) -> bool:
+        """Returns whether tf.contrib of this version has an operation.
+
+        Args:
+          name: the type of a node.
+        """
+        return self.number in _table()["contrib"].get(name, ())
+
 
 @cache
 def _table() -> dict[str, Any]:
@@ -44,15 +61,21 @@ def _table() -> dict[str, Any]:
     return table
 
 
+def _find(changes: Iterable[list[Any]], number: int) -> Any:
+    """Returns what a version has, of [[first version, what it has from then on], ...]."""
+    found = None
+    for first, value in changes:
+        if first <= number:
+            found = value
+    return found
+
+
 @cache
 def _definition(name: str, number: int) -> Optional[Any]:
     # Imported here: it imports TensorFlow.
     from tensorflow.core.framework import op_def_pb2
 
-    found = ""
-    for first, serialized in _table()["operations"].get(name, ()):
-        if first <= number:
-            found = serialized
+    found = _find(_table()["operations"].get(name, ()), number)
     return op_def_pb2.OpDef.FromString(bytes.fromhex(found)) if found else None
 
 

@@ -5,7 +5,7 @@ made_up_rows.py  makes up requests
 check.py         runs the program twice and compares
 """
 
-from .check import find_interpreter, prove
+from .check import decode, find_interpreter, prove
 from .made_up_rows import Signature, make_requests
 
-__all__ = ["Signature", "find_interpreter", "make_requests", "prove"]
+__all__ = ["Signature", "decode", "find_interpreter", "make_requests", "prove"]

@@ -11,12 +11,14 @@ import tempfile
 from pathlib import Path
 from typing import Any, Optional
 
+import numpy as np
+
 from ...errors import BridgeError
 from ...versions import parse
 from ..files import Export
 from .made_up_rows import Signature
 
-__all__ = ["compare_answers", "find_interpreter", "prove"]
+__all__ = ["compare_answers", "decode", "find_interpreter", "prove"]
 
 _PROGRAM = str(Path(__file__).with_name("answers.py"))
 # Two versions add the terms of a sum in another order: relative from 1 on, absolute below.
@@ -67,10 +69,22 @@ def _run(python: str, args: list[str]) -> "subprocess.CompletedProcess[str]":
         raise BridgeError(f"{python}: no answer after {_SECONDS} seconds") from error
 
 
-def _answers(python: str, kind: str, path: Path, requests: list[Any]) -> list[Any]:
+def _answer(python: str, kind: str, path: Path, requests: list[Signature]) -> list[Any]:
+    """Returns what an export answers in a Python: for each attempt, `outputs` or `error`.
+
+    Args:
+      python: the Python, which has TensorFlow.
+      kind: the kind of the export.
+      path: the export.
+      requests: attempts for each signature.
+
+    Raises:
+      BridgeError: it does not load.
+    """
+    flat = [attempt for signature in requests for attempt in signature.attempts]
     with tempfile.TemporaryDirectory() as folder:
         asked, answered = Path(folder, "requests.json"), Path(folder, "answers.json")
-        asked.write_text(json.dumps(requests))
+        asked.write_text(json.dumps(flat))
         done = _run(python, [kind, str(path.resolve()), str(asked), str(answered)])
         if done.returncode:
             text = done.stdout if done.returncode == 3 else done.stderr
@@ -80,15 +94,36 @@ def _answers(python: str, kind: str, path: Path, requests: list[Any]) -> list[An
     return answers
 
 
-def prove(export: Export, path: Path, python: str, requests: list[Signature]) -> list[str]:
-    """Loads a rewritten export in the older TensorFlow, and compares the answers.
+def decode(value: Any) -> np.ndarray:
+    """Returns the array of a value of a request or an answer; strings as objects.
+
+    Args:
+      value: an object with dtype, shape and values.
+    """
+    values = value["values"]
+    if value["dtype"] == "bytes":
+        array = np.array([base64.b64decode(one) for one in values] + [None], object)[:-1]
+    else:
+        array = np.array(values, value["dtype"])
+    return array.reshape(value["shape"])
+
+
+def prove(
+    export: Export,
+    path: Path,
+    python: str,
+    requests: list[Signature],
+    original: str = sys.executable,
+) -> list[str]:
+    """Loads a rewritten export in another TensorFlow, and compares the answers.
 
     Args:
       export: the original.
       path: the rewritten copy.
-      python: the Python that has the older TensorFlow.
+      python: the Python that has the other TensorFlow.
       requests: attempts for each signature, from `make_requests`; the first that the original
         answers counts.
+      original: the Python in which the original is loaded.
 
     Returns:
       What was compared, one line each.
@@ -96,9 +131,9 @@ def prove(export: Export, path: Path, python: str, requests: list[Signature]) ->
     Raises:
       BridgeError: it does not load, or an answer differs.
     """
-    flat = [attempt for signature in requests for attempt in signature.attempts]
-    ours = _answers(sys.executable, export.kind, export.path, flat) if flat else []
-    theirs = _answers(python, export.kind, path, flat)
+    asked = any(signature.attempts for signature in requests)
+    ours = _answer(original, export.kind, export.path, requests) if asked else []
+    theirs = _answer(python, export.kind, path, requests)
     findings = [f"loaded by {python}"]
     position = 0
     for name, attempts in requests:
@@ -116,7 +151,7 @@ def _judge(name: str, pairs: list[tuple[Any, Any, Any]]) -> str:
         if "error" in here:
             continue
         if "error" in there:
-            raise BridgeError(f"{name}: only the older TensorFlow fails: {there['error']}")
+            raise BridgeError(f"{name}: only the rewritten copy fails: {there['error']}")
         difference = compare_answers(name, here["outputs"], there["outputs"])
         shapes = [value["shape"] for value in request["inputs"].values() if value["shape"]]
         rows = max((shape[0] for shape in shapes), default=1)

@@ -1,0 +1,88 @@
+"""Finds the models at or below a path."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+__all__ = ["Model", "find_models", "kind_of"]
+
+SAVED_MODEL = "SavedModel"
+MODULE = "TF-Hub 1.x module"
+TRANSFORM = "Transform graph"
+FROZEN = "graph"
+META = "graph of a checkpoint"
+CHECKPOINT = "checkpoint"
+_HIDDEN = (".", "__pycache__")
+
+
+class Model(NamedTuple):
+    """A model.
+
+    Attributes:
+      kind: what it is, in words.
+      path: its folder or file; the prefix of a checkpoint.
+      others: how many older checkpoints are beside it.
+    """
+
+    kind: str
+    path: Path
+    others: int = 0
+
+
+def _has_graph(folder: Path) -> bool:
+    return any((folder / f"saved_model.{end}").is_file() for end in ("pb", "pbtxt"))
+
+
+def kind_of(path: Path) -> Optional[Model]:
+    """Returns the model that a path names, or None.
+
+    Args:
+      path: a folder, a file, or the prefix of a checkpoint's files.
+    """
+    if path.is_dir():
+        if (path / "tfhub_module.pb").is_file():
+            return Model(MODULE, path)
+        if _has_graph(path):
+            return Model(SAVED_MODEL, path)
+        if _has_graph(path / "transform_fn"):
+            return Model(TRANSFORM, path)
+        return None
+    if path.name in ("saved_model.pb", "saved_model.pbtxt"):
+        return kind_of(path.parent)
+    if path.suffix == ".index":
+        return Model(CHECKPOINT, path.with_suffix(""))
+    if path.is_file() and path.suffix == ".meta":
+        return Model(META, path)
+    if path.is_file() and path.suffix in (".pb", ".pbtxt"):
+        return Model(FROZEN, path)
+    if Path(f"{path}.index").is_file() or (path.is_file() and ".ckpt" in path.name):
+        return Model(CHECKPOINT, path)
+    return None
+
+
+def find_models(path: Path) -> list[Model]:
+    """Returns the model that a path names, or those below it.
+
+    Of the checkpoints of a folder, the newest is taken.
+
+    Args:
+      path: a folder, a file, or the prefix of a checkpoint's files.
+    """
+    own = kind_of(path)
+    if own is not None:
+        return [own]
+    found = []
+    for name, folders, files in os.walk(path):
+        folder = Path(name)
+        own = kind_of(folder)
+        if own is not None:
+            found.append(own)
+            folders.clear()
+            continue
+        folders[:] = sorted(one for one in folders if not one.startswith(_HIDDEN))
+        prefixes = [folder / one[: -len(".index")] for one in files if one.endswith(".index")]
+        if prefixes:
+            newest = max(prefixes, key=lambda one: (Path(f"{one}.index").stat().st_mtime, str(one)))
+            found.append(Model(CHECKPOINT, newest, len(prefixes) - 1))
+        found += [Model(FROZEN, folder / one) for one in sorted(files) if one.endswith(".pb")]
+    return found
