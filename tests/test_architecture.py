@@ -117,7 +117,7 @@ BRIDGE_ROOMS = {
     "downgrade": "process private_tf errors logs terminal versions",
     "era": "process shims tf1 index_table versions errors",
     "process": "downgrade era tf1 shims errors current_folder terminal",
-    "tf1": "process tf1.contrib private_tf errors terminal",
+    "tf1": "era process tf1.contrib private_tf errors terminal",
     "tf1.contrib": "tf1 private_tf errors",
     "shims": "boosted_trees process private_tf errors",
     "resuming": "checkpoints durable private_tf",

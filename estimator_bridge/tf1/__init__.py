@@ -9,6 +9,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   moved.py           private modules and names of TensorFlow that have moved since 1.x
   removed.py         names of TensorFlow 0.x
   private_keras.py   `tensorflow.python.keras` with the classes of `tf.keras`
+  keras_classes.py   classes of Keras that compute or save something else
   keras_names.py     names of the variables of Keras layers
   kmeans.py          the seed of k-means
   numpy_version.py   the cost of converting values to NumPy
@@ -61,6 +62,7 @@ def _build_view() -> types.ModuleType:
     from estimator_bridge.tf1 import (
         batched_maps,
         generators,
+        keras_classes,
         keras_names,
         kmeans,
         moved,
@@ -80,6 +82,7 @@ def _build_view() -> types.ModuleType:
     session_config.install()
     old_checkpoints.install()
     keras_names.install()
+    keras_classes.install()
     kmeans.install()
     generators.install()
     if os.environ.get(BATCH_FIRST_VARIABLE) != "no":

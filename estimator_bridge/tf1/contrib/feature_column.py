@@ -51,6 +51,13 @@ class _ColumnVariables(_fc.StateManager):
     def get_variable(self, feature_column, name):
         return self._variables[feature_column, name]
 
+    def has_resource(self, feature_column, resource_name):
+        # Vocabulary tables are made anew for each layer, as in 1.x.
+        return False
+
+    def add_resource(self, feature_column, resource_name, resource):
+        pass
+
 
 def sequence_input_layer(features, feature_columns, weight_collections=None, trainable=True):
     """Returns the concatenated values of dense sequence columns.

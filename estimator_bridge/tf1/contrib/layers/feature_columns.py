@@ -18,6 +18,7 @@ from estimator_bridge.tf1.contrib.layers.feature_inputs import (
     parse_feature_columns_from_examples,
     weighted_sum_from_feature_columns,
 )
+from estimator_bridge.tf1.contrib.layers.integerized import IntegerizedColumn, as_given
 from estimator_bridge.tf1.unsupported import NotSuppliedError, advise
 
 __all__ = [
@@ -160,7 +161,7 @@ def sparse_column_with_hash_bucket(
 def sparse_column_with_integerized_feature(
     column_name, bucket_size, combiner="sum", dtype=tf.int64
 ):
-    """Returns a categorical column whose values are ids from 0 to bucket_size - 1.
+    """Returns a categorical column whose values are ids, taken modulo bucket_size.
 
     Args:
       column_name: str, name of the feature.
@@ -176,7 +177,7 @@ def sparse_column_with_integerized_feature(
     """
     del dtype  # Any integer dtype works.
     column = tf.feature_column.categorical_column_with_identity(column_name, bucket_size)
-    return _combined_by(column, combiner)
+    return _combined_by(IntegerizedColumn(*column), combiner)
 
 
 def weighted_sparse_column(sparse_id_column, weight_column_name, dtype=tf.float32):
@@ -273,10 +274,11 @@ def crossed_column(
         _fc.VocabularyFileCategoricalColumn,
     )
     columns = sorted(columns, key=lambda column: column.name)
-    keys = [c.key if isinstance(c, raw) else c for c in columns]
+    keys = [c.key if isinstance(c, raw) else as_given(c) for c in columns]
     column = tf.feature_column.crossed_column(keys, hash_bucket_size, hash_key=hash_key)
     if hash_key is None:
         column = CrossedColumn(*column)
+    column.parts = tuple(columns)
     return _combined_by(column, combiner)
 
 

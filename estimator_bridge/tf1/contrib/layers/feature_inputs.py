@@ -39,14 +39,17 @@ def parse_feature_columns_from_examples(serialized, feature_columns, name=None, 
       example_names: string tensor [batch], names for error messages, or None.
 
     Returns:
-      {feature: tensor}.
+      {feature: tensor}, and {column: tensor} with the transformed values of the columns.
     """
-    return tf.parse_example(
+    found = tf.parse_example(
         serialized,
         create_feature_spec_for_parsing(feature_columns),
         name=name,
         example_names=example_names,
     )
+    transformed = _v1._LazyBuilder(found)
+    columns = sorted(set(feature_columns), key=column_order)
+    return {**found, **{column: transformed.get(column) for column in columns}}
 
 
 def input_from_feature_columns(
@@ -99,7 +102,7 @@ def input_from_feature_columns(
         return tf.concat(outputs, 1)
 
 
-# The order in which 1.x created the columns' variables: that of its class names.
+# The order of 1.x is that of the columns' texts: the name of the class, then its fields.
 _ORDER = (
     _fc.BucketizedColumn,
     _fc.CrossedColumn,
@@ -123,14 +126,20 @@ def column_order(column):
     Returns:
       Tuple of ints, strings and such tuples.
     """
-    if not isinstance(column, _types.FeatureColumn):
-        return (_ORDER.index(_fc.HashedCategoricalColumn), column)  # A raw feature of a cross.
     place = next((i for i, kind in enumerate(_ORDER) if isinstance(column, kind)), len(_ORDER))
-    inner = getattr(column, "categorical_column", None)
+    if isinstance(column, _fc.BucketizedColumn):
+        return (place, *column_order(column.source_column), repr(column.boundaries))
     if isinstance(column, _fc.CrossedColumn):
-        parts = sorted(column.keys, key=lambda part: getattr(part, "name", part))
-        return (place, tuple(column_order(part) for part in parts), column.name)
-    return (place, *(column_order(inner) if inner else ()), column.name)
+        parts = getattr(column, "parts", None) or [
+            part for part in column.keys if isinstance(part, _types.FeatureColumn)
+        ]
+        size = repr(column.hash_bucket_size)
+        return (place, tuple(column_order(part) for part in parts), size, repr(column.hash_key))
+    inner = getattr(column, "categorical_column", None)
+    if inner is None:
+        return (place, repr(column.name))
+    more = [repr(getattr(column, name, None)) for name in ("dimension", "combiner")]
+    return (place, *column_order(inner), *more, repr(column.name))
 
 
 def _dense_values(column, transformed):
@@ -145,7 +154,8 @@ def _embed(column, transformed, collections, trainable):
     ids = column.categorical_column._get_sparse_tensors(transformed)
     shape = [column.categorical_column._num_buckets, column.dimension]
     name = column.shared_embedding_collection_name if shared else "weights"
-    table = _shared_table(name) if shared else None
+    collection = f"SHARED_EMBEDDING_COLLECTION_{name.upper()}"
+    table = _shared_table(collection) if shared else None
     if table is None:
         table = tf.get_variable(
             name,
@@ -156,7 +166,7 @@ def _embed(column, transformed, collections, trainable):
             collections=collections,
         )
         if shared:
-            tf.add_to_collection(name, table)
+            tf.add_to_collection(collection, table)
     if column.ckpt_to_load_from is not None:
         tf.train.init_from_checkpoint(column.ckpt_to_load_from, {column.tensor_name_in_ckpt: table})
     return tf.nn.safe_embedding_lookup_sparse(
@@ -164,9 +174,9 @@ def _embed(column, transformed, collections, trainable):
     )
 
 
-def _shared_table(name):
+def _shared_table(collection):
     """Returns the table of shared_embedding_columns if the graph has it already."""
-    tables = tf.get_collection(name)
+    tables = tf.get_collection(collection)
     return tables[0] if tables else None
 
 
@@ -283,9 +293,11 @@ def joint_weighted_sum_from_feature_columns(
       scope: name of the variable scope, or a VariableScope.
 
     Returns:
-      float32 tensor [batch, num_outputs], {column: variables}, and the bias variable.
+      float32 tensor [batch, num_outputs], the list of the variable's parts, and the bias variable.
 
     Raises:
+      NotImplementedError: a column is real-valued.
+      AssertionError: a column has another combiner than `sum`.
       ValueError: a column is not sparse.
     """
     collections = [*(weight_collections or ()), *_COLLECTIONS]
@@ -296,8 +308,12 @@ def joint_weighted_sum_from_feature_columns(
         transformed = _v1._LazyBuilder(columns_to_tensors)
         found = []
         for column in columns:
+            if isinstance(column, _fc.NumericColumn):
+                raise NotImplementedError(f"{column.name}: joint weights need sparse columns")
             if not isinstance(column, _fc.CategoricalColumn):
                 raise ValueError(f"{column.name}: joint weights need sparse columns")
+            if getattr(column, "combiner", "sum") != "sum":
+                raise AssertionError(f"{column.name}: joint weights need the combiner sum")
             found.append(column._get_sparse_tensors(transformed))
         sizes = [column._num_buckets for column in columns]
         with tf.variable_scope(None, "linear_weights"):
@@ -311,11 +327,9 @@ def joint_weighted_sum_from_feature_columns(
                         weights,
                         tf.SparseTensor(tokens.indices, tokens.values + start, tokens.dense_shape),
                         ids.weight_tensor,
-                        getattr(columns[0], "combiner", "sum"),
+                        "sum",
                     )
                 )
                 start += size
         bias = _bias(num_outputs, collections, trainable)
-        parts = _as_list(weights)
-        predictions = tf.nn.bias_add(tf.add_n(outputs), bias)
-        return predictions, dict.fromkeys(columns, parts), bias
+        return tf.nn.bias_add(tf.add_n(outputs), bias), _as_list(weights), bias
