@@ -226,22 +226,28 @@ class Saver:
         self.write(f"model.ckpt-{step}.meta", make_content(self.process.name, 10))
 
     def export(self, step):
-        stamp = int(self.world.now)
-        while (self.folder / f"export/best/{stamp}").exists():
-            stamp += 1
-        folder = f"export/best/temp-{stamp}"
+        # Like trainer.export.graph_reuse: each process has temporary names of its own.
+        base, own = self.folder / "export/best", self.process.pid
         for name in ("variables/variables.index", "variables/variables.data", "saved_model.pb"):
-            self.write(f"{folder}/{name}", make_content(f"{self.process.name}-{step}", 10))
-        final = self.folder / f"export/best/{stamp}"
-        durable.sync_folder(f"{self.folder}/{folder}")
+            place = f"export/best/temp-{own}/{name}"
+            self.write(place, make_content(f"{self.process.name}-{step}", 10))
+        durable.sync_folder(f"{base}/temp-{own}")
         best = {"metric": "loss", "direction": "min", "value": 1.0, "step": step}
-        self.write("export/best/.best.tmp", json.dumps(best).encode())
-        durable.sync_files([f"{self.folder}/export/best/.best.tmp"])
+        self.write(f"export/best/.best-{own}.tmp", json.dumps(best).encode())
+        durable.sync_files([f"{base}/.best-{own}.tmp"])
         # A program that cleans up may have removed them meanwhile.
         with contextlib.suppress(FileNotFoundError):
-            (self.folder / folder).rename(final)
-            (final.parent / ".best.tmp").replace(final.parent / "best.json")
-        for old in sorted(final.parent.glob("1*"))[:-1]:
+            stamp = int(self.world.now)
+            while True:
+                try:
+                    (base / f"temp-{own}").rename(base / str(stamp))
+                    break
+                except OSError as error:
+                    if error.errno != errno.ENOTEMPTY:
+                        raise
+                    stamp += 1
+            (base / f".best-{own}.tmp").replace(base / "best.json")
+        for old in sorted(base.glob("1*"))[:-1]:
             shutil.rmtree(old)
 
 
