@@ -4,7 +4,7 @@ import functools
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from trainer.errors import UserError
 from trainer.export.checker import to_example
 from trainer.export.fingerprint import EXTRA
 from trainer.export.serving_session import ServingSession, Signature, describe_error
+from trainer.gating.places import Places
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
@@ -33,13 +34,11 @@ class Answers(NamedTuple):
 
     Attributes:
         predictions: of all rows.
-        columns: the columns that were asked for, chunk by chunk.
         latencies: milliseconds of requests with one row, [NUM_TIMED].
         size_mb: of its files, in units of 1,000,000 bytes.
     """
 
     predictions: slices.Predictions
-    columns: list[Chunk]
     latencies: np.ndarray
     size_mb: float
 
@@ -49,7 +48,7 @@ def answer(
     description: ExportDescription,
     files: Sequence[DataFile],
     data: config_lib.DataConfig,
-    columns: Sequence[str] = (),
+    places: Optional[Places] = None,
 ) -> Answers:
     """Asks an export about all rows of some files.
 
@@ -58,13 +57,13 @@ def answer(
         description: its schema and statistics.
         files: the data.
         data: format, delimiter and header of the files.
-        columns: columns of the schema to return beside the answers.
+        places: takes the columns that it names, row by row; None for no other columns.
 
     Raises:
         UserError: the export cannot be loaded or fails, or the data do not fit it.
     """
     schema = description.schema
-    names = {*schema.input_columns, *columns}
+    names = {*schema.input_columns, *(places.names if places is not None else ())}
     defaults = resolve_defaults(schema, description.statistics)
     for name in names - set(schema.input_columns):
         # A missing value of a column that the model does not read is a slice, not an error.
@@ -78,7 +77,7 @@ def answer(
         0,
         ReadOptions([name for name in schema.columns if name in names]),
     )
-    scores, labels, weights, kept = [], [], [], []
+    scores, labels, weights = [], [], []
     with ServingSession(export) as session:
         asker = Asker(session, schema)
         latencies = np.zeros(0)
@@ -93,7 +92,8 @@ def answer(
             labels.append(slices.read_labels(chunk, schema))
             if schema.weight:
                 weights.append(chunk[schema.weight])
-            kept.append({name: chunk[name] for name in columns})
+            if places is not None:
+                places.add(chunk)
             progress.add(len(scores[-1]))
         progress.end()
     if not scores:
@@ -101,7 +101,7 @@ def answer(
     predictions = slices.Predictions(
         np.concatenate(labels), np.concatenate(scores), np.concatenate(weights) if weights else None
     )
-    return Answers(predictions, kept, latencies, _measure_size(Path(export)))
+    return Answers(predictions, latencies, _measure_size(Path(export)))
 
 
 def _split(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
@@ -160,7 +160,8 @@ class Asker:
             )
         scores = scores.reshape(num_rows, -1)
         if self._schema.task != "multiclass":
-            scores = scores[:, -1]
+            # A copy, because a view would keep all columns.
+            scores = scores[:, -1].copy()
         if not np.isfinite(scores).all():
             raise UserError(f"export {self._session.path}: a score is not a finite number")
         return scores

@@ -34,12 +34,7 @@ from trainer.gating.judging import NO_BASELINE, conclude, judge
 from trainer.gating.rules import METRICS, Rules, load_rules
 from trainer.inputs.files import find_files
 from trainer.metrics import slices
-from trainer.metrics.grouping import group
-from trainer.prediction.description import (
-    ExportDescription,
-    describe_or_assume,
-    load_data_config,
-)
+from trainer.prediction.description import describe_or_assume, load_data_config
 from trainer.release.pushing import Deployment
 from trainer.release.state import STABLE
 from trainer.release.verdict import (
@@ -54,6 +49,7 @@ from trainer.schema import Schema, load_schema
 if TYPE_CHECKING:
     from trainer.gating.answers import Answers
     from trainer.gating.comparison import Subject
+    from trainer.gating.places import Places
 
 LATEST_BLESSED = "latest-blessed"
 
@@ -95,12 +91,12 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
     # Imported here, because it imports TensorFlow: all other checks come first.
     from trainer.gating import answers
     from trainer.gating.page import build_page
+    from trainer.gating.places import Places
 
     console = Console(display_path=copies.display_path)
-    names = list(dict.fromkeys(name for parts in by for name in parts))
-    names += [values.group] if values.group and values.group not in names else []
+    places = Places(by, values.group or None, description)
     console.log(f"candidate {candidate}: {len(files)} file(s)")
-    mine = answers.answer(candidate, description, files, data, names)
+    mine = answers.answer(candidate, description, files, data, places)
     theirs = None
     if baseline is not None and error is None:
         console.log(f"baseline {baseline}")
@@ -110,7 +106,7 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
                 raise UserError("it reads other rows or other labels from the data")
         except UserError as failure:
             theirs, error = None, str(failure)
-    subjects = _measure(values, description, rules, by, (mine, theirs))
+    subjects = _measure(values, schema.task, rules, places, (mine, theirs))
     checks = judge(rules, subjects, theirs is not None)
     judged = conclude(checks)
     if judged == BLESSED and error and any(check.verdict == NO_BASELINE for check in checks):
@@ -136,23 +132,16 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
 
 def _measure(
     values: flags.FlagValues,
-    description: ExportDescription,
+    task: str,
     rules: Rules,
-    by: list[list[str]],
+    places: "Places",
     both: tuple["Answers", Optional["Answers"]],
 ) -> list["Subject"]:
     from trainer.gating.comparison import Settings, measure_subjects
 
-    mine, theirs = both
-    schema, trained = description.schema, description.statistics.columns
-    groupings = group(mine.columns, by, schema, trained)
-    groups = None
-    if values.group:
-        column = np.concatenate([chunk[values.group] for chunk in mine.columns])
-        groups = np.unique(column.astype(str), return_inverse=True)[1]
-    sliced = [METRICS[schema.task][0], *(rule.metric for rule in rules.rules)]
-    settings = Settings(schema.task, values.threshold, sliced, groups)
-    return measure_subjects(mine, theirs, groupings, settings)
+    sliced = [METRICS[task][0], *(rule.metric for rule in rules.rules)]
+    settings = Settings(task, values.threshold, sliced, places.finish_groups())
+    return measure_subjects(*both, places.finish_slices(), settings)
 
 
 def _parse_by(values: flags.FlagValues, rules: Rules, schema: Schema) -> list[list[str]]:

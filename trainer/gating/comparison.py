@@ -87,47 +87,58 @@ def measure_subjects(
         settings: how they are measured.
     """
     num_rows = len(candidate.predictions.labels)
-    places: list[tuple[str, str, Optional[np.ndarray]]] = [("", "", None)]
-    for by, grouping in groupings.items():
-        counts = np.bincount(grouping.codes, minlength=len(grouping.names))
-        for code in [c for c in np.argsort(-counts, kind="stable") if counts[c]][:MAX_SLICES]:
-            places.append((by, grouping.names[int(code)], np.flatnonzero(grouping.codes == code)))
     models = [candidate] if baseline is None else [candidate, baseline]
-    measured = [measure_places(model.predictions, places, settings) for model in models]
-    subjects = []
-    for number, (by, value, index) in enumerate(places):
-        both = [one[number] for one in measured]
-        rows = num_rows if index is None else len(index)
-        subjects.append(Subject(by, value, rows, both[0], both[1] if len(both) > 1 else None))
-    for model, one in zip(models, measured):
-        _add_costs(one[0], model, settings.seed)
+    subjects: list[Subject] = []
+    # One slicing after another, because the tables of a slicing are as large as those of all rows.
+    for by, grouping in [("", None), *groupings.items()]:
+        places = [("", None)] if grouping is None else _list_places(grouping)
+        indices = [index for _, index in places]
+        measured = [measure_places(model.predictions, indices, settings) for model in models]
+        if grouping is None:
+            for model, one in zip(models, measured):
+                _add_costs(one[0], model, settings.seed)
+        for (value, index), *both in zip(places, *measured):
+            rows = num_rows if index is None else len(index)
+            subjects.append(Subject(by, value, rows, both[0], both[1] if len(both) > 1 else None))
     return subjects
+
+
+def _list_places(grouping: Grouping) -> list[tuple[str, np.ndarray]]:
+    """Returns the value and the rows, int64 [rows], of each slice, the largest first."""
+    order = np.argsort(grouping.codes, kind="stable")
+    counts = np.bincount(grouping.codes, minlength=len(grouping.names))
+    ends = np.cumsum(counts)
+    largest = [code for code in np.argsort(-counts, kind="stable") if counts[code]][:MAX_SLICES]
+    return [
+        (grouping.names[int(code)], order[ends[code] - counts[code] : ends[code]])
+        for code in largest
+    ]
 
 
 def measure_places(
     predictions: Predictions,
-    places: Sequence[tuple[str, str, Optional[np.ndarray]]],
+    places: Sequence[Optional[np.ndarray]],
     settings: Settings,
 ) -> list[Measured]:
-    """Measures a model in each place; the samples are the same for every model.
+    """Measures a model in each place; the samples are the same for every model and every call.
 
     Args:
         predictions: of all rows.
-        places: column of a slice, its value, and its rows, int64 [rows]; None: all rows.
+        places: rows of each place, int64 [rows]; None: all rows.
         settings: how it is measured.
     """
     num_rows = len(predictions.labels)
     meters = []
-    for _, _, index in places:
+    for index in places:
         part = predictions if index is None else _select(predictions, index)
         names = None if index is None else settings.sliced
         meters.append(resampling.make_meter(settings.task, part, settings.threshold, names))
     sampled: list[list[dict[str, np.ndarray]]] = [[] for _ in places]
     for counts in resampling.draw(num_rows, settings.groups, settings.seed):
-        for (_, _, index), meter, parts in zip(places, meters, sampled):
+        for index, meter, parts in zip(places, meters, sampled):
             parts.append(meter(counts if index is None else counts[:, index]))
     found = []
-    for (_, _, index), meter, parts in zip(places, meters, sampled):
+    for index, meter, parts in zip(places, meters, sampled):
         ones = np.ones((1, num_rows if index is None else len(index)))
         values = {name: float(array[0]) for name, array in meter(ones).items()}
         samples = {name: np.concatenate([part[name] for part in parts]) for name in values}

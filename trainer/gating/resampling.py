@@ -123,20 +123,22 @@ def _make_binary(
     bins = np.clip((scores * CALIBRATION_BINS).astype(np.int64), 0, CALIBRATION_BINS - 1)
     right = (scores >= 0.5) == (labels > 0.5)
     columns = [np.ones_like(labels), right, -np.log(chosen), labels, positive, positive * labels]
-    gaps = (bins[:, None] == np.arange(CALIBRATION_BINS)) * (scores - labels)[:, None]
-    table = np.concatenate([np.stack(columns, 1), gaps], 1) * weights[:, None]
+    table = np.stack(columns, 1)
+    table *= weights[:, None]
+    # The rows of a bin follow one another, because they are sorted by score.
+    gaps, starts = (scores - labels) * weights, np.flatnonzero(np.diff(bins, prepend=-1))
     last_of_score = np.append(np.flatnonzero(np.diff(scores)), len(scores) - 1)
     is_ranked = names is None or any(name in names for name in RANKING)
 
     def measure(counts: np.ndarray) -> Values:
         counts = counts[:, order]
-        sums = (counts @ table).T
-        total, hits, loss, positives, called, true_positives = sums[:6]
+        total, hits, loss, positives, called, true_positives = (counts @ table).T
+        off = np.add.reduceat(counts * gaps, starts, axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             values = {
                 "accuracy": hits / total,
                 "log_loss": loss / total,
-                "calibration_error": np.abs(sums[6:]).sum(axis=0) / total,
+                "calibration_error": np.abs(off).sum(axis=1) / total,
                 f"precision_at_{threshold:g}": true_positives / called,
                 f"recall_at_{threshold:g}": true_positives / positives,
                 "positives": positives / total,

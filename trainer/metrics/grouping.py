@@ -69,8 +69,8 @@ class Grouper:
         self._schema = schema
         self._ranges = ranges
         names = dict.fromkeys(name for names in by for name in names)
-        self._words: dict[str, _Words] = {
-            name: _Words() for name in names if schema.columns[name].raw_type == "string"
+        self._words: dict[str, Words] = {
+            name: Words() for name in names if schema.columns[name].raw_type == "string"
         }
         self._numbers: dict[str, list[np.ndarray]] = {
             name: [] for name in names if name not in self._words
@@ -119,7 +119,7 @@ def group(
     return grouper.finish()
 
 
-class _Words:
+class Words:
     """The codes of a column of words: each different word has a number, by its first row."""
 
     def __init__(self) -> None:
@@ -127,6 +127,11 @@ class _Words:
         self._codes: list[np.ndarray] = []
 
     def add(self, array: np.ndarray) -> None:
+        """Takes the next rows.
+
+        Args:
+            array: bytes, [rows].
+        """
         encoded = pa.array(array, pa.binary()).dictionary_encode()
         numbers = self._numbers
         known = np.array(
@@ -136,6 +141,7 @@ class _Words:
         self._codes.append(known[encoded.indices.to_numpy()])
 
     def finish(self) -> Grouping:
+        """Returns the word of each row; for at least one array."""
         words, codes = list(self._numbers), np.concatenate(self._codes)
         self._numbers, self._codes = {}, []
         names = _Names(len(words), lambda code: words[code].decode(errors="replace") or MISSING)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -190,13 +190,11 @@ def _measure(
         for name in names:
             members.setdefault(name, []).append(row)
     chosen = {name: rows for name, rows in sorted(members.items()) if len(rows) >= MIN_ROWS}
-    places: list[tuple[str, str, Optional[np.ndarray]]] = [("", "", None)]
-    places += [(name, name, np.array(rows)) for name, rows in chosen.items()]
+    places = [None, *(np.array(rows) for rows in chosen.values())]
     settings = Settings(schema.task, THRESHOLD, SHOWN_METRICS[schema.task])
-    predictions = Predictions(labels, scores, None)
-    measured = measure_places(predictions, places, settings)
+    measured = measure_places(Predictions(labels, scores, None), places, settings)
     sizes = [len(labels), *(len(rows) for rows in chosen.values())]
-    return {place[0]: both for place, both in zip(places, zip(sizes, measured))}
+    return dict(zip(["", *chosen], zip(sizes, measured)))
 
 
 def _expect(measured: dict[str, tuple[int, Measured]]) -> dict[tuple[str, str], Expected]:
