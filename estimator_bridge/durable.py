@@ -5,13 +5,14 @@ still be in the memory of the operating system only. After a loss of power, the 
 the files are empty or cut.
 """
 
+import contextlib
 import errno
 import glob
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["BESIDE", "sync_checkpoint", "sync_files", "sync_folder"]
+__all__ = ["BESIDE", "guarded", "sync_checkpoint", "sync_files", "sync_folder"]
 
 # Start of the names of files that replace those of a checkpoint when they are complete.
 BESIDE = ".saving-"
@@ -19,6 +20,28 @@ BESIDE = ".saving-"
 THREADS = 8
 # Errors of file systems that have no such call.
 UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
+# Folder -> what is called before a checkpoint in it is named.
+_guards: dict[str, Callable[[], None]] = {}
+
+
+@contextlib.contextmanager
+def guarded(folder: str, check: Callable[[], None]) -> Iterator[None]:
+    """Keeps checkpoints of a folder from being named unless a check allows it.
+
+    A process may be suspended while it writes a checkpoint. When it goes on, another one may have
+    taken its place, whose state file it would replace.
+
+    Args:
+      folder: path of the folder.
+      check: called before the state file is written, and before files of a checkpoint are replaced;
+        its exception ends the saving.
+    """
+    key = os.path.realpath(folder)
+    _guards[key] = check
+    try:
+        yield
+    finally:
+        del _guards[key]
 
 
 def sync_checkpoint(prefix: str) -> None:
@@ -30,9 +53,14 @@ def sync_checkpoint(prefix: str) -> None:
 
     Raises:
       OSError: the disk is full or fails.
+      Exception: that of the check of `guarded`.
     """
     if "://" not in prefix:
-        sync_files([*glob.glob(f"{glob.escape(prefix)}.*"), os.path.dirname(prefix) or "."])
+        folder = os.path.dirname(prefix) or "."
+        sync_files([*glob.glob(f"{glob.escape(prefix)}.*"), folder])
+        check = _guards.get(os.path.realpath(folder))
+        if check is not None:
+            check()
 
 
 def sync_folder(folder: str) -> None:

@@ -49,6 +49,7 @@ class Process:
         self.status = None  # the exit status; None while it runs and after a kill
         self.error = None
         self.tasks = []
+        self.guards = {}  # folder -> what is called before a checkpoint in it is named
         self.requests = []  # those that have been sent and not been carried out
         self.on_end = lambda process: None
 

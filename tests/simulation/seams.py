@@ -15,6 +15,7 @@ import time
 from concurrent import futures
 from unittest import mock
 
+from estimator_bridge import durable
 from simulation import kernel
 from simulation.kernel import current
 
@@ -137,7 +138,21 @@ def installed():
                     stack.enter_context(mock.patch.object(module, key, NAMES[id(value)]))
                 elif getattr(value, "__module__", None) == name:
                     _patch_defaults(stack, value)
+        stack.enter_context(mock.patch.object(durable, "_guards", _Guards()))
         yield
+
+
+class _Guards:
+    """The checks of the simulated process that asks, as each real process has its own."""
+
+    def __setitem__(self, folder, check):
+        current().process.guards[folder] = check
+
+    def __delitem__(self, folder):
+        del current().process.guards[folder]
+
+    def get(self, folder):
+        return current().process.guards.get(folder)
 
 
 def _patch_defaults(stack, value):

@@ -20,6 +20,11 @@ MENDED = {
     179: "a chief that was suspended until a later one had finished waited for ever",
     186: "the same, with an evaluator",
     1029: "a chief that was suspended wrote its status over that of its successor",
+    2115: "a worker left before the last checkpoint was stored, and the chief waited for it",
+    4128: "a worker that was suspended removed the checkpoint that its successor was to restore",
+    4563: "a chief that was killed after it had finished early waited for workers that had left",
+    5028: "a chief that was suspended named its checkpoint over those of its successor",
+    6256: "a worker restored a newer checkpoint than the chief, which had been started again",
 }
 # Within so many schedules each old fault must be found.
 SCHEDULES_TO_FIND = 80

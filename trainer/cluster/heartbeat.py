@@ -92,6 +92,7 @@ class HeartbeatFile:
         folder: the folder of the heartbeat files.
         incarnation: unique ID of this process; a restarted process of the same name has another.
         started: when this object was created, by `clock`.
+        start_number: how many processes of this name have been started, up to this one.
         status: what this process publishes now.
         steps: times the current training step of this process, or its current pause between steps.
         previous_status: content of this process's file when it started; {} if there was no file or
@@ -126,7 +127,7 @@ class HeartbeatFile:
         self.started = clock()
         before = self.last_status(name)
         self.previous_status: Status = {} if self._is_of_another_run(before) else before
-        self._start = _get_start(before) + 1
+        self.start_number = _get_start(before) + 1
 
     def publish(self, state: str, **fields: Any) -> None:
         """Publishes a new state of this process, and adds fields to its status.
@@ -146,7 +147,7 @@ class HeartbeatFile:
     def _write(self) -> None:
         path = self.folder / f"{self._name}.json"
         present = _read_status(path)
-        if present is not None and _get_start(present) > self._start:
+        if present is not None and _get_start(present) > self.start_number:
             # This process was paused, and another one has taken its place.
             return
         self._beat += 1
@@ -156,7 +157,7 @@ class HeartbeatFile:
             "in_step": self.steps.step_began is not None,
             "run": self._run_id,
             "incarnation": self.incarnation,
-            "start": self._start,
+            "start": self.start_number,
             "beat": self._beat,
             "pid": os.getpid(),
         }

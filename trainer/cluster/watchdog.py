@@ -285,10 +285,18 @@ def is_over(heartbeat: HeartbeatFile) -> bool:
     return heartbeat.read(CHIEF).get("state") in (TRAINED, *ENDED)
 
 
-def has_finished(heartbeat: HeartbeatFile) -> bool:
+def has_finished(heartbeat: HeartbeatFile, cluster: Cluster) -> bool:
     """Returns whether the chief has finished the job, so that nothing is left for this process.
+
+    A chief may be started again after that, because it was killed before it had ended.
 
     Args:
         heartbeat: this process's heartbeat file.
+        cluster: the cluster, and which process of it this is.
     """
-    return heartbeat.read(CHIEF).get("state") == FINISHED
+    if cluster.role != "chief":
+        return heartbeat.read(CHIEF).get("state") == FINISHED
+    # Without an ID of the run, this may be the same job again, which goes on with more steps.
+    previous = heartbeat.previous_status
+    is_known = cluster.run_id is not None and previous.get("run") == cluster.run_id
+    return is_known and previous["state"] == FINISHED

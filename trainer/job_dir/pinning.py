@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,21 +14,24 @@ from trainer.errors import TemporaryError
 from trainer.job_dir import checkpoints
 
 
-def claim_folder(parent: Path, process: str, incarnation: str) -> Path:
-    """Returns the folder in which a process keeps checkpoints, and removes earlier ones.
+def claim_folder(parent: Path, process: str, start: int, incarnation: str) -> Path:
+    """Returns the folder in which a process keeps checkpoints, and removes those of earlier ones.
 
-    A process that was suspended until its successor had started has another folder than it, so
+    A process that was suspended until its successor had started has another folder than it, and
     neither removes what the other reads.
 
     Args:
         parent: folder of the heartbeat files.
         process: name of the process, for example "worker-1".
+        start: how many processes of this name have been started, up to this one.
         incarnation: unique ID of the process; a restarted one has another.
     """
-    start = f"held-by-{process}."
-    for path in parent.glob(f"{glob.escape(start)}*"):
-        shutil.rmtree(path, ignore_errors=True)
-    return parent / f"{start}{incarnation}"
+    name = f"held-by-{process}."
+    for path in parent.glob(f"{glob.escape(name)}*"):
+        found = re.fullmatch(r"(\d+)\.\w+", path.name[len(name) :])
+        if found is None or int(found[1]) < start:
+            shutil.rmtree(path, ignore_errors=True)
+    return parent / f"{name}{start}.{incarnation}"
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from estimator_bridge import estimator
 from trainer.cluster.heartbeat import FINISHED, RUNNING, TRAINED, HeartbeatFile
 from trainer.cluster.watchdog import POLL_SECS
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
+from trainer.errors import JobEnded
 from trainer.evaluation.evaluator import Evaluator
 from trainer.job_dir import checkpoints, compatibility
 from trainer.reporting.summary import RunResult
@@ -113,6 +114,8 @@ def _finish(plan: JobPlan, process: ClusterProcess) -> None:
     """Waits until the evaluator has evaluated the last checkpoint, or evaluates it here."""
     heartbeat, config = process.heartbeat, plan.job.config
     end = checkpoints.read_step(checkpoints.latest_checkpoint(config.require_job_dir()))
+    # The workers leave after this, so a chief that is started again must find the checkpoint.
+    process.store()
     heartbeat.publish(TRAINED, step=end)
     # If the previous chief was killed after this evaluation, this chief does not repeat it.
     previous = heartbeat.previous_status
@@ -139,13 +142,19 @@ def _count_steps(job: Job, process: ClusterProcess) -> Optional[dict[str, int]]:
 
 
 def _await_workers(cluster: Cluster, heartbeat: HeartbeatFile) -> None:
-    """Waits until every worker has joined, and publishes their incarnations.
+    """Waits until every worker has joined this chief, and publishes their incarnations.
 
     Synchronous processes cannot continue without each other. When one of the published incarnations
     ends, all processes end and are restarted. The watchdog limits the wait.
     """
     workers = [name for name in cluster.names if name.startswith("worker-")]
-    while not all(heartbeat.read(name).get("joined") for name in workers):
+    while not all(heartbeat.read(name).get("joined") == heartbeat.incarnation for name in workers):
+        gone = [name for name in workers if heartbeat.read(name).get("state") == FINISHED]
+        if gone:
+            raise JobEnded(
+                f"{gone[0]} has finished, and this process cannot train without it; the same "
+                "command starts all processes again"
+            )
         time.sleep(POLL_SECS)
     lineup = {name: heartbeat.read(name)["incarnation"] for name in workers}
     heartbeat.publish(RUNNING, lineup={cluster.name: heartbeat.incarnation, **lineup})

@@ -133,12 +133,12 @@ def _run_member(
     fresh: Optional[str],
 ) -> None:
     """Runs a job as a member of a cluster."""
-    if place.cluster.role == "chief":
-        _run_trainer(config, schema, place, times=times, fresh=fresh)
-    elif watchdog.has_finished(heartbeat):
+    if watchdog.has_finished(heartbeat, place.cluster):
         place.console.log(
             f"{place.cluster.name}: the job has finished already; nothing is left to do"
         )
+    elif place.cluster.role == "chief":
+        _run_trainer(config, schema, place, times=times, fresh=fresh)
     else:
         _run_other(config, schema, place, heartbeat)
 
@@ -178,11 +178,14 @@ def _run_trainer(
         if place.heartbeat is None:
             result = train_and_evaluate(job, console, place.watch)
         else:
-            process = ClusterProcess(console, place.watch, cluster, place.heartbeat)
+            process = _make_process(place, place.heartbeat)
             result = run_chief(job, process)
         place.show(place.workspace.display_path(report_job(job, result, console)))
         publish_model(result.exports, config.storage, console)
         write_page(job, result, console, place.workspace.display_path)
+        if cluster.has_others:
+            # When they read that this process has finished, the others leave for good.
+            place.workspace.push()
 
 
 def _prepare(
@@ -205,19 +208,24 @@ def _prepare(
         return prepare(place.console.observed(steps.note_progress))
 
 
+def _make_process(place: Place, heartbeat: HeartbeatFile) -> ClusterProcess:
+    return ClusterProcess(
+        place.console, place.watch, place.cluster, heartbeat, place.workspace.push
+    )
+
+
 def _run_other(
     config: config_lib.Config, schema: Schema, place: Place, heartbeat: HeartbeatFile
 ) -> None:
     """Runs a worker, a parameter server or an evaluator."""
-    console, watch, cluster = place.console, place.watch, place.cluster
-    if cluster.role == "ps":
-        run_parameter_server(cluster, heartbeat)
+    if place.cluster.role == "ps":
+        run_parameter_server(place.cluster, heartbeat)
         return
     job = _prepare(config, schema, place)
-    if cluster.role == "worker":
-        run_worker(job, ClusterProcess(console, watch, cluster, heartbeat))
+    if place.cluster.role == "worker":
+        run_worker(job, _make_process(place, heartbeat))
     else:
-        run_evaluator(job, console, watch, heartbeat)
+        run_evaluator(job, place.console, place.watch, heartbeat)
 
 
 def _check_job_dir(config: config_lib.Config, schema: Schema) -> None:

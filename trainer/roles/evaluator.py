@@ -54,7 +54,9 @@ class _Evaluations:
         self._watch = watch
         self._heartbeat = heartbeat
         self._plan: Optional[JobPlan] = None
-        self._held = pinning.claim_folder(heartbeat.folder, EVALUATOR, heartbeat.incarnation)
+        self._held = pinning.claim_folder(
+            heartbeat.folder, EVALUATOR, heartbeat.start_number, heartbeat.incarnation
+        )
         self._done = _Done()
         self._next = time.monotonic() + job.config.eval.start_delay_secs
 

@@ -36,12 +36,14 @@ class ClusterProcess(NamedTuple):
         watch: receives signals.
         cluster: the cluster, and which process of it this is.
         heartbeat: this process's heartbeat file; reads the other processes' heartbeat files.
+        store: stores what has changed in job_dir, if that is in a bucket.
     """
 
     console: Console
     watch: SignalWatch
     cluster: Cluster
     heartbeat: HeartbeatFile
+    store: Callable[[], None]
 
 
 class HeartbeatHook(estimator.SessionRunHook):

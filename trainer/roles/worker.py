@@ -35,8 +35,6 @@ def run_worker(job: Job, process: ClusterProcess) -> None:
     await_chief(heartbeat)
     if is_synchronous(job):
         job = _join(job, process.cluster, heartbeat)
-    else:
-        heartbeat.publish(RUNNING, joined=True)
     if not is_over(heartbeat):
         _train(job, process)
     status = _await_end(heartbeat, job.max_steps)
@@ -73,14 +71,21 @@ def _await_end(heartbeat: HeartbeatFile, max_steps: int) -> Status:
 
 def _join(job: Job, cluster: Cluster, heartbeat: HeartbeatFile) -> Job:
     """Waits at the barrier of a synchronous cluster; returns the job with this worker's job_dir."""
-    # The snapshot precedes `joined`: the chief writes no checkpoint before all workers have joined.
-    folder = pinning.claim_folder(heartbeat.folder, cluster.name, heartbeat.incarnation)
-    pinning.snapshot(job.config.require_job_dir(), folder)
-    heartbeat.publish(RUNNING, joined=True)
+    folder = pinning.claim_folder(
+        heartbeat.folder, cluster.name, heartbeat.start_number, heartbeat.incarnation
+    )
+    joined = None
     while not is_over(heartbeat):
-        lineup = heartbeat.read(CHIEF).get("lineup", {})
+        chief = heartbeat.read(CHIEF)
+        if "target" in chief and chief["incarnation"] != joined:
+            # A chief that has been started again may have fetched an older checkpoint. It writes
+            # none between the snapshot and the barrier, because all workers have to join first.
+            pinning.snapshot(job.config.require_job_dir(), folder)
+            joined = chief["incarnation"]
+            heartbeat.publish(RUNNING, joined=joined)
+        lineup = chief.get("lineup", {})
         if lineup.get(cluster.name) == heartbeat.incarnation:
-            heartbeat.publish(RUNNING, joined=False, lineup=lineup)
+            heartbeat.publish(RUNNING, joined=None, lineup=lineup)
             break
         time.sleep(POLL_SECS)
     return job._replace(config=job.config.model_copy(update={"job_dir": str(folder)}))

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional, TextIO
 
+from estimator_bridge import durable
 from trainer import job_layout
 from trainer.errors import UserError
 from trainer.storage.addresses import Address
@@ -119,7 +120,8 @@ class FolderClaim:
         thread.start()
         try:
             try:
-                yield
+                with durable.guarded(str(self._folder), self._refuse):
+                    yield
             finally:
                 ended.set()
                 thread.join()
@@ -128,9 +130,7 @@ class FolderClaim:
                 self._withdraw(found)
                 raise
             raise self.error from error
-        self._check()
-        if self.error is not None:
-            raise self.error
+        self._refuse()
 
     def _list_names(self) -> set[str]:
         return {path.name for path in self._folder.iterdir()}
@@ -147,6 +147,11 @@ class FolderClaim:
             if self.error is not None:
                 self._stop()
                 return
+
+    def _refuse(self) -> None:
+        self._check()
+        if self.error is not None:
+            raise self.error
 
     def _check(self) -> None:
         try:

@@ -25,7 +25,7 @@ class Process:
     """A process of a cluster that only has a heartbeat file and a watchdog."""
 
     def __init__(self, folder, role, now, strategy="none", run_id=None, spec=SPEC):
-        cluster = Cluster(spec, role, run_id=run_id)
+        self.cluster = cluster = Cluster(spec, role, run_id=run_id)
         self.heartbeat = HeartbeatFile(str(folder), cluster.name, lambda: now[0], run_id)
         self.left, self.said, self.asked = [], [], []
         config = ClusterConfig(strategy=strategy, watchdog_secs=LIMIT, stall_secs=STALL)
@@ -37,6 +37,9 @@ class Process:
             ask_end=lambda: self.asked.append(self.watchdog.cause),
             exit_now=self.left.append,
         )
+
+    def has_finished(self):
+        return has_finished(self.heartbeat, self.cluster)
 
     def check(self):
         self.heartbeat.refresh()
@@ -85,12 +88,23 @@ def test_the_wait_for_a_restarted_chief_is_limited(tmp_path, now):
     assert server.check() == [FOLLOWED_STATUS]
 
 
+def test_a_chief_that_was_killed_after_it_had_finished_does_not_train_alone(tmp_path, now):
+    Process(tmp_path, "chief", now, run_id="a").heartbeat.publish(FINISHED)
+    chief = Process(tmp_path, "chief", now, run_id="a")
+    chief.heartbeat.publish(RUNNING)
+    assert chief.has_finished()
+    # A later run, or one that may be, goes on with the job.
+    for run_id in ("b", None):
+        Process(tmp_path, "chief", now, run_id="a").heartbeat.publish(FINISHED)
+        assert not Process(tmp_path, "chief", now, run_id=run_id).has_finished()
+
+
 def test_a_process_that_starts_after_the_end_succeeds(tmp_path, now):
     Process(tmp_path, "chief", now, run_id="a").heartbeat.publish(FINISHED)
-    assert has_finished(Process(tmp_path, "ps", now, run_id="a").heartbeat)
+    assert Process(tmp_path, "ps", now, run_id="a").has_finished()
     # Nothing says whether that was this run: the chief may only be slower to start.
     server = Process(tmp_path, "ps", now)
-    assert not has_finished(server.heartbeat) and server.check() == []
+    assert not server.has_finished() and server.check() == []
     now[0] += LIMIT + 1
     assert server.check() == [0]
 

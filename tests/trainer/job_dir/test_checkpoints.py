@@ -94,14 +94,16 @@ def test_a_snapshot_is_refused_while_the_newest_checkpoint_is_written(job_dir, t
 def test_a_suspended_process_leaves_the_checkpoint_of_its_successor_alone(job_dir, tmp_path):
     """The first wakes up while the second reads, and ends."""
     checkpoint = str(job_dir / "model.ckpt-20")
-    other = pinning.claim_folder(tmp_path, "evaluator-01", "c")
+    other = pinning.claim_folder(tmp_path, "evaluator-01", 1, "c")
     with pinning.pin(checkpoint, other) as kept:
-        with pinning.pin(checkpoint, pinning.claim_folder(tmp_path, "evaluator-0", "a")):
-            second = pinning.claim_folder(tmp_path, "evaluator-0", "b")
+        with pinning.pin(checkpoint, pinning.claim_folder(tmp_path, "evaluator-0", 1, "a")):
+            second = pinning.claim_folder(tmp_path, "evaluator-0", 2, "b")
             # What the first has left would stay on the disk.
             assert names(tmp_path) == [other.name, "job"]
             successor = pinning.pin(checkpoint, second)
             held = successor.__enter__()
+            # One that was suspended before it had a folder.
+            pinning.claim_folder(tmp_path, "evaluator-0", 1, "d")
         assert checkpoints.read_step(held) == 20
         successor.__exit__(None, None, None)
         assert checkpoints.read_step(kept) == 20

@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from estimator_bridge import durable
 from trainer.errors import UserError
 from trainer.storage.claim import FolderClaim, locked
 
@@ -93,6 +94,19 @@ def test_the_later_of_two_claims_ends_the_earlier(tmp_path):
     assert json.loads((tmp_path / "writer.json").read_text())["pid"] == os.getpid()
     with FolderClaim(tmp_path, stopped.set).held():
         pass
+
+
+def test_a_checkpoint_is_not_named_over_that_of_a_later_job(tmp_path):
+    """The first job was suspended while it wrote the checkpoint, and goes on."""
+    prefix = str(tmp_path / "model.ckpt-10")
+    claim = FolderClaim(tmp_path, lambda: None)
+    with pytest.raises(UserError, match="another writer has begun"), claim.held():
+        durable.sync_checkpoint(prefix)
+        (tmp_path / "writer.json").write_text("{}")
+        durable.sync_checkpoint(str(tmp_path / "elsewhere" / "model.ckpt-10"))
+        durable.sync_checkpoint(prefix)
+        pytest.fail("the state file would be written")
+    durable.sync_checkpoint(prefix)
 
 
 def test_a_claim_that_was_removed_by_hand_ends_no_job(tmp_path):
