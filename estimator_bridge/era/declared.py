@@ -23,6 +23,9 @@ _FILES = (
     "cloudbuild.y*ml",
     "config.y*ml",
 )
+# Where none of these says anything, the versions that a lock file chose, or that commands name.
+_LOCKS = ("Pipfile.lock", "pdm.lock", "poetry.lock", "uv.lock")
+_SCRIPTS = ("Makefile", "*.sh")
 _MAX_BYTES = 1 << 20
 # How many folders above the program are searched.
 _MAX_PARENTS = 3
@@ -33,6 +36,10 @@ _REQUIREMENT = re.compile(
     r"(?P<specifiers>(?:[ \t]*,?[ \t]*(?:[=~<>!]=?=?|=)[ \t]*[\"']?[\^~]?=*v?[\d.]+(?:\.\*)?)+)"
 )
 _SPECIFIER = re.compile(r"([=~<>!]+)[ \t]*[\"']?(\^|~|==)?v?(\d+)(?:\.(\d+))?(\.[\d*]+)?")
+_LOCKED = re.compile(
+    r"name = \"tensorflow(?:-cpu|-gpu)?\"\s+version = \"(\d)\.(\d+)"
+    r"|\"tensorflow(?:-cpu|-gpu)?\": \{[^}]*\"version\": \"==(\d)\.(\d+)"
+)
 # Images and services name the version in other forms.
 _IMAGES = (
     re.compile(r"tensorflow/tensorflow:(\d)\.(\d+)"),
@@ -65,7 +72,8 @@ def find(program: str) -> Optional[Declaration]:
     if not folder.is_dir():
         folder = folder.parent
     for parent in [folder, *folder.parents][: _MAX_PARENTS + 1]:
-        found = list(_find_in(parent))
+        found = list(_find_in(parent, _FILES)) or list(_find_locked(parent))
+        found = found or list(_find_in(parent, _SCRIPTS))
         if found:
             return _agree(found)
         if (parent / ".git").exists() or parent == Path.home():
@@ -87,21 +95,33 @@ def _effect_of(version: tuple[int, int]) -> str:
     return "old optimizers" if version < optimizers.REPLACED_IN else "new optimizers"
 
 
-def _find_in(folder: Path) -> Iterator[tuple[tuple[int, int], str]]:
+def _find_in(folder: Path, patterns: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], str]]:
     """Yields (version, what is said where) of the files of one folder."""
-    for pattern in _FILES:
+    for name, text in _read_files(folder, patterns):
+        for line in text.splitlines():
+            line = line.partition("#")[0]
+            version = _read(line)
+            if version is not None:
+                yield version, f"{name} says {line.strip()[:80]}"
+
+
+def _find_locked(folder: Path) -> Iterator[tuple[tuple[int, int], str]]:
+    for name, text in _read_files(folder, _LOCKS):
+        for found in _LOCKED.finditer(text):
+            major, minor = filter(None, found.groups())
+            version = _known(int(major), int(minor))
+            if version is not None:
+                yield version, f"{name} has tensorflow {major}.{minor}"
+
+
+def _read_files(folder: Path, patterns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for pattern in patterns:
         for path in sorted(folder.glob(pattern)):
             try:
-                if not path.is_file() or path.stat().st_size > _MAX_BYTES:
-                    continue
-                text = path.read_text(encoding="utf-8", errors="replace")
+                if path.is_file() and path.stat().st_size <= _MAX_BYTES:
+                    yield path.name, path.read_text(encoding="utf-8", errors="replace")
             except OSError:
                 continue
-            for line in text.splitlines():
-                line = line.partition("#")[0]
-                version = _read(line)
-                if version is not None:
-                    yield version, f"{path.name} says {line.strip()[:80]}"
 
 
 def _read(line: str) -> Optional[tuple[int, int]]:

@@ -28,15 +28,39 @@ _ONLY_1X = """
     losses.sigmoid_cross_entropy metrics.accuracy metrics.auc metrics.mean estimator.inputs
 """
 _NAMES_OF_1X = frozenset(_ONLY_1X.split())
-# Names of TensorFlow 2 that later versions do not have, with the last version that has them.
-_LAST_WITH = {
-    "keras.mixed_precision.experimental": (2, 10),
-    "mixed_precision.experimental": (2, 10),
-    "train.experimental.enable_mixed_precision_graph_rewrite": (2, 10),
-    "keras.experimental.LinearCosineDecay": (2, 10),
-    "keras.experimental.NoisyLinearCosineDecay": (2, 10),
-    "keras.experimental.PeepholeLSTMCell": (2, 10),
+# Names of TensorFlow 2 that later versions do not have, by the last version that has them.
+_LAST_NAMES = {
+    (2, 0): """
+        config.experimental_list_devices keras.experimental.export_saved_model
+        keras.experimental.load_from_saved_model
+    """,
+    (2, 3): """
+        keras.experimental.terminate_keras_multiprocessing_pools keras.utils.HDF5Matrix
+        keras.utils.convert_all_kernels_in_model keras.utils.multi_gpu_model
+    """,
+    (2, 4): """
+        keras.experimental.LinearCosineDecay keras.experimental.NoisyLinearCosineDecay
+    """,
+    (2, 5): """
+        data.experimental.MapVectorizationOptions data.experimental.StatsAggregator
+        data.experimental.StatsOptions data.experimental.bytes_produced_stats
+        data.experimental.latency_stats lookup.experimental.DatasetInitializer
+        train.experimental.disable_mixed_precision_graph_rewrite
+        train.experimental.enable_mixed_precision_graph_rewrite
+    """,
+    (2, 7): """
+        keras.layers.experimental.preprocessing.CategoryCrossing
+    """,
+    (2, 8): """
+        keras.experimental.PeepholeLSTMCell keras.mixed_precision.experimental
+        mixed_precision.experimental train.experimental.DynamicLossScale
+        train.experimental.FixedLossScale train.experimental.LossScale
+    """,
+    (2, 9): """
+        keras.backend.binary_weighted_focal_crossentropy
+    """,
 }
+_LAST_WITH = {name: version for version, names in _LAST_NAMES.items() for name in names.split()}
 # Methods whose name no other library has.
 _LAST_WITH_METHOD = {"predict_classes": (2, 5), "get_updates": (2, 10)}
 # The optimizers, and the arguments that their classes took until 2.10.

@@ -16,6 +16,8 @@ from estimator_bridge.errors import BridgeError
 
 HERE = Path(__file__).parent
 STORED = HERE / "stored"
+sys.path.insert(0, str(HERE))
+import names  # noqa: E402
 
 
 def run(*arguments, cwd=None):
@@ -120,6 +122,24 @@ def test_a_declared_version_is_taken_and_children_inherit_it(tmp_path):
         ("Dockerfile", "FROM tensorflow/tensorflow:2.5.0-gpu", (2, 5)),
         ("Dockerfile.train", "FROM gcr.io/deeplearning-platform-release/tf2-gpu.2-8", (2, 8)),
         ("cloudbuild.yaml", "  - --runtime-version=2.3", (2, 3)),
+        ("setup.cfg", "install_requires =\n    tensorflow>=2.4,<2.9\n    numpy", (2, 8)),
+        ("pyproject.toml", "dependencies = [\n  'tensorflow-cpu==2.9.*',\n]", (2, 9)),
+        ("config.yaml", "trainingInput:\n  runtimeVersion: '2.1'\n", (2, 1)),
+        ("job.yaml", "", None),
+        ("Dockerfile", "RUN pip install 'tensorflow>=2.3,<2.5'", (2, 4)),
+        (
+            "cloudbuild.yaml",
+            "  - --executor-image-uri=europe-docker.pkg.dev/vertex-ai/training/tf-cpu.2-8:latest",
+            (2, 8),
+        ),
+        ("submit.sh", "gcloud ai-platform jobs submit training j --runtime-version 2.3", (2, 3)),
+        ("Makefile", "train:\n\tpip install tensorflow==2.6.2\n", (2, 6)),
+        ("poetry.lock", '[[package]]\nname = "tensorflow"\nversion = "2.8.4"\n', (2, 8)),
+        (
+            "Pipfile.lock",
+            '"tensorflow": {"hashes": ["sha256:0"], "index": "i", "version": "==2.7.1"}',
+            (2, 7),
+        ),
         ("requirements.txt", "tensorflow>=2.4", None),
         ("requirements.txt", "tensorflow", None),
         ("requirements.txt", "tensorflow~=2.4", None),
@@ -229,7 +249,10 @@ def test_a_program_of_1x_is_told_of_tf1(monkeypatch):
         ("from tensorflow import placeholder as p", (1, 15)),
         ("tf.keras.optimizers.Adam(0.1, decay=0.01)", (2, 10)),
         ("from tensorflow.keras import optimizers as o\no.SGD(lr=0.1)", (2, 10)),
-        ("tf.keras.mixed_precision.experimental.set_policy('float32')", (2, 10)),
+        ("tf.keras.mixed_precision.experimental.set_policy('float32')", (2, 8)),
+        ("tf.keras.experimental.LinearCosineDecay(0.1, 10)", (2, 4)),
+        ("from tensorflow.data.experimental import StatsAggregator", (2, 5)),
+        ("tf.keras.wrappers.scikit_learn.KerasClassifier(print)", None),
         ("model.predict_classes(x)\ntf.keras.optimizers.Adam(lr=0.1)", (2, 5)),
         ("tf.keras.optimizers.Adam(0.1)", None),
         ("import tensorflow.compat.v1 as tf\ntf.placeholder(tf.float32)", None),
@@ -248,6 +271,28 @@ def test_a_version_is_found_from_names(tmp_path, source, version):
     names = used.find(str(tmp_path / "program.py"))
     assert names.version == version
     assert (version is None) or "model.py, line " in names.where
+
+
+@pytest.mark.quick
+def test_a_lock_file_decides_where_a_requirement_is_open(tmp_path):
+    (tmp_path / "pyproject.toml").write_text('dependencies = ["tensorflow>=2.4"]\n')
+    (tmp_path / "uv.lock").write_text('name = "tensorflow"\nversion = "2.8.4"\n')
+    (tmp_path / "train.sh").write_text("pip install tensorflow==2.12.0\n")
+    assert declared.find(str(tmp_path)) == ((2, 8), "uv.lock has tensorflow 2.8")
+    (tmp_path / "uv.lock").unlink()
+    assert declared.find(str(tmp_path)).version == (2, 12)
+
+
+@pytest.mark.quick
+def test_the_last_version_with_a_name_is_that_of_the_published_packages():
+    published = {version: set(found) for version, found in names.read().items()}
+    for name, last in used._LAST_WITH.items():
+        having = [
+            version
+            for version, found in published.items()
+            if any(one == name or one.startswith(f"{name}.") for one in found)
+        ]
+        assert having[-1] == era.format_version(last), name
 
 
 @pytest.mark.quick
