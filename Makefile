@@ -26,6 +26,10 @@ JOBS ?= 2
 
 BENCH_DATA ?= ../shared/data
 
+# Where this variable is set, Python compiles what it imports each time, TensorFlow for five seconds:
+# uv installs packages without bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 DEMO := .demo
 DATA ?= $(DEMO)/flights
 
