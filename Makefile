@@ -14,7 +14,7 @@
 # They make the virtual environment that they need (.venv/tf<TensorFlow>-py<Python>) and keep it.
 #   PYTHON=python3.11   which Python; default: python3
 #   TF=2.15             which TensorFlow; default: the newest that this Python can have
-#   JOBS=2              tests at once
+#   JOBS=3              tests at once; many wait for processes, so one more than processors
 #   BENCH_DATA=...      folder with census/ and natality/; without it, only flights and clicks
 #   ARGS='-k schema'    more arguments for pytest, or flags for the demo's trainer
 
@@ -22,7 +22,7 @@ PYTHON ?= python3
 TF ?=
 ARGS ?=
 MARK ?= not matrix
-JOBS ?= 2
+JOBS ?= 3
 
 BENCH_DATA ?= ../shared/data
 

@@ -7,10 +7,11 @@
                                     marked `matrix`; on the others: the tests marked `smoke` or
                                     `versions`
 
-The newest and the oldest run one after the other with two processes each; the next environment is
-installed meanwhile. The others, and lint, run two at a time with one process each, since their few
-tests lie in few files. The last lines report each version, then how many tests passed and failed in
-all. The exit status is 0 if nothing failed and no version was left out.
+The newest and the oldest run one after the other, each with as many processes as `make test` has;
+the next environment is installed meanwhile. The others, and lint, run three at a time with one
+process each, since their few tests lie in few files. The last lines report each version, then how
+many tests passed and failed in all. The exit status is 0 if nothing failed and no version was left
+out.
 """
 
 import argparse
@@ -93,15 +94,17 @@ class Version:
         command = ["make", "-s", "environment", *self._choice()]
         return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    def test(self, mark, jobs, write):
+    def test(self, mark, write):
         """Runs `make test` and reads the counts of pytest's last line.
 
         Args:
           mark: pytest's expression for the tests; empty for all.
-          jobs: processes; 0 runs the tests in pytest's own.
           write: is given each line of the output as it comes.
         """
-        command = ["make", "-s", "test", *self._choice(), f"MARK={mark}", f"JOBS={jobs}"]
+        command = ["make", "-s", "test", *self._choice(), f"MARK={mark}"]
+        if self.tensorflow not in WHOLE_SUITE:
+            # In pytest's own process.
+            command.append("JOBS=0")
         if self.tensorflow == WHOLE_SUITE[0]:
             command.append("ARGS=--cov --cov-report=")
         closing = ""
@@ -160,7 +163,7 @@ def run(versions, full, strict):
                 installation = installer.submit(ends[index + 1].install)
             print(f"\n=== {version}", flush=True)
             _run_one(version, done, full, _write)
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(3) as pool:
         between = [version for version in runnable if version not in ends]
         # The findings do not depend on TensorFlow's version.
         linting = [pool.submit(one.lint) for one in ends if one.tensorflow == WHOLE_SUITE[0]]
@@ -208,7 +211,7 @@ def _run_one(version, done, full, write):
         version.verdict, version.num_failed = "FAILED: could not be installed", 1
         return
     started = time.monotonic()
-    version.test(mark, 2 if whole else 0, write)
+    version.test(mark, write)
     version.verdict += f" ({mark or 'all'}, {time.monotonic() - started:.0f} s)"
     if not whole and shutil.disk_usage(ROOT).free < SHORT_OF_DISK_BYTES:
         version.remove()
