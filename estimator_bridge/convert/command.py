@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Optional
 
 from ..errors import BridgeError
 from ..logs import set_verbosity
@@ -14,6 +15,7 @@ from .plan.columns import Raw
 from .plan.model import Plan
 from .read.checkpoint import Checkpoint, open_checkpoint
 from .read.source import add_source_flags, check_places, describe, require_keras_3
+from .write.older_keras import check_version, rewrite_for
 
 __all__ = ["main"]
 
@@ -27,6 +29,11 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--output", required=True, help="the Keras model to write, *.keras")
     parser.add_argument(
         "--saved_model", help="folder of the SavedModel; default: OUTPUT without .keras"
+    )
+    parser.add_argument(
+        "--keras",
+        metavar="VERSION",
+        help="the Keras that is to load the model, such as 3.5; default: the installed one",
     )
     parser.add_argument("--emit_code", metavar="FILE.py", help="write the model as a Keras module")
     parser.add_argument(
@@ -88,9 +95,10 @@ def main(argv: list[str]) -> int:
     set_verbosity("error")
     check_places(options)
     folder = _check_targets(options)
+    version = check_version(options.keras) if options.keras else None
     require_keras_3()
     if options.model_fn:
-        return _wrap(options, folder)
+        return _wrap(options, folder, version)
     plan, checkpoint = _read(options)
     if options.no_optimizer:
         plan = plan._replace(wide_optimizer=None, deep_optimizer=None)
@@ -103,6 +111,8 @@ def main(argv: list[str]) -> int:
     written = write_module(plan, origin)
     built = build_model(plan, written, checkpoint, options.other_optimizer)
     built.model.save(options.output)
+    if version is not None:
+        rewrite_for(options.output, version)
     notes = [*built.notes, *export_saved_model(plan, built.model, folder, options.receiver)]
     if options.emit_code:
         Path(options.emit_code).write_text(written.code, encoding="utf-8")
@@ -150,7 +160,7 @@ def _assumptions(plan: Plan) -> Iterator[str]:
         )
 
 
-def _wrap(options: argparse.Namespace, folder: str) -> int:
+def _wrap(options: argparse.Namespace, folder: str, version: Optional[str]) -> int:
     """Converts with --model_fn; returns the exit status."""
     if not options.estimator or not options.input_fn or options.emit_code:
         raise BridgeError(
@@ -165,6 +175,8 @@ def _wrap(options: argparse.Namespace, folder: str) -> int:
         export = export_apart if options.as_version else export_forward_pass
         exported = export(options, exports)
         model = wrap_forward_pass(exported, options.output, folder)
+    if version is not None:
+        rewrite_for(options.output, version)
     checkpoint = open_checkpoint(exported.checkpoint)
     print(f"wrapped the model_fn of {options.estimator}, step {checkpoint.step:,}")
     print(f"  {len(model.trainable_weights)} trainable variables, {model.count_params():,} weights")
