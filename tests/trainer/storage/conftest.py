@@ -120,6 +120,8 @@ class Cloud:
 def _make_handler(cloud):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # An answer is sent in two parts; the second would wait 40 ms for the receipt of the first.
+        disable_nagle_algorithm = True
 
         def log_message(self, *_):
             pass
