@@ -1,7 +1,8 @@
 """Shows a program the public interface of an older TensorFlow 2: `run --as=2.8`.
 
 TensorFlow's own behaviour does not change. What changes are names that have other meanings today
-(`tf.keras.optimizers.Adam`, `import keras`) and names that are missing today.
+(`tf.keras.optimizers.Adam`, `import keras`) and names that are missing today, also in NumPy and
+Python.
 """
 
 import re
@@ -18,6 +19,9 @@ OLDEST = (2, 0)
 NEWEST = (2, 15)
 # The view that `--tf1` gives.
 TF1 = (1, 15)
+
+# Until 2.12, TensorFlow came with a NumPy that has names such as np.float.
+_NUMPY_1_24_SINCE = (2, 13)
 
 _lock = threading.Lock()
 _installed: Optional[tuple[int, int]] = None
@@ -67,6 +71,7 @@ def install(version: tuple[int, int]) -> None:
         Keras 3.
     """
     global _installed
+    from ..process import removed_names
     from . import keras_package, names, optimizers
 
     with _lock:
@@ -83,4 +88,6 @@ def install(version: tuple[int, int]) -> None:
         if version < optimizers.REPLACED_IN:
             optimizers.restore(keras)
         call_when_imported("tensorflow", lambda: names.supply(keras, version))
+        if version < _NUMPY_1_24_SINCE:
+            removed_names.install()
         _installed = version

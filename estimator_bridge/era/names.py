@@ -204,7 +204,6 @@ def _add_to_layers(keras: str) -> None:
     layer = importlib.import_module(f"{keras}.src.engine.base_layer").Layer
     add_update = layer.add_update
 
-    @functools.wraps(add_update)
     def add_update_of_inputs(self: Any, updates: Any, inputs: Any = None) -> None:  # noqa: ARG001
         add_update(self, updates)
 
@@ -220,12 +219,10 @@ def _restore_order(keras: str) -> None:
     model = importlib.import_module(f"{keras}.src.engine.training").Model
     load_weights, save = model.load_weights, model.save
 
-    @functools.wraps(load_weights)
     def load_old(self: Any, filepath: Any, by_name: bool = False, *more: Any, **named: Any) -> Any:
         named.update(zip(("skip_mismatch", "options"), more))
         return load_weights(self, filepath, by_name=by_name, **named)
 
-    @functools.wraps(save)
     def save_old(self: Any, filepath: Any, overwrite: bool = True, *more: Any, **named: Any) -> Any:
         order = ("include_optimizer", "save_format", "signatures", "options", "save_traces")
         return save(self, filepath, overwrite, **dict(zip(order, more)), **named)

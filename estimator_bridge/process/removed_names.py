@@ -1,4 +1,4 @@
-"""Restores names that NumPy and Python had at the time of TensorFlow 1.x and have removed since.
+"""Restores names that NumPy and Python had at the time of TensorFlow 1.x to 2.12.
 
 Each missing name gets its documented value. Names that exist do not change, with one exception:
 np.fromstring gets its binary mode back, which programs used.

@@ -44,15 +44,24 @@ print(json.dumps([
     round(float(quantized[0]), 4),
     tf.config.experimental_list_devices()[:1],
 ]))
+import collections, numpy as np
+assert np.float is float and np.object is object and collections.Mapping
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,), name="other")])
+model.save("model.h5", True, False)
+model.load_weights("model.h5", True)
 KerasClassifier(None)
 """
 
 
 @pytest.fixture(scope="module")
-def printed():
+def printed(tmp_path_factory):
     """The lines that PROGRAM prints, and its errors."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=tmp_path_factory.mktemp("names"),
     )
     return done.stdout.splitlines(), done.stderr
 
