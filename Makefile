@@ -9,6 +9,7 @@
 # make pin-base-image  the newest images to build from, by their digests
 # make sbom         lists the packages of the images, as CycloneDX JSON
 # make parity-1x    tf.contrib beside TensorFlow 1.15.5 itself (needs Python 3.7)
+# make compatibility  tests of public projects on the oldest and the newest TensorFlow
 # make tables       trains on twenty real tables without flags, beside scikit-learn
 #
 # They make the virtual environment that they need (.venv/tf<TensorFlow>-py<Python>) and keep it.
@@ -38,7 +39,7 @@ ENVIRONMENT = command -v $(PYTHON) >/dev/null \
 	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
 	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
 
-.PHONY: help demo test test-quick test-matrix fuzz simulate bench bench-legacy parity-1x tables lint lock pin-base-image sbom site environment
+.PHONY: compatibility help demo test test-quick test-matrix fuzz simulate bench bench-legacy parity-1x tables lint lock pin-base-image sbom site environment
 .SILENT:
 
 help:
@@ -78,6 +79,10 @@ bench:
 # Runs old trainers on TensorFlow 1.15.5 and under the bridge: make bench-legacy ARGS='--rounds=2'
 bench-legacy:
 	$(ENVIRONMENT); exec "$$env/bin/python" benchmarks/legacy/run.py $(ARGS)
+
+# Tests of public projects; needs both environments: make environment, with and without TF=2.15.
+compatibility:
+	$(ENVIRONMENT); exec "$$env/bin/python" tools/compatibility.py $(ARGS)
 
 # Stores what TensorFlow 1.15.5 computes for tests/estimator_bridge/parity_1x/cases, and compares.
 parity-1x:

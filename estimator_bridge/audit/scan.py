@@ -10,6 +10,7 @@ import collections
 from typing import Any, Callable, NamedTuple
 
 from .expressions import Expressions, NotFollowed, Use
+from .outdated import Outdated, find_outdated
 from .refs import NOT_A_REFERENCE, Refs, constant_text, is_guard_test
 
 __all__ = ["ModuleFacts", "NotFollowed", "Use", "scan"]
@@ -29,6 +30,7 @@ class ModuleFacts(NamedTuple):
       uses: uses of imported names, by line.
       not_followed: code whose meaning is known only at run time.
       entry: how the file is started as a program ("__main__", "app.run"), or "".
+      outdated: what fails in Python 3, and packages; nothing if the file was not parsed.
     """
 
     exports: dict[str, Refs]
@@ -37,6 +39,7 @@ class ModuleFacts(NamedTuple):
     uses: list[Use]
     not_followed: list[NotFollowed]
     entry: str
+    outdated: Outdated = Outdated((), ())
 
     @property
     def names_tensorflow(self) -> bool:
@@ -79,6 +82,7 @@ class _Reader(Expressions):
             uses=self._uses,
             not_followed=self._not_followed,
             entry=self._entry,
+            outdated=find_outdated(tree),
         )
 
     def _body(self, statements: list[ast.stmt]) -> None:

@@ -9,6 +9,7 @@ from ..era import choice
 from . import starting
 from .files import Reading
 from .findings import Finding, import_graph
+from .outdated import PACKAGES
 from .symbol import Symbol
 
 __all__ = [
@@ -66,7 +67,8 @@ class Entry(NamedTuple):
       command: the command that runs it; "" if it does not run yet.
       mode: "" or "--tf1": the option with which it runs once the edits are made.
       edits: the findings that prevent it from running, one per place.
-      broken: (path, problem) of each of its files that was skipped.
+      broken: (path, problem) of each of its files that was skipped, and of each place in them that
+        fails in Python 3.
       uses: number of findings in its files.
       effort: hours of work.
     """
@@ -123,11 +125,14 @@ def entries(reading: Reading, findings: Sequence[Finding]) -> list[Entry]:
     for path, problem in reading.problems:
         where = f"line {problem.line}: " if problem.line else ""
         broken.setdefault(path, []).append(where + problem.what)
+    for path, facts in reading.facts.items():
+        for line, what in facts.outdated.stops:
+            broken.setdefault(path, []).append(_where(reading, path, line) + what)
     result = []
     for path in reading.paths:
-        facts = reading.facts.get(path)
-        how = facts.entry if facts else ""
-        if facts and not how and path.rsplit("/", 1)[-1] == "__main__.py":
+        own = reading.facts.get(path)
+        how = own.entry if own else ""
+        if own and not how and path.rsplit("/", 1)[-1] == "__main__.py":
             how = "__main__"
         if not how:
             continue
@@ -137,6 +142,13 @@ def entries(reading: Reading, findings: Sequence[Finding]) -> list[Entry]:
         if any(finding.symbol.kind != "tf2" for finding in used):
             result.append(_entry(reading, path, how, files, used, problems))
     return result
+
+
+def _where(reading: Reading, path: str, line: int) -> str:
+    """Returns "line 3: ", of a notebook "cell 2, line 3: "."""
+    parsed = reading.places.get(path)
+    cell, line = parsed.place(line) if parsed else (0, line)
+    return f"cell {cell}, line {line}: " if cell else f"line {line}: "
 
 
 def _entry(
@@ -171,6 +183,10 @@ def _entry(
             text += f", once it can be started: {start.problem}"
         else:
             command = starting.command(path, _words(path, verdict, start, reading), start)
+    needed = {name for file in files if file in reading.facts
+              for name in reading.facts[file].outdated.packages}  # fmt: skip
+    if needed:
+        text += "; needs " + ", ".join(PACKAGES[name] for name in sorted(needed))
     total = Effort(
         0.5 + _run_hours(edits) + 0.5 * len({name for name, _ in problems}), effort(used).keras
     )

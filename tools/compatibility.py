@@ -1,0 +1,161 @@
+"""Runs the tests of public projects on the oldest and the newest TensorFlow, and counts them.
+
+    make compatibility [ARGS='--projects=tf-slim --environments=.venv/tf2.15-py3.11,...']
+
+Fetches each project with pip, as the package index has it, and runs the test files in its wheel: on
+2.15.1 by pytest alone, on the newest TensorFlow under `python -m estimator_bridge run`. Writes the
+table between the marks in docs/bridge.md. Only projects that were run have a row; a row of another
+run stays. A test that fails on both is counted for both.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENT = ROOT / "docs/bridge.md"
+BEGIN, END = (
+    "<!-- compatibility: written by `make compatibility` -->",
+    "<!-- end of compatibility -->",
+)
+HEAD = "| project | test files | 2.15.1: passed, failed, skipped | {}: passed, failed, skipped |"
+OPTIONS = [
+    "-q",
+    "--continue-on-collection-errors",
+    "-p",
+    "no:cacheprovider",
+    "-W",
+    "ignore",
+    "-o",
+    "addopts=",
+]
+
+
+class Project(NamedTuple):
+    """A project whose wheel contains its tests.
+
+    Attributes:
+      version: its version on the package index.
+      tests: pattern of its test files in the wheel.
+      needs: requirements that it has beside TensorFlow.
+    """
+
+    version: str
+    tests: str
+    needs: tuple[str, ...] = ()
+
+
+PROJECTS = {
+    "tf-slim": Project("1.1.0", "tf_slim/**/*_test.py"),
+    "tensorflow-gan": Project(
+        "2.1.0",
+        "tensorflow_gan/python/**/*_test.py",
+        ("tensorflow-hub==0.16.1", "tensorflow-probability==0.25.0", "dm-tree", "cloudpickle",
+         "decorator"),
+    ),
+}  # fmt: skip
+
+
+def fetch(name, project, python, folder):
+    """Installs a project and what it needs into a folder; returns its test files."""
+    requirements = [f"{name}=={project.version}", *project.needs]
+    wheels, packages = folder / "wheels", folder / "packages"
+    command = [python, "-m", "pip", "download", "-q", "--no-deps", "--dest", wheels, *requirements]
+    subprocess.run(command, check=True)
+    for wheel in sorted(wheels.glob("*.whl")):
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(packages)
+    return packages, sorted(packages.glob(project.tests))
+
+
+def count(python, packages, files, is_newest, folder):
+    """Runs test files; returns [passed, failed, skipped]."""
+    results = folder / "results.xml"
+    bridge = ["-m", "estimator_bridge", "run"] if is_newest else []
+    command = [python, *bridge, "-m", "pytest", *OPTIONS, f"--junitxml={results}", *files]
+    paths = [str(packages), *([str(ROOT)] if is_newest else [])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "CUDA_VISIBLE_DEVICES": ""}
+    log = folder / "log.txt"
+    with log.open("w") as stream:
+        subprocess.run(
+            command, env=environment, stdout=stream, stderr=subprocess.STDOUT, cwd=folder
+        )
+    if not results.exists():
+        raise SystemExit(f"no results: {log.read_text()[-3000:]}")
+    counts = [0, 0, 0]
+    failed = []
+    for case in ElementTree.parse(results).iter("testcase"):
+        kinds = {part.tag for part in case}
+        outcome = 1 if kinds & {"failure", "error"} else 2 if "skipped" in kinds else 0
+        counts[outcome] += 1
+        if outcome == 1:
+            failed.append(f"{case.get('classname')}::{case.get('name')}")
+    for name in failed:
+        print(f"    failed: {name}")
+    return counts
+
+
+def measure(names, environments):
+    """Returns (version of the newest TensorFlow, project → row)."""
+    rows, versions = {}, []
+    for environment in environments:
+        python = str(ROOT / environment / "bin/python")
+        asked = "import importlib.metadata as m; print(m.version('tensorflow'))"
+        done = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=True)
+        versions.append(done.stdout.strip())
+    for name in names:
+        project = PROJECTS[name]
+        cells = []
+        for environment, version in zip(environments, versions):
+            python = str(ROOT / environment / "bin/python")
+            with tempfile.TemporaryDirectory() as folder:
+                packages, files = fetch(name, project, python, Path(folder))
+                found = count(python, packages, files, environment != environments[0], Path(folder))
+            print(f"{name} {project.version} on {version}: {found}", flush=True)
+            cells.append(", ".join(map(str, found)))
+        rows[name] = f"| {name} {project.version} | {len(files)} | {' | '.join(cells)} |"
+    return versions[-1], rows
+
+
+def write(version, rows):
+    """Writes the table; rows of projects that were not run stay."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    old, _, after = rest.partition(END)
+    kept = {
+        match[1]: match[0] for match in re.finditer(r"^\| (\S+) [\d.]+ \|.*$", old, re.MULTILINE)
+    }
+    lines = [HEAD.format(version), "|---|--:|---|---|"]
+    lines += [row for _, row in sorted({**kept, **rows}.items())]
+    table = "\n".join(lines)
+    DOCUMENT.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--projects", default=",".join(PROJECTS), help="names, with commas")
+    parser.add_argument(
+        "--environments",
+        default=".venv/tf2.15-py3.11,.venv/tf2.21-py3.13",
+        help="folders of `make environment`: the oldest, then the newest TensorFlow",
+    )
+    options = parser.parse_args()
+    names = options.projects.split(",")
+    unknown = sorted(set(names) - set(PROJECTS))
+    if unknown:
+        print(f"--projects={options.projects}: choose from {', '.join(PROJECTS)}", file=sys.stderr)
+        return 2
+    version, rows = measure(names, options.environments.split(","))
+    write(version, rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
