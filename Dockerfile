@@ -33,5 +33,6 @@ RUN --mount=type=bind,from=trainer,source=/wheels,target=/wheels \
     pip install --no-cache-dir --no-deps --no-index /wheels/*.whl
 USER 1000
 WORKDIR /home/trainer
-ENTRYPOINT ["python", "-m", "trainer.task"]
+# Linux discards a SIGTERM for process 1 until that has a handler. Blocked, it waits for the handler.
+ENTRYPOINT ["env", "--block-signal=TERM", "python", "-m", "trainer.task"]
 CMD ["--help"]

@@ -5,8 +5,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 
@@ -58,7 +60,24 @@ def test_the_image_runs_the_trainer_and_not_as_root():
     last = len(instructions) - 1 - [name for name, _ in instructions][::-1].index("FROM")
     final = dict(instructions[last:])
     assert final["USER"] == "1000"
-    assert json.loads(final["ENTRYPOINT"]) == ["python", "-m", "trainer.task"]
+    assert json.loads(final["ENTRYPOINT"])[-3:] == ["python", "-m", "trainer.task"]
+
+
+def test_the_first_process_of_a_container_loses_no_sigterm():
+    """Not even one that arrives while Python starts."""
+    (entry,) = (json.loads(words) for name, words in _instructions() if name == "ENTRYPOINT")
+    space = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
+    if subprocess.run([*space, *entry[:2], "true"], capture_output=True).returncode:
+        pytest.skip("no PID namespaces here, or no such env")
+    command = [sys.executable if word == "python" else word for word in entry]
+    with subprocess.Popen([*space, *command]) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while not (first := children.read_text().split()):
+            time.sleep(0.001)
+        while Path(f"/proc/{first[0]}/comm").read_text().strip() in ("unshare", "env"):
+            time.sleep(0.001)
+        os.kill(int(first[0]), signal.SIGTERM)
+        assert process.wait(60) == 143
 
 
 def test_what_the_image_copies_is_there_and_let_through():

@@ -12,12 +12,14 @@ def end_at_sigterm() -> None:
     """Makes SIGTERM end this process at once with status 143 if it is the first of a container.
 
     Linux ignores a signal without a handler for process 1. So without this, SIGTERM is lost while
-    the modules of a program are being imported.
+    the modules of a program are being imported. While Python itself starts, nothing can handle it:
+    the image starts it with SIGTERM blocked, so that it arrives here.
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
     is_unhandled = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     if os.getpid() == 1 and in_main_thread and is_unhandled:
         signal.signal(signal.SIGTERM, lambda number, frame: os._exit(128 + number))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 
 class Interrupted(BaseException):
@@ -69,6 +71,8 @@ class SignalWatch:
     def __enter__(self) -> "SignalWatch":
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+            # The image's entry point blocks it; under an init, this is not process 1.
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         return self
 
     def __exit__(self, *exception: Any) -> None:

@@ -233,9 +233,13 @@ def _check(path: str, request: _Request) -> None:
 def _check_outputs(session: ServingSession, request: _Request) -> None:
     """Compares the outputs of the three inputs."""
     schema = request.schema
-    # The same first row with its values, and without each value that has a default.
-    rows = [*request.rows, leave_out(request.rows[0], schema)]
-    lines = [to_line(row, schema, request.delimiter) for row in rows]
+    # The same first row with its values, with missing ones for each that has a default, and without
+    # these: a tensor cannot leave a value out.
+    first = request.rows[0]
+    marked = leave_out(first, schema)
+    absent = {name: value for name, value in marked.items() if value == first[name]}
+    rows = [*request.rows, marked, marked]
+    written = [*request.rows, marked, absent]
     inputs = {
         "json": {
             name: np.array(
@@ -243,8 +247,10 @@ def _check_outputs(session: ServingSession, request: _Request) -> None:
             )
             for name in list_inputs(schema)
         },
-        "example": {"examples": np.array([to_example(row, schema) for row in rows], object)},
-        "csv": {"csv": np.array(lines, object)},
+        "example": {"examples": np.array([to_example(row, schema) for row in written], object)},
+        "csv": {
+            "csv": np.array([to_line(row, schema, request.delimiter) for row in written], object)
+        },
     }
     outputs = {
         receiver: _predict(session, receiver, values, len(rows))

@@ -75,7 +75,9 @@ def answer(
         data,
         defaults,
         0,
-        ReadOptions([name for name in schema.columns if name in names]),
+        ReadOptions(
+            [name for name in schema.columns if name in names], checked=schema.input_columns
+        ),
     )
     scores, labels, weights = [], [], []
     with ServingSession(export) as session:

@@ -100,6 +100,8 @@ def build_spec(request: Request, container: dict[str, Any], gpus: int) -> dict[s
         container["resources"] = resources
     spec: dict[str, Any] = {
         "terminationGracePeriodSeconds": GRACE_SECS,
+        # Linux discards a SIGTERM for process 1 of a container until that has a handler.
+        "shareProcessNamespace": True,
         "containers": [container],
     }
     security.restrict(spec)

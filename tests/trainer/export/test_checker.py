@@ -1,11 +1,16 @@
 """trainer.export.checker: every export is checked in a fresh process."""
 
 import shutil
+import types
 
+import numpy as np
 import pytest
 
+from estimator_bridge import tf
 from trainer.errors import UserError
+from trainer.export import checker
 from trainer.export.checker import check_exports, read_sample_rows
+from trainer.features.raw_inputs import list_csv_inputs
 from trainer.training.job import build_source
 
 
@@ -45,6 +50,29 @@ def test_quotes_and_line_ends_in_every_input(checked, damaged):
         {**rows[2], "job": "", "id": "a;b\tc"},
     ]
     check_exports([str(damaged[0])], rows, done.schema, ",")
+
+
+def test_missing_values_are_marked_and_left_out_in_every_input(checked, monkeypatch):
+    done, rows = checked
+    schema = done.schema.model_copy(update={"missing_values": ["?"]})
+    asked = {}
+
+    def predict(session, receiver, values, num_rows):
+        asked[receiver] = values
+        return [{"score": 0.5}] * num_rows
+
+    monkeypatch.setattr(checker, "_predict", predict)
+    session = types.SimpleNamespace(path="export")
+    checker._check_outputs(session, checker._Request([], rows[:1], schema, ","))
+    assert all(len(column) == 3 for values in asked.values() for column in values.values())
+    ages = asked["json"]["age"]
+    assert ages[0] == rows[0]["age"] and np.isnan(ages[1:]).all()
+    examples = map(tf.train.Example.FromString, asked["example"]["examples"])
+    given = [[value for value in one.features.feature["age"].float_list.value] for one in examples]
+    assert given[0] and np.isnan(given[1]) and given[2] == []
+    place = list_csv_inputs(schema).index("age")
+    fields = [line.split(",")[place] for line in asked["csv"]["csv"]]
+    assert float(fields[0]) == rows[0]["age"] and fields[1:] == ["?", ""]
 
 
 def _refused(verify, words):

@@ -228,6 +228,13 @@ def test_rules_are_validated_before_anything_runs(gate, rules, message):
     assert message in gate(2, "--data=not/there.csv", rules=rules)
 
 
+def test_values_that_training_refuses_are_refused(gate, make, tmp_path):
+    rows = make.rows(20, missing=False)
+    rows[1]["age"] = float("inf")
+    message = gate(2, f"--data={make.csv(tmp_path / 'endless.csv', rows)}")
+    assert "column age: inf is not a finite number" in message
+
+
 def test_a_check_without_a_value_does_not_bless():
     from trainer.gating.comparison import Measured, Subject
 
