@@ -25,6 +25,7 @@ MENDED = {
     4563: "a chief that was killed after it had finished early waited for workers that had left",
     5028: "a chief that was suspended named its checkpoint over those of its successor",
     6256: "a worker restored a newer checkpoint than the chief, which had been started again",
+    7896: "a chief that was suspended while it wrote its status replaced that of its successor",
 }
 # Within so many schedules each old fault must be found.
 SCHEDULES_TO_FIND = 80

@@ -146,10 +146,13 @@ class HeartbeatFile:
 
     def _write(self) -> None:
         path = self.folder / f"{self._name}.json"
-        present = _read_status(path)
-        if present is not None and _get_start(present) > self.start_number:
-            # This process was paused, and another one has taken its place.
-            return
+
+        def check() -> None:
+            present = _read_status(path)
+            if present is not None and _get_start(present) > self.start_number:
+                # This process was paused, perhaps while it wrote to the disk.
+                raise FileExistsError(f"{path}: another process has taken the place of this one")
+
         self._beat += 1
         content = {
             **self.status,
@@ -163,7 +166,7 @@ class HeartbeatFile:
         }
         # If the disk is full, the next beat tries again. Until then this process seems silent.
         with contextlib.suppress(OSError):
-            storage.write_text(path, json.dumps(content) + "\n")
+            storage.write_text(path, json.dumps(content) + "\n", check)
 
     def refresh(self) -> None:
         """Reads all heartbeat files once."""

@@ -136,7 +136,7 @@ def test_a_restarted_process_has_its_previous_status(tmp_path, clock):
 def test_a_full_disk_does_not_end_the_heartbeat(tmp_path, clock, monkeypatch):
     chief, worker = (HeartbeatFile(str(tmp_path), name, clock) for name in ("chief-0", "worker-0"))
 
-    def fail(path, text):
+    def fail(path, text, check):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
@@ -161,3 +161,23 @@ def test_a_process_that_was_replaced_while_it_was_paused_writes_no_more(tmp_path
     worker.refresh()
     status = worker.read("chief-0")
     assert (status["state"], status["incarnation"]) == (FINISHED, later.incarnation)
+
+
+def test_a_process_that_is_suspended_while_it_writes_replaces_no_status(
+    tmp_path, clock, monkeypatch
+):
+    paused = HeartbeatFile(str(tmp_path), "chief-0", clock)
+    paused.publish(RUNNING)
+    later = []
+
+    def fsync(descriptor):
+        """The process is suspended here, until its successor has finished."""
+        if not later:
+            later.append(HeartbeatFile(str(tmp_path), "chief-0", clock))
+            later[0].publish(FINISHED)
+
+    monkeypatch.setattr("os.fsync", fsync)
+    paused.publish(FAILED)
+    found = HeartbeatFile(str(tmp_path), "ps-0", clock).last_status("chief-0")
+    assert (found["state"], found["incarnation"]) == (FINISHED, later[0].incarnation)
+    assert [path.name for path in paused.folder.iterdir()] == ["chief-0.json"]
