@@ -81,15 +81,16 @@ class CudnnCompatibleGRUCell(tf.nn.rnn_cell.RNNCell):
             self.add_weight("gates/kernel", [size + units, 2 * units], initializer=start),
             self.add_weight("gates/bias", [2 * units], initializer=ones),
         )
-        self._input, self._hidden = (
-            (
-                self.add_weight(
-                    f"candidate/{kind}_projection/kernel", [rows, units], initializer=start
-                ),
-                self.add_weight(f"candidate/{kind}_projection/bias", [units], initializer=zeros),
-            )
+        # The kernels come first: the order of the variables is that of 1.x.
+        kernels = [
+            self.add_weight(f"candidate/{kind}_projection/kernel", [rows, units], initializer=start)
             for kind, rows in (("input", size), ("hidden", units))
-        )
+        ]
+        biases = [
+            self.add_weight(f"candidate/{kind}_projection/bias", [units], initializer=zeros)
+            for kind in ("input", "hidden")
+        ]
+        self._input, self._hidden = zip(kernels, biases)
         self.built = True
 
     def call(self, inputs, state):
@@ -113,6 +114,8 @@ class _CudnnRNN:
 
     _cell_class: _Any = None
     _scope_name = ""
+    # Matrices of a layer that its input is multiplied by; as many are for its state.
+    _gates = 0
 
     def __init__(
         self,
@@ -144,6 +147,44 @@ class _CudnnRNN:
         self._kernel_initializer = kernel_initializer
         self._name = name or self._scope_name
         self._scope = None
+        self.input_mode = input_mode
+        self.input_size = None
+
+    def build(self, input_shape):
+        """Takes the size of the inputs; the variables are created by the first call.
+
+        Args:
+          input_shape: shape [length, batch, size]; the size must be known.
+
+        Raises:
+          ValueError: the size is unknown.
+        """
+        size = tf.TensorShape(input_shape).as_list()[-1]
+        if size is None:
+            raise ValueError(f"input_shape: the last dimension must be known, got {input_shape}")
+        self.input_size = size
+
+    def _layer_shapes(self):
+        """Yields the width of the input of each layer, once for each direction."""
+        if self.input_size is None:
+            raise ValueError("the size of the inputs is unknown before build() or the first call")
+        for layer in range(self.num_layers):
+            width = self.num_units * self.num_dirs if layer else self.input_size
+            yield from [width] * self.num_dirs
+
+    @property
+    def canonical_weight_shapes(self):
+        """The shapes of the matrices of all layers and directions, in the order of cuDNN."""
+        return [
+            (self.num_units, columns)
+            for width in self._layer_shapes()
+            for columns in [width] * self._gates + [self.num_units] * self._gates
+        ]
+
+    @property
+    def canonical_bias_shapes(self):
+        """The shapes of the biases that belong to `canonical_weight_shapes`."""
+        return [[self.num_units]] * len(self.canonical_weight_shapes)
 
     @property
     def num_dirs(self):
@@ -190,6 +231,7 @@ class _CudnnRNN:
         else:
             reuse = True
         inputs = tf.convert_to_tensor(inputs, self._dtype)
+        self.build(inputs.shape)
         if not time_major:
             inputs = tf.transpose(inputs, [1, 0, 2])
         with (
@@ -251,6 +293,7 @@ class CudnnLSTM(_CudnnRNN):
 
     _cell_class = CudnnCompatibleLSTMCell
     _scope_name = "cudnn_lstm"
+    _gates = 4
 
     def _split(self, state):
         h, c = (tf.unstack(part, self.num_layers * self.num_dirs) for part in state)
@@ -281,6 +324,7 @@ class CudnnGRU(_CudnnRNN):
 
     _cell_class = CudnnCompatibleGRUCell
     _scope_name = "cudnn_gru"
+    _gates = 3
 
     def _split(self, state):
         return tf.unstack(state[0], self.num_layers * self.num_dirs)

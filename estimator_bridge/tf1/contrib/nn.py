@@ -7,11 +7,16 @@ from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupport
 __getattr__, _advice_for = _unsupported_names(globals())
 
 
-def nth_element(values, n, reverse=False, name=None):
+def nth_element(
+    input,
+    n,  # noqa: A002 - a name of 1.x
+    reverse=False,
+    name=None,
+):
     """Returns the n-th smallest value of each row.
 
     Args:
-      values: numeric tensor [..., size].
+      input: numeric tensor [..., size].
       n: scalar int32, position in ascending order, from 0.
       reverse: whether to order descending.
       name: name of the operations.
@@ -19,7 +24,7 @@ def nth_element(values, n, reverse=False, name=None):
     Returns:
       Tensor [...].
     """
-    return tf.raw_ops.NthElement(input=values, n=n, reverse=reverse, name=name)
+    return tf.raw_ops.NthElement(input=input, n=n, reverse=reverse, name=name)
 
 
 def deprecated_flipped_softmax_cross_entropy_with_logits(logits, labels, dim=-1, name=None):

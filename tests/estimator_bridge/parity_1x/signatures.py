@@ -67,6 +67,28 @@ def of_class(path, value, native):
             yield path + "." + name, read(member)
 
 
+def of_module(path, module, native):
+    """Yields (path, signature) of the functions and constructors that a module defines."""
+    for name in sorted(vars(module)):
+        value = vars(module)[name]
+        # Names from other modules are no part of it: they have paths of their own.
+        defined = getattr(value, "__module__", None) == module.__name__
+        if name.startswith("_") or not callable(value) or (native and not defined):
+            continue
+        yield path + "." + name, read(value.__init__ if inspect.isclass(value) else value)
+
+
+def of_value(path, value, native):
+    """Returns pairs (path, signature) of a name."""
+    if inspect.ismodule(value):
+        return of_module(path, value, native)
+    if native and "contrib" not in (getattr(value, "__module__", "") or ""):
+        return []  # From outside tf.contrib.
+    if inspect.isclass(value):
+        return of_class(path, value, native)
+    return [(path, read(value))] if callable(value) else []
+
+
 def of_names(contrib, names, native):
     """Returns path -> signature of all names and their public methods.
 
@@ -84,13 +106,5 @@ def of_names(contrib, names, native):
             except ImportError:  # A name of earlier versions, such as tf.contrib.linalg.
                 continue
         for name in listed:
-            value = getattr(module, name, None)
-            path = package + "." + name
-            outside = native and "contrib" not in (getattr(value, "__module__", "") or "")
-            if outside:
-                continue
-            if inspect.isclass(value):
-                found.update(of_class(path, value, native))
-            elif callable(value):
-                found[path] = read(value)
+            found.update(of_value(package + "." + name, getattr(module, name, None), native))
     return {path: signature for path, signature in found.items() if signature is not None}

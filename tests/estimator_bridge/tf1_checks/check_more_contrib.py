@@ -416,6 +416,13 @@ def test_experiment_evaluates_again_and_again(tmp_path):
     metric = {"a": learn.MetricSpec(contrib.metrics.streaming_accuracy)}
     assert build(5, eval_metrics=metric).eval_metrics is metric
 
+    # As in 1.15, `test` returns the metrics alone, and runs no hook of evaluations.
+    class Refused(tf.train.SessionRunHook):
+        def begin(self):
+            raise AssertionError("test() runs no eval_hooks")
+
+    assert build(5, eval_hooks=[Refused()]).test()["global_step"] == 6
+
 
 def test_uid_tells_configurations_apart():
     build = contrib.learn.RunConfig

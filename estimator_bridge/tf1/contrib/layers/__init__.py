@@ -1,5 +1,7 @@
 """`tf.contrib.layers`."""
 
+import functools as _functools
+
 import tensorflow.compat.v1 as _tf
 
 from estimator_bridge.tf1.contrib.layers import batch_normalization as _batch_normalization
@@ -50,7 +52,23 @@ def recompute_grad(fn, use_data_dep=True, tupleize_grads=False):
       Function with the arguments of `fn`.
     """
     del use_data_dep, tupleize_grads
-    return _tf.recompute_grad(fn)
+
+    @_functools.wraps(fn)
+    def call(*arguments):
+        scope, again = _tf.get_variable_scope(), False
+
+        def in_scope(*given):
+            nonlocal again
+            # Computed for the gradients, the function takes the variables that it has made.
+            with _tf.variable_scope(
+                scope, reuse=True if again else None, auxiliary_name_scope=False
+            ):
+                again = True
+                return fn(*given)
+
+        return _tf.recompute_grad(in_scope)(*arguments)
+
+    return call
 
 
 feature_column = _feature_columns

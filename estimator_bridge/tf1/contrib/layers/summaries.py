@@ -19,12 +19,12 @@ def summarize_tensor(tensor, tag=None):
 
     Args:
       tensor: numeric tensor.
-      tag: str, name of the summary; None for the operation's name.
+      tag: str, name of the summary; None for the operation's name and `_summary`.
 
     Returns:
       Summary, a scalar string tensor.
     """
-    tag = tag or tensor.op.name
+    tag = tag or f"{tensor.op.name}_summary"
     write = tf.summary.scalar if tensor.shape.ndims == 0 else tf.summary.histogram
     return write(tag, tensor)
 
@@ -80,9 +80,19 @@ def summarize_collection(collection, name_filter=None, summarizer=summarize_tens
     return summarize_tensors(tensors, summarizer)
 
 
-summarize_activations = functools.partial(
-    summarize_collection, tf.GraphKeys.ACTIVATIONS, summarizer=summarize_activation
-)
+def summarize_activations(name_filter=None, summarizer=summarize_activation):
+    """Applies a summarizer to the tensors of the collection of activations.
+
+    Args:
+      name_filter: regular expression matched at the start of operation names; None for all.
+      summarizer: function of a tensor that returns a summary.
+
+    Returns:
+      List of summaries.
+    """
+    return summarize_collection(tf.GraphKeys.ACTIVATIONS, name_filter, summarizer)
+
+
 summarize_variables = functools.partial(summarize_collection, tf.GraphKeys.GLOBAL_VARIABLES)
 summarize_weights = functools.partial(summarize_collection, tf.GraphKeys.WEIGHTS)
 summarize_biases = functools.partial(summarize_collection, tf.GraphKeys.BIASES)

@@ -180,11 +180,11 @@ class Experiment(Schedules):
             time.sleep(delay_secs)
         return self._evaluate(self._eval_input_fn, None, name)
 
-    def _evaluate(self, input_fn, checkpoint, name=None, steps=None):
+    def _evaluate(self, input_fn, checkpoint, name=None):
         return tf.estimator.Estimator.evaluate(
             self._evaluated(),
             input_fn,
-            steps=steps or self._eval_steps,
+            steps=self._eval_steps,
             hooks=self._eval_hooks,
             checkpoint_path=checkpoint,
             name=name,
@@ -239,8 +239,14 @@ class Experiment(Schedules):
         server.join()
 
     def test(self):
-        """Trains one step, evaluates one batch and exports."""
+        """Trains one step, evaluates one batch without the hooks of evaluations, and exports.
+
+        Returns:
+          {metric: value}.
+        """
         self._estimator.train(self._train_input_fn, steps=1, hooks=self._train_hooks)
         path = self._estimator.latest_checkpoint()
-        result = self._evaluate(self._eval_input_fn, path, steps=1)
-        return result, self._export(path, result)
+        evaluate = tf.estimator.Estimator.evaluate
+        result = evaluate(self._evaluated(), self._eval_input_fn, steps=1, checkpoint_path=path)
+        self._export(path, result)
+        return result

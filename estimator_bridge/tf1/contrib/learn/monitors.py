@@ -13,9 +13,11 @@ __getattr__, _advice_for = _unsupported_names(
         name: _HOOKS
         for name in (
             "BaseMonitor",
+            "CaptureVariable",
             "EveryN",
-            "GraphDump",
             "ExportMonitor",
+            "GraphDump",
+            "LoggingTrainable",
             "RunHookAdapterForMonitors",
         )
     },
@@ -65,7 +67,7 @@ class ValidationMonitor(tf.train.SessionRunHook):
         early_stopping_metric="loss",
         early_stopping_metric_minimize=True,
         name=None,
-        check_interval_secs=None,
+        check_interval_secs=5,
     ):
         if x is None and input_fn is None:
             raise ValueError("ValidationMonitor: x or input_fn is required")
@@ -257,3 +259,29 @@ def NanLoss(loss_tensor, every_n_steps=100, fail_on_nan_loss=True):
     """
     del every_n_steps
     return tf.train.NanTensorHook(loss_tensor, fail_on_nan_loss)
+
+
+NanLossDuringTrainingError = tf.train.NanLossDuringTrainingError
+
+
+def get_default_monitors(
+    loss_op=None, summary_op=None, save_summary_steps=100, output_dir=None, summary_writer=None
+):
+    """Returns hooks that log the loss and write summaries.
+
+    Args:
+      loss_op: scalar tensor, or None.
+      summary_op: scalar string tensor, or None.
+      save_summary_steps: int, steps between summaries.
+      output_dir: directory for the summaries, or None.
+      summary_writer: tf.summary.FileWriter, or None.
+
+    Returns:
+      List of hooks, without those for which nothing is given.
+    """
+    found = []
+    if loss_op is not None:
+        found.append(PrintTensor({"loss": loss_op.name}))
+    if summary_op is not None:
+        found.append(SummarySaver(summary_op, save_summary_steps, output_dir, summary_writer))
+    return found

@@ -2,6 +2,7 @@
 
 import tensorflow.compat.v1 as _tf
 
+from estimator_bridge.private_tf import variables  # noqa: F401 - a name of slim
 from estimator_bridge.tf1.contrib import framework as _framework
 from estimator_bridge.tf1.contrib import layers as _layers
 from estimator_bridge.tf1.contrib import losses, metrics
@@ -119,4 +120,6 @@ for _name in [
 ]:
     globals()[_name] = getattr(_layers, _name)
 
+# The modules that slim had for the names above.
+layers = initializers = regularizers = _layers
 zeros_initializer = _tf.zeros_initializer

@@ -22,9 +22,15 @@ def create_train_op(
     total_loss,
     optimizer,
     global_step=loop._DEFAULT_STEP,
+    update_ops=None,
+    variables_to_train=None,
     clip_gradient_norm=0,
+    summarize_gradients=False,
+    gate_gradients=tf.train.Optimizer.GATE_OP,
+    aggregation_method=None,
+    colocate_gradients_with_ops=False,
     gradient_multipliers=None,
-    **kwargs,
+    check_numerics=True,
 ):
     """Returns the total loss as a tensor that applies one step when it is evaluated.
 
@@ -32,9 +38,15 @@ def create_train_op(
       total_loss: scalar tensor.
       optimizer: a tf.train.Optimizer.
       global_step: variable to increment; None for none. The default is the graph's global step.
+      update_ops: operations to run before the loss; None for the collection UPDATE_OPS.
+      variables_to_train: list of variables; None for all trainable variables.
       clip_gradient_norm: maximum norm of each gradient; 0 for no clipping.
+      summarize_gradients: whether to write summaries of the gradients.
+      gate_gradients: as in tf.train.Optimizer.compute_gradients.
+      aggregation_method: as in tf.train.Optimizer.compute_gradients.
+      colocate_gradients_with_ops: as in tf.train.Optimizer.compute_gradients.
       gradient_multipliers: {variable or its name: factor}, or None.
-      **kwargs: further arguments of tf.contrib.training.create_train_op.
+      check_numerics: whether to check that the loss is finite.
 
     Returns:
       Scalar tensor.
@@ -48,7 +60,17 @@ def create_train_op(
         return gradients
 
     return loop.create_train_op(
-        total_loss, optimizer, global_step, transform_grads_fn=transform, **kwargs
+        total_loss,
+        optimizer,
+        global_step,
+        update_ops,
+        variables_to_train,
+        transform,
+        summarize_gradients,
+        gate_gradients,
+        aggregation_method,
+        colocate_gradients_with_ops,
+        check_numerics,
     )
 
 

@@ -5,6 +5,7 @@ import abc
 import tensorflow.compat.v1 as tf
 
 __all__ = [
+    "BackupHandler",
     "BoundingBox",
     "DataDecoder",
     "Image",
@@ -83,6 +84,32 @@ class ItemHandlerCallback(ItemHandler):
           keys_to_tensors: {feature: tensor}.
         """
         return self._func(keys_to_tensors)
+
+
+class BackupHandler(ItemHandler):
+    """An item that another handler computes if the first one gives nothing.
+
+    Args:
+      handler: ItemHandler.
+      backup: ItemHandler of items of the same dtype.
+    """
+
+    def __init__(self, handler, backup):
+        super().__init__([*handler.keys, *(key for key in backup.keys if key not in handler.keys)])
+        self._handler, self._backup = handler, backup
+
+    def tensors_to_item(self, keys_to_tensors):
+        """Returns the item of the handler, or that of the backup where it has no elements.
+
+        Args:
+          keys_to_tensors: {feature: dense or sparse tensor}.
+        """
+        item = self._handler.tensors_to_item(keys_to_tensors)
+        return tf.cond(
+            tf.equal(tf.reduce_prod(tf.shape(item)), 0),
+            lambda: self._backup.tensors_to_item(keys_to_tensors),
+            lambda: item,
+        )
 
 
 def _dense(tensor, default=None):
