@@ -13,8 +13,8 @@ from trainer import storage
 from trainer.config import flags
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import UserError
-from trainer.vertex import paths
-from trainer.vertex.request import POOL_ROLES, TRAINING, Request, check_request
+from trainer.vertex import paths, program
+from trainer.vertex.request import POOL_ROLES, Request, check_request
 from trainer.vertex.tuning import Study
 
 PORT = 2222
@@ -75,7 +75,7 @@ def build_job(request: Request, study: Optional[Study] = None) -> Job:
         UserError: an option or a flag is invalid, or two of them contradict each other.
     """
     check_request(request)
-    if request.module == TRAINING:
+    if request.module == program.TRAINING:
         _check_study(study, request, check_task_flags(request))
     elif study is not None or sum(request.counts.values()) > 1:
         raise UserError(f"--command: {request.module} is one process; remove the other replicas")
@@ -129,17 +129,18 @@ def _build_pools(request: Request) -> list[dict[str, Any]]:
             pool["nfsMounts"] = [
                 {"server": match["server"], "path": match["path"], "mountPoint": match["point"]}
             ]
+        module, *options = program.describe(request.module, request.as_version, ())
         if request.package:
             pool["pythonPackageSpec"] = {
                 "executorImageUri": request.image,
                 "packageUris": [request.package],
-                "pythonModule": request.module,
-                "args": list(request.task_flags),
+                "pythonModule": module,
+                "args": [*options, *request.task_flags],
             }
         else:
             pool["containerSpec"] = {
                 "imageUri": request.image,
-                "command": ["python", "-m", request.module],
+                "command": ["python", "-m", module, *options],
                 "args": list(request.task_flags),
             }
         pools.append(pool)

@@ -7,7 +7,7 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.config import flags
 from trainer.errors import UserError
-from trainer.vertex import package
+from trainer.vertex import package, program
 
 # server:/path:/mnt/nfs/point
 NFS = re.compile(r"(?P<server>[\w.-]+):(?P<path>/[^:]*):/mnt/nfs/(?P<point>[\w.-]+)")
@@ -88,18 +88,17 @@ def check_places(spec: dict[str, Any]) -> None:
         package.check_bucket(base, "baseOutputDirectory")
     seen = set()
     for pool in spec["workerPoolSpecs"]:
-        python, container = pool.get("pythonPackageSpec") or {}, pool.get("containerSpec") or {}
+        python = pool.get("pythonPackageSpec") or {}
         for address in python.get("packageUris", ()):
             if not storage.find_data(address, "packageUris"):
                 raise UserError(
                     f"packageUris: {address} does not exist; upload it with "
                     "python -m trainer.vertex package --upload=..."
                 )
-        program = [python.get("pythonModule"), *container.get("command", ())]
-        args = tuple(map(str, (python or container).get("args", ())))
-        if "trainer.task" in program and args not in seen:
-            seen.add(args)
-            _check_flags(list(args))
+        found = program.find_flags(pool)
+        if found is not None and tuple(found[1]) not in seen:
+            seen.add(tuple(found[1]))
+            _check_flags(found[1])
 
 
 def _check_flags(task_flags: list[str]) -> None:

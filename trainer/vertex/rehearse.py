@@ -14,6 +14,7 @@ from trainer.cluster.processes import Processes, to_exit_status
 from trainer.environment.cluster_spec import POOLS
 from trainer.environment.variables import copy_environment
 from trainer.errors import UserError
+from trainer.vertex import program
 from trainer.vertex.jobs import Job
 from trainer.vertex.request import POOL_ROLES
 
@@ -68,8 +69,8 @@ def list_replicas(
             environment = {**common, "CLUSTER_SPEC": json.dumps(place)}
             if sum(counts) > 1:
                 environment["TF_CONFIG"] = _to_tf_config(spec, pool, index)
-            command = [sys.executable, "-m", "trainer.task"]
-            command += [*_find_args(pools[list(POOLS).index(pool)], pool), *more_flags]
+            words = _find_words(pools[list(POOLS).index(pool)], pool)
+            command = [sys.executable, "-m", *words, *more_flags]
             replicas.append(Replica(f"{ROLE_OF_POOL[pool]}-{index}", command, environment))
     return replicas
 
@@ -105,14 +106,10 @@ def _describe_output(job: Job, trial: Optional[str]) -> dict[str, str]:
     return found
 
 
-def _find_args(pool: dict[str, Any], name: str) -> list[str]:
-    package, container = pool.get("pythonPackageSpec"), pool.get("containerSpec")
-    if package is not None and package.get("pythonModule") == "trainer.task":
-        return [str(word) for word in package.get("args", ())]
-    if container is not None and [str(w) for w in container.get("command", ())][-1:] == [
-        "trainer.task"
-    ]:
-        return [str(word) for word in container.get("args", ())]
+def _find_words(pool: dict[str, Any], name: str) -> list[str]:
+    found = program.find_flags(pool)
+    if found is not None:
+        return [*found[0], *found[1]]
     raise UserError(f"job: {name} does not run trainer.task; only such a job can be rehearsed")
 
 

@@ -7,6 +7,7 @@ from trainer import storage
 from trainer.errors import UserError
 from trainer.vertex import paths
 from trainer.vertex.machines import Machine, parse_machine
+from trainer.vertex.program import TRAINING
 
 # Position of a pool → role of its replicas.
 POOL_ROLES = ("chief", "worker", "ps", "evaluator")
@@ -20,7 +21,6 @@ KMS_KEY = re.compile(
     r"/cryptoKeys/[A-Za-z0-9_-]{1,63}"
 )
 REGION = re.compile(r"[a-z]+-[a-z]+\d+")
-TRAINING = "trainer.task"
 LOCATION = re.compile(r"projects/(?P<project>[a-z0-9:.-]+)/locations/(?P<region>[a-z]+-[a-z]+\d+)")
 MODEL_ID = re.compile(r"[a-z_][a-z0-9_-]{0,62}")
 MODEL = re.compile(rf"{LOCATION.pattern}/models/[a-z0-9_-]{{1,63}}(@[A-Za-z0-9-]+)?")
@@ -52,6 +52,7 @@ class Request(NamedTuple):
         kms_key: resource name of the key that encrypts what the service stores.
         module: what the job runs; `task_flags` are its flags, and have been checked if it is not
             trainer.task.
+        as_version: the TensorFlow whose names the job's code gets, such as '2.8'; None: today's.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Request(NamedTuple):
     disable_retries: bool = False
     kms_key: Optional[str] = None
     module: str = TRAINING
+    as_version: Optional[str] = None
 
 
 def parse_machines(values: dict[str, Optional[str]]) -> dict[str, Machine]:

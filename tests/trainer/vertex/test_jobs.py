@@ -189,6 +189,7 @@ def test_a_search_over_a_shipped_space(tmp_path, aiplatform, name):
         ([], ["--warm_start=gs://B/x"], "'B' is no name of a bucket"),
         (["--restart_job", "--disable_retries"], [], "remove one of them"),
         (["--tuning=censsus"], [], "did you mean census?"),
+        (["--as=2.30"], [], "--as: no such TensorFlow to run as: '2.30'"),
         (["--tuning=census"], ["--dropout=0.1"], "dropout is in the search space and given"),
         (["--nmae=x"], [], "did you mean --name?"),
         (["--name=a\nserviceAccount: b"], [], "a character that cannot be printed"),

@@ -12,7 +12,7 @@ from trainer.cluster.processes import Processes
 from trainer.environment.variables import PARENT_PIPE
 from trainer.errors import UserError
 from trainer.vertex import __main__ as vertex
-from trainer.vertex import jobs, rehearse
+from trainer.vertex import jobs, program, rehearse
 
 pytestmark = pytest.mark.newest
 
@@ -89,6 +89,22 @@ def test_jobs_that_cannot_be_rehearsed_are_an_error(render, capsys):
     assert "is not a folder of this machine" in capsys.readouterr().err
     with pytest.raises(UserError, match="the first with one replica, the chief"):
         rehearse.list_replicas(jobs.Job("x", "", {}, {"workerPoolSpecs": [{}]}), [], [])
+
+
+@pytest.mark.parametrize("words", [[], ["--package=gs://a-bucket/packages/trainer-1.tar.gz"]])
+def test_a_job_gets_the_names_of_the_tensorflow_that_render_names(render, words):
+    job = jobs.read_job(str(render("--as=2.8.4", *words)))
+    (chief,) = rehearse.list_replicas(job, ["h:1"], ["--x=1"])
+    start = ["-m", "estimator_bridge", "run", "--as=2.8", "-m", "trainer.task"]
+    assert chief.command[1:7] == start
+    assert chief.command[7].startswith("--") and chief.command[-1] == "--x=1"
+    pool = job.job_spec["workerPoolSpecs"][0]
+    if words:
+        assert pool["pythonPackageSpec"]["pythonModule"] == "estimator_bridge"
+        assert pool["pythonPackageSpec"]["args"][:4] == start[2:]
+    else:
+        assert pool["containerSpec"]["command"] == ["python", *start]
+    assert program.find_flags(pool) == (start[1:], chief.command[7:-1])
 
 
 @pytest.mark.slow

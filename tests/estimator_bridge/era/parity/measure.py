@@ -103,9 +103,6 @@ def run(task, name, folder):
 def main(task, folder, output, *names):
     tf.get_logger().setLevel("ERROR")
     warnings.simplefilter("ignore")
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    two = [tf.config.LogicalDeviceConfiguration()] * 2
-    tf.config.set_logical_device_configuration(cpu, two)
     found = {}
     for name in names:
         try:
