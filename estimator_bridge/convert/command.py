@@ -124,7 +124,7 @@ def main(argv: list[str]) -> int:
     if options.emit_code:
         print(f"  code          {options.emit_code}")
     assumptions = _assumptions(plan) if options.estimator and not options.input_fn else ()
-    for note in (*assumptions, *plan.training_notes, *notes):
+    for note in (*assumptions, *plan.left_out, *plan.training_notes, *notes):
         print(f"  note: {escape(note)}", file=sys.stderr)
     if own_updates(plan) and not options.no_optimizer:
         print(

@@ -229,6 +229,7 @@ class Plan(NamedTuple):
       recurrent: cells of a recurrent part, in place of a network; None without one.
       context: dense columns that are joined to every step of a recurrent part.
       derived: features computed from the inputs before the columns read them.
+      left_out: predictions of the Estimator that the Keras model does not have, one line each.
     """
 
     kind: str
@@ -246,6 +247,7 @@ class Plan(NamedTuple):
     recurrent: Optional[Recurrent] = None
     context: tuple[Any, ...] = ()
     derived: tuple[Derived, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 def drops_units(plan: Plan) -> bool:

@@ -152,7 +152,7 @@ def describe(options: Any) -> Source:
         return Source(plan, open_checkpoint(options.checkpoint or options.job_dir), None)
     from .canned import describe_estimator, load_estimator
     from .input_function import read_input_fn
-    from .user_code import load_function
+    from .user_code import forwarded_features, load_function
 
     loaded = load_estimator(options.estimator)
     checkpoint = open_checkpoint(options.checkpoint or loaded.estimator.model_dir)
@@ -166,7 +166,11 @@ def describe(options: Any) -> Source:
         multivalued=names_in(options.multivalued),
         sparse=names_in(options.sparse),
     )
-    return Source(plan, checkpoint, loaded.estimator)
+    return Source(
+        plan._replace(left_out=tuple(forwarded_features(loaded.estimator))),
+        checkpoint,
+        loaded.estimator,
+    )
 
 
 def names_in(text: str) -> tuple[str, ...]:

@@ -291,6 +291,21 @@ def test_saved_model_of_every_column_loads_with_keras_alone(tmp_path):
 
 
 @needs_keras_3
+@pytest.mark.newest
+def test_forwarded_features_are_named(tmp_path):
+    from estimator_bridge import tf
+    from estimator_bridge.convert.read.user_code import forwarded_features
+    from estimator_bridge.tf1.contrib.estimator.extenders import forward_features
+
+    column = tf.feature_column.numeric_column("x")
+    plain = tf.estimator.LinearRegressor([column], str(tmp_path))
+    assert list(forwarded_features(plain)) == []
+    (line,) = forwarded_features(forward_features(plain, ["id", "day"]))
+    assert "not among the outputs of the Keras model: id, day; join" in line
+    (line,) = forwarded_features(forward_features(plain))
+    assert "Keras model: all features; join" in line
+
+
 def test_checkpoint_of_another_model_is_an_error(tmp_path):
     from estimator_bridge import BridgeError
 
