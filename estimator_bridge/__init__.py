@@ -108,13 +108,14 @@ def _prepare(version: tuple[int, ...]) -> None:
 
 def _complete() -> None:
     """Applies the shims to the TensorFlow that has just been imported."""
-    from . import resuming
+    from . import resuming, signature_check
     from .shims import needed_by
 
     hide_deprecations_by_default()
     for shim in needed_by(versions.parse(versions.installed_tensorflow() or "")):
         shim.apply()
     resuming.apply()
+    signature_check.apply()
 
 
 def __getattr__(name: str) -> Any:

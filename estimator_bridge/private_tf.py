@@ -70,6 +70,7 @@ NAMES: dict[str, Private] = {
     "checkpoint_management": _tensorflow("checkpoint.checkpoint_management"),
     "evaluation": _tensorflow("training.evaluation"),
     "saved_model_builder": _tensorflow("saved_model.builder_impl"),
+    "saved_model_export_utils": _tensorflow("saved_model.model_utils.export_utils"),
     "saved_model_save": _tensorflow("saved_model.save"),
     "saver": _tensorflow("training.saver"),
     "variables": _tensorflow("ops.variables"),
