@@ -43,20 +43,24 @@ class Project(NamedTuple):
 
     Attributes:
       version: its version on the package index.
-      tests: pattern of its test files in the wheel.
+      tests: patterns of its test files in the wheel.
       needs: requirements that it has beside TensorFlow.
     """
 
     version: str
-    tests: str
+    tests: tuple[str, ...]
     needs: tuple[str, ...] = ()
 
 
 PROJECTS = {
-    "tf-slim": Project("1.1.0", "tf_slim/**/*_test.py"),
+    "tf-slim": Project(
+        "1.1.0",
+        # Without its layers, whose tests take an hour.
+        ("tf_slim/data/*_test.py", "tf_slim/losses/*_test.py", "tf_slim/training/*_test.py"),
+    ),
     "tensorflow-gan": Project(
         "2.1.0",
-        "tensorflow_gan/python/**/*_test.py",
+        ("tensorflow_gan/python/**/*_test.py",),
         ("tensorflow-hub==0.16.1", "tensorflow-probability==0.25.0", "dm-tree", "cloudpickle",
          "decorator"),
     ),
@@ -72,7 +76,7 @@ def fetch(name, project, python, folder):
     for wheel in sorted(wheels.glob("*.whl")):
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(packages)
-    return packages, sorted(packages.glob(project.tests))
+    return packages, sorted(path for one in project.tests for path in packages.glob(one))
 
 
 def count(python, packages, files, is_newest, folder):

@@ -25,6 +25,7 @@ _SUPPORTED = frozenset(
         "factorization",
         "feature_column",
         "framework",
+        "gan",
         "hooks",
         "image",
         "layers",
@@ -73,7 +74,6 @@ _UNSUPPORTED = {
     "checkpoint": "use tf.train.Checkpoint",
     "coder": "it became the package tensorflow-compression",
     "ffmpeg": "use the package tensorflow-io",
-    "gan": "it became the package tensorflow-gan",
     "graph_editor": (
         "it has no successor; rewrite the GraphDef (tf.import_graph_def with input_map)"
     ),

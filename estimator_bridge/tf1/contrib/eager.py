@@ -11,7 +11,13 @@ from estimator_bridge.private_tf import resource_variable_ops as _resource
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __getattr__, _advice_for = _unsupported_names(
-    globals(), default_advice="TensorFlow 2 executes eagerly; use tf.keras, tf.train.Checkpoint"
+    globals(),
+    {
+        "Network": "write the model as a tf.keras.Model, whose variables have other names in "
+        "checkpoints",
+        "metrics": "use tf.keras.metrics, or tf.metrics in a model_fn",
+    },
+    default_advice="TensorFlow 2 executes eagerly; use tf.keras, tf.train.Checkpoint",
 )
 
 Checkpoint = tf.train.Checkpoint

@@ -11,7 +11,25 @@ from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupport
 
 _TRAIN_ELSEWHERE = "TPUs are not supported; use the Estimator with use_tpu=False"
 
-__getattr__, _advice_for = _unsupported_names(globals(), default_advice=_TRAIN_ELSEWHERE)
+_QUEUE = (
+    "infeed and outfeed queues exist on TPUs only; read the data with an input_fn, and compute the "
+    "values in host_call or in a hook"
+)
+_ADVICE = {
+    "InfeedQueue": _QUEUE,
+    "export_estimator_savedmodel": "call the Estimator's export_saved_model, which writes a graph "
+    "for CPU and GPU",
+    "infeed_dequeue": _QUEUE,
+    "infeed_dequeue_tuple": _QUEUE,
+    "infeed_enqueue": _QUEUE,
+    "infeed_enqueue_tuple": _QUEUE,
+    "outfeed_dequeue": _QUEUE,
+    "outfeed_dequeue_tuple": _QUEUE,
+    "outfeed_enqueue": _QUEUE,
+    "outfeed_enqueue_tuple": _QUEUE,
+    "rewrite_for_inference": "it compiles a graph for TPUs; export the graph as it is",
+}
+__getattr__, _advice_for = _unsupported_names(globals(), _ADVICE, _TRAIN_ELSEWHERE)
 
 # Saves in the step, where 1.x saved in a thread of its own.
 AsyncCheckpointSaverHook = tf.train.CheckpointSaverHook

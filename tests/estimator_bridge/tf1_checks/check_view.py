@@ -6,6 +6,7 @@ import importlib
 import os
 import pkgutil
 import pydoc
+import sys
 import types
 
 import absl.flags
@@ -292,6 +293,13 @@ def test_unsupported_names_raise_where_they_are_used():
         (lambda: tf.contrib.eager.metrics, "tf.contrib.eager.metrics.*tf.keras"),
         (lambda: tf.contrib.tfprof.ProfileContext, "tf.contrib.tfprof.*tf.profiler"),
         (lambda: GANEstimator(), "tf.contrib.gan.GANEstimator"),
+        (lambda: tf.contrib.gan.estimator.GANEstimator, "tf.contrib.gan.estimator.*pip install"),
+        (lambda: tf.contrib.tpu.infeed_enqueue_tuple([]), "infeed_enqueue_tuple.*input_fn"),
+        (lambda: tf.contrib.tpu.rewrite_for_inference(None), "rewrite_for_inference.*export"),
+        (lambda: tf.contrib.tpu.export_estimator_savedmodel(None), "export_saved_model"),
+        (lambda: tf.contrib.eager.Network, "tf.contrib.eager.Network.*tf.keras.Model"),
+        (lambda: tf.contrib.quantize.create_training_graph(), "tf.contrib.quantize.*optimization"),
+        (lambda: tf.contrib.tensorrt.create_inference_graph(), "tf.contrib.tensorrt.*TensorRT"),
         (lambda: SRUCell(3), "tf.contrib.rnn.SRUCell"),
         (lambda: alexnet.alexnet_v2, "tf.contrib.slim.nets.alexnet"),
         (lambda: types.new_class("Mine", (SRUCell,)), "SRUCell"),
@@ -303,6 +311,25 @@ def test_unsupported_names_raise_where_they_are_used():
     assert not hasattr(tf.contrib, "nothing_like_it")
     with pytest.raises(ImportError, match=r"tensorflow\.contrib\.nothing_like_it"):
         import tensorflow.contrib.nothing_like_it  # noqa: F401
+
+
+def test_gan_is_passed_on_to_the_installed_package(monkeypatch):
+    package = types.ModuleType("tensorflow_gan")
+    package.gan_loss = len
+    monkeypatch.setitem(sys.modules, "tensorflow_gan", package)
+    from tensorflow.contrib import gan
+    from tensorflow.contrib.gan.python import train
+
+    assert gan.gan_loss is len and train.gan_loss is len
+    assert not hasattr(gan, "nothing_like_it")
+
+
+def test_the_decoder_of_slim_has_a_module():
+    from tensorflow.contrib.slim.python.slim.data import data_decoder
+
+    slim = tf.contrib.slim
+    assert data_decoder.DataDecoder is slim.data_decoder.DataDecoder
+    assert issubclass(slim.tfexample_decoder.TFExampleDecoder, slim.data_decoder.DataDecoder)
 
 
 def test_contrib_names_work_or_name_a_remedy():

@@ -8,6 +8,7 @@ from estimator_bridge.tf1.contrib import layers as _layers
 from estimator_bridge.tf1.contrib import losses, metrics
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 from estimator_bridge.tf1.contrib.slim import (
+    data_decoder,
     data_provider,
     dataset,
     dataset_data_provider,
@@ -22,6 +23,7 @@ from estimator_bridge.tf1.contrib.slim import (
 )
 
 __all__ = [
+    "data_decoder",
     "data_provider",
     "dataset",
     "dataset_data_provider",

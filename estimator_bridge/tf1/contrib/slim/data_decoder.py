@@ -1,0 +1,5 @@
+"""`tf.contrib.slim.data_decoder`."""
+
+from estimator_bridge.tf1.contrib.slim.tfexample_decoder import DataDecoder
+
+__all__ = ["DataDecoder"]
