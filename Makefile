@@ -10,6 +10,7 @@
 # make sbom         lists the packages of the images, as CycloneDX JSON
 # make parity-1x    tf.contrib beside TensorFlow 1.15.5 itself (needs Python 3.7)
 # make compatibility  tests of public projects on the oldest and the newest TensorFlow
+# make parity-2x    programs of 2.4, 2.8 and 2.12 beside these (needs Python 3.8, 3.10, 3.11)
 # make tables       trains on twenty real tables without flags, beside scikit-learn
 #
 # They make the virtual environment that they need (.venv/tf<TensorFlow>-py<Python>) and keep it.
@@ -39,7 +40,7 @@ ENVIRONMENT = command -v $(PYTHON) >/dev/null \
 	|| { echo "PYTHON=$(PYTHON): no such program; name a Python 3.9 to 3.13" >&2; exit 2; }; \
 	env=$$($(PYTHON) tools/environment.py --tf="$(TF)" --build) || exit $$?
 
-.PHONY: compatibility help demo test test-quick test-matrix fuzz simulate bench bench-legacy parity-1x tables lint lock pin-base-image sbom site environment
+.PHONY: compatibility help demo test test-quick test-matrix fuzz simulate bench bench-legacy parity-1x parity-2x tables lint lock pin-base-image sbom site environment
 .SILENT:
 
 help:
@@ -87,6 +88,10 @@ compatibility:
 # Stores what TensorFlow 1.15.5 computes for tests/estimator_bridge/parity_1x/cases, and compares.
 parity-1x:
 	$(ENVIRONMENT); exec "$$env/bin/python" tools/parity_1x.py $(ARGS)
+
+# Trains programs natively and under `run --as`, back and forth, and writes the table of bridge.md.
+parity-2x:
+	$(ENVIRONMENT); exec "$$env/bin/python" tools/parity_2x.py $(ARGS)
 
 lint:
 	$(ENVIRONMENT); "$$env/bin/python" -m ruff check . && "$$env/bin/python" -m ruff format --check . \

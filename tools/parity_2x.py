@@ -33,6 +33,8 @@ ORIGINALS = {
 # From this version on, Estimators take the optimizers of `legacy` only.
 LEGACY_SINCE = (2, 11)
 START, END = "<!-- parity-2x: written by `make parity-2x` -->", "<!-- end of parity-2x -->"
+# Differences that are the original's own: bridge.md, "Behaviour that changed".
+KNOWN = {("2.4.4", "preprocessing"): "2.4.4 looks no word up in a model_fn"}
 # float32 has 7 digits; the order of sums differs between versions of TensorFlow.
 ROUNDING = 2e-6
 
@@ -151,10 +153,14 @@ def table(kinds, found):
     lines.append("|---|---|" + "---|" * len(found))
     for kind in dict.fromkeys(kinds.values()):
         names = [name for name in kinds if kinds[name] == kind]
-        worst = [max(found[version][name] for name in names) for version in found]
+        worst = [
+            max(found[version][name] for name in names if (version, name) not in KNOWN)
+            for version in found
+        ]
         cells = " | ".join(f"{one:.1e}" for one in worst)
         lines.append(f"| {kind} | {', '.join(names)} | {cells} |")
-    return lines
+    known = [f"`{name}` on {version}: {reason}" for (version, name), reason in KNOWN.items()]
+    return [*lines, "", f"Not counted: {'; '.join(known)}."]
 
 
 def read_kinds():
@@ -192,6 +198,8 @@ def main():
             for name in kinds:
                 worst, lines = judge(*(one[name] for one in records))
                 found[version][name] = worst
+                if (version, name) in KNOWN:
+                    continue
                 differing += [f"{version}: {name}: {line}" for line in lines]
     print("\n".join(table(kinds, found)))
     print("\n".join(differing) or "no difference beyond rounding")
