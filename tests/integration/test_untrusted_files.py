@@ -57,6 +57,7 @@ ROUNDS = 30
 MENDED = {
     "test_description_of_a_job_for_evaluate": (8318, 8352),
     "test_description_of_a_job_for_convert_and_verify": (7305, 7870, 7983),
+    "test_a_hparams_file": (300798,),
 }
 DESCRIPTION = ("config.yaml", "schema.json", "statistics.json")
 JOB = """# gcloud ai custom-jobs create --region=us-central1 --display-name=shop --config=job.yaml

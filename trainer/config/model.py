@@ -24,7 +24,7 @@ def _check_model_type(value: str) -> str:
     if value in MODEL_TYPES or CODE_REFERENCE.fullmatch(value):
         return value
     raise ValueError(
-        f"got {value!r}: use one of {', '.join(MODEL_TYPES)}, or package.module:function"
+        f"got {value!r:.80}: use one of {', '.join(MODEL_TYPES)}, or package.module:function"
         f"{nearest(value, MODEL_TYPES)}"
     )
 

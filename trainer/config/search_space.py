@@ -100,7 +100,9 @@ def load_space(name: str) -> SearchSpace:
     if not isinstance(metric, str) or not metric:
         raise UserError(f"{where}: metric: not given; name a metric of the evaluation, such as auc")
     if values.get("goal") not in ("maximize", "minimize"):
-        raise UserError(f"{where}: goal: got {values.get('goal')!r}; write maximize or minimize")
+        raise UserError(
+            f"{where}: goal: got {values.get('goal')!r:.80}; write maximize or minimize"
+        )
     if not isinstance(parameters, dict) or not parameters:
         raise UserError(f"{where}: parameters: none given; write 'name: range' lines")
     for each in parameters:
@@ -110,7 +112,7 @@ def load_space(name: str) -> SearchSpace:
         _check_samples(each, parameter, f"{where}: {each}")
     algorithm = values.get("algorithm")
     if algorithm is not None and algorithm not in ALGORITHMS:
-        raise UserError(f"{where}: algorithm: got {algorithm!r}; write random or grid")
+        raise UserError(f"{where}: algorithm: got {algorithm!r:.80}; write random or grid")
     trials = _read_count(values, "max_trials", where)
     together = _read_count(values, "parallel_trials", where)
     if together is not None and together > (trials or together):
@@ -188,7 +190,7 @@ def _list_parameters() -> list[str]:
 def _read_count(values: dict[str, Any], key: str, where: str) -> Optional[int]:
     count = values.get(key, 1)
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise UserError(f"{where}: {key}: got {count!r}; write a number from 1")
+        raise UserError(f"{where}: {key}: got {count!r:.80}; write a number from 1")
     return count if key in values else None
 
 
@@ -209,7 +211,7 @@ def _read_range(given: dict[str, Any], where: str) -> Parameter:
     low, high = (_read_number(given[key], f"{where}: {key}") for key in ("min", "max"))
     scale = given.get("scale", "linear")
     if scale not in SCALES:
-        raise UserError(f"{where}: scale: got {scale!r}; write one of {', '.join(SCALES)}")
+        raise UserError(f"{where}: scale: got {scale!r:.80}; write one of {', '.join(SCALES)}")
     if not low < high:
         raise UserError(f"{where}: min {low:g} is not below max {high:g}")
     if scale != "linear" and low <= 0:
@@ -226,9 +228,9 @@ def _read_number(value: Any, where: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise UserError(f"{where}: got {value!r}; write a number") from error
+        raise UserError(f"{where}: got {value!r:.80}; write a number") from error
     if not math.isfinite(number):
-        raise UserError(f"{where}: got {value!r}; write a finite number")
+        raise UserError(f"{where}: got {value!r:.80}; write a finite number")
     return number
 
 

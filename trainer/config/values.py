@@ -74,7 +74,9 @@ def check_delimiter(value: Any) -> Any:
     if value in ("\\t", "tab"):
         return "\t"
     if isinstance(value, str) and len(value) == 1 and (value in '"\r\n\0' or not value.isascii()):
-        raise ValueError(f"got {value!r}: use one ASCII character other than a quote or a line end")
+        raise ValueError(
+            f"got {value!r:.80}: use one ASCII character other than a quote or a line end"
+        )
     return value
 
 
@@ -92,7 +94,7 @@ def check_encoding(value: Any) -> Any:
 
 def _check_code(value: str) -> str:
     if not CODE_REFERENCE.fullmatch(value):
-        raise ValueError(f"got {value!r}: write package.module:name")
+        raise ValueError(f"got {value!r:.80}: write package.module:name")
     return value
 
 
@@ -121,7 +123,7 @@ def _check_steps(value: str) -> str:
 
 def _refuse_number(value: Any) -> Any:
     if isinstance(value, int):
-        raise ValueError(f"got {value!r}: write FIRST:LAST, in quotes in YAML")
+        raise ValueError(f"got {value!r:.80}: write FIRST:LAST, in quotes in YAML")
     return value
 
 
