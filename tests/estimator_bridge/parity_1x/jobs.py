@@ -215,6 +215,7 @@ def measure(cases, native, starts):
             values.nudge = 1
             record["moved"] = trained.distances(record, run(build, record))
             values.nudge, record["random"] = 0, []
+            trained.keep_apart(record, trained.distances(record, run(build, record)))
             # Where the bridge ends is what 1.15 goes on from, not the reverse.
             del record["end"]
         found[name] = record

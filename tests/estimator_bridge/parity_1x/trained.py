@@ -124,8 +124,15 @@ def measure(cases, native, starts):
             other = run(build, record["start"])
             values.nudge = 0
             record["moved"], record["random"] = distances(record, other), []
+            keep_apart(record, distances(record, run(build, record["start"])))
         found[name] = record
     return found
+
+
+def keep_apart(record, apart):
+    """Stores how far two runs of 1.15 are apart, where they are."""
+    if apart:
+        record["apart"] = apart
 
 
 def distances(record, other):

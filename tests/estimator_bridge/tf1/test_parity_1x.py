@@ -83,6 +83,19 @@ def test_every_kind_of_difference_is_found():
     assert list(compare.compare(native, {"error": "ValueError"})) == ["error"]
 
 
+@pytest.mark.parametrize("reason", ["moved", "apart"])
+def test_a_tolerance_is_measured_in_1_15(reason):
+    native = compare.read("losses")["mean_squared_error, per row"]
+    name = next(iter(native["outputs"]))
+    native.pop("apart", None)
+    native = {**native, "moved": {}, reason: {f"outputs/{name}": 1e-3}, "random": []}
+    native.setdefault("moved", {})
+    for change, found in [(1.9e-3, []), (2.1e-3, ["outputs"])]:
+        other = copy.deepcopy(native)
+        other["outputs"][name]["values"][0] += change
+        assert list(compare.compare(native, other)) == found
+
+
 @pytest.mark.parametrize(
     ("ours", "difference"),
     [

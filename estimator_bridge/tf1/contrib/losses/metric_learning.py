@@ -42,7 +42,7 @@ def triplet_semihard_loss(labels, embeddings, margin=1.0):
       margin: number, minimum difference of the squared distances.
 
     Returns:
-      Scalar tensor.
+      Scalar tensor; NaN where no two labels are equal.
     """
     distances = _square_distances(tf.convert_to_tensor(embeddings))
     same = _same_label(labels)
@@ -59,7 +59,8 @@ def triplet_semihard_loss(labels, embeddings, margin=1.0):
     negative = tf.where(tf.reduce_any(farther, axis=2), nearest, tf.tile(farthest, [1, batch]))
     pairs = tf.to_float(same) - tf.eye(batch)
     losses = tf.maximum((margin + distances - negative) * pairs, 0.0)
-    return tf.div_no_nan(tf.reduce_sum(losses), tf.reduce_sum(pairs), name="triplet_semihard_loss")
+    # As in 1.15, the loss without a pair is NaN.
+    return tf.truediv(tf.reduce_sum(losses), tf.reduce_sum(pairs), name="triplet_semihard_loss")
 
 
 def lifted_struct_loss(labels, embeddings, margin=1.0):
