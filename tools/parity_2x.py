@@ -157,7 +157,7 @@ def table(kinds, found):
             max(found[version][name] for name in names if (version, name) not in KNOWN)
             for version in found
         ]
-        cells = " | ".join(f"{one:.1e}" for one in worst)
+        cells = " | ".join("fails" if one == float("inf") else f"{one:.1e}" for one in worst)
         lines.append(f"| {kind} | {', '.join(names)} | {cells} |")
     known = [f"`{name}` on {version}: {reason}" for (version, name), reason in KNOWN.items()]
     return [*lines, "", f"Not counted: {'; '.join(known)}."]

@@ -103,6 +103,9 @@ def run(task, name, folder):
 def main(task, folder, output, *names):
     tf.get_logger().setLevel("ERROR")
     warnings.simplefilter("ignore")
+    # For MirroredStrategy.
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     found = {}
     for name in names:
         try:
