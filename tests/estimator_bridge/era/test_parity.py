@@ -1,4 +1,4 @@
-"""Programs that TensorFlow 2.4.4 trained, resumed from their checkpoints."""
+"""Programs that TensorFlow 2.4.4 and 2.12.1 trained, resumed from their checkpoints."""
 
 import gzip
 import json
@@ -15,7 +15,7 @@ import parity_2x  # noqa: E402
 
 
 @pytest.mark.newest
-@pytest.mark.parametrize("version", ["2.4.4"])
+@pytest.mark.parametrize("version", ["2.4.4", "2.12.1"])
 def test_programs_go_on_from_native_checkpoints(tmp_path, version):
     records = json.loads(gzip.decompress((STORED / f"{version}.json.gz").read_bytes()))
     job = tmp_path / "job"
