@@ -7,7 +7,7 @@ from typing import Optional
 
 import estimator_bridge
 from trainer import config as config_lib
-from trainer.api.jobs import Host, run_in_workspace
+from trainer.api.jobs import Host, announce_error, run_in_workspace
 from trainer.config import flags
 from trainer.console import show, show_error
 from trainer.errors import USER_ERROR_STATUS, JobEnded, UserError, hide_secrets
@@ -26,17 +26,21 @@ def main(argv: list[str]) -> int:
     """
     config = None
     try:
-        command = flags.parse_command_line(argv)
-        if command is None:
-            return 0
-        if command.prints == "json_schema":
-            print(json.dumps(config_lib.Config.model_json_schema(), indent=2))
-            return 0
-        config = config_lib.load_config(command.hparams, command.overrides)
-        if command.prints == "config":
-            print(config_lib.to_yaml(config), end="")
-            return 0
         with SignalWatch() as watch:
+            try:
+                command = flags.parse_command_line(argv)
+                if command is None:
+                    return 0
+                if command.prints == "json_schema":
+                    print(json.dumps(config_lib.Config.model_json_schema(), indent=2))
+                    return 0
+                config = config_lib.load_config(command.hparams, command.overrides)
+            except UserError as error:
+                announce_error(error, argv, watch)
+                raise
+            if command.prints == "config":
+                print(config_lib.to_yaml(config), end="")
+                return 0
             run_in_workspace(config, command, Host(watch, show, is_program=True))
     except UserError as error:
         cause = error.__cause__

@@ -1,7 +1,7 @@
 """Runs a job: for `python -m trainer.task`, and for `trainer.train`."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Callable, NamedTuple, Optional
 
 import estimator_bridge
@@ -114,6 +114,33 @@ def run_in_workspace(
         except UserError as error:
             raise type(error)(space.display_path(str(error))) from error.__cause__
         return space.folder
+
+
+def announce_error(error: UserError, argv: list[str], watch: SignalWatch) -> None:
+    """Tells the other processes of a cluster that this one has wrong flags or a wrong hparams file.
+
+    Without a configuration, job_dir is known only from the flags and the service. If it is in a
+    bucket, nothing is told, because opening the folder would fetch the job.
+
+    Args:
+        error: what is wrong.
+        argv: the command line, without the program's name.
+        watch: receives signals.
+    """
+    with suppress(UserError):
+        cluster, service = read_cluster(), read_service()
+        if not flags.runs_job(argv):
+            return
+        config = config_lib.load_config(None, {"job_dir": flags.find_job_dir(argv)})
+        config = job_environment.place(config, cluster, service)
+        folder, console = config.job_dir, Console(quiet=config.verbosity in ("warning", "error"))
+        if not cluster.has_others or not folder or storage.is_remote(folder):
+            return
+        settings = storage.Settings(**config.storage.model_dump())
+        with workspace.open_workspace(folder, settings, cluster, console) as space:
+            rooms = _Rooms(cluster, space, console)
+            with _join_cluster(config, Host(watch, print, is_program=True), rooms):
+                raise error
 
 
 def _is_experiment(config: config_lib.Config) -> bool:

@@ -3,6 +3,7 @@
 import re
 import typing
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional
 
@@ -135,6 +136,29 @@ def parse_command_line(argv: list[str]) -> Optional[CommandLine]:
         bool(values.reuse),
         prints[0] if prints else None,
     )
+
+
+def runs_job(argv: list[str]) -> bool:
+    """Returns whether a command line, perhaps one that cannot be parsed, asks for a job.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
+    return not {f"--{name}" for name in _SWITCHES if name != "reuse"} & set(argv)
+
+
+def find_job_dir(argv: list[str]) -> Optional[str]:
+    """Returns the job_dir of a command line, perhaps of one that cannot be parsed; None for none.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
+    found = None
+    for word, following in zip_longest(argv, argv[1:]):
+        name, equals, value = word.lstrip("-").partition("=")
+        if word.startswith("-") and SHORT_NAMES.get(name, name) == "job_dir":
+            found = value if equals else following
+    return found
 
 
 def _define(values: flags.FlagValues) -> None:

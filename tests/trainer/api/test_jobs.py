@@ -44,6 +44,9 @@ def start(tmp_path, monkeypatch, capsys):
         (["--secret.key=NO_SUCH_VARIABLE"], "secret.key: "),
         (["--data.schema_file=no.yaml"], "schema "),
         ([], "data.schema_file: not given"),
+        (["--no_such_flag=1"], "no_such_flag"),
+        (["--batch_size=many"], "--train.batch_size: got 'many'"),
+        (["--hparams=no_such_preset"], "no_such_preset"),
         (["--data.schema_file={schema}", "--train_data=no.csv"], "no file matches 'no.csv'"),
     ],
 )
@@ -54,6 +57,19 @@ def test_an_error_before_anything_is_loaded_reaches_the_others(make, tmp_path, s
     assert status == 2 and error in said
     assert published["state"] == FAILED and published["awaited_secs"] == 0
     assert error in published["message"]
+
+
+@pytest.mark.parametrize("flags", [["--dry_run"], ["--print_config"]])
+def test_a_command_that_runs_no_job_tells_no_one(start, flags):
+    status, said, published = start("worker", "--no_such_flag=1", *flags)
+    assert status == 2 and "no_such_flag" in said
+    assert published == {}
+
+
+def test_a_wrong_flag_of_a_single_process_makes_no_folder(tmp_path, capsys):
+    assert task.main([f"--job_dir={tmp_path}/job", "--no_such_flag=1"]) == 2
+    assert "no_such_flag" in capsys.readouterr().err
+    assert not (tmp_path / "job").exists()
 
 
 def test_a_chief_that_another_job_keeps_out_leaves_that_job_alone(tmp_path, start):
