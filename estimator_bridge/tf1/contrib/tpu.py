@@ -12,8 +12,8 @@ from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupport
 _TRAIN_ELSEWHERE = "TPUs are not supported; use the Estimator with use_tpu=False"
 
 _QUEUE = (
-    "infeed and outfeed queues exist on TPUs only; read the data with an input_fn, and compute the "
-    "values in host_call or in a hook"
+    "infeed and outfeed queues exist on TPUs only; use TPUEstimator with use_tpu=False, which "
+    "reads an input_fn, and compute the values in host_call or in a hook"
 )
 _ADVICE = {
     "InfeedQueue": _QUEUE,
