@@ -306,6 +306,7 @@ def test_forwarded_features_are_named(tmp_path):
     assert "Keras model: all features; join" in line
 
 
+@needs_keras_3
 def test_checkpoint_of_another_model_is_an_error(tmp_path):
     from estimator_bridge import BridgeError
 
