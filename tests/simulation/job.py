@@ -270,7 +270,7 @@ class Trainer(Saver):
         try:
             with open_workspace(ADDRESS, settings, ALONE, Lines(self.log)) as workspace:
                 self.folder = Path(workspace.folder)
-                self._train()
+                self._train(workspace)
             status = 0
         except Interrupted:
             status = 143
@@ -281,8 +281,9 @@ class Trainer(Saver):
             status = 2 if error.errno == errno.ENOSPC else 1
         process.exit(status)
 
-    def _train(self):
+    def _train(self, workspace):
         step = self.resume()
+        workspace.check_restored()
         self._on_start(step)
         log = MetricsLog(str(self.folder))
         log.resume_from(step)

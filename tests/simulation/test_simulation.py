@@ -33,6 +33,10 @@ MENDED = {
     2223: "a checkpoint that lacked files here kept the stored one from being fetched",
     2515: "a checkpoint was overwritten after the state file had been stored again",
     3187: "files that were cleaned away at the end of a restore let the job begin anew",
+    2263: "files that were cleaned away after the restore made training begin at step 0",
+    4313: "an error of the service ended a takeover, which did not begin again",
+    5872: "a state file named a checkpoint of which a file had been cleaned away",
+    6395: "a state file named an older checkpoint that had been stored again in part",
 }
 
 

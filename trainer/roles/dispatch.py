@@ -175,6 +175,7 @@ def _run_trainer(
             # Not earlier: a job that fails before this must not end another one.
             stack.enter_context(claim)
         leftovers.remove_leftovers(config, cluster.has_others, console.log)
+        place.workspace.check_restored()
         if place.heartbeat is None:
             result = train_and_evaluate(job, console, place.watch)
         else:

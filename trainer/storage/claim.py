@@ -63,17 +63,13 @@ class Claim:
         stored = self._bucket.find(self._name)
         self._before = stored.generation if stored is not None else 0
 
-    def enforce(self) -> bool:
+    def enforce(self) -> None:
         """Claims the folder if this job has not claimed it yet, and checks the claim.
-
-        Returns:
-            Whether the job has just claimed the folder.
 
         Raises:
             Conflict: another job has claimed the folder since `note_owner`, or since this job's
                 claim.
         """
-        is_first = self._made is None
         if self._made is None:
             content = _describe_process().encode()
             with contextlib.suppress(Conflict):
@@ -82,7 +78,6 @@ class Claim:
                 )
         if self._made is None or self._bucket.find(self._name) != self._made:
             raise Conflict(_describe_conflict(str(self._address)))
-        return is_first
 
 
 class FolderClaim:

@@ -112,6 +112,23 @@ class Mirror:
                     "same command resumes from the one before it"
                 )
 
+    def check_restored(self) -> None:
+        """Checks, before training, that the restored checkpoints are still there.
+
+        Raises:
+            TemporaryError: another program has removed the state file, so that training would begin
+                at step 0.
+        """
+        with self._lock:
+            is_there = (self.folder / job_layout.CHECKPOINT_STATE).exists()
+            is_expected = job_layout.CHECKPOINT_STATE in self._objects.known
+            if is_expected and not is_there and not self._is_starting_over:
+                raise TemporaryError(
+                    f"{self.folder}: another program has removed files since {self.address} was "
+                    "fetched into it; the same command fetches them again. End that program, or "
+                    "name another folder in --storage.cache_dir"
+                )
+
     def start_over(self) -> None:
         """Makes the next `push` remove all objects whose files are missing in the local folder."""
         with self._lock:

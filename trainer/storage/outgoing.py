@@ -10,7 +10,7 @@ import contextlib
 import functools
 import io
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import BinaryIO, Optional
 
@@ -41,6 +41,9 @@ class Outgoing:
         self._objects = objects
         self._mine = mine
         self._num_changes = 0
+        self._has_taken_over = False
+        # Steps of which the bucket may have files of two checkpoints.
+        self._mixed_steps: set[int] = set()
         # The steps that the stored state file names; None until it is known.
         self._stored_steps: Optional[list[int]] = None
         self._stored_state = b""
@@ -160,6 +163,9 @@ class Outgoing:
             if job_layout.rank(name) < STATE_RANK and job_layout.find_step(name) in (None, step)
         ]
         changed = [n for n in self._find_changed(names) if not self._is_unfinished(n, pointed)]
+        is_replaced = step is not None and any(self._list_parts(step, changed))
+        if step is not None and is_replaced:
+            self._mixed_steps.add(step)
         with contextlib.ExitStack() as held:
             # Open the checkpoints first: training may remove them before they are stored, but open
             # files stay readable.
@@ -168,6 +174,22 @@ class Outgoing:
                 for name in job_layout.newest_checkpoints(changed)[:MOST_OPEN]
             }
             self._store_files(changed, streams)
+        if step is not None and is_replaced:
+            others = {*self._list_parts(step, self._objects.known)} - {*changed}
+            if all(map(self._is_as_stored, others)):
+                self._mixed_steps.discard(step)
+
+    @staticmethod
+    def _list_parts(step: int, names: Iterable[str]) -> list[str]:
+        """Returns the files of a checkpoint among names, without the graph."""
+        return [n for n in names if job_layout.find_step(n) == step and not n.endswith(".meta")]
+
+    def _is_as_stored(self, name: str) -> bool:
+        """Returns whether a local file is there and has been stored."""
+        try:
+            return not self._objects.has_changed(name, (self._objects.folder / name).stat())
+        except FileNotFoundError:
+            return False
 
     def _is_unfinished(self, name: str, pointed: Optional[os.stat_result]) -> bool:
         """Returns whether a stored checkpoint is being saved again at this moment.
@@ -189,7 +211,7 @@ class Outgoing:
         steps = job_layout.read_state_steps(text)
         whole = job_layout.find_whole_steps(self._objects.known)
         # Another job may have stored a checkpoint of a step that this job has saved differently.
-        whole -= self._find_changed_steps(graphs=False)
+        whole -= self._find_changed_steps(graphs=False) | self._mixed_steps
         if steps and steps[0] not in whole:
             return False
         content = self._objects.make_portable(CHECKPOINT_STATE, job_layout.keep_steps(text, whole))
@@ -233,9 +255,16 @@ class Outgoing:
 
     def _check_claim(self) -> None:
         claim = self._objects.claim
-        # A job that had the claim before may have stored and removed objects meanwhile.
-        if claim is not None and claim.enforce() and take_over(self._objects):
-            raise Changed(str(self._objects.address))
+        if claim is None:
+            return
+        claim.enforce()
+        # A job that had the claim before may have stored and removed objects meanwhile. If an error
+        # of the service ends this, it begins again.
+        if not self._has_taken_over:
+            has_changed = take_over(self._objects)
+            self._has_taken_over = True
+            if has_changed:
+                raise Changed(str(self._objects.address))
 
     def _find_superseded(self, starts_over: bool) -> list[str]:
         """Returns the objects that the job no longer has."""

@@ -107,6 +107,15 @@ class Workspace:
         if self._keeper is not None:
             self._keeper.mirror.start_over()
 
+    def check_restored(self) -> None:
+        """Checks, before training, that what has been fetched from a bucket is still there.
+
+        Raises:
+            TemporaryError: another program has removed the state file of the checkpoints.
+        """
+        if self._keeper is not None:
+            self._keeper.mirror.check_restored()
+
     def push(self) -> None:
         """Stores the changes of the folder at once."""
         if self._keeper is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trainer import job_layout
-from trainer.errors import UserError
+from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Conflict
 from trainer.storage.claim import Claim
@@ -265,6 +265,25 @@ def test_a_checkpoint_that_is_saved_again_is_stored_when_it_is_complete(machine,
     (one.folder / "model.ckpt-10.index").write_text("whole")
     os.utime(one.folder / "checkpoint", ns=(later + 10**9, later + 10**9))
     assert one.push() == 2 and cloud.read("jobs/x/model.ckpt-10.index") == b"whole"
+
+
+def test_a_checkpoint_of_two_saves_is_not_named(machine, cloud):
+    one = machine("one", claims=True)
+    one.restore()
+    _checkpoint(one.folder, 10)
+    one.push()
+    # It is saved again, and a program that cleans up removes a file before it can be stored.
+    (one.folder / "model.ckpt-10.data-00000-of-00001").write_text("10 saved again")
+    (one.folder / "model.ckpt-10.index").unlink()
+    _checkpoint(one.folder, 20, kept=(10,))
+    one.push()
+    assert cloud.read("jobs/x/model.ckpt-10.data-00000-of-00001") == b"10 saved again"
+    assert b"ckpt-10" not in cloud.read("jobs/x/checkpoint")
+    # Once it is whole again, it is named.
+    (one.folder / "model.ckpt-10.index").write_text("index saved again")
+    _checkpoint(one.folder, 20, kept=(10,))
+    one.push()
+    assert b"ckpt-10" in cloud.read("jobs/x/checkpoint")
 
 
 def test_files_are_stored_and_fetched_several_at_once(machine, cloud, tmp_path, monkeypatch):
@@ -648,6 +667,55 @@ def test_a_finished_job_is_not_overwritten_by_an_earlier_one(machine, cloud):
     again.restore()
     _write(again.folder, **{"metrics.jsonl": "again"})
     assert again.push() == 1
+
+
+def test_a_takeover_that_an_error_ended_begins_again(machine, cloud, monkeypatch):
+    one, two = machine("one", claims=True), machine("two", claims=True)
+    one.restore()
+    _checkpoint(one.folder, 10)
+    one.push()
+    two.restore()
+    _checkpoint(one.folder, 20, kept=(10,))
+    one.push()
+    _checkpoint(two.folder, 20, kept=(10,))
+    (two.folder / "model.ckpt-20.index").write_text("20 of two")
+    list_folder, upload, named = Bucket.list_folder, Bucket.upload, []
+
+    def fail(self, address):
+        monkeypatch.setattr(Bucket, "list_folder", list_folder)
+        raise Unavailable("no answer")
+
+    def note_state(self, stream, size, name, generation):
+        if name.endswith("model.ckpt-20.index"):
+            named.append("jobs/x/checkpoint" in cloud.names("jobs/x/"))
+        return upload(self, stream, size, name, generation)
+
+    monkeypatch.setattr(Bucket, "list_folder", fail)
+    with pytest.raises(Unavailable):
+        two.push()
+    monkeypatch.setattr(Bucket, "upload", note_state)
+    two.push()
+    # The state file of the other job named the checkpoint that is replaced.
+    assert named and not named[0] and cloud.read("jobs/x/model.ckpt-20.index") == b"20 of two"
+    assert b"model.ckpt-20" in cloud.read("jobs/x/checkpoint")
+
+
+def test_a_job_whose_checkpoints_are_cleaned_away_before_training_does_not_begin_anew(
+    machine, cloud
+):
+    one = machine("one", claims=True)
+    one.restore()
+    one.check_restored()
+    _checkpoint(one.folder, 10)
+    one.push()
+    again = machine("one", claims=True)
+    again.restore()
+    again.check_restored()
+    (again.folder / "checkpoint").unlink()
+    with pytest.raises(TemporaryError, match="another program has removed files since gs://"):
+        again.check_restored()
+    again.start_over()
+    again.check_restored()
 
 
 def test_a_refused_job_does_not_claim_the_place(machine, cloud):
