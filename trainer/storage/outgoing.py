@@ -163,9 +163,8 @@ class Outgoing:
             if job_layout.rank(name) < STATE_RANK and job_layout.find_step(name) in (None, step)
         ]
         changed = [n for n in self._find_changed(names) if not self._is_unfinished(n, pointed)]
-        is_replaced = step is not None and any(self._list_parts(step, changed))
-        if step is not None and is_replaced:
-            self._mixed_steps.add(step)
+        stored = {step} if step is not None and self._list_parts(step, changed) else set()
+        self._mixed_steps |= stored
         with contextlib.ExitStack() as held:
             # Open the checkpoints first: training may remove them before they are stored, but open
             # files stay readable.
@@ -174,10 +173,12 @@ class Outgoing:
                 for name in job_layout.newest_checkpoints(changed)[:MOST_OPEN]
             }
             self._store_files(changed, streams)
-        if step is not None and is_replaced:
-            others = {*self._list_parts(step, self._objects.known)} - {*changed}
-            if all(map(self._is_as_stored, others)):
-                self._mixed_steps.discard(step)
+        self._mixed_steps -= {one for one in stored if self._is_of_one_save(one, changed)}
+
+    def _is_of_one_save(self, step: int, stored: Collection[str]) -> bool:
+        """Returns whether the files of a checkpoint that were not stored just now are as stored."""
+        others = {*self._list_parts(step, self._objects.known)} - {*stored}
+        return all(map(self._is_as_stored, others))
 
     @staticmethod
     def _list_parts(step: int, names: Iterable[str]) -> list[str]:
