@@ -29,6 +29,7 @@ import os
 import types
 from collections.abc import Iterable
 
+import estimator_bridge
 from estimator_bridge.process import removed_names
 from estimator_bridge.tf1 import imports
 
@@ -39,7 +40,7 @@ BATCH_FIRST_VARIABLE = "ESTIMATOR_BRIDGE_BATCH_FIRST"
 
 
 def install(tf2_packages: Iterable[str] = ()) -> None:
-    """Makes every module imported from now on get the 1.x view of TensorFlow.
+    """Makes every module imported from now on get the 1.x view of TensorFlow, with Estimators.
 
     Calling it again only adds packages. TensorFlow itself is imported, and switched to 1.x
     behaviour, when the first of the program's modules imports it. That must precede the first graph
@@ -49,7 +50,11 @@ def install(tf2_packages: Iterable[str] = ()) -> None:
       tf2_packages: top-level names of packages that get TensorFlow 2, in addition to those in
         `imports.TF2_PACKAGES` and in the environment variable `ESTIMATOR_BRIDGE_TF2_PACKAGES`
         (names, comma-separated).
+
+    Raises:
+      BridgeError: as `estimator_bridge.install`, which it calls.
     """
+    estimator_bridge.install()
     removed_names.install()
     imports.keep_on_tf2(tf2_packages)
     if not imports.installed():

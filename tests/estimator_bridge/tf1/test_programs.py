@@ -267,6 +267,27 @@ def test_parameter_servers_with_device_filters(tmp_path):
     assert list((tmp_path / "job").glob("model.ckpt-*.data-00001-of-00002"))
 
 
+def test_installed_by_a_line_of_the_program(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from estimator_bridge import tf1\n"
+        "tf1.install()\n"
+        "import tensorflow as tf\n"
+        "x = tf.contrib.layers.fully_connected(tf.placeholder(tf.float32, [None, 3]), 2)\n"
+        "print(tf.__version__, x.shape, tf.estimator.DNNClassifier.__name__)\n"
+    )
+    done = forked.run(
+        [sys.executable, str(program)],
+        preload="tensorflow",
+        env=environment(PYTHONPATH=str(HERE.parents[1])),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout == "1.15.5 (?, 2) DNNClassifier\n"
+
+
 def test_a_failing_import_has_an_unchanged_traceback(tmp_path):
     (tmp_path / "helper.py").write_text("import tensorflow as tf\nimport not_there_at_all\n")
     program = tmp_path / "program.py"
