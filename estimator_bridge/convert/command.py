@@ -117,7 +117,7 @@ def main(argv: list[str]) -> int:
     if options.emit_code:
         Path(options.emit_code).write_text(written.code, encoding="utf-8")
     where = escape(checkpoint.path)
-    print(f"converted {plan.kind} ({plan.head.task}), step {checkpoint.step:,}, {where}")
+    print(f"converted {plan.kind} ({plan.head.task}), {_step_of(checkpoint)}, {where}")
     print(f"  {len(built.names)} variables, {built.model.count_params():,} weights")
     print(f"  Keras model   {options.output}")
     print(f"  SavedModel    {folder}")
@@ -134,6 +134,11 @@ def main(argv: list[str]) -> int:
             file=sys.stderr,
         )
     return 0
+
+
+def _step_of(checkpoint: Checkpoint) -> str:
+    step = checkpoint.stored_step
+    return "no step is stored" if step is None else f"step {step:,}"
 
 
 def _read(options: argparse.Namespace) -> tuple[Plan, Checkpoint]:
@@ -178,7 +183,7 @@ def _wrap(options: argparse.Namespace, folder: str, version: Optional[str]) -> i
     if version is not None:
         rewrite_for(options.output, version)
     checkpoint = open_checkpoint(exported.checkpoint)
-    print(f"wrapped the model_fn of {options.estimator}, step {checkpoint.step:,}")
+    print(f"wrapped the model_fn of {options.estimator}, {_step_of(checkpoint)}")
     print(f"  {len(model.trainable_weights)} trainable variables, {model.count_params():,} weights")
     print(
         f"  Keras model   {options.output} (load it with safe_mode=False, and keep the SavedModel)"

@@ -208,7 +208,7 @@ class Input(NamedTuple):
     name: str
     dtype: str
     width: Optional[int]
-    shape: tuple[int, ...] = ()
+    shape: tuple[Optional[int], ...] = ()
     filler: Any = None
 
     @property

@@ -222,7 +222,7 @@ class Plan(NamedTuple):
       head: predictions and loss.
       wide_optimizer: None without a linear part, or if its state is not converted.
       deep_optimizer: None without a deep part, or if its state is not converted.
-      key: feature that is copied to the predictions; None for none.
+      keys: features that are copied to the predictions.
       data: the files that the model was trained on; None if unknown.
       training_notes: settings that affect the training of the Estimator but have no counterpart in
         the Keras model, one line each.
@@ -241,7 +241,7 @@ class Plan(NamedTuple):
     head: Head
     wide_optimizer: Optional[Optimizer]
     deep_optimizer: Optional[Optimizer]
-    key: Optional[str]
+    keys: tuple[Input, ...]
     data: Optional[Data]
     training_notes: tuple[str, ...] = ()
     recurrent: Optional[Recurrent] = None
@@ -277,11 +277,10 @@ def without_dropout(plan: Plan) -> Plan:
 
 
 def model_inputs(plan: Plan) -> tuple[Input, ...]:
-    """Returns the inputs of the Keras model: the raw features and the key.
+    """Returns the inputs of the Keras model: the raw features and the keys.
 
     Args:
       plan: the model.
     """
-    if plan.key is None or plan.key in {feature.name for feature in plan.inputs}:
-        return plan.inputs
-    return (*plan.inputs, Input(plan.key, "string", 1))
+    read = {feature.name for feature in plan.inputs}
+    return (*plan.inputs, *(key for key in plan.keys if key.name not in read))

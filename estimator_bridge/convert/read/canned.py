@@ -148,7 +148,7 @@ def describe_estimator(
         head=_head(held["head"]),
         wide_optimizer=for_wide.optimizer if for_wide and known else None,
         deep_optimizer=for_deep.optimizer if for_deep and known else None,
-        key=None,
+        keys=(),
         data=None,
         training_notes=_training_notes(held, for_wide, for_deep),
     )
@@ -288,7 +288,7 @@ def _describe_recurrent(held: dict[str, Any], step: int, inputs: _InputReader) -
         head=_head(held["head"]),
         wide_optimizer=None,
         deep_optimizer=reading.optimizer,
-        key=None,
+        keys=(),
         data=None,
         training_notes=reading.notes,
         recurrent=recurrent,

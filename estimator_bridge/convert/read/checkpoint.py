@@ -1,6 +1,7 @@
 """Reads variables of a checkpoint by their names or by the ends of their names."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -10,6 +11,18 @@ from estimator_bridge.errors import BridgeError
 from ..plan.model import Schedule
 
 __all__ = ["Checkpoint", "open_checkpoint", "rate_at", "shape_problem"]
+
+# A checkpoint with the names of objects adds this to the name of a variable.
+_OF_OBJECT = "/.ATTRIBUTES/VARIABLE_VALUE"
+# Ends of the names of the number of steps: of Estimators, of model_to_estimator, which may save by
+# objects, and of Keras's optimizers.
+_STEPS = (
+    "global_step",
+    f"estimator_global_step{_OF_OBJECT}",
+    f"global_step{_OF_OBJECT}",
+    f"iter{_OF_OBJECT}",
+    f"_iterations{_OF_OBJECT}",
+)
 
 
 class Checkpoint:
@@ -75,7 +88,16 @@ class Checkpoint:
     @property
     def step(self) -> int:
         """The global step; 0 if the checkpoint has none."""
-        return int(self.get("global_step")) if "global_step" in self.names else 0
+        return self.stored_step or 0
+
+    @cached_property
+    def stored_step(self) -> Optional[int]:
+        """The number of training steps, or None if the checkpoint does not say."""
+        for ending in _STEPS:
+            found = [name for name in self.names if f"/{name}".endswith(f"/{ending}")]
+            if found:
+                return int(self.get(min(found, key=len)))
+        return None
 
     def find(self, endings: Sequence[str]) -> str:
         """Returns the name of the variable with the first matching name or ending.

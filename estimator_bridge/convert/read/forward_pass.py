@@ -59,10 +59,7 @@ def _export(built: Any, checkpoint: str, features: dict[str, Feature], folder: s
             name: tf.compat.v1.placeholder(one.dtype, one.shape, name=f"raw_{index}")
             for index, (name, one) in enumerate(features.items())
         }
-        given = {
-            name: _to_sparse(tf, raw[name]) if one.sparse else raw[name]
-            for name, one in features.items()
-        }
+        given = {name: _as_trained(tf, raw[name], one) for name, one in features.items()}
         return estimator.export.ServingInputReceiver(given, raw)
 
     try:
@@ -75,16 +72,47 @@ def _export(built: Any, checkpoint: str, features: dict[str, Feature], folder: s
     return path.decode() if isinstance(path, bytes) else str(path)
 
 
-def _to_sparse(tf: Any, dense: Any) -> Any:
-    """Inverts tf.sparse.to_dense with the filler "", -1 or NaN."""
+def _as_trained(tf: Any, dense: Any, feature: Feature) -> Any:
+    """Returns a padded feature as the kind of tensor that the input function returns."""
+    if feature.sparse:
+        where = tf.where(_is_value(tf, dense))
+        shape = tf.shape(dense, out_type=tf.int64)
+        return tf.SparseTensor(where, tf.gather_nd(dense, where), shape)
+    return _to_ragged(tf, dense, feature) if feature.ragged_rank else dense
+
+
+def _is_value(tf: Any, dense: Any) -> Any:
+    """Returns where a padded tensor is not the filler "", -1 or NaN."""
     if dense.dtype.is_floating:
-        there = tf.logical_not(tf.math.is_nan(dense))
-    else:
-        there = tf.not_equal(
-            dense, tf.constant("" if dense.dtype == tf.string else -1, dense.dtype)
-        )
-    where = tf.where(there)
-    return tf.SparseTensor(where, tf.gather_nd(dense, where), tf.shape(dense, out_type=tf.int64))
+        return tf.logical_not(tf.math.is_nan(dense))
+    return tf.not_equal(dense, tf.constant("" if dense.dtype == tf.string else -1, dense.dtype))
+
+
+def _to_ragged(tf: Any, dense: Any, feature: Feature) -> Any:
+    """Inverts RaggedTensor.to_tensor with the filler "", -1 or NaN; a row ends at its last value.
+
+    Args:
+      tf: TensorFlow.
+      dense: [rows, size of each ragged dimension, more dimensions].
+      feature: a feature that is a RaggedTensor.
+    """
+    dtype = tf.as_dtype(feature.splits_dtype)
+    inner = list(range(feature.ragged_rank + 1, dense.shape.rank))
+    there = tf.reduce_any(_is_value(tf, dense), axis=inner) if inner else _is_value(tf, dense)
+    lengths: list[Any] = []
+    for _ in range(feature.ragged_rank):
+        # Of each row, or of each list in a row: the place after the last one that has a value.
+        places = tf.range(1, tf.shape(there, dtype)[-1] + 1, dtype=dtype)
+        last = tf.reduce_max(tf.where(there, places, tf.zeros_like(there, dtype)), -1)
+        lengths.insert(0, tf.maximum(last, 0))
+        there = last > 0
+    within = tf.ones_like(there, tf.bool)
+    nested = []
+    for sizes in lengths:
+        nested.append(tf.boolean_mask(sizes, within))
+        most = tf.shape(dense, dtype)[within.shape.rank]
+        within = within[..., None] & tf.sequence_mask(sizes, most)
+    return tf.RaggedTensor.from_nested_row_lengths(tf.boolean_mask(dense, within), nested)
 
 
 def _drop_unread_inputs(export: str) -> set[str]:

@@ -23,11 +23,16 @@ class Feature(NamedTuple):
       shape: its dimensions; the first one, and those that differ between batches, are None.
       dtype: name of the type, for example "string".
       sparse: whether it is a SparseTensor.
+      ragged_rank: of a RaggedTensor, the number of its dimensions whose size differs between rows;
+        0 for another tensor.
+      splits_dtype: of a RaggedTensor, the name of the type of its row splits.
     """
 
     shape: tuple[Optional[int], ...]
     dtype: str
     sparse: bool
+    ragged_rank: int = 0
+    splits_dtype: str = "int64"
 
 
 def read_features(function: Callable[[], Any]) -> dict[str, Feature]:
@@ -61,7 +66,11 @@ def _feature(tensor: Any, sample: Any, tf: Any) -> Feature:
         shape = tensor.shape.as_list()
     else:
         shape = [None] * len(sample.dense_shape) if sparse else list(np.shape(sample))
-    return Feature((None, *shape[1:]), tensor.dtype.base_dtype.name, sparse)
+    feature = Feature((None, *shape[1:]), tensor.dtype.base_dtype.name, sparse)
+    if not isinstance(tensor, tf.RaggedTensor):
+        return feature
+    splits = tensor.row_splits.dtype.name
+    return feature._replace(ragged_rank=tensor.ragged_rank, splits_dtype=splits)
 
 
 def read_input_fn(
@@ -110,6 +119,10 @@ def _read_batches(
     batches: list[tuple[dict[str, np.ndarray], Any]] = []
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         features, labels = _call(function, tf)
+        features = {
+            name: one.to_sparse() if isinstance(one, tf.RaggedTensor) else one
+            for name, one in features.items()
+        }
         session.run(_initializers(tf))
         fetched = (features, {} if labels is None else labels)
         rows = 0
@@ -180,12 +193,10 @@ def _pad(value: Any, filler: Any, tf: Any) -> np.ndarray:
 
 
 def _join(batches: list[np.ndarray], filler: Any) -> np.ndarray:
-    if batches[0].ndim == 2:
-        width = max(batch.shape[1] for batch in batches)
-        batches = [_widen(batch, width, filler) for batch in batches]
-    return np.concatenate(batches)
+    sizes = np.max([batch.shape for batch in batches], axis=0)[1:]
+    return np.concatenate([_widen(batch, sizes, filler) for batch in batches])
 
 
-def _widen(batch: np.ndarray, width: int, filler: Any) -> np.ndarray:
-    more = [(0, 0), (0, width - batch.shape[1])]
+def _widen(batch: np.ndarray, sizes: np.ndarray, filler: Any) -> np.ndarray:
+    more = [(0, 0), *((0, size - own) for size, own in zip(sizes, batch.shape[1:]))]
     return np.pad(batch, more, constant_values=_padding(batch.dtype, filler))

@@ -73,7 +73,7 @@ def _read_plan(config: _Json, schema: _Json, statistics: _Json) -> Plan:
         head=_head(schema, train),
         wide_optimizer=_optimizer(train, max_steps, True) if kind not in ("dnn", "rnn") else None,
         deep_optimizer=_optimizer(train, max_steps, False) if deep else None,
-        key=schema["key"],
+        keys=() if schema["key"] is None else (Input(schema["key"], "string", 1),),
         data=_data(config, schema, statistics, used),
         training_notes=tuple(_training_notes(train)),
         recurrent=_recurrent(model) if kind == "rnn" else None,

@@ -15,7 +15,7 @@ from estimator_bridge.errors import BridgeError
 from estimator_bridge.file_limits import check_column_sizes, limit_lines, read_checked
 
 from ..plan.columns import Input
-from ..plan.model import Data, Head, Plan
+from ..plan.model import Data, Head, Plan, model_inputs
 from .job_files import read_config
 
 __all__ = ["Rows", "default_files", "is_divided", "read_files"]
@@ -110,10 +110,10 @@ def read_files(plan: Plan, patterns: list[str], limit: int) -> Rows:
     for path in paths:
         if reader.read(path) >= limit:
             break
-    inputs = list(plan.inputs)
-    for extra, dtype in ((plan.key, "string"), (plan.head.weight, "float32")):
-        if extra is not None and extra not in {feature.name for feature in inputs}:
-            inputs.append(Input(extra, dtype, 1))
+    inputs = list(model_inputs(plan))
+    weight = plan.head.weight
+    if weight is not None and weight not in {feature.name for feature in inputs}:
+        inputs.append(Input(weight, "float32", 1))
     features = {feature.name: reader.to_array(feature) for feature in inputs}
     labels = {
         head.name: reader.labels(head, names)

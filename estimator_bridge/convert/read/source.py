@@ -151,14 +151,18 @@ def describe(options: Any) -> Source:
         plan = read_job_dir(options.job_dir)
         return Source(plan, open_checkpoint(options.checkpoint or options.job_dir), None)
     from .canned import describe_estimator, load_estimator
-    from .input_function import read_input_fn
-    from .user_code import forwarded_features, load_function
+    from .forwarding import add_forwarded, is_forwarding
+    from .input_function import read_features, read_input_fn
+    from .user_code import load_function
 
     loaded = load_estimator(options.estimator)
     checkpoint = open_checkpoint(options.checkpoint or loaded.estimator.model_dir)
-    rows = None
+    rows = features = None
     if options.input_fn:
-        rows = read_input_fn(load_function(options.input_fn, "--input_fn"), None, 1)
+        function = load_function(options.input_fn, "--input_fn")
+        rows = read_input_fn(function, None, 1)
+        if is_forwarding(loaded.estimator):
+            features = read_features(function)
     plan = describe_estimator(
         loaded,
         checkpoint.step,
@@ -166,11 +170,7 @@ def describe(options: Any) -> Source:
         multivalued=names_in(options.multivalued),
         sparse=names_in(options.sparse),
     )
-    return Source(
-        plan._replace(left_out=tuple(forwarded_features(loaded.estimator))),
-        checkpoint,
-        loaded.estimator,
-    )
+    return Source(add_forwarded(plan, loaded.estimator, features), checkpoint, loaded.estimator)
 
 
 def names_in(text: str) -> tuple[str, ...]:

@@ -2,13 +2,12 @@
 
 import importlib
 import os
-from collections.abc import Iterator
 from typing import Any, Callable
 
 from estimator_bridge import current_folder
 from estimator_bridge.errors import BridgeError
 
-__all__ = ["call_function", "describe_error", "forwarded_features", "load_function"]
+__all__ = ["call_function", "describe_error", "load_function"]
 
 
 def load_function(where: str, flag: str) -> Callable[..., Any]:
@@ -96,24 +95,3 @@ def describe_error(error: Exception) -> str:
         last = last.tb_next
     where = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
     return f"{type(error).__name__} at {where}: {text[:300]}"
-
-
-def forwarded_features(estimator: Any) -> Iterator[str]:
-    """Yields what `tf.contrib.estimator.forward_features` adds to the predictions, in words.
-
-    Args:
-      estimator: an Estimator, which others may wrap.
-    """
-    waiting = [estimator]
-    while waiting:
-        function = getattr(waiting.pop(), "_model_fn", None)
-        cells = getattr(function, "__closure__", None) or ()
-        names = function.__code__.co_freevars if function is not None and cells else ()
-        held = {name: cell.cell_contents for name, cell in zip(names, cells)}
-        if function is not None and function.__qualname__.startswith("forward_features."):
-            keys = ", ".join(held.get("keys") or ()) or "all features"
-            yield (
-                f"forward_features: not among the outputs of the Keras model: {keys}; join them "
-                "to its predictions by row, or keep them with --model_fn"
-            )
-        waiting += [value for value in held.values() if hasattr(value, "_model_fn")]

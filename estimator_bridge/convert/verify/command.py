@@ -15,7 +15,7 @@ from estimator_bridge.errors import BridgeError
 from estimator_bridge.logs import set_verbosity
 from estimator_bridge.terminal import escape_lines
 
-from ..plan.model import Head, Plan, drops_units, without_dropout
+from ..plan.model import Head, Plan, drops_units, model_inputs, without_dropout
 from ..read.input_function import read_input_fn
 from ..read.rows import Rows, default_files, is_divided, read_files
 from ..read.source import (
@@ -153,7 +153,7 @@ def _read_rows(options: Any, plan: Plan) -> Rows:
     from ..read.user_code import load_function
 
     function = load_function(options.input_fn, "--input_fn")
-    return read_input_fn(function, plan.inputs, options.rows, plan.head.weights)
+    return read_input_fn(function, model_inputs(plan), options.rows, plan.head.weights)
 
 
 def _training_steps(options: Any, source: Source, rows: Rows, notes: list[str]) -> int:

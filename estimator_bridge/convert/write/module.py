@@ -266,9 +266,7 @@ def _write_outputs(plan: Plan, writer: ColumnWriter, logits: str) -> list[tuple[
             own, first = writer.write(f"{head.name}_logits", code), first + head.units
         found = _outputs_of(head, writer, own)
         outputs += [(head.output(name), value) for name, value in found]
-    if plan.key is not None:
-        outputs.append((plan.key, f"inputs[{quoted(plan.key)}]"))
-    return outputs
+    return [*outputs, *((key.name, f"inputs[{quoted(key.name)}]") for key in plan.keys)]
 
 
 def _outputs_of(head: Head, writer: ColumnWriter, logits: str) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import keyword
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple
 
 from estimator_bridge.errors import BridgeError
 
@@ -109,8 +109,9 @@ def _make_predict(plan: Plan, model: Any, tf: Any) -> _Function:
     @tf.function(input_signature=[specs])
     def call(features: dict[str, Any]) -> dict[str, Any]:
         outputs = dict(model(features, training=False))
-        if plan.key is not None:
-            outputs[plan.key] = tf.reshape(outputs[plan.key], [-1])
+        for key in plan.keys:
+            if key.width == 1:
+                outputs[key.name] = tf.reshape(outputs[key.name], [-1])
         return outputs
 
     def predict(features: dict[str, Any]) -> dict[str, Any]:
@@ -138,17 +139,17 @@ def _signatures(plan: Plan) -> dict[str, _Function]:
         found.update({head.output(name): pick for name, pick in own.items()})
         if head.name:
             found[head.name] = next(iter(own.values()))
-            found[head.output("predict")] = _make_own(head, plan.key)
+            found[head.output("predict")] = _make_own(head, plan.keys)
     return found
 
 
-def _make_own(head: Head, key: Optional[str]) -> _Function:
+def _make_own(head: Head, keys: tuple[Input, ...]) -> _Function:
     """Returns a function that selects the outputs of one head, without the name of the head."""
 
     def pick(outputs: dict[str, Any]) -> dict[str, Any]:
         begin = head.output("")
         own = {n[len(begin) :]: value for n, value in outputs.items() if n.startswith(begin)}
-        return own if key is None else {**own, key: outputs[key]}
+        return {**own, **{key.name: outputs[key.name] for key in keys}}
 
     return pick
 
@@ -268,9 +269,10 @@ def _fill_missing(plan: Plan, features: dict[str, Any], tf: Any) -> dict[str, An
     data = plan.data
     if data is None:
         return filled
+    keys = {key.name for key in plan.keys}
     for feature in model_inputs(plan):
         default = _default(feature, data.defaults)
-        if feature.name == plan.key or default is None:
+        if feature.name in keys or default is None:
             continue
         values = filled[feature.name]
         missing = (

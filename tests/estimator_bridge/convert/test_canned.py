@@ -118,7 +118,7 @@ def make_plan(kind="wide_deep", head=None, wide=WIDE, deep=DEEP, optimizers=None
         head=head or Head("binary", 1, None, "sum_over_batch_size", None),
         wide_optimizer=first if kind != "dnn" else None,
         deep_optimizer=second if deep else None,
-        key=None,
+        keys=(),
         data=None,
     )
 
@@ -288,22 +288,6 @@ def test_saved_model_of_every_column_loads_with_keras_alone(tmp_path):
     assert json.loads(done.stdout.splitlines()[-1]) == []
     found = np.load(logits)
     np.testing.assert_allclose(found, expected["logits"], rtol=TOLERANCE, atol=TOLERANCE)
-
-
-@needs_keras_3
-@pytest.mark.newest
-def test_forwarded_features_are_named(tmp_path):
-    from estimator_bridge import tf
-    from estimator_bridge.convert.read.user_code import forwarded_features
-    from estimator_bridge.tf1.contrib.estimator.extenders import forward_features
-
-    column = tf.feature_column.numeric_column("x")
-    plain = tf.estimator.LinearRegressor([column], str(tmp_path))
-    assert list(forwarded_features(plain)) == []
-    (line,) = forwarded_features(forward_features(plain, ["id", "day"]))
-    assert "not among the outputs of the Keras model: id, day; join" in line
-    (line,) = forwarded_features(forward_features(plain))
-    assert "Keras model: all features; join" in line
 
 
 @needs_keras_3

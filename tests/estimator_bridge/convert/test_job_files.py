@@ -211,7 +211,7 @@ def test_names_stay_data_in_the_module(name):
         head=Head("multihead", 2, None, "sum", name, parts=heads),
         wide_optimizer=Optimizer("ftrl", 0.1, {"beta": 0.0}, 2),
         deep_optimizer=None,
-        key=name,
+        keys=(Input(name, "string", 1),),
         data=Data((name,), ((name,), ("other",)), ",", (name,), {name: name}, {}),
     )
     plain = write_module(_rename(plan, name, "plain"), "plain").code

@@ -24,6 +24,8 @@ PROGRAM = textwrap.dedent(
             "color": draw.choice(words, 32),
             "tags": np.tile([["a", "", ""], ["b", "", "a"]], (16, 1)).astype(object),
             "marks": np.tile([[0.0, 2.0], [3.0, np.nan]], (16, 1)).astype(np.float32),
+            "visits": np.tile([[7, -1, 2], [4, -1, -1], [-1, -1, -1], [1, 2, 3]], (8, 1)),
+            "paths": np.tile([[["a", "b"], ["c", ""]], [["", ""], ["d", ""]]], (16, 1, 1)),
         }
 
     def make_sparse(values, where):
@@ -32,6 +34,15 @@ PROGRAM = textwrap.dedent(
         shape = [tf.shape(values, tf.int64)[0], tf.reduce_max(indices[:, 1]) + 1]
         return tf.SparseTensor(indices, tf.gather_nd(values, indices), shape)
 
+    def make_ragged(name, values):
+        # What a row has after its last value is not in it; what is between two values is.
+        if name == "visits":
+            sizes = tf.reduce_max(tf.where(tf.not_equal(values, -1), [[1, 2, 3]], 0), 1)
+            return tf.RaggedTensor.from_tensor(values, sizes)
+        sizes = tf.reduce_sum(tf.cast(tf.not_equal(values, ""), tf.int32), -1)
+        return tf.RaggedTensor.from_tensor(
+            values, (tf.fill(tf.shape(values)[:1], 2), tf.reshape(sizes, [-1])))
+
     def as_trained(features):
         # Makes features sparse, and adds those that a prediction does not read.
         tags, marks = features["tags"], features["marks"]
@@ -39,6 +50,8 @@ PROGRAM = textwrap.dedent(
             **features,
             "tags": make_sparse(tags, tf.not_equal(tags, "")),
             "marks": make_sparse(marks, tf.logical_not(tf.math.is_nan(marks))),
+            "visits": make_ragged("visits", features["visits"]),
+            "paths": make_ragged("paths", features["paths"]),
             "share": tf.ones_like(features["size"][:, :1]),
             "row_id": features["color"],
         }
@@ -65,6 +78,11 @@ PROGRAM = textwrap.dedent(
         # A mark of 0 counts; a missing one does not.
         marks = features["marks"]
         hidden += tf.math.segment_mean(marks.values, marks.indices[:, 0])[:, None]
+        visits, paths = features["visits"], features["paths"]
+        assert visits.ragged_rank == 1 and paths.ragged_rank == 2
+        hidden += tf.cast(visits.row_lengths() + tf.reduce_sum(visits, 1), tf.float32)[:, None]
+        lengths = tf.reduce_sum(tf.strings.length(paths), [1, 2]) + tf.shape(paths.to_tensor())[2]
+        hidden += tf.cast(lengths, tf.float32)[:, None] * 0.1
         logits = tf.compat.v1.layers.dense(hidden, 1, name="logits")
         if mode == "infer":
             predictions = {"logits": logits, "score": tf.sigmoid(logits)}
@@ -112,9 +130,15 @@ def test_wrapped_model_fn_can_be_trained_saved_and_loaded(tmp_path, monkeypatch,
 
     expected = np.stack([row["logits"] for row in built.predict(ask)])
     # Neither the weights of rows nor the key, and any number of tags.
-    assert set(model.input) == {"size", "color", "tags", "marks"}
+    assert set(model.input) == {"size", "color", "tags", "marks", "visits", "paths"}
+    assert model.input["visits"].shape == (None, None)
+    assert model.input["paths"].shape == (None, None, None)
     np.testing.assert_allclose(model(given)["logits"], expected, atol=1e-6)
-    wide = {**given, "tags": tf.pad(given["tags"], [[0, 0], [0, 4]], constant_values="")}
+    wide = {
+        **given,
+        "tags": tf.pad(given["tags"], [[0, 0], [0, 4]], constant_values=""),
+        "visits": tf.pad(given["visits"], [[0, 0], [0, 2]], constant_values=-1),
+    }
     np.testing.assert_allclose(model(wide)["logits"], expected, atol=1e-6)
     model.compile(keras.optimizers.SGD(0.5), loss={"logits": keras.losses.BinaryCrossentropy(True)})
     target = {"logits": tf.constant((features["size"][:, :1] > 0.5).astype(np.float32))}
@@ -125,3 +149,22 @@ def test_wrapped_model_fn_can_be_trained_saved_and_loaded(tmp_path, monkeypatch,
     model.save("again.keras")
     again = keras.saving.load_model("again.keras", safe_mode=False)
     np.testing.assert_allclose(again(given)["logits"], trained, atol=1e-6)
+
+
+def test_the_step_of_a_checkpoint(tmp_path):
+    from estimator_bridge import tf
+    from estimator_bridge.convert.read.checkpoint import open_checkpoint
+
+    def step_of(**objects):
+        checkpoint = tf.train.Checkpoint(weight=tf.Variable([1.0]), **objects)
+        return open_checkpoint(checkpoint.save(str(tmp_path / "model.ckpt"))).stored_step
+
+    def counter(value):
+        return tf.Variable(value, dtype=tf.int64)
+
+    # Of model_to_estimator that saves by objects; its save_counter counts checkpoints, not steps.
+    optimizer = tf.Module()
+    optimizer.iter = counter(12)
+    assert step_of(estimator_global_step=counter(30), optimizer=optimizer) == 30
+    assert step_of(optimizer=optimizer) == 12
+    assert step_of() is None
