@@ -67,15 +67,56 @@ def _clear(stream: TextIO) -> None:
         stream.flush()
 
 
-def find_notebook() -> Optional[Any]:
-    """Returns IPython's module of displays if this process is the kernel of a notebook."""
+class Cell:
+    """The live line under a notebook's cell; all consoles that the cell makes share it.
+
+    Args:
+        show: IPython's function `display`.
+    """
+
+    def __init__(self, show: Callable[..., Any]):
+        self._show = show
+        self._display: Optional[Any] = None
+        # What the line shows when a Progress has ended; "": what that showed.
+        self._lasting = ""
+
+    def progress(self, line: str, is_passing: bool) -> None:
+        """Shows a line in place of the one before.
+
+        Args:
+            line: how far the work is.
+            is_passing: whether the line is shown only until `end_progress`.
+        """
+        if not is_passing:
+            self._lasting = line
+        if self._display is None:
+            self._display = self._show({"text/plain": line}, raw=True, display_id=True)
+        else:
+            self._display.update({"text/plain": line}, raw=True)
+
+    def end_progress(self) -> None:
+        """Shows the last line that was not passing, if there was one."""
+        if self._display is not None and self._lasting:
+            self._display.update({"text/plain": self._lasting}, raw=True)
+
+
+# Number of the notebook's running cell → its live line.
+_cells: dict[int, Cell] = {}
+
+
+def find_cell() -> Optional[Cell]:
+    """Returns the live line of the running cell if this process is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    if getattr(shell, "kernel", None) is None:
+    if shell is None or getattr(shell, "kernel", None) is None:
         return None
-    import IPython.display
+    from IPython.display import display
 
-    return IPython.display
+    number = shell.execution_count
+    if number not in _cells:
+        _cells.clear()
+        _cells[number] = Cell(display)
+    return _cells[number]
 
 
 class Console:
@@ -97,16 +138,13 @@ class Console:
         display_path: Callable[[str], str] = str,
     ):
         self._display_path = display_path
-        self._notebook = find_notebook() if stream is None else None
+        self._cell = find_cell() if stream is None else None
         if stream is None:
             # A notebook marks what is on standard error as a failure.
-            stream = sys.stderr if self._notebook is None else sys.stdout
+            stream = sys.stderr if self._cell is None else sys.stdout
         self._stream = stream
         self._quiet = quiet
         self._clock = clock
-        self._display: Optional[Any] = None
-        # What the live line of a notebook shows when a Progress has ended; "": what that showed.
-        self._lasting = ""
         self._next = clock()
         self._observe: Callable[[], None] = lambda: None
 
@@ -125,7 +163,7 @@ class Console:
         """Seconds between two progress lines."""
         if self._stream.isatty():
             return LIVE_SECS
-        return PLAIN_SECS if self._notebook is None else NOTEBOOK_SECS
+        return PLAIN_SECS if self._cell is None else NOTEBOOK_SECS
 
     @property
     def width(self) -> Optional[int]:
@@ -165,8 +203,6 @@ class Console:
                 last one that is not passing.
         """
         line = escape(self._display_path(line))
-        if not is_passing:
-            self._lasting = line
         self._next = self._clock() + self.interval
         width = self.width
         if width is not None:
@@ -174,20 +210,16 @@ class Console:
             self._stream.write("\r" + line.ljust(_live_widths.get(self._stream, 0)))
             self._stream.flush()
             _live_widths[self._stream] = len(line)
-        elif self._notebook is not None:
-            shown = {"text/plain": line}
-            if self._display is None:
-                self._display = self._notebook.display(shown, raw=True, display_id=True)
-            else:
-                self._display.update(shown, raw=True)
+        elif self._cell is not None:
+            self._cell.progress(line, is_passing)
         else:
             print(line, file=self._stream, flush=True)
 
     def end_progress(self) -> None:
         """Removes the live line of a terminal, and the passing line of a notebook."""
         _clear(self._stream)
-        if self._display is not None and self._lasting:
-            self._display.update({"text/plain": self._lasting}, raw=True)
+        if self._cell is not None:
+            self._cell.end_progress()
 
 
 class Progress:

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import termios
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -176,6 +177,7 @@ class _Notebook:
         self.shown = []
 
     def display(self, content, raw, display_id):
+        self.shown.append("a new line")
         self.update(content, raw)
         return self
 
@@ -183,9 +185,20 @@ class _Notebook:
         self.shown.append(content["text/plain"])
 
 
-def test_a_notebook_shows_the_last_step_again_after_a_passing_phase(monkeypatch):
-    notebook, clock = _Notebook(), _Clock()
-    monkeypatch.setattr("trainer.console.find_notebook", lambda: notebook)
+@pytest.fixture
+def notebook(monkeypatch):
+    """Makes this process look like a notebook's kernel; `shell.execution_count` is its cell."""
+    notebook = _Notebook()
+    notebook.shell = SimpleNamespace(kernel=True, execution_count=1)
+    ipython = SimpleNamespace(get_ipython=lambda: notebook.shell)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=notebook.display))
+    monkeypatch.setattr("trainer.console._cells", {})
+    return notebook
+
+
+def test_a_notebook_shows_the_last_step_again_after_a_passing_phase(notebook):
+    clock = _Clock()
     console = Console(clock=clock)
     for read in ("reading", "exporting"):
         if read == "exporting":
@@ -194,8 +207,18 @@ def test_a_notebook_shows_the_last_step_again_after_a_passing_phase(monkeypatch)
             clock.now += 60
             progress.add(5)
     assert [line.partition(":")[0] for line in notebook.shown] == [
-        "reading", "step 500/500", "exporting", "step 500/500",
+        "a new line", "reading", "step 500/500", "exporting", "step 500/500",
     ]  # fmt: skip
+
+
+def test_all_consoles_of_a_cell_share_its_live_line(notebook):
+    console = Console()
+    Console().progress("reading")
+    console.observed(lambda: None).progress("step 1")
+    console.progress("step 2")
+    notebook.shell.execution_count = 2
+    Console().progress("step 3")
+    assert notebook.shown == ["a new line", "reading", "step 1", "step 2", "a new line", "step 3"]
 
 
 TITLE = "\x1b]0;owned\x07"
