@@ -241,6 +241,18 @@ class HeartbeatFile:
         status = self.read(name)
         return bool(status) and status["state"] not in GONE and self.silent_secs(name) < SILENT_SECS
 
+    def may_be_alive(self, name: str) -> bool:
+        """Returns whether a process is alive or, soon after the start, not yet known to be dead.
+
+        The file of a live process that was found at the start may still have to change.
+
+        Args:
+            name: name of the process.
+        """
+        status = self.last_status(name)
+        is_known = not status or status["state"] in GONE or self._is_of_another_run(status)
+        return self.is_alive(name) or not is_known and self.silent_secs(name) < SILENT_SECS
+
     def start(self, after_refresh: Callable[[], None]) -> None:
         """Starts a thread that writes this process's file and reads all others every second.
 

@@ -1,10 +1,10 @@
 """Decides whether the chief or the evaluator evaluates and exports.
 
-Only one of them evaluates at a time. The chief takes over only if the evaluator is not alive. To
-take over, the chief publishes that it evaluates, and then checks again whether the evaluator is
-alive. Before each evaluation, the evaluator checks whether the chief has taken over, and waits
-until the chief has released evaluation. Each publishes first and reads second. So if both start at
-once, at least one of them reads the other's status.
+Only one of them evaluates at a time. The chief takes over only if it knows that the evaluator is
+not alive. To take over, the chief publishes that it evaluates, and then checks again whether the
+evaluator is alive. Before each evaluation, the evaluator checks whether the chief has taken over,
+and waits until the chief has released evaluation. Each publishes first and reads second. So if both
+start at once, at least one of them reads the other's status.
 """
 
 import time
@@ -34,11 +34,11 @@ def take_over(heartbeat: HeartbeatFile) -> bool:
     Args:
         heartbeat: heartbeat file of the chief.
     """
-    if heartbeat.is_alive(EVALUATOR):
+    if heartbeat.may_be_alive(EVALUATOR):
         return False
     heartbeat.publish(heartbeat.status["state"], evaluates=True)
     heartbeat.refresh()
-    if heartbeat.is_alive(EVALUATOR):
+    if heartbeat.may_be_alive(EVALUATOR):
         release(heartbeat)
         return False
     return True
@@ -74,7 +74,7 @@ def await_evaluator(
         True if the evaluator has evaluated the last step; False if the chief has taken over.
     """
     deadline = time.monotonic() + config.evaluator_wait_secs
-    if heartbeat.is_alive(EVALUATOR):
+    if heartbeat.may_be_alive(EVALUATOR):
         console.log(f"waiting for the evaluator to evaluate and export step {step:,}")
     while True:
         is_late = time.monotonic() >= deadline

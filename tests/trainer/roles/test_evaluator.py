@@ -57,6 +57,27 @@ def test_the_chief_takes_over_and_a_returning_evaluator_waits(pair, tmp_path, cl
 
 
 @pytest.mark.newest
+def test_a_new_chief_gives_the_evaluator_time_to_show_that_it_is_alive(pair, tmp_path, clock):
+    _, evaluator = pair
+    chief = HeartbeatFile(str(tmp_path), "chief-0", clock)
+    clock.move(SILENT_SECS - 1)
+    chief.refresh()
+    assert not take_over(chief)
+    clock.move(2)
+    assert take_over(chief), "the evaluator's file has not changed: it is dead"
+    evaluator.publish(RUNNING)
+    chief.refresh()
+    assert not take_over(chief)
+
+
+@pytest.mark.newest
+@pytest.mark.parametrize("state, run_id", [(FINISHED, None), (RUNNING, "another")])
+def test_a_new_chief_knows_at_once_that_an_evaluator_has_ended(tmp_path, clock, state, run_id):
+    HeartbeatFile(str(tmp_path), "evaluator-0", clock, run_id).publish(state)
+    assert take_over(HeartbeatFile(str(tmp_path), "chief-0", clock, "this"))
+
+
+@pytest.mark.newest
 def test_the_chief_gives_way_if_the_evaluator_returns_meanwhile(pair, clock, monkeypatch):
     chief, evaluator = pair
     clock.move(SILENT_SECS + 1)

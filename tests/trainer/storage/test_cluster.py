@@ -76,7 +76,7 @@ def test_an_evaluator_on_another_machine(start_module, make, cloud, tmp_path):
         "chief": 0,
         "evaluator": 0,
     }, told
-    assert "\nevaluation at step 600" in told["evaluator"][2]
+    assert "\nevaluation at step 600" in told["evaluator"][2], told
     assert "\nevaluation at step 600" not in told["chief"][2]
     # The chief has what the evaluator measured and exported.
     metrics = json.loads(cloud.read("jobs/c/metrics.json"))
