@@ -8,10 +8,10 @@
                                     `versions`
 
 The newest and the oldest run one after the other, each with as many processes as `make test` has;
-the next environment is installed meanwhile. The others, and lint, run three at a time with one
-process each, since their few tests lie in few files. The last lines report each version, then how
-many tests passed and failed in all. The exit status is 0 if nothing failed and no version was left
-out.
+the next environment is installed meanwhile. Many of these tests wait, so beside them lint and the
+other versions run, one after the other and with one process each: their few tests lie in few files.
+The last lines report each version, then how many tests passed and failed in all. The exit status is
+0 if nothing failed and no version was left out.
 """
 
 import argparse
@@ -154,21 +154,20 @@ def run(versions, full, strict):
     """Installs and tests the versions; returns whether all passed."""
     runnable = [version for version in versions if version.program]
     ends = [version for version in runnable if version.tensorflow in WHOLE_SUITE]
-    with ThreadPoolExecutor(1) as installer:
-        # Only one environment is installed ahead, to save disk space.
-        installation = installer.submit(ends[0].install) if ends else None
-        for index, version in enumerate(ends):
+    between = [version for version in runnable if version not in ends]
+    with ThreadPoolExecutor(1) as installer, ThreadPoolExecutor(1) as aside:
+        installing = [installer.submit(version.install) for version in ends]
+        beside = [aside.submit(_run_aside, version, full) for version in between]
+        linting = []
+        for version, installation in zip(ends, installing):
             done = installation.result()
-            if index + 1 < len(ends):
-                installation = installer.submit(ends[index + 1].install)
             print(f"\n=== {version}", flush=True)
             _run_one(version, done, full, _write)
-    with ThreadPoolExecutor(3) as pool:
-        between = [version for version in runnable if version not in ends]
-        # The findings do not depend on TensorFlow's version.
-        linting = [pool.submit(one.lint) for one in ends if one.tensorflow == WHOLE_SUITE[0]]
-        for lines in pool.map(lambda version: _run_aside(version, full), between):
-            _write("".join(lines))
+            if version.tensorflow == WHOLE_SUITE[0]:
+                # The findings do not depend on TensorFlow's version.
+                linting.append(aside.submit(version.lint))
+        for one in beside:
+            _write("".join(one.result()))
         for one in linting:
             one.result()
     print()
