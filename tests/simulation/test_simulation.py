@@ -35,6 +35,8 @@ MENDED = {
     3187: "files that were cleaned away at the end of a restore let the job begin anew",
     2263: "files that were cleaned away after the restore made training begin at step 0",
     4313: "an error of the service ended a takeover, which did not begin again",
+    3890: "the state file of a later job was removed by a request that was repeated for a minute",
+    5467: "a request that failed was repeated after a later job had claimed the place",
     5872: "a state file named a checkpoint of which a file had been cleaned away",
     6395: "a state file named an older checkpoint that had been stored again in part",
 }

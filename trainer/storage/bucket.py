@@ -66,6 +66,8 @@ class Bucket:
     Attributes:
         name: the same.
         progress: shows how far transfers are.
+        check_writer: called before a failed write or removal is repeated; raises Conflict if this
+            process must not write any more. None: it always may.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Bucket:
     ):
         self.name = name
         self.progress = TransferProgress()
+        self.check_writer: Optional[Callable[[], None]] = None
         self._timeout = timeout_secs
         self._patience = patience_secs
         self._requests = Requests(name, patience_secs, sleep)
@@ -214,7 +217,7 @@ class Bucket:
         crc32c = checksum(stream, size)
         with self._requests.translate_errors("write", name):
             return self._requests.retry(
-                lambda: self._upload(stream, size, crc32c, name, generation)
+                lambda: self._upload(stream, size, crc32c, name, generation), self.check_writer
             )
 
     def _upload(
@@ -262,7 +265,7 @@ class Bucket:
             UserError: there is no permission, or the service does not respond.
         """
         with self._requests.translate_errors("write", name):
-            self._requests.retry(lambda: self._copy(found, name, 0))
+            self._requests.retry(lambda: self._copy(found, name, 0), self.check_writer)
 
     def renew(self, found: Found) -> Found:
         """Gives an object a new generation, and returns it; its content stays as it is.
@@ -275,7 +278,9 @@ class Bucket:
             UserError: there is no permission, or the service does not respond.
         """
         with self._requests.translate_errors("write", found.name):
-            return self._requests.retry(lambda: self._copy(found, found.name, found.generation))
+            return self._requests.retry(
+                lambda: self._copy(found, found.name, found.generation), self.check_writer
+            )
 
     def _copy(self, found: Found, name: str, generation: int) -> Found:
         from google.api_core import exceptions
@@ -318,7 +323,8 @@ class Bucket:
                 self._requests.retry(
                     lambda: blob.delete(
                         timeout=self._timeout, retry=None, if_generation_match=found.generation
-                    )
+                    ),
+                    self.check_writer,
                 )
             except exceptions.NotFound:
                 return

@@ -76,6 +76,11 @@ class Claim:
                 self._made = self._bucket.upload(
                     io.BytesIO(content), len(content), self._name, self._before
                 )
+            # A request may be repeated for minutes, during which another job may claim the folder.
+            self._bucket.check_writer = self._check
+        self._check()
+
+    def _check(self) -> None:
         if self._made is None or self._bucket.find(self._name) != self._made:
             raise Conflict(_describe_conflict(str(self._address)))
 

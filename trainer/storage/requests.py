@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Optional, TypeVar
 
 from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import SCHEME, Address
@@ -37,11 +37,14 @@ class Requests:
         self._patience = patience_secs
         self._sleep = sleep
 
-    def retry(self, request: Callable[[], _T]) -> _T:
+    def retry(
+        self, request: Callable[[], _T], before_repeat: Optional[Callable[[], None]] = None
+    ) -> _T:
         """Repeats a request until it succeeds, waiting longer each time; returns its result.
 
         Args:
             request: sends the request; may be called several times.
+            before_repeat: called before each repetition; an error that it raises ends the request.
 
         Raises:
             Unavailable: it has not succeeded for `patience_secs`.
@@ -62,6 +65,8 @@ class Requests:
                         "--storage.patience_secs"
                     ) from error
             self._sleep(wait)
+            if before_repeat is not None:
+                before_repeat()
             wait = min(2 * wait, LONGEST_WAIT_SECS)
 
     @contextmanager

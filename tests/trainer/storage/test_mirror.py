@@ -669,6 +669,31 @@ def test_a_finished_job_is_not_overwritten_by_an_earlier_one(machine, cloud):
     assert again.push() == 1
 
 
+@pytest.mark.parametrize("act", ["store", "remove"])
+def test_a_failed_request_is_not_repeated_when_a_later_job_has_claimed_the_place(
+    machine, cloud, monkeypatch, act
+):
+    """Before the later job gives the objects new generations, the request would be carried out."""
+    early = machine("early", claims=True)
+    early.restore()
+    _checkpoint(early.folder, 10)
+    early.push()
+    state = cloud.read("jobs/x/checkpoint")
+    later = Claim(Bucket("a-bucket"), ADDRESS)
+    later.note_owner()
+    _checkpoint(early.folder, 20, kept=(10,))
+    if act == "remove":
+        early.start_over()
+        for path in early.folder.iterdir():
+            path.unlink()
+    fault = cloud.fail("status", method={"store": "POST", "remove": "DELETE"}[act], path="")
+    monkeypatch.setattr(early.bucket._requests, "_sleep", lambda secs: later.enforce())
+    with pytest.raises(Conflict, match="another writer has begun"):
+        early.push()
+    assert fault.met == 1 and cloud.read("jobs/x/checkpoint") == state
+    assert not any("model.ckpt-20.data" in name for name in cloud.names())
+
+
 def test_a_takeover_that_an_error_ended_begins_again(machine, cloud, monkeypatch):
     one, two = machine("one", claims=True), machine("two", claims=True)
     one.restore()
