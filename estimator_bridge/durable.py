@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["BESIDE", "guarded", "sync_checkpoint", "sync_files", "sync_folder"]
+__all__ = ["BESIDE", "guarded", "rename_state", "sync_checkpoint", "sync_files", "sync_folder"]
 
 # Start of the names of files that replace those of a checkpoint when they are complete.
 BESIDE = ".saving-"
@@ -33,8 +33,8 @@ def guarded(folder: str, check: Callable[[], None]) -> Iterator[None]:
 
     Args:
       folder: path of the folder.
-      check: called before the state file is written, and before files of a checkpoint are replaced;
-        its exception ends the saving.
+      check: called before the state file is written and before it is renamed, and before files of a
+        checkpoint are replaced; its exception ends the saving.
     """
     key = os.path.realpath(folder)
     _guards[key] = check
@@ -58,9 +58,36 @@ def sync_checkpoint(prefix: str) -> None:
     if "://" not in prefix:
         folder = os.path.dirname(prefix) or "."
         sync_files([*glob.glob(f"{glob.escape(prefix)}.*"), folder])
-        check = _guards.get(os.path.realpath(folder))
-        if check is not None:
-            check()
+        _check(folder)
+
+
+def rename_state(temporary: str, path: str) -> None:
+    """Gives a state file that has been written beside its place its name.
+
+    A process that takes the place of this one removes the files that wait for their name. So a
+    process that is suspended after its check cannot replace the state file of the other.
+
+    Args:
+      temporary: path of the written file.
+      path: path of the state file.
+
+    Raises:
+      OSError: the file cannot be renamed.
+      Exception: that of the check of `guarded`.
+    """
+    folder = os.path.dirname(path) or "."
+    _check(folder)
+    try:
+        os.replace(temporary, path)
+    except FileNotFoundError:
+        _check(folder)
+        raise
+
+
+def _check(folder: str) -> None:
+    check = _guards.get(os.path.realpath(folder))
+    if check is not None:
+        check()
 
 
 def sync_folder(folder: str) -> None:

@@ -18,7 +18,7 @@ import re
 import uuid
 from typing import Any, Optional
 
-from .durable import BESIDE, sync_checkpoint
+from .durable import BESIDE, rename_state, sync_checkpoint
 from .private_tf import (
     checkpoint_management,
     distribute_coordinator_context,
@@ -47,6 +47,7 @@ def apply() -> None:
     checkpoint_management.update_checkpoint_state_internal = _syncing(
         checkpoint_management.update_checkpoint_state_internal
     )
+    checkpoint_management.file_io = _NamingLast(checkpoint_management.file_io)
 
 
 def _checking(prepare_session: Any) -> Any:
@@ -164,6 +165,33 @@ def _syncing(update: Any) -> Any:
         return update(save_dir, model_checkpoint_path, *args, **options)
 
     return sync_and_update
+
+
+class _NamingLast:
+    """TensorFlow's file_io for the writer of state files: a guard is asked before the last step.
+
+    Args:
+      file_io: the module.
+    """
+
+    def __init__(self, file_io: Any):
+        self._file_io = file_io
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file_io, name)
+
+    def atomic_write_string_to_file(self, filename: Any, contents: Any, **options: Any) -> None:
+        path = os.fspath(filename)
+        if "://" in path or options:
+            self._file_io.atomic_write_string_to_file(filename, contents, **options)
+            return
+        temporary = f"{path}.tmp{uuid.uuid4().hex}"
+        try:
+            self._file_io.write_string_to_file(temporary, contents)
+            rename_state(temporary, path)
+        finally:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
 
 
 def _forget_outside(owner: Any, recovered: set[str], folder: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from estimator_bridge import BridgeError, checkpoints, tf
+from estimator_bridge import BridgeError, checkpoints, durable, tf
 
 PROGRAM = """
     import sys
@@ -55,7 +55,7 @@ def contents(folder):
 
 
 @pytest.mark.parametrize("is_sharded", [False, True])
-@pytest.mark.parametrize("num_replaced", [0, 1, 2])
+@pytest.mark.parametrize("num_replaced", [0, 1, 2, 3])
 def test_a_checkpoint_that_is_saved_again_is_never_torn(
     tmp_path, monkeypatch, is_sharded, num_replaced
 ):
@@ -76,13 +76,14 @@ def test_a_checkpoint_that_is_saved_again_is_never_torn(
         assert saver.save(session, prefix) == prefix
         before = os.stat(f"{prefix}.index").st_ino
         monkeypatch.setattr(os, "replace", replace_some)
-        if num_replaced < 2:
+        if num_replaced < 3:
             with pytest.raises(OSError, match="killed"):
                 saver.save(session, prefix)
         else:
             assert saver.save(session, prefix) == prefix
             assert os.stat(f"{prefix}.index").st_ino != before
-    assert replaced == [f"{prefix}.data-00000-of-00001", f"{prefix}.index"][:num_replaced]
+    names = ("model.ckpt-0.data-00000-of-00001", "model.ckpt-0.index", "checkpoint")
+    assert replaced == [str(tmp_path / name) for name in names[:num_replaced]]
     assert checkpoints.find_corruption(prefix) is None
     assert not list(tmp_path.glob(".*"))
 
@@ -117,6 +118,21 @@ def test_a_checkpoint_is_on_the_disk_before_the_state_file_names_it(tmp_path, mo
             assert f"model.ckpt-{step}" not in named
             # Before an older one is deleted, too.
             assert f"model.ckpt-{step - 1}" in named
+
+
+def test_a_guard_is_asked_when_the_state_file_is_written_and_not_yet_named(tmp_path):
+    """A process that is suspended before that, and has been replaced, must not name anything."""
+    train(tmp_path, 3)
+    state = (tmp_path / "checkpoint").read_bytes()
+
+    def check():
+        if any("4" in path.read_text() for path in tmp_path.glob("checkpoint.tmp*")):
+            raise BridgeError("replaced")
+
+    with durable.guarded(str(tmp_path), check), pytest.raises(BridgeError, match="replaced"):
+        train(tmp_path, 4)
+    assert (tmp_path / "checkpoint").read_bytes() == state
+    assert not list(tmp_path.glob("checkpoint.tmp*"))
 
 
 @pytest.fixture

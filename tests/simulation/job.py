@@ -215,8 +215,9 @@ class Saver:
         self.kept = [one for one in self.kept if one != step] + [step]
         durable.sync_checkpoint(f"{self.folder}/model.ckpt-{step}")
         removed, self.kept = self.kept[: -self.plan.num_kept], self.kept[-self.plan.num_kept :]
-        self.write(".checkpoint.tmp", self._state_text(self.kept).encode())
-        (self.folder / ".checkpoint.tmp").replace(self.folder / STATE)
+        temporary = f"{STATE}.tmp{self.process.pid}"
+        self.write(temporary, self._state_text(self.kept).encode())
+        durable.rename_state(f"{self.folder}/{temporary}", f"{self.folder}/{STATE}")
         self.saved, self.mark = step, mark
         self.log(f"saved step {step}")
         for old in removed:

@@ -25,6 +25,7 @@ MENDED = {
     4563: "a chief that was killed after it had finished early waited for workers that had left",
     5028: "a chief that was suspended named its checkpoint over those of its successor",
     6256: "a worker restored a newer checkpoint than the chief, which had been started again",
+    6684: "a chief that was suspended after its last check named its checkpoint all the same",
     7896: "a chief that was suspended while it wrote its status replaced that of its successor",
 }
 # Within so many schedules each old fault must be found.

@@ -115,6 +115,7 @@ class FolderClaim:
         self._text = _describe_process()
         found = self._list_names()
         write_text(self._path, self._text)
+        self._remove_unnamed()
         ended = threading.Event()
         thread = threading.Thread(target=self._watch, args=(ended,), name="claim", daemon=True)
         thread.start()
@@ -134,6 +135,11 @@ class FolderClaim:
 
     def _list_names(self) -> set[str]:
         return {path.name for path in self._folder.iterdir()}
+
+    def _remove_unnamed(self) -> None:
+        """Removes state files to which a suspended job, when it goes on, would give their name."""
+        for path in self._folder.glob(f"{job_layout.CHECKPOINT_STATE}.tmp*"):
+            path.unlink(missing_ok=True)
 
     def _withdraw(self, found: set[str]) -> None:
         """Removes the first claim to a folder if the job has added nothing to what it found."""

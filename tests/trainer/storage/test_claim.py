@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from unittest import mock
 
 import pytest
 
@@ -107,6 +108,38 @@ def test_a_checkpoint_is_not_named_over_that_of_a_later_job(tmp_path):
         durable.sync_checkpoint(prefix)
         pytest.fail("the state file would be written")
     durable.sync_checkpoint(prefix)
+
+
+@pytest.mark.parametrize("when", ["written", "checked"])
+def test_a_suspended_job_does_not_rename_its_state_file_over_that_of_a_later_job(
+    tmp_path, monkeypatch, when
+):
+    """The first job was suspended after it had written the file, or after its last check."""
+    path, temporary = tmp_path / "checkpoint", tmp_path / "checkpoint.tmp1"
+    replace, late = os.replace, FolderClaim(tmp_path, lambda: None)
+
+    def go_on(source, target):
+        if str(source) == str(temporary):
+            # Each process has guards of its own.
+            with mock.patch.object(durable, "_guards", {}), late.held():
+                path.write_text("of the later job")
+        replace(source, target)
+
+    early = FolderClaim(tmp_path, lambda: None)
+    with pytest.raises(UserError, match="another writer has begun"), early.held():
+        temporary.write_text("of the early job")
+        if when == "written":
+            (tmp_path / "writer.json").write_text("{}")
+        else:
+            monkeypatch.setattr("estimator_bridge.durable.os.replace", go_on)
+        durable.rename_state(str(temporary), str(path))
+    assert not path.exists() or path.read_text() == "of the later job"
+
+
+def test_a_state_file_is_renamed_where_no_claim_is_held(tmp_path):
+    (tmp_path / "checkpoint.tmp1").write_text("x")
+    durable.rename_state(str(tmp_path / "checkpoint.tmp1"), str(tmp_path / "checkpoint"))
+    assert [one.name for one in tmp_path.iterdir()] == ["checkpoint"]
 
 
 def test_a_claim_that_was_removed_by_hand_ends_no_job(tmp_path):
