@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..checkpoint_paths import with_parts
 from ..downgrade.operations import find, known_versions
 from ..errors import BridgeError
 
@@ -46,7 +47,7 @@ def read_checkpoint(prefix: Path) -> Contents:
     try:
         from tensorflow import train
 
-        reader = train.load_checkpoint(str(prefix))
+        reader = train.load_checkpoint(with_parts(str(prefix)))
         types = dict(reader.get_variable_to_dtype_map())
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
@@ -68,4 +69,6 @@ def read_checkpoint(prefix: Path) -> Contents:
             limited[name] = knowing
     one_file = not Path(f"{prefix}.index").is_file()
     layout = "names of objects" if by_objects else "names of variables"
-    return Contents(len(types), layout + (", one file (V1)" if one_file else ""), notes, limited)
+    return Contents(
+        len(types), layout + (", without an index (V1)" if one_file else ""), notes, limited
+    )

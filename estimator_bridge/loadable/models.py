@@ -1,8 +1,12 @@
 """Finds the models at or below a path."""
 
 import os
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Optional
+
+from ..checkpoint_paths import with_parts
 
 __all__ = ["Model", "find_models", "kind_of"]
 
@@ -13,6 +17,11 @@ FROZEN = "graph"
 META = "graph of a checkpoint"
 CHECKPOINT = "checkpoint"
 _HIDDEN = (".", "__pycache__")
+# The file of a checkpoint of TensorFlow 0.x and of SaverDef.V1, which has no index, or one of its
+# parts; other programs also write files *.ckpt.
+_V1 = re.compile(r"(.+?\.ckpt(?:-\d+)?)(-\d{5}-of-\d{5})?")
+# The last bytes of such a file.
+_V1_END = bytes.fromhex("57fb808b247547db")
 
 
 class Model(NamedTuple):
@@ -57,7 +66,23 @@ def kind_of(path: Path) -> Optional[Model]:
         return Model(FROZEN, path)
     if Path(f"{path}.index").is_file() or (path.is_file() and ".ckpt" in path.name):
         return Model(CHECKPOINT, path)
-    return None
+    return Model(CHECKPOINT, path) if with_parts(str(path)) != str(path) else None
+
+
+def _prefixes(folder: Path, files: Iterable[str]) -> Iterator[tuple[float, str]]:
+    """Yields (time of a file, prefix) of the checkpoints of a folder; some several times."""
+    for name in files:
+        path = folder / name
+        if name.endswith(".index"):
+            yield path.stat().st_mtime, str(path)[: -len(".index")]
+        elif (match := _V1.fullmatch(name)) and _is_v1(path):
+            yield path.stat().st_mtime, str(folder / match[1])
+
+
+def _is_v1(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - len(_V1_END), 0))
+        return file.read() == _V1_END
 
 
 def find_models(path: Path) -> list[Model]:
@@ -80,9 +105,9 @@ def find_models(path: Path) -> list[Model]:
             folders.clear()
             continue
         folders[:] = sorted(one for one in folders if not one.startswith(_HIDDEN))
-        prefixes = [folder / one[: -len(".index")] for one in files if one.endswith(".index")]
+        prefixes = list(_prefixes(folder, files))
         if prefixes:
-            newest = max(prefixes, key=lambda one: (Path(f"{one}.index").stat().st_mtime, str(one)))
-            found.append(Model(CHECKPOINT, newest, len(prefixes) - 1))
+            others = len({prefix for _, prefix in prefixes}) - 1
+            found.append(Model(CHECKPOINT, Path(max(prefixes)[1]), others))
         found += [Model(FROZEN, folder / one) for one in sorted(files) if one.endswith(".pb")]
     return found

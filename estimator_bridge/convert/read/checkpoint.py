@@ -6,6 +6,7 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
+from estimator_bridge.checkpoint_paths import with_parts
 from estimator_bridge.errors import BridgeError
 
 from ..plan.model import Schedule
@@ -48,7 +49,13 @@ class Checkpoint:
         Args:
           name: name of the variable.
         """
-        return self._reader.get_tensor(name)
+        import tensorflow as tf
+
+        try:
+            return self._reader.get_tensor(name)
+        except tf.errors.UnimplementedError:
+            # The parts of a partitioned variable in the format V1.
+            return self._restore(name, "")
 
     def get_slot(self, name: str) -> Any:
         """Returns a slot variable as a NumPy array; the parts of a partitioned one are joined.
@@ -75,14 +82,16 @@ class Checkpoint:
         return np.concatenate(found)
 
     def _slice(self, name: str, shape: Sequence[int], first: int, length: int) -> Any:
-        import tensorflow as tf
-
         rest = ":".join(["-"] * (len(shape) - 1))
         where = f"{first},{length}" + (f":{rest}" if rest else "")
-        spec = f"{' '.join(map(str, shape))} {where}"
+        return self._restore(name, f"{' '.join(map(str, shape))} {where}")
+
+    def _restore(self, name: str, part: str) -> Any:
+        import tensorflow as tf
+
         dtype = self._reader.get_variable_to_dtype_map()[name]
         return tf.raw_ops.RestoreV2(
-            prefix=self.path, tensor_names=[name], shape_and_slices=[spec], dtypes=[dtype]
+            prefix=self.path, tensor_names=[name], shape_and_slices=[part], dtypes=[dtype]
         )[0].numpy()
 
     @property
@@ -156,7 +165,7 @@ def open_checkpoint(where: str) -> Checkpoint:
     """
     import tensorflow as tf
 
-    path = tf.train.latest_checkpoint(where) or where
+    path = tf.train.latest_checkpoint(where) or with_parts(where)
     try:
         return Checkpoint(path, tf.train.load_checkpoint(path))
     except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:

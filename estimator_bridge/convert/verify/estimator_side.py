@@ -271,8 +271,10 @@ def train_on(
 
     with tempfile.TemporaryDirectory() as folder:
         prefix = Path(checkpoint)
-        for path in prefix.parent.glob(prefix.name + ".*"):
-            shutil.copy(path, folder)
+        # One of SaverDef.V1 is the file itself.
+        for ending in ("", ".*"):
+            for path in prefix.parent.glob(prefix.name + ending):
+                shutil.copy(path, folder)
         (Path(folder) / "checkpoint").write_text(f'model_checkpoint_path: "{prefix.name}"\n')
         is_v1 = isinstance(built, tf.compat.v1.estimator.Estimator) and not isinstance(
             built, estimator.Estimator

@@ -149,22 +149,3 @@ def test_wrapped_model_fn_can_be_trained_saved_and_loaded(tmp_path, monkeypatch,
     model.save("again.keras")
     again = keras.saving.load_model("again.keras", safe_mode=False)
     np.testing.assert_allclose(again(given)["logits"], trained, atol=1e-6)
-
-
-def test_the_step_of_a_checkpoint(tmp_path):
-    from estimator_bridge import tf
-    from estimator_bridge.convert.read.checkpoint import open_checkpoint
-
-    def step_of(**objects):
-        checkpoint = tf.train.Checkpoint(weight=tf.Variable([1.0]), **objects)
-        return open_checkpoint(checkpoint.save(str(tmp_path / "model.ckpt"))).stored_step
-
-    def counter(value):
-        return tf.Variable(value, dtype=tf.int64)
-
-    # Of model_to_estimator that saves by objects; its save_counter counts checkpoints, not steps.
-    optimizer = tf.Module()
-    optimizer.iter = counter(12)
-    assert step_of(estimator_global_step=counter(30), optimizer=optimizer) == 30
-    assert step_of(optimizer=optimizer) == 12
-    assert step_of() is None

@@ -292,3 +292,22 @@ def test_a_folder_of_models_and_a_damaged_one(tmp_path, capsys):
     assert main(["audit", str(tmp_path / "none"), "--models"]) == 2
     assert main(["audit", str(tmp_path), "--models", "--format=html"]) == 2
     assert files.read(str(tmp_path / "one")).written_by() == "2.8.4"
+
+
+@pytest.mark.parametrize("is_sharded", [False, True])
+def test_the_audit_finds_checkpoints_without_an_index(is_sharded, tmp_path, capsys):
+    with v1.Graph().as_default(), v1.Session() as session:
+        weight = v1.get_variable("weight", initializer=[1.0, 2.0], use_resource=False)
+        session.run(weight.initializer)
+        saver = v1.train.Saver(write_version=v1.train.SaverDef.V1, sharded=is_sharded)
+        for step in (1, 2):
+            saver.save(session, str(tmp_path / "model.ckpt"), global_step=step)
+    # Other programs write such files, too.
+    (tmp_path / "epoch.ckpt").write_bytes(b"PK, and more")
+    newest = tmp_path / "model.ckpt-2"
+    for path in (tmp_path, newest):
+        (found,) = read_json(capsys, path)
+        assert (found["kind"], found["path"], found["error"]) == ("checkpoint", str(newest), "")
+        assert found["contents"] == "1 values, by names of variables, without an index (V1)"
+        assert (found["loads"][0], found["loads"][-1]) == ("1.13", "2.21")
+    assert read_json(capsys, tmp_path)[0]["notes"] == ["1 older checkpoints are beside it"]
