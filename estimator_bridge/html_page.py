@@ -66,6 +66,7 @@ pre { background: var(--head); padding: .6rem; overflow-x: auto; font-size: .85r
 .figures { display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); }
 .lead { font-size: 1.1rem; }
+.whole { white-space: nowrap; }
 .good { color: var(--good); } .mild { color: var(--mild); } .bad { color: var(--bad); }
 .status { font-weight: 600; }
 code { font-size: .9em; overflow-wrap: anywhere; }

@@ -108,12 +108,13 @@ BRIDGE_ROOMS = {
     ),
     "convert.write": "convert.read convert.plan errors",
     "convert.read": (
-        "convert.plan era tf1 private_tf errors logs current_folder file_limits text_encoding"
+        "convert.plan era tf1 private_tf checkpoint_paths errors logs current_folder file_limits "
+        "text_encoding"
     ),
     "convert.plan": "errors",
     "convert": "",
     "repair": "loadable downgrade boosted_trees errors logs terminal versions",
-    "loadable": "downgrade errors",
+    "loadable": "downgrade checkpoint_paths errors",
     "downgrade": "process private_tf errors logs terminal versions",
     "era": "process shims tf1 index_table versions errors",
     "process": "downgrade era tf1 shims errors current_folder terminal",

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..html_page import Markup, page, paragraph, section, text
-from .report import Report, by_symbol
+from .report import Report, by_symbol, implicit_imports
 from .symbol import KINDS, data
-from .text import VERDICT_WORDS, hours, instead, size, summary
+from .text import IMPLICIT, VERDICT_WORDS, hours, instead, size, summary
 from .verdict import EFFORT_RULE, Entry
 
 __all__ = ["render"]
@@ -16,6 +16,8 @@ __all__ = ["render"]
 _RUNS = {"plain": ("good", "yes"), "--tf1": ("mild", "with --tf1"), "no": ("bad", "no")}
 # Most programs of one verdict that are shown without a click.
 _OPEN_ROWS = 20
+# Characters of the longest name that is not broken: it fits on a phone.
+_WHOLE = 40
 # Verdict → class of its text.
 _CLASSES = {"today": "good", "plain": "good", "--tf1": "mild", "edits": "mild", "port": "bad"}
 
@@ -34,6 +36,11 @@ def _dotted(value: object) -> str:
     for mark in "./_":
         shown = shown.replace(mark, f"{mark}<wbr>")
     return shown
+
+
+def _whole(name: str) -> str:
+    """Returns a name to be written, in one piece unless it is wider than a column can be."""
+    return _dotted(name) if len(name) > _WHOLE else f"<span class=whole>{_text(name)}</span>"
 
 
 def _table(name: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -161,7 +168,7 @@ def _symbols(report: Report) -> list[tuple[str, Markup]]:
     for symbol, count in by_symbol(report.findings):
         how, runs = _RUNS[symbol.runs]
         if symbol.runs != "plain" and symbol.now:
-            runs += f"<br><span class=note>or write {_dotted(symbol.now)}</span>"
+            runs += f"<br><span class=note>or write<br>{_whole(symbol.now)}</span>"
         removed = f"removed in {symbol.removed_in}" if symbol.removed_in else "not removed"
         kind = f"{_text(KINDS[symbol.kind])}, {_text(removed)}"
         traps = (f'<a href="#trap-{key}">{_text(titles[key]["title"])}</a>' for key in symbol.traps)
@@ -213,6 +220,12 @@ def _rest(report: Report) -> list[tuple[str, Markup]]:
     if report.not_followed:
         items = [f"<li>{_place(one)} {_text(one.text)}</li>" for one in report.not_followed]
         sections += _section("Not followed (known only at run time)", ["<ul>", *items, "</ul>"])
+    implicit = implicit_imports(report)
+    if implicit:
+        items = [
+            f"<li>{_code(f'{one.path}:{one.line}')} {_text(one.text)}</li>" for one in implicit
+        ]
+        sections += _section(IMPLICIT, ["<ul>", *items, "</ul>"])
     if report.passed_over:
         places = [
             (path + (f":{line}" if line else ""), why) for path, line, why in report.passed_over

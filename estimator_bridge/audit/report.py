@@ -6,10 +6,11 @@ from typing import Any, Callable, NamedTuple
 
 from . import files, verdict
 from .findings import Finding, NotFollowed, find
+from .implicit import Implicit
 from .symbol import KINDS, Symbol, data
 from .table import Table
 
-__all__ = ["Report", "audit", "by_symbol", "to_json"]
+__all__ = ["Report", "audit", "by_symbol", "implicit_imports", "to_json"]
 
 
 class Report(NamedTuple):
@@ -92,6 +93,22 @@ def _relevant(programs: Sequence[verdict.Entry]) -> set[str]:
     return {path for entry in programs for path, _ in entry.broken}
 
 
+def implicit_imports(report: Report) -> list[Implicit]:
+    """Returns the implicit relative imports of all programs, by file and line.
+
+    Args:
+      report: the report.
+    """
+    # One that is ambiguous in any program is named as such.
+    found: dict[tuple[str, int, str], Implicit] = {}
+    for entry in report.entries:
+        for one in entry.implicit:
+            key = (one.path, one.line, one.module)
+            if one.is_ambiguous or key not in found:
+                found[key] = one
+    return [found[key] for key in sorted(found)]
+
+
 def by_symbol(findings: Sequence[Finding]) -> list[tuple[Symbol, int]]:
     """Returns each symbol with its number of uses, sorted by kind and then by that number.
 
@@ -164,6 +181,10 @@ def to_json(report: Report) -> str:
         "passed_over": [
             {"file": path, "line": line or None, "why": why}
             for path, line, why in report.passed_over
+        ],
+        "implicit_imports": [
+            {"file": one.path, "line": one.line, "module": one.module, "fails": one.is_ambiguous}
+            for one in implicit_imports(report)
         ],
         "entry_points": [_entry(entry) for entry in report.entries],
         "effort": {

@@ -5,13 +5,13 @@ import importlib.machinery
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Optional
 
 from ..terminal import quote_command
 from .files import Reading
 
-__all__ = ["Start", "command", "find_start"]
+__all__ = ["Start", "command", "find_start", "homes_of"]
 
 # A package or module of this name on the path hides the library that every program here needs.
 _LIBRARIES = ("tensorflow", "tensorflow_estimator", "keras", "absl")
@@ -99,22 +99,29 @@ def command(path: str, words: Sequence[str], start: Start) -> str:
 
 def _homes(files: Iterable[str], reading: Reading) -> list[_Folder]:
     """Returns the folders in which Python must search for modules of the code base."""
-    found: dict[_Folder, None] = {}
-    for path in files:
-        facts = reading.facts.get(path)
-        for ref in facts.imports if facts else ():
-            # A file of the same name as a module of the standard library is not meant.
-            if ref.startswith(".") or _is_standard(ref.split(".")[0]):
-                continue
-            module, left, _ = reading.code_base.locate(ref, path)
-            if module is None:
-                continue
-            parts = module[:-3].split("/")
-            parts = parts[:-1] if parts[-1] == "__init__" else parts
-            length = len(parts) - (ref.count(".") + 1 - len(left))
-            if length >= 0:
-                found[tuple(parts[:length])] = None
-    return list(found)
+    return list(dict.fromkeys(home for path in files for _, home in homes_of(path, reading)))
+
+
+def homes_of(path: str, reading: Reading) -> Iterator[tuple[str, _Folder]]:
+    """Yields (reference, folder in which Python must search) of each import of a file by name.
+
+    Args:
+      path: path of the file.
+      reading: the code base.
+    """
+    facts = reading.facts.get(path)
+    for ref in facts.imports if facts else ():
+        # A file of the same name as a module of the standard library is not meant.
+        if ref.startswith(".") or _is_standard(ref.split(".")[0]):
+            continue
+        module, left, _ = reading.code_base.locate(ref, path)
+        if module is None:
+            continue
+        parts = module[:-3].split("/")
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        length = len(parts) - (ref.count(".") + 1 - len(left))
+        if length >= 0:
+            yield ref, tuple(parts[:length])
 
 
 def _level(ref: str) -> int:

@@ -5,11 +5,14 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from .report import Report, by_symbol
+from .report import Report, by_symbol, implicit_imports
 from .symbol import KINDS, Symbol, data
 from .verdict import EFFORT_RULE, VERDICTS, Entry
 
-__all__ = ["VERDICT_WORDS", "hours", "instead", "render", "size", "summary"]
+__all__ = ["IMPLICIT", "VERDICT_WORDS", "hours", "instead", "render", "size", "summary"]
+
+# The heading of what Python 2 found in the own package.
+IMPLICIT = "Implicit relative imports (Python 2)"
 
 # Verdict → what is said of all programs that have it.
 VERDICT_WORDS = {**VERDICTS, "edits": "needs edits"}
@@ -99,6 +102,11 @@ def render(report: Report, width: int) -> Iterator[str]:
         yield from _title("Skipped")
         for path, line, why in report.passed_over:
             yield from _wrap(f"{path}{f':{line}' if line else ''}  {why}", width, 4, "  ")
+    implicit = implicit_imports(report)
+    if implicit:
+        yield from _title(IMPLICIT)
+        for found in implicit:
+            yield from _wrap(f"{found.path}:{found.line}  {found.text}", width, 4, "  ")
     yield from _programs(report, width)
     if report.findings:
         yield from _effort(report, width)

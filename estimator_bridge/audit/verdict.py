@@ -9,6 +9,7 @@ from ..era import choice
 from . import starting
 from .files import Reading
 from .findings import Finding, import_graph
+from .implicit import Implicit, find_implicit
 from .outdated import PACKAGES
 from .symbol import Symbol
 
@@ -71,6 +72,7 @@ class Entry(NamedTuple):
         fails in Python 3.
       uses: number of findings in its files.
       effort: hours of work.
+      implicit: the implicit relative imports of its files.
     """
 
     path: str
@@ -84,6 +86,7 @@ class Entry(NamedTuple):
     broken: tuple[tuple[str, str], ...]
     uses: int
     effort: Effort
+    implicit: tuple[Implicit, ...] = ()
 
 
 class Step(NamedTuple):
@@ -159,6 +162,12 @@ def _entry(
     used: Sequence[Finding],
     problems: Sequence[tuple[str, str]],
 ) -> Entry:
+    start = starting.find_start(path, files, reading) if how != "notebook" else starting.Start()
+    implicit = find_implicit(path, files, start, reading) if how != "notebook" else []
+    problems = [
+        *problems,
+        *((one.path, f"line {one.line}: {one.text}") for one in implicit if one.is_ambiguous),
+    ]
     stops = {mode: _places(used, mode) for mode in ("", "--tf1")}
     mode = min(
         stops, key=lambda name: (bool(stops[name]), _port(stops[name]), len(stops[name]), name)
@@ -178,11 +187,14 @@ def _entry(
     runs = how != "notebook" and verdict not in ("edits", "port")
     command = ""
     if runs:
-        start = starting.find_start(path, files, reading)
         if start.problem:
             text += f", once it can be started: {start.problem}"
         else:
             command = starting.command(path, _words(path, verdict, start, reading), start)
+            if implicit:
+                text += (
+                    "; has implicit relative imports of Python 2, whose folders the command names"
+                )
     needed = {name for file in files if file in reading.facts
               for name in reading.facts[file].outdated.packages}  # fmt: skip
     if needed:
@@ -192,7 +204,7 @@ def _entry(
     )
     return Entry(
         path, how, tuple(files), verdict, text, command, mode, tuple(edits), tuple(problems),
-        len(used), total
+        len(used), total, tuple(implicit)
     )  # fmt: skip
 
 

@@ -201,6 +201,47 @@ def test_every_printed_command_starts(tmp_path, path, files, command):
     assert str(tmp_path) not in done.stdout
 
 
+def test_implicit_relative_imports_are_a_category_of_their_own(tmp_path):
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/near.py": "",
+        "pkg/own.py": "import os\nimport near\nfrom near import x",
+        "pkg/task.py": "from . import own\n" + PLAIN + MAIN,
+    }
+    report = audit(write(tmp_path, files))
+    (entry,) = report.entries
+    assert entry.verdict == "plain" and not entry.broken
+    assert entry.text.endswith("has implicit relative imports of Python 2, whose folders the "
+                               "command names")  # fmt: skip
+    assert entry.command.startswith("PYTHONPATH=pkg ")
+    (found,) = json.loads(to_json(report))["implicit_imports"]
+    assert found == {"file": "pkg/own.py", "line": 2, "module": "near", "fails": False}
+    for shown in ("\n".join(render_text(report, 120)), render_html(report)):
+        assert "implicit relative import of near: write from . import near" in shown
+    # Python runs the one in the folder where the program starts.
+    report = audit(write(tmp_path, {"near.py": ""}))
+    (entry,) = report.entries
+    assert (entry.verdict, entry.command) == ("edits", "")
+    assert entry.broken[0][0] == "pkg/own.py"
+    assert "line 2: implicit relative import of near; another module" in entry.broken[0][1]
+
+
+def test_one_name_in_two_packages_is_ambiguous(tmp_path):
+    files = {
+        f"{package}/{name}.py": source
+        for package in ("one", "two")
+        for name, source in (("__init__", ""), ("near", ""), ("own", "import near"))
+    }
+    files["task.py"] = "from one import own\nfrom two import own as other\n" + PLAIN + MAIN
+    (entry,) = audit(write(tmp_path, files)).entries
+    assert [path for path, _ in entry.broken] == ["one/own.py", "two/own.py"]
+    # A script finds the modules beside it in Python 3, too.
+    (tmp_path / "task.py").unlink()
+    (tmp_path / "one" / "task.py").write_text("import near\n" + PLAIN + MAIN)
+    (entry,) = audit(str(tmp_path)).entries
+    assert not entry.implicit and entry.verdict == "plain"
+
+
 @pytest.mark.parametrize(
     ("path", "files", "words"),
     [
@@ -438,6 +479,7 @@ def test_html_is_a_valid_page_that_loads_nothing(code_base):
         assert f"<details open><summary>1 {words}</summary>" in text
     # What to write in Keras is the widest column, and is labelled where rows are blocks.
     assert '<td data-label="Keras" class=wide>' in text
+    assert "or write<br><span class=whole>tf.compat.v1.layers.dense</span>" in text
 
 
 def test_code_base_without_findings(tmp_path):
