@@ -1,13 +1,11 @@
 """Finds which Keras optimizers wrote the checkpoint that a program's arguments name."""
 
-import glob
-import os
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple, Optional
 
 from ..index_table import read_entries
+from .folders import Folder, open_folder
 from .optimizers import REPLACED_IN
 
 __all__ = ["OLD_KEY", "Trained", "find"]
@@ -22,7 +20,8 @@ _WRITTEN_BY = re.compile(rb"\x2a[\x05-\x14](2)\.(\d{1,2})\.\d[\w.-]*\x32")
 _STATE = re.compile(r'^model_checkpoint_path:\s*"([^"\\]+)"', re.MULTILINE)
 # What describes the writer is at the start of these files.
 _MAX_BYTES = 8 << 20
-_MAX_EXPORTS = 100
+# A larger index is not read.
+_MAX_INDEX_BYTES = 256 << 20
 
 
 class Trained(NamedTuple):
@@ -42,23 +41,25 @@ def find(arguments: Sequence[str]) -> Optional[Trained]:
     """Returns what the newest checkpoint in a named folder tells, if old optimizers wrote it.
 
     Args:
-      arguments: the program's arguments, such as `--model_dir=job` or `job`.
+      arguments: the program's arguments, such as `--model_dir=job`, `job` or `gs://bucket/job`.
     """
     for argument in arguments:
-        for folder in (argument, argument.partition("=")[2]):
-            found = _examine(Path(folder)) if folder and os.path.isdir(folder) else None
+        for path in (argument, argument.partition("=")[2]):
+            folder = open_folder(path)
+            found = _examine(folder) if folder is not None else None
             if found is not None:
                 return found
     return None
 
 
-def _examine(folder: Path) -> Optional[Trained]:
+def _examine(folder: Folder) -> Optional[Trained]:
     try:
-        state = _STATE.search((folder / "checkpoint").read_text(encoding="utf-8"))
+        state = _STATE.search(folder.read("checkpoint", _MAX_BYTES).decode("utf-8"))
         if state is None:
             return None
-        checkpoint = folder / state.group(1)
-        keys = read_entries(Path(f"{checkpoint}.index").read_bytes())
+        # An absolute path names a file of this folder, unless the folder was copied.
+        checkpoint = state.group(1).rpartition("/")[2]
+        keys = read_entries(folder.read(f"{checkpoint}.index", _MAX_INDEX_BYTES))
         names = (key.decode(errors="replace") for key, _ in keys)
         old = next(filter(OLD_KEY.search, names), None)
     except (OSError, ValueError):
@@ -68,24 +69,28 @@ def _examine(folder: Path) -> Optional[Trained]:
         return None
     versions = [
         version
-        for version in map(_written_by, _find_graphs(folder, checkpoint))
+        for version in _find_writers(folder, checkpoint)
         if version is not None and version < REPLACED_IN
     ]
     # A checkpoint that goes on today names today's version; older exports beside it remain.
     version = min(versions, default=(REPLACED_IN[0], REPLACED_IN[1] - 1))
-    return Trained(version, f"{checkpoint} contains {old}, which old optimizers save")
+    return Trained(version, f"{folder}/{checkpoint} contains {old}, which old optimizers save")
 
 
-def _find_graphs(folder: Path, checkpoint: Path) -> Iterator[Path]:
-    yield Path(f"{checkpoint}.meta")
-    pattern = str(Path(glob.escape(str(folder))) / "export" / "*" / "*" / "saved_model.pb")
-    yield from map(Path, sorted(glob.glob(pattern))[:_MAX_EXPORTS])
-
-
-def _written_by(path: Path) -> Optional[tuple[int, int]]:
+def _find_writers(folder: Folder, checkpoint: str) -> Iterator[Optional[tuple[int, int]]]:
+    """Yields the versions that wrote a checkpoint's graph and the exports."""
+    yield _written_by(folder, f"{checkpoint}.meta")
     try:
-        with path.open("rb") as file:
-            found = _WRITTEN_BY.search(file.read(_MAX_BYTES))
+        exports = folder.find_exports()
+    except OSError:
+        return
+    for name in exports:
+        yield _written_by(folder, name)
+
+
+def _written_by(folder: Folder, name: str) -> Optional[tuple[int, int]]:
+    try:
+        found = _WRITTEN_BY.search(folder.read(name, _MAX_BYTES))
     except OSError:
         return None
     return (int(found.group(1)), int(found.group(2))) if found else None

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -315,6 +316,41 @@ def test_a_checkpoint_of_old_optimizers_chooses_their_version(tmp_path):
     (job / "model.ckpt-20.index").write_bytes(b"torn")
     program.write_text("import tensorflow as tf\nprint(tf.keras.optimizers.Adam)\n")
     assert choice.choose(str(program), str(program), [str(job)]) is None
+
+
+@pytest.mark.newest
+def test_a_checkpoint_in_a_bucket_chooses_a_version_too(tmp_path, monkeypatch):
+    from gcp_storage_emulator.server import create_server
+    from google.cloud import storage
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    emulator = create_server("127.0.0.1", port, in_memory=True, default_bucket="a-bucket")
+    emulator.start()
+    try:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
+        bucket = storage.Client(project=None).bucket("a-bucket")
+        for path in (STORED / "adam").iterdir():
+            bucket.blob(f"jobs/adam/{path.name}").upload_from_string(path.read_bytes())
+        program = tmp_path / "program.py"
+        program.write_text("import tensorflow as tf\nprint(tf.keras.optimizers.Adam)\n")
+
+        def choose(place):
+            return choice.choose(str(program), str(program), [f"--model_dir={place}"])
+
+        found = choose("gs://a-bucket/jobs/adam/")
+        assert found.version == (2, 10)
+        assert found.where.startswith("gs://a-bucket/jobs/adam/model.ckpt-20 contains ")
+        bucket.blob("jobs/adam/export/best/1/saved_model.pb").upload_from_string(
+            b"\x08\x01\x12\x20\x0a\x1e\x2a\x052.4.4\x32\x07v2.4.3-"
+        )
+        assert choose("gs://a-bucket/jobs/adam").version == (2, 4)
+        assert choose("gs://a-bucket/jobs") is None
+        assert choose("gs://no-bucket/jobs/adam") is None
+    finally:
+        emulator.stop()
+    assert choose("gs://a-bucket/jobs/adam") is None
 
 
 UNDECLARED = """
