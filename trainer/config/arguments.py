@@ -10,6 +10,8 @@ from typing import Callable, Optional
 
 from absl import flags
 
+from estimator_bridge import era
+from estimator_bridge.errors import BridgeError
 from trainer.errors import UserError, nearest
 
 # Flags that absl adds to every command.
@@ -52,6 +54,34 @@ def split_task_flags(argv: list[str]) -> tuple[list[str], list[str]]:
         return argv, []
     place = argv.index("--")
     return argv[:place], argv[place + 1 :]
+
+
+def define_version(values: flags.FlagValues, meaning: str) -> None:
+    """Adds --as, the TensorFlow for which a program was written.
+
+    Args:
+        values: the flags of a command.
+        meaning: its help.
+    """
+    flags.DEFINE_string("as", None, meaning, flag_values=values)
+
+
+def read_version(values: flags.FlagValues) -> Optional[str]:
+    """Returns the version that --as names, such as '2.8'; None without the flag.
+
+    Args:
+        values: the parsed flags.
+
+    Raises:
+        UserError: there is no such version.
+    """
+    text = values["as"].value
+    if text is None:
+        return None
+    try:
+        return era.format_version(era.parse(text))
+    except BridgeError as error:
+        raise UserError(f"--as: {error}") from None
 
 
 def list_flags(values: flags.FlagValues) -> str:

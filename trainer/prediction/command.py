@@ -73,6 +73,7 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
     if values.data:
         arguments.require(values, "output")
     _parse_part(values)
+    arguments.read_version(values)
     if values.engine != LOCAL and (values.row or values.part or is_file_name(values.output)):
         raise UserError(
             f"--engine={values.engine}: goes with --data and a folder as --output, without --part"
@@ -154,6 +155,11 @@ def _define(values: flags.FlagValues) -> None:
         False,
         "csv: put an apostrophe before text that begins with = + - or @",
         flag_values=values,
+    )
+    arguments.define_version(
+        values,
+        "TensorFlow that the model's own code was written for; changes nothing, because an export "
+        "contains what that code has built",
     )
     commands.define_format(values, "the job's")
     define_engine(values)

@@ -23,8 +23,6 @@ from typing import Optional
 
 from absl import flags
 
-from estimator_bridge import era
-from estimator_bridge.errors import BridgeError
 from estimator_bridge.terminal import quote_command
 from trainer.cluster.processes import find_addresses
 from trainer.config import arguments, commands
@@ -132,8 +130,9 @@ def _define_render(values: flags.FlagValues) -> None:
     _define_strings(values, meanings)
     flags.DEFINE_string("region", "us-central1", "region of the job", flag_values=values)
     text = "what the job runs; its flags go after --"
-    meaning = "TensorFlow that the job's own code was written for, such as 2.8; unset: today's"
-    flags.DEFINE_string("as", None, meaning, flag_values=values)
+    arguments.define_version(
+        values, "TensorFlow that the job's own code was written for, such as 2.8; unset: today's"
+    )
     flags.DEFINE_enum("command", "task", ["task", "watch"], text, flag_values=values)
     flags.DEFINE_list("labels", [], "KEY=VALUE,KEY=VALUE", flag_values=values)
     flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
@@ -145,15 +144,6 @@ def _define_render(values: flags.FlagValues) -> None:
         "restart_job", False, "restart the job when a replica is restarted", values
     )
     flags.DEFINE_boolean("disable_retries", False, "do not restart a failed replica", values)
-
-
-def _read_version(text: Optional[str]) -> Optional[str]:
-    if text is None:
-        return None
-    try:
-        return era.format_version(era.parse(text))
-    except BridgeError as error:
-        raise UserError(f"--as: {error}") from None
 
 
 def _render(argv: list[str], task_flags: list[str]) -> int:
@@ -199,7 +189,7 @@ def _render(argv: list[str], task_flags: list[str]) -> int:
         disable_retries=values.disable_retries,
         kms_key=values.kms_key,
         module=f"trainer.{values.command}",
-        as_version=_read_version(values["as"].value),
+        as_version=arguments.read_version(values),
     )
     if values.command == "watch":
         _check_watch(task_flags)

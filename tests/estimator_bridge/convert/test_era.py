@@ -77,6 +77,49 @@ def test_a_model_goes_on_where_2_8_stopped(folder, monkeypatch, capsys):
     assert done.returncode == 0 and "PASSED" in done.stdout, done.stdout[-4000:]
 
 
+OWN_PROGRAM = """
+import old_trainer
+import tensorflow as tf
+from old_trainer import input_fn
+
+def build():
+    assert tf.keras.optimizers.Adam.__module__.endswith("legacy.adam")
+    return old_trainer.build("adam", "own")
+
+def rows():
+    return input_fn().take(2)
+"""
+
+
+def test_an_own_model_fn_of_2_8_is_wrapped(folder, monkeypatch, capsys):
+    import keras
+    import tensorflow as tf
+
+    from estimator_bridge.convert import command
+
+    monkeypatch.chdir(folder)
+    shutil.copytree(ERA / "stored" / "adam", "own")
+    Path("own.py").write_text(OWN_PROGRAM)
+    source = ("--as=2.8", "--estimator=own:build", "--input_fn=own:rows")
+    assert command.main([*source, "--model_fn", "--output=wrapped.keras"]) == 0
+    assert "wrapped the model_fn of own:build, step 20" in capsys.readouterr().out
+    model = keras.saving.load_model("wrapped.keras", safe_mode=False)
+    x = np.random.RandomState(0).uniform(-1, 1, (8, 3)).astype(np.float32)
+    found = model({"x": x})["logits"]
+    # The model_fn of old_trainer.py, in mode PREDICT.
+    reader = tf.train.load_checkpoint("own")
+    hidden = np.maximum(
+        x @ reader.get_tensor("dense/kernel") + reader.get_tensor("dense/bias"), 0.0
+    )
+    mean, variance, gamma, beta = (
+        reader.get_tensor(f"batch_normalization/{name}")
+        for name in ("moving_mean", "moving_variance", "gamma", "beta")
+    )
+    normalized = (hidden - mean) / np.sqrt(variance + 1e-3) * gamma + beta
+    expected = normalized @ reader.get_tensor("dense_1/kernel") + reader.get_tensor("dense_1/bias")
+    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6)
+
+
 def test_without_the_version_the_option_is_named(folder, monkeypatch):
     from estimator_bridge import BridgeError
     from estimator_bridge.convert import command

@@ -429,3 +429,12 @@ def test_the_command_in_its_own_process(make, finished, tmp_path, run_module):
     assert done.returncode == 0, done.stderr
     assert "20 rows in" in done.errors[-1] and "rows/s" in done.errors[-1]
     assert len(_read(tmp_path / "o.jsonl")) == 20
+
+
+@pytest.mark.quick
+def test_the_version_of_a_program_is_checked_and_changes_nothing():
+    flags = ["--export=job", "--row={}"]
+    values = predict.parse([*flags, "--as=2.8.4"])
+    assert values.export == "job" and values.row == ["{}"]
+    with pytest.raises(UserError, match=r"^--as: no such TensorFlow to run as: '2\.30'"):
+        predict.parse([*flags, "--as=2.30"])
