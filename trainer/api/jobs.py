@@ -22,6 +22,9 @@ from trainer.storage import disk, workspace
 from trainer.training.resources import translate_resource_errors
 from trainer.vertex import job_environment
 
+# Longest wait for an answer of a bucket in order to tell other processes of an error.
+ANNOUNCING_SECS = 30.0
+
 
 class Host(NamedTuple):
     """The process that runs a job.
@@ -119,8 +122,7 @@ def run_in_workspace(
 def announce_error(error: UserError, argv: list[str], watch: SignalWatch) -> None:
     """Tells the other processes of a cluster that this one has wrong flags or a wrong hparams file.
 
-    Without a configuration, job_dir is known only from the flags and the service. If it is in a
-    bucket, nothing is told, because opening the folder would fetch the job.
+    Without a configuration, job_dir is known only from the flags and the service.
 
     Args:
         error: what is wrong.
@@ -134,10 +136,14 @@ def announce_error(error: UserError, argv: list[str], watch: SignalWatch) -> Non
         config = config_lib.load_config(None, {"job_dir": flags.find_job_dir(argv)})
         config = job_environment.place(config, cluster, service)
         folder, console = config.job_dir, Console(quiet=config.verbosity in ("warning", "error"))
-        if not cluster.has_others or not folder or storage.is_remote(folder):
+        if not cluster.has_others or not folder:
             return
+        # The user must not wait long for the error while the bucket is away.
         settings = storage.Settings(**config.storage.model_dump())
-        with workspace.open_workspace(folder, settings, cluster, console) as space:
+        settings = settings._replace(timeout_secs=ANNOUNCING_SECS, patience_secs=ANNOUNCING_SECS)
+        with workspace.open_statuses(folder, settings, cluster, console) as space:
+            if space is None:
+                return
             rooms = _Rooms(cluster, space, console)
             with _join_cluster(config, Host(watch, print, is_program=True), rooms):
                 raise error

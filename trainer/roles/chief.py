@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from estimator_bridge import estimator
 from trainer.cluster.heartbeat import FINISHED, RUNNING, TRAINED, HeartbeatFile
-from trainer.cluster.watchdog import POLL_SECS
+from trainer.cluster.watchdog import EVALUATOR, POLL_SECS
 from trainer.environment.cluster_spec import ALONE, Cluster, tf_config
 from trainer.errors import JobEnded
 from trainer.evaluation.evaluator import Evaluator
@@ -120,8 +120,12 @@ def _finish(plan: JobPlan, process: ClusterProcess) -> None:
     # If the previous chief was killed after this evaluation, this chief does not repeat it.
     previous = heartbeat.previous_status
     is_done = previous.get("final_step") == end and previous["state"] != FINISHED
+    # Without an ID of the run, a chief that was killed after it had finished does not know that its
+    # evaluator has left for good.
+    has_left = plan.run.is_finished and heartbeat.last_status(EVALUATOR).get("state") == FINISHED
+    is_expected = process.cluster.expects_evaluator and not has_left
     if not is_done and not await_evaluator(
-        config.cluster, process.cluster, heartbeat, step=end, console=process.console
+        config.cluster, heartbeat, step=end, is_expected=is_expected, console=process.console
     ):
         with heartbeat.steps.time_pause(), run.translate_errors(plan), tf_config(ALONE):
             run.finish(plan.run.evaluator, process.console)

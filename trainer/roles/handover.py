@@ -13,7 +13,6 @@ from trainer import config as config_lib
 from trainer.cluster.heartbeat import RUNNING, TRAINED, HeartbeatFile
 from trainer.cluster.watchdog import CHIEF, EVALUATOR, POLL_SECS
 from trainer.console import Console
-from trainer.environment.cluster_spec import Cluster
 
 
 def may_evaluate(heartbeat: HeartbeatFile) -> bool:
@@ -55,19 +54,19 @@ def release(heartbeat: HeartbeatFile) -> None:
 
 def await_evaluator(
     config: config_lib.ClusterConfig,
-    cluster: Cluster,
     heartbeat: HeartbeatFile,
     *,
     step: int,
+    is_expected: bool,
     console: Console,
 ) -> bool:
     """Waits until the evaluator has evaluated the last step.
 
     Args:
         config: the time limits.
-        cluster: the cluster; determines whether an evaluator is expected.
         heartbeat: heartbeat file of the chief.
         step: the last global step.
+        is_expected: whether an evaluator that has not started yet may still do so.
         console: shows progress.
 
     Returns:
@@ -78,7 +77,7 @@ def await_evaluator(
         console.log(f"waiting for the evaluator to evaluate and export step {step:,}")
     while True:
         is_late = time.monotonic() >= deadline
-        is_coming = not heartbeat.read(EVALUATOR) and cluster.expects_evaluator
+        is_coming = is_expected and not heartbeat.read(EVALUATOR)
         is_coming = is_coming and heartbeat.silent_secs(EVALUATOR) < config.watchdog_secs
         gives_up = is_late or not is_coming and take_over(heartbeat)
         # Read this after take_over: the evaluator may have published its last status and ended.

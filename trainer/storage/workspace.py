@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -171,9 +172,8 @@ def open_workspace(
             "--job_dir, or set --strategy=multi_worker_mirrored and leave the servers out"
         )
     shown = str(address)
-    key = hashlib.sha256(shown.encode()).hexdigest()[:16]
     # The file that records the content of the bucket is in this folder's parent folder.
-    folder = settings.make_folder("jobs", f"{address.name.rpartition('/')[2][:40]}-{key}", "job")
+    folder = _make_folder(settings, address)
     if cluster.has_others and not spread and cluster.role != "chief":
         _await_restored(folder, shown)
         yield Workspace(shown, str(folder))
@@ -195,6 +195,58 @@ def open_workspace(
         if events_dir:
             keeper.add(_open_events(job, events_dir, console.log))
         yield from _synchronized(job, keeper, console)
+
+
+@contextmanager
+def open_statuses(
+    job_dir: str, settings: Settings, cluster: Cluster, console: Console
+) -> Iterator[Optional[Workspace]]:
+    """Opens only what the processes of a cluster tell each other, without fetching a job.
+
+    Args:
+        job_dir: the job's folder or gs:// address.
+        settings: how gs:// paths are accessed.
+        cluster: the cluster, and which process of it this is.
+        console: for lines of text.
+
+    Yields:
+        The workspace; None if the job is in a bucket and all processes are on this machine, where
+        the launcher tells the others.
+
+    Raises:
+        UserError: the bucket cannot be used, or another process of this machine works on the job.
+    """
+    if not is_remote(job_dir) or settings.reader == "mount":
+        with open_workspace(job_dir, settings, cluster, console) as workspace:
+            yield workspace
+        return
+    address = parse_address(job_dir.rstrip("/"), "job_dir")
+    if not address.name or not _is_spread(cluster):
+        yield None
+        return
+    shown = str(address)
+    lock = locked(_make_folder(settings, address).parent / LOCK, shown, console.log)
+    with lock, tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / "job"
+        folder.mkdir()
+        # Of the job's files, none is fetched, whatever the status of another process refers to.
+        division = Division(lambda name: False, lambda name: False)
+        bucket = settings.open_bucket(address.bucket)
+        memory = Memory(folder.parent / MEMORY, address, console.log)
+        mirror = Mirror(bucket, address, folder, division, memory=memory)
+        keeper = Keeper(mirror, pushes=False, pulls=False, log=console.log, stop=lambda: None)
+        relay = Relay(bucket, keeper, cluster.name, console.log)
+        relay.start()
+        try:
+            yield Workspace(shown, str(folder), relay=relay)
+        finally:
+            relay.end()
+
+
+def _make_folder(settings: Settings, address: Address) -> Path:
+    """Creates and returns the folder of a job in a bucket on this machine."""
+    key = hashlib.sha256(str(address).encode()).hexdigest()[:16]
+    return settings.make_folder("jobs", f"{address.name.rpartition('/')[2][:40]}-{key}", "job")
 
 
 class _RemoteJob(NamedTuple):

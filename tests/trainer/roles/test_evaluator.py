@@ -7,7 +7,6 @@ import pytest
 from trainer.cluster.heartbeat import FINISHED, RUNNING, SILENT_SECS, TRAINED, HeartbeatFile
 from trainer.config import ClusterConfig
 from trainer.console import Console
-from trainer.environment.cluster_spec import Cluster
 from trainer.export.exporters import list_exports
 from trainer.job_dir import checkpoints
 from trainer.job_dir.metrics_log import MetricsLog
@@ -221,7 +220,6 @@ def test_the_plan_logs_the_throttle_and_the_last_step_is_evaluated(make, shop, t
 @pytest.mark.parametrize("secs, comes", [(0, False), (1000, True)])
 def test_the_chief_waits_evaluator_wait_secs_for_the_last_result(pair, secs, comes, monkeypatch):
     chief, evaluator = pair
-    cluster = Cluster({"chief": ("a:1",)}, expects_evaluator=True)
     console = _Script()
 
     def speak(secs):
@@ -230,7 +228,8 @@ def test_the_chief_waits_evaluator_wait_secs_for_the_last_result(pair, secs, com
 
     monkeypatch.setattr("trainer.roles.handover.time.sleep", speak)
     config = ClusterConfig(evaluator_wait_secs=secs)
-    assert await_evaluator(config, cluster, chief, step=7, console=console) is comes
+    waits = {"step": 7, "is_expected": True, "console": console}
+    assert await_evaluator(config, chief, **waits) is comes
     assert console.lines[0] == "waiting for the evaluator to evaluate and export step 7"
     assert bool(chief.status.get("evaluates")) is not comes
 

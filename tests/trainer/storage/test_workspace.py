@@ -1,11 +1,12 @@
 """The local folder of a gs:// job, as the processes of one machine open it."""
 
 import io
+import json
 from pathlib import Path
 
 import pytest
 
-from trainer import storage
+from trainer import storage, task
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import TemporaryError, UserError
@@ -57,3 +58,38 @@ def test_an_error_that_the_user_must_correct_is_reported_before_one_of_storing(c
         with pytest.raises(TemporaryError, match="what is not stored there is in"):
             fail(error)
         cloud.faults.clear()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("role", ["worker", "chief"])
+def test_a_wrong_flag_reaches_the_machines_that_share_only_a_bucket(
+    cloud, monkeypatch, tmp_path, capsys, role
+):
+    spec = {"chief": ["10.0.0.1:1"], "worker": ["10.0.0.2:1"]}
+    config = {"cluster": spec, "task": {"type": role, "index": 0}, "run": "a"}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+    monkeypatch.setattr("trainer.cluster.joining.GRACE_SECS", 0.0)
+    cloud.write("jobs/x/checkpoint", b'model_checkpoint_path: "model.ckpt-0"')
+    other = "chief" if role == "worker" else "worker"
+    status = {"state": "running", "run": "a", "target": 100, "step": 100}
+    cloud.write(f"jobs/x/cluster/{other}-0.json", json.dumps(status).encode())
+    assert task.main(["--job_dir=gs://a-bucket/jobs/x", "--no_such_flag=1"]) == 2
+    assert "no_such_flag" in capsys.readouterr().err
+    told = json.loads(cloud.read(f"jobs/x/cluster/{role}-0.json"))
+    assert told["state"] == "failed" and "no_such_flag" in told["message"]
+    assert told["awaited_secs"] == 0 and told["run"] == "a"
+    # Nothing of the job is fetched, and nothing else is stored.
+    assert not list(tmp_path.rglob("checkpoint"))
+    names = {f"cluster/{role}-0.json", f"cluster/{other}-0.json", "checkpoint"}
+    assert set(cloud.names("jobs/x/")) == {f"jobs/x/{name}" for name in names}
+
+
+@pytest.mark.quick
+def test_a_wrong_flag_is_reported_though_the_bucket_is_away(cloud, monkeypatch, capsys):
+    spec = {"chief": ["10.0.0.1:1"], "worker": ["10.0.0.2:1"]}
+    config = {"cluster": spec, "task": {"type": "worker", "index": 0}}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+    monkeypatch.setattr("trainer.api.jobs.ANNOUNCING_SECS", 0.1)
+    cloud.fail("status", times=100)
+    assert task.main(["--job_dir=gs://a-bucket/jobs/x", "--no_such_flag=1"]) == 2
+    assert "no_such_flag" in capsys.readouterr().err
