@@ -99,10 +99,14 @@ class BadRows:
         limit: number of bad rows to tolerate; None for any number.
 
     Attributes:
+        max_examples: number of rows of one batch with the same fault that `add` gets one by one;
+            None: all.
         count: rows dropped so far.
         by_column: (column, kind) → count and examples.
         file: index of the file that is read, among those that are merged.
     """
+
+    max_examples: Optional[int] = MAX_EXAMPLES
 
     def __init__(self, limit: Optional[int]):
         self.limit = limit
@@ -127,6 +131,14 @@ class BadRows:
         text = describe_fault(path, row, fault, value)
         count.found.add(self.file, text)
         self._found.add(self.file, text)
+
+    def keep(self, numbers: np.ndarray, rows: pa.RecordBatch) -> None:
+        """Is given the rows that are dropped, and keeps nothing of them.
+
+        Args:
+            numbers: of the rows in their file, int64 [rows].
+            rows: the rows.
+        """
 
     @property
     def examples(self) -> list[str]:

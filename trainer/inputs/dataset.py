@@ -40,12 +40,14 @@ class ReadOptions(NamedTuple):
         shard: (index, count): every count-th row of each file, starting at index.
         checked: the columns whose values must fit the schema, for files that were not scanned
             before.
+        bad_rows: collects the rows in which they do not; None: data.max_bad_rows decides.
     """
 
     names: Optional[Sequence[str]] = None
     details: ReadDetails = AS_IN_SCHEMA
     shard: tuple[int, int] = (0, 1)
     checked: Sequence[str] = ()
+    bad_rows: Optional[BadRows] = None
 
 
 READ_ALL = ReadOptions()
@@ -83,6 +85,7 @@ class RowSource:
         self._names = schema.input_columns if names is None else list(names)
         self._details = options.details
         self._checked = options.checked
+        self._bad_rows = options.bad_rows
         self._words = {
             name: WordIndex() for name in self._names if schema.columns[name].raw_type == "string"
         }
@@ -140,10 +143,15 @@ class RowSource:
             a chunk whose text columns are indices, int32 [rows]; and a dict of text column →
             distinct values, bytes as objects [words].
         """
-        bad_rows = BadRows(self.data.max_bad_rows) if self.data.max_bad_rows else None
+        bad_rows, checked, details = self._bad_rows, self._names, self._details
+        if bad_rows is not None:
+            checked = [name for name in self._names if name in self._checked]
+            details = details._replace(unchecked=[*details.unchecked, *self._names])
+        elif self.data.max_bad_rows:
+            bad_rows = BadRows(self.data.max_bad_rows)
         for index in order if order is not None else range(len(self.files)):
             for batch in read_batches(
-                self.files[index], self._schema, self._names, self.data, bad_rows, self._details
+                self.files[index], self._schema, checked, self.data, bad_rows, details
             ):
                 if self._checked and bad_rows is None:
                     place = batch.file.path, batch.numbers

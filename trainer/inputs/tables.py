@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.inputs.bad_rows import MAX_EXAMPLES, BadRows, Fault, find_faults
+from trainer.inputs.bad_rows import BadRows, Fault, find_faults
 from trainer.inputs.cell_text import quote_cell
 from trainer.inputs.csv_files import list_csv_columns, read_csv
 from trainer.inputs.files import DataFile
@@ -104,6 +104,7 @@ def read_batches(
         if bad_rows is not None:
             good = _drop_faulty(request._replace(names=list(names)), batch, bad_rows)
             if good is not None:
+                bad_rows.keep(numbers[~good], columns.filter(pa.array(~good)))
                 numbers, columns = numbers[good], columns.filter(pa.array(good))
         if columns.num_rows:
             yield Batch(file, numbers, columns)
@@ -138,7 +139,7 @@ def _drop_faulty(request: ReadRequest, batch: RawBatch, bad_rows: BadRows) -> Op
         mask = np.asarray(null_mask)
         where = np.flatnonzero(mask)
         fault = unparsed_fault(name, request.schema.columns[name].raw_type)
-        examples = values.take(pa.array(where[:MAX_EXAMPLES]))
+        examples = values.take(pa.array(where[: bad_rows.max_examples]))
         _record(bad_rows, request, fault, _number(batch, where), examples)
         unparsed |= mask
     if unparsed.any():
@@ -149,7 +150,7 @@ def _drop_faulty(request: ReadRequest, batch: RawBatch, bad_rows: BadRows) -> Op
     for fault, fault_mask in find_faults(columns, request.schema, request.names):
         mask = np.asarray(fault_mask)
         where = np.flatnonzero(mask)
-        values = columns.column(fault.column).take(pa.array(where[:MAX_EXAMPLES]))
+        values = columns.column(fault.column).take(pa.array(where[: bad_rows.max_examples]))
         numbers = _number(batch, where if kept is None else kept[where])
         _record(bad_rows, request, fault, numbers, values)
         faulty |= mask
@@ -168,9 +169,10 @@ def _number(batch: RawBatch, places: np.ndarray) -> np.ndarray:
 def _record(
     bad_rows: BadRows, request: ReadRequest, fault: Fault, numbers: np.ndarray, values: pa.Array
 ) -> None:
-    """Records all rows with a fault, and the values of the first MAX_EXAMPLES rows as examples."""
-    for place, number in enumerate(numbers[:MAX_EXAMPLES].tolist()):
+    """Records all rows with a fault, and the values of the first rows as examples."""
+    last = len(values) - 1
+    for place, (number, value) in enumerate(zip(numbers.tolist(), values.to_pylist())):
         # The last example also counts for all later rows with the fault.
-        rows = len(numbers) - place if place == MAX_EXAMPLES - 1 else 1
-        value = quote_cell(values[place].as_py(), request.schema, fault.column)
-        bad_rows.add(request.file.path, number, fault, value, rows)
+        rows = len(numbers) - place if place == last else 1
+        shown = quote_cell(value, request.schema, fault.column)
+        bad_rows.add(request.file.path, number, fault, shown, rows)

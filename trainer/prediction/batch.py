@@ -1,9 +1,13 @@
 """Batch prediction: from data files to one file, or to a folder of shards that can be resumed."""
 
+import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, TextIO
+
+import pyarrow as pa
 
 from trainer import config as config_lib
 from trainer import storage
@@ -12,8 +16,10 @@ from trainer.errors import UserError
 from trainer.export.fingerprint import fingerprint_export
 from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
+from trainer.prediction import rejected
 from trainer.prediction.file_predictor import FilePredictor
 from trainer.prediction.predictor import Predictor
+from trainer.prediction.rejected import RejectedRows
 from trainer.prediction.shards import (
     Manifest,
     Settings,
@@ -30,13 +36,15 @@ class BatchRequest(NamedTuple):
     Attributes:
         files: the input.
         output: a file, or a folder for a shard per input file.
-        format: csv, parquet or jsonl.
+        format: one of FORMATS.
         copied: columns of the input that are copied to the predictions, in addition to the key.
         outputs: outputs of the model to keep; empty: all except constant outputs.
         data_config: format, delimiter and header of the input.
         overwrite: whether existing files that do not belong to this job may be replaced.
         escape_formulas: csv: whether text that a spreadsheet would run gets an apostrophe.
         part: (index, count): of the files, those of one of several processes.
+        rejects: whether the rows that the model cannot take are written to a file of their own,
+            in the folder _bad_rows beside the predictions; otherwise the first is an error.
     """
 
     files: Sequence[DataFile]
@@ -48,6 +56,7 @@ class BatchRequest(NamedTuple):
     overwrite: bool
     escape_formulas: bool = False
     part: tuple[int, int] = (0, 1)
+    rejects: bool = False
 
 
 class Written(NamedTuple):
@@ -58,12 +67,14 @@ class Written(NamedTuple):
         num_written: number of shards that were written; None: one file.
         num_skipped: number of shards that were finished before.
         num_others: number of shards of other inputs in the folder.
+        num_rejected: number of rows that the model could not take.
     """
 
     num_rows: int
     num_written: Optional[int] = None
     num_skipped: int = 0
     num_others: int = 0
+    num_rejected: int = 0
 
     def add(self, other: "Written") -> "Written":
         """Returns what both have written.
@@ -76,6 +87,7 @@ class Written(NamedTuple):
             (self.num_written or 0) + (other.num_written or 0),
             self.num_skipped + other.num_skipped,
             max(self.num_others, other.num_others),
+            self.num_rejected + other.num_rejected,
         )
 
     def describe(self, output: Path, secs: float) -> str:
@@ -90,7 +102,9 @@ class Written(NamedTuple):
             summary = f"{self.num_written} shard(s) written, {self.num_skipped} finished before"
         if self.num_others:
             summary += f", {self.num_others} of other inputs unchanged"
-        if not self.num_rows:
+        if self.num_rejected:
+            summary += f"; {self.num_rejected:,} bad rows, with reasons in {rejected.FOLDER}"
+        if not self.num_rows and not self.num_rejected:
             return f"nothing to do; {summary}: {output}"
         secs = max(secs, 1e-9)
         return (
@@ -146,7 +160,7 @@ class _Job:
         self._copies = copies
         self._waiting: list[DataFile] = []
         # Rows of the files that are finished.
-        self._num_finished = 0
+        self._num_finished = self._num_rejected = 0
         self._progress = Progress(
             console, "predicting", "rows", self._estimate_rows, is_estimate=True
         )
@@ -160,7 +174,7 @@ class _Job:
         self._waiting = list(files)
         self._write(output, files)
         self._copies.store_output(output)
-        return Written(self.num_rows)
+        return Written(self.num_rows, num_rejected=self._num_rejected)
 
     def write_shards(self, files: Sequence[DataFile], model: str) -> Written:
         """Writes the shards that are not complete yet."""
@@ -179,6 +193,7 @@ class _Job:
             request.format,
             request.data_config,
             request.escape_formulas,
+            request.rejects,
         )
         num_written, num_skipped = 0, 0
         names = name_shards(files, request.format)
@@ -209,38 +224,86 @@ class _Job:
             manifest.add(name, entry)
             copies.store_output(manifest.path)
             num_written += 1
-        return Written(self.num_rows, num_written, num_skipped, manifest.count_others(names))
+        others = manifest.count_others(names)
+        return Written(self.num_rows, num_written, num_skipped, others, self._num_rejected)
 
     def _write(self, path: Path, files: Sequence[DataFile]) -> int:
         """Writes the predictions for some files, all or nothing; returns the number of rows."""
+        num_before = self.num_rows
+        with ExitStack() as stack:
+            temporary = stack.enter_context(self._open_temporary(path))
+            bad_rows = None
+            if self._request.rejects:
+                bad_rows = stack.enter_context(self._open_bad_rows(path))
+            writer: Optional[Writer] = None
+            for batch in self._predict(files, bad_rows):
+                if writer is None:
+                    writer = self._open_writer(temporary, batch.schema)
+                    stack.callback(writer.close)
+                writer.write(batch)
+            if writer is None:
+                # All rows are bad.
+                writer = self._open_writer(temporary, self._predictor.find_schema())
+                stack.callback(writer.close)
+        return self.num_rows - num_before
+
+    def _open_writer(self, path: Path, schema: pa.Schema) -> Writer:
+        return open_writer(path, self._request.format, schema, self._request.escape_formulas)
+
+    def _predict(
+        self, files: Sequence[DataFile], bad_rows: Optional[TextIO]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yields the predictions of some files, and writes their bad rows."""
+        for file in files:
+            rejects = None if bad_rows is None else self._predictor.open_rejected()
+            for batch in self._predictor.predict(file, rejects):
+                self._write_rejected(file, rejects, bad_rows)
+                self.num_rows += batch.num_rows
+                self._progress.add(batch.num_rows)
+                yield batch
+            self._write_rejected(file, rejects, bad_rows)
+            self._waiting.remove(file)
+            self._num_finished = self.num_rows
+
+    def _write_rejected(
+        self, file: DataFile, rejects: Optional[RejectedRows], stream: Optional[TextIO]
+    ) -> None:
+        if rejects is None or stream is None:
+            return
+        for row in rejects.take():
+            stream.write(json.dumps({"file": file.path, **row}, ensure_ascii=False) + "\n")
+            self._num_rejected += 1
+
+    def _name_temporary(self, path: Path, suffix: str) -> Path:
         # Engines may run a task twice at the same time.
         part = f".{uuid.uuid4().hex}" if self._request.part[1] > 1 else ""
-        temporary = path.with_name(f".{path.name}{part}.tmp")
-        rows = 0
-        writer: Optional[Writer] = None
+        return path.with_name(f".{path.name}{part}{suffix}.tmp")
+
+    @contextmanager
+    def _open_temporary(self, path: Path) -> Iterator[Path]:
+        """Yields the path of a file that takes the place of `path` unless an error is raised."""
+        temporary = self._name_temporary(path, "")
         try:
-            for file in files:
-                for batch in self._predictor.predict(file):
-                    self.num_rows += batch.num_rows
-                    self._progress.add(batch.num_rows)
-                    if writer is None:
-                        request = self._request
-                        writer = open_writer(
-                            temporary, request.format, batch.schema, request.escape_formulas
-                        )
-                    writer.write(batch)
-                    rows += batch.num_rows
-                self._waiting.remove(file)
-                self._num_finished = self.num_rows
-            if writer is not None:
-                writer.close()
-                writer = None
+            yield temporary
             temporary.replace(path)
         finally:
-            if writer is not None:
-                writer.close()
             temporary.unlink(missing_ok=True)
-        return rows
+
+    @contextmanager
+    def _open_bad_rows(self, path: Path) -> Iterator[TextIO]:
+        """Yields the file for the bad rows of a shard; without any, no new file appears."""
+        target = path.parent / rejected.FOLDER / f"{path.name}.jsonl"
+        temporary, num_before = self._name_temporary(path, ".bad"), self._num_rejected
+        try:
+            with temporary.open("w", encoding="utf-8") as stream:
+                yield stream
+            # Those of an earlier run may be there.
+            if self._num_rejected > num_before or self._copies.find_size(target) is not None:
+                target.parent.mkdir(exist_ok=True)
+                temporary.replace(target)
+                self._copies.store_output(target)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     def _estimate_rows(self) -> Optional[float]:
         """Returns about how many rows this job predicts, without finished shards."""
@@ -260,7 +323,7 @@ def choose_format(output: Path, requested: Optional[str]) -> str:
 
     Args:
         output: file or folder.
-        requested: csv, parquet or jsonl; None: unset.
+        requested: one of FORMATS; None: unset.
 
     Raises:
         UserError: the requested format and the file name contradict each other.

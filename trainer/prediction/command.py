@@ -26,7 +26,7 @@ from trainer.export.choose import fetch_export
 from trainer.inputs.files import find_files
 from trainer.prediction.description import check_copied, describe_export, load_data_config
 from trainer.prediction.predictor import Predictor, predict_rows
-from trainer.prediction.writers import is_file_name
+from trainer.prediction.writers import FORMATS, is_file_name
 
 
 def main(argv: list[str]) -> int:
@@ -74,6 +74,8 @@ def parse(argv: list[str]) -> Optional[flags.FlagValues]:
         arguments.require(values, "output")
     _parse_part(values)
     arguments.read_version(values)
+    if values.bad_rows == "write" and values.row:
+        raise UserError("--bad_rows=write: goes with --data; remove it")
     if values.engine != LOCAL and (values.row or values.part or is_file_name(values.output)):
         raise UserError(
             f"--engine={values.engine}: goes with --data and a folder as --output, without --part"
@@ -116,6 +118,7 @@ def _predict_files(
         overwrite=values.overwrite,
         escape_formulas=values.escape_formulas,
         part=_parse_part(values),
+        rejects=values.bad_rows == "write",
     )
     console = Console(display_path=copies.display_path)
     started = time.monotonic()
@@ -145,8 +148,16 @@ def _define(values: flags.FlagValues) -> None:
     flags.DEFINE_enum(
         "format",
         None,
-        ["csv", "parquet", "jsonl"],
+        list(FORMATS),
         "format of the predictions; unset: that of --output's name, else csv",
+        flag_values=values,
+    )
+    flags.DEFINE_enum(
+        "bad_rows",
+        "fail",
+        ["fail", "write"],
+        "of rows that the model cannot take, fail: the first ends the command; write: they are "
+        "written to _bad_rows/ beside the predictions, with their key, --columns and the reason",
         flag_values=values,
     )
     flags.DEFINE_boolean("overwrite", False, "replace existing files", flag_values=values)

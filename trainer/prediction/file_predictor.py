@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Optional
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +14,14 @@ from trainer.features.raw_inputs import list_csv_inputs, list_inputs
 from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile
-from trainer.inputs.raw_batches import ReadDetails
+from trainer.inputs.raw_batches import ReadDetails, ReadRequest, cast_batch
 from trainer.inputs.shuffle import Chunk
+from trainer.inputs.tables import Batch
 from trainer.prediction.description import check_copied, describe_export
 from trainer.prediction.predictor import Predictor
+from trainer.prediction.rejected import RejectedRows
 from trainer.schema import resolve_defaults
+from trainer.schema.made_up import make_up_value
 
 # Number of rows that are predicted at once. On two cores, the throughput with 2k to 32k rows is
 # within a few per cent of its maximum.
@@ -98,31 +102,58 @@ class FilePredictor:
             return chosen
         return [key, *(name for name in chosen if name != key)]
 
-    def predict(self, file: DataFile) -> Iterator[pa.RecordBatch]:
+    def find_schema(self) -> pa.Schema:
+        """Returns the Arrow schema of the predictions, which those of a made-up row have."""
+        rows = DataFile("rows", "parquet", False)
+        source = self.open_source(rows)
+        names, (schema, statistics) = source.names, self.description
+        made_up = {name: [make_up_value(name, schema, statistics)] for name in names}
+        request = ReadRequest(rows, schema, names, self._data, None, self.details)
+        columns = cast_batch(request, 1, pa.RecordBatch.from_pydict(made_up)).columns
+        return self.predict_chunk(source.decode(Batch(rows, np.ones(1, int), columns))).schema
+
+    def open_rejected(self) -> RejectedRows:
+        """Returns a collection of rows for `predict`, which keeps their key and copied columns."""
+        key = self._schema.key
+        return RejectedRows([*([key] if key else []), *self._copied])
+
+    def predict(
+        self, file: DataFile, rejected: Optional[RejectedRows] = None
+    ) -> Iterator[pa.RecordBatch]:
         """Yields the predictions for a file, in its order, at most BATCH_ROWS at a time.
 
         Args:
             file: the input.
+            rejected: gets the rows that the model cannot take; None: the first is an error.
 
         Raises:
             UserError: the file does not fit the schema, or the export fails on a row.
         """
-        source = self.open_source(file)
+        source = self.open_source(file, rejected)
         for chunk in source.read():
             for start in range(0, len(chunk[source.names[0]]), BATCH_ROWS):
                 part = {name: array[start : start + BATCH_ROWS] for name, array in chunk.items()}
                 yield self.predict_chunk(part)
 
-    def open_source(self, file: DataFile) -> RowSource:
+    def open_source(self, file: DataFile, rejected: Optional[RejectedRows] = None) -> RowSource:
         """Returns the rows of a file with the columns that are needed.
 
         Args:
             file: the input.
+            rejected: gets the rows that the model cannot take; None: the first is an error.
         """
         names = [n for n in self._schema.columns if n in {*self.inputs, *self._copied}]
         defaults = {**self._defaults, **dict.fromkeys(self._exact, math.nan)}
-        options = ReadOptions(names, self.details, checked=self.inputs)
+        checked = list(self.inputs)
+        if rejected is not None:
+            # A copied value is not checked, but has to be there if it has no default.
+            checked += [name for name in names if name in self._copied and self._needs(name)]
+        options = ReadOptions(names, self.details, checked=checked, bad_rows=rejected)
         return RowSource([file], self._schema, self._data, defaults, 0, options)
+
+    def _needs(self, name: str) -> bool:
+        is_exact, is_label = name in self._exact, name in self._schema.label_columns
+        return name not in self.inputs and not is_exact and not is_label
 
     def predict_chunk(self, chunk: Chunk) -> pa.RecordBatch:
         """Returns the predictions for some rows.

@@ -23,9 +23,10 @@ class Settings(NamedTuple):
         model: fingerprint of the export.
         outputs: outputs of the model that are kept.
         copied: columns of the input that are copied.
-        format: csv, parquet or jsonl.
+        format: one of FORMATS.
         data: delimiter and header of the input.
         escape_formulas: csv: whether text that a spreadsheet would run gets an apostrophe.
+        rejects: whether the rows that the model cannot take are written to a file of their own.
     """
 
     model: str
@@ -34,6 +35,7 @@ class Settings(NamedTuple):
     format: str
     data: config_lib.DataConfig
     escape_formulas: bool
+    rejects: bool
 
 
 class Manifest:
@@ -102,7 +104,7 @@ def name_shards(files: Sequence[DataFile], file_format: str) -> list[str]:
 
     Args:
         files: the inputs.
-        file_format: csv, parquet or jsonl.
+        file_format: one of FORMATS.
     """
     stems = [Path(file.path).name.split(".")[0] or "data" for file in files]
     return [
@@ -142,6 +144,7 @@ def fingerprint_shard(file: DataFile, settings: Settings) -> str:
         "encoding": settings.data.encoding,
         "header": settings.data.header,
     }
-    if settings.escape_formulas:
-        parts["escape_formulas"] = True
+    for option in ("escape_formulas", "rejects"):
+        if getattr(settings, option):
+            parts[option] = True
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

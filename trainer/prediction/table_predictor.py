@@ -20,7 +20,6 @@ from trainer.inputs.raw_batches import (
 from trainer.inputs.tables import Batch
 from trainer.prediction.file_predictor import BATCH_ROWS, FilePredictor
 from trainer.prediction.predictor import Predictor
-from trainer.schema.made_up import make_up_value
 
 # Column with the reason why a row is not predicted.
 ERROR = "error"
@@ -50,13 +49,9 @@ class TablePredictor:
         data = config_lib.DataConfig()
         self._predictor = FilePredictor(predictor, data, copied, outputs)
         self._source = self._predictor.open_source(_ROWS)
-        schema, statistics = self._predictor.description
-        names, details = self._source.names, self._predictor.details
-        self._request = ReadRequest(_ROWS, schema, names, data, BadRows(None), details)
-        row = {name: [make_up_value(name, schema, statistics)] for name in names}
-        columns = cast_batch(self._request, 1, pa.RecordBatch.from_pydict(row)).columns
-        example = self._predict(columns)
-        self.schema = example.schema.append(pa.field(ERROR, pa.string()))
+        schema, details = self._predictor.description.schema, self._predictor.details
+        self._request = ReadRequest(_ROWS, schema, self._source.names, data, BadRows(None), details)
+        self.schema = self._predictor.find_schema().append(pa.field(ERROR, pa.string()))
 
     def predict(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Yields the predictions in the order of the rows, at most BATCH_ROWS at a time.

@@ -1,4 +1,7 @@
-"""Writes Arrow tables as CSV, Parquet and JSON lines; no Python code runs per row."""
+"""Writes Arrow tables as CSV, Parquet, JSON lines and TFRecord files of tf.Examples.
+
+No Python code runs per row, but for TFRecord files.
+"""
 
 import json
 from pathlib import Path
@@ -9,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-FORMATS = ("csv", "parquet", "jsonl")
+FORMATS = ("csv", "parquet", "jsonl", "tfrecord")
 # A spreadsheet program runs text that begins with one of these characters as a formula.
 _FORMULA = r"\A([=+\-@\t\r])"
 
@@ -44,7 +47,7 @@ def open_writer(
 
     Args:
         path: the file; an existing file is replaced.
-        file_format: csv, parquet or jsonl.
+        file_format: csv, parquet, jsonl or tfrecord.
         schema: types of the columns: numbers, text, and lists of a fixed number of these.
         escape_formulas: csv: whether text that a spreadsheet would run gets an apostrophe before
             it; numbers stay as they are.
@@ -52,6 +55,8 @@ def open_writer(
     if file_format == "parquet":
         writer: Writer = pa.parquet.ParquetWriter(str(path), schema)
         return writer
+    if file_format == "tfrecord":
+        return _RecordWriter(path)
     return _CsvWriter(path, schema, escape_formulas) if file_format == "csv" else _JsonWriter(path)
 
 
@@ -139,3 +144,52 @@ def _to_json(column: pa.Array) -> pa.Array:
     else:
         text = column.cast(pa.string())
     return text.fill_null("null")
+
+
+class _RecordWriter:
+    """Writes one tf.Example per row, in which a missing value is an empty list."""
+
+    def __init__(self, path: Path):
+        from estimator_bridge import tf
+
+        self._tf = tf
+        self._writer = tf.io.TFRecordWriter(str(path))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        columns = [
+            (field.name, self._find_kind(field.type), _to_lists(column))
+            for field, column in zip(batch.schema, batch.columns)
+        ]
+        for row in range(batch.num_rows):
+            example = self._tf.train.Example()
+            features = example.features.feature
+            for name, kind, values in columns:
+                getattr(features[name], kind).value.extend(values[row])
+            self._writer.write(example.SerializeToString())
+
+    @staticmethod
+    def _find_kind(kind: pa.DataType) -> str:
+        if pa.types.is_fixed_size_list(kind):
+            kind = kind.value_type
+        if pa.types.is_floating(kind):
+            return "float_list"
+        return "bytes_list" if pa.types.is_string(kind) else "int64_list"
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _to_lists(column: pa.Array) -> list[list[Any]]:
+    """Returns the values of each row that are not missing; text as UTF-8."""
+    kind = column.type
+    flat = column.flatten() if pa.types.is_fixed_size_list(kind) else column
+    size = kind.list_size if pa.types.is_fixed_size_list(kind) else 1
+    if pa.types.is_string(flat.type):
+        flat = flat.cast(pa.binary())
+    elif pa.types.is_boolean(flat.type):
+        flat = flat.cast(pa.int8())
+    values = flat.to_pylist()
+    return [
+        [value for value in values[start : start + size] if value is not None]
+        for start in range(0, len(values), size)
+    ]

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from estimator_bridge import tf
 from trainer.config import DataConfig
 from trainer.errors import UserError
 from trainer.inputs.dataset import ReadOptions, RowSource
@@ -72,7 +73,22 @@ def _read(path):
             return list(csv.DictReader(stream))
     if path.suffix == ".jsonl":
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    if path.suffix == ".tfrecord":
+        return [_read_example(record) for record in tf.data.TFRecordDataset([str(path)])]
     return pa.parquet.read_table(path).to_pylist()
+
+
+def _read_example(record):
+    """Returns the values of a tf.Example: text as text, and one value as itself."""
+    row = {}
+    for name, feature in sorted(
+        tf.train.Example.FromString(record.numpy()).features.feature.items()
+    ):
+        kind = feature.WhichOneof("kind")
+        values = list(getattr(feature, kind).value)
+        values = [value.decode() for value in values] if kind == "bytes_list" else values
+        row[name] = values[0] if len(values) == 1 else values
+    return row
 
 
 def _score(row):
@@ -81,7 +97,7 @@ def _score(row):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "tfrecord"])
-@pytest.mark.parametrize("wanted", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("wanted", ["csv", "parquet", "jsonl", "tfrecord"])
 def test_every_input_and_output_format(make, finished, expected, tmp_path, kind, wanted):
     rows, answers = expected
     writer = {"csv": make.csv, "parquet": make.parquet, "tfrecord": make.tfrecord}[kind]
@@ -90,7 +106,8 @@ def test_every_input_and_output_format(make, finished, expected, tmp_path, kind,
     assert _run(f"--export={finished.export}", f"--data={path}", f"--output={output}") == 0
     got = _read(output)
     assert [row["id"] for row in got] == [row["id"] for row in rows]
-    assert next(iter(got[0])) == "id"
+    # A tf.Example has no order of features.
+    assert wanted == "tfrecord" or next(iter(got[0])) == "id"
     for row in got:
         answer = answers[row["id"]]
         assert _score(row) == pytest.approx(answer["logistic"][0], abs=1e-5)
@@ -438,3 +455,98 @@ def test_the_version_of_a_program_is_checked_and_changes_nothing():
     assert values.export == "job" and values.row == ["{}"]
     with pytest.raises(UserError, match=r"^--as: no such TensorFlow to run as: '2\.30'"):
         predict.parse([*flags, "--as=2.30"])
+
+
+def test_lists_and_missing_values_in_tf_examples(tmp_path):
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array([0.5, 1.5, 2.5, 3.5], pa.float32()), 2)
+    columns = [pa.array(["é", None]), pa.array([3, None]), pa.array([True, False]), vectors]
+    batch = pa.RecordBatch.from_arrays(columns, names=["text", "count", "flag", "vector"])
+    writer = writers.open_writer(tmp_path / "a.tfrecord", "tfrecord", batch.schema)
+    writer.write(batch)
+    writer.close()
+    assert _read(tmp_path / "a.tfrecord") == [
+        {"text": "é", "count": 3, "flag": 1, "vector": [0.5, 1.5]},
+        {"text": [], "count": [], "flag": 0, "vector": [2.5, 3.5]},
+    ]
+
+
+class TestBadRows:
+    """--bad_rows=write: what the model cannot take goes to a file of its own."""
+
+    @pytest.fixture
+    def dated(self, make):
+        """Rows of which the model cannot take the second, third and fifth."""
+        rows = make.rows(6, seed=4)
+        rows[1]["hours"] = "many"
+        rows[2]["age"] = "inf"
+        rows[4]["hours"], rows[4]["age"] = "none", "old"
+        return rows
+
+    def _read_bad(self, path):
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+    @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+    def test_bad_rows_keep_their_key_and_their_reason(self, make, finished, dated, tmp_path, kind):
+        path = tmp_path / f"in.{kind}"
+        if kind == "csv":
+            make.csv(path, dated)
+        elif kind == "parquet":
+            texts = [{k: None if v is None else str(v) for k, v in row.items()} for row in dated]
+            pa.parquet.write_table(pa.Table.from_pylist(texts), path)
+        else:
+            path.write_text("".join(json.dumps(row) + "\n" for row in dated) + "[1]\n")
+        output = tmp_path / "out"
+        command = [f"--export={finished.export}", f"--data={path}", f"--output={output}"]
+        assert _run(*command, "--columns=city", "--bad_rows=write") == 0
+        good = [dated[0], dated[3], dated[5]]
+        assert [row["id"] for row in _read(output / "in.csv")] == [row["id"] for row in good]
+        first = 2 if kind == "csv" else 1
+        found = self._read_bad(output / "_bad_rows" / "in.csv.jsonl")
+        if kind == "jsonl":
+            assert found.pop()["row"] == 7
+        assert [(row["row"] - first, row["column"]) for row in found] == [
+            (1, "hours"), (2, "age"), (4, found[2]["column"]),
+        ]  # fmt: skip
+        assert found[0]["error"].startswith("'many' is not an int")
+        assert "is not a finite number" in found[1]["error"]
+        for row in found:
+            source = dated[row["row"] - first]
+            assert row["id"] == source["id"] and (row["city"] or "") == (source["city"] or "")
+            assert row["file"] == str(path)
+
+    def test_a_row_with_too_many_fields(self, make, finished, tmp_path):
+        path = make.csv(tmp_path / "in.csv", make.rows(3))
+        with open(path, "a") as stream:
+            stream.write("1,2\n")
+        command = [f"--export={finished.export}", f"--data={path}", f"--output={tmp_path / 'o'}"]
+        assert _run(*command, "--bad_rows=write") == 0
+        (row,) = self._read_bad(tmp_path / "o" / "_bad_rows" / "in.csv.jsonl")
+        assert row["row"] == 5 and row["column"] == ""
+        assert row["error"].startswith("2 fields instead of")
+
+    def test_all_rows_are_bad_or_none_is(self, make, finished, tmp_path, capsys):
+        rows = make.rows(3)
+        path = make.csv(tmp_path / "in.csv", [{**row, "hours": "many"} for row in rows])
+        output = tmp_path / "out.parquet"
+        command = [f"--export={finished.export}", f"--data={path}", f"--output={output}"]
+        assert _run(*command, "--bad_rows=write") == 0
+        assert "0 rows" in (told := capsys.readouterr().err) and "; 3 bad rows, with" in told
+        table = pa.parquet.read_table(output)
+        assert table.num_rows == 0 and {"id", "logistic"} <= set(table.schema.names)
+        bad = tmp_path / "_bad_rows" / "out.parquet.jsonl"
+        assert len(self._read_bad(bad)) == 3
+        make.csv(path, rows)
+        assert _run(*command, "--bad_rows=write", "--overwrite") == 0
+        assert pa.parquet.read_table(output).num_rows == 3 and bad.read_text() == ""
+
+    def test_shards_without_bad_rows_have_no_file_of_them(self, make, finished, tmp_path):
+        path = make.csv(tmp_path / "in.csv", make.rows(3))
+        command = [f"--export={finished.export}", f"--data={path}", f"--output={tmp_path / 'o'}"]
+        assert _run(*command, "--bad_rows=write") == 0
+        assert not (tmp_path / "o" / "_bad_rows").exists()
+
+    def test_the_first_bad_row_ends_the_command_by_default(self, make, finished, dated, tmp_path):
+        path = make.csv(tmp_path / "in.csv", dated)
+        output = tmp_path / "o"
+        assert _run(f"--export={finished.export}", f"--data={path}", f"--output={output}") == 2
+        assert not (output / "in.csv").exists()
