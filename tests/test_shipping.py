@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from estimator_bridge import versions
+from trainer.vertex import program
 
 pytestmark = pytest.mark.newest
 
@@ -63,18 +64,20 @@ def test_the_image_runs_the_trainer_and_not_as_root():
     assert json.loads(final["ENTRYPOINT"])[-3:] == ["python", "-m", "trainer.task"]
 
 
-def test_the_first_process_of_a_container_loses_no_sigterm():
+@pytest.mark.parametrize("where", ["the image", "Vertex AI"])
+def test_the_first_process_of_a_container_loses_no_sigterm(where):
     """Not even one that arrives while Python starts."""
     (entry,) = (json.loads(words) for name, words in _instructions() if name == "ENTRYPOINT")
     space = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
     if subprocess.run([*space, *entry[:2], "true"], capture_output=True).returncode:
         pytest.skip("no PID namespaces here, or no such env")
-    command = [sys.executable if word == "python" else word for word in entry]
-    with subprocess.Popen([*space, *command]) as process:
+    command = entry if where == "the image" else [*program.START, program.TRAINING]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    with subprocess.Popen([*space, *command], env={**os.environ, "PATH": path}) as process:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         while not (first := children.read_text().split()):
             time.sleep(0.001)
-        while Path(f"/proc/{first[0]}/comm").read_text().strip() in ("unshare", "env"):
+        while Path(f"/proc/{first[0]}/comm").read_text().strip() in ("unshare", "env", "sh"):
             time.sleep(0.001)
         os.kill(int(first[0]), signal.SIGTERM)
         assert process.wait(60) == 143

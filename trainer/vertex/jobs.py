@@ -140,7 +140,7 @@ def _build_pools(request: Request) -> list[dict[str, Any]]:
         else:
             pool["containerSpec"] = {
                 "imageUri": request.image,
-                "command": ["python", "-m", module, *options],
+                "command": [*program.START, module, *options],
                 "args": list(request.task_flags),
             }
         pools.append(pool)

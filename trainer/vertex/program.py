@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, Optional
 
-__all__ = ["TRAINING", "describe", "find_flags"]
+__all__ = ["START", "TRAINING", "describe", "find_flags"]
 
 TRAINING = "trainer.task"
+# Starts a module in a container. Linux discards a SIGTERM for process 1 until that has a handler.
+# Blocked, it waits for the handler; the `env` of an old image cannot block it.
+_SCRIPT = 'run="env --block-signal=TERM"; $run true 2>/dev/null || run=; exec $run python -m "$@"'
+START = ("sh", "-c", _SCRIPT, "sh")
 
 
 def describe(module: str, as_version: Optional[str], flags: Sequence[str]) -> list[str]:
@@ -32,8 +36,9 @@ def find_flags(pool: dict[str, Any]) -> Optional[tuple[list[str], list[str]]]:
     if package is not None:
         words = [str(package.get("pythonModule")), *words]
     else:
-        # python -m MODULE
-        words = [*map(str, container.get("command", ())), *words][2:]
+        words = [*map(str, container.get("command", ())), *words]
+        # Or python -m MODULE, in a file that was written by hand.
+        words = words[len(START) if words[: len(START)] == [*START] else 2 :]
     # The module is the first word, or follows the options of `run`.
     place = words.index(TRAINING) if TRAINING in words else -1
     is_under_bridge = place > 0 and words[0] == "estimator_bridge" and words[place - 1] == "-m"

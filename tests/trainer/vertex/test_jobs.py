@@ -6,7 +6,7 @@ from repeated_flags import keep_last
 
 from trainer.errors import UserError
 from trainer.vertex import __main__ as vertex
-from trainer.vertex import jobs
+from trainer.vertex import jobs, program
 from trainer.vertex.machines import BUILT_IN, Machine, parse_machine
 from trainer.vertex.submit import parse_resource
 
@@ -39,7 +39,7 @@ def test_a_minimal_job(tmp_path, aiplatform):
                 "replicaCount": "1",
                 "containerSpec": {
                     "imageUri": IMAGE,
-                    "command": ["python", "-m", "trainer.task"],
+                    "command": [*program.START, "trainer.task"],
                     "args": ["--hparams=census", *DATA],
                 },
             }

@@ -103,7 +103,7 @@ def test_a_job_gets_the_names_of_the_tensorflow_that_render_names(render, words)
         assert pool["pythonPackageSpec"]["pythonModule"] == "estimator_bridge"
         assert pool["pythonPackageSpec"]["args"][:4] == start[2:]
     else:
-        assert pool["containerSpec"]["command"] == ["python", *start]
+        assert pool["containerSpec"]["command"] == [*program.START, *start[1:]]
     assert program.find_flags(pool) == (start[1:], chief.command[7:-1])
 
 
