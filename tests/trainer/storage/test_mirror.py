@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from trainer import job_layout
+from trainer.config import Config
 from trainer.errors import TemporaryError, UserError
+from trainer.job_dir.leftovers import remove_leftovers
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket, Conflict
 from trainer.storage.claim import Claim
@@ -114,6 +116,32 @@ def test_an_incomplete_export_that_is_removed_locally_is_removed_in_the_bucket(m
     _checkpoint(one.folder, 20)
     one.push()
     assert cloud.names("jobs/x/export/") == ["jobs/x/export/best/best.json"]
+
+
+def test_checkpoints_in_the_bucket_that_no_state_file_names_are_removed_by_the_next_job(
+    machine, cloud
+):
+    one = machine("one", claims=True)
+    for step, kept in ((10, ()), (20, (10,)), (30, (20, 10))):
+        _checkpoint(one.folder, step, kept)
+    _checkpoint(one.folder, 20, (10, 30))
+    one.push()
+    assert len(cloud.names("jobs/x/model.ckpt-")) == 9
+    # Killed jobs have left steps 10 and 30, which nothing names, and parts of step 15.
+    state = 'model_checkpoint_path: "model.ckpt-20"\nall_model_checkpoint_paths: "model.ckpt-20"\n'
+    cloud.write("jobs/x/checkpoint", state.encode())
+    cloud.write("jobs/x/model.ckpt-15.data-00000-of-00001", b"x")
+    cloud.write("jobs/x/config.yaml", b"run: {}\n")
+    two = machine("two", claims=True)
+    two.restore()
+    assert not list(two.folder.glob("model.ckpt-15*"))
+    config = Config.model_validate({"job_dir": str(two.folder)})
+    remove_leftovers(config, False, print)
+    assert {path.stem for path in two.folder.glob("model.ckpt-*")} == {"model.ckpt-20"}
+    _checkpoint(two.folder, 40, kept=(20,))
+    two.push()
+    names = cloud.names("jobs/x/model.ckpt-")
+    assert {job_layout.find_step(name.rpartition("/")[2]) for name in names} == {20, 40}
 
 
 def _uploads(cloud):
