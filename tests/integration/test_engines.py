@@ -1,6 +1,7 @@
 """Commands on Apache Beam and Apache Spark, where the extras are installed: two real workers."""
 
 import importlib.util
+import json
 
 import pytest
 
@@ -62,6 +63,19 @@ def test_predictions_are_those_of_the_local_command(engine, data, trained, tmp_p
     for number in range(3):
         name = f"part-{number}.parquet"
         assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
+
+
+def test_an_evaluation_is_that_of_the_local_command(engine, data, trained, tmp_path, run_module):
+    argv = ["trainer.evaluate", f"--job_dir={trained('wide_deep', 'bought').folder}"]
+    argv += [f"--data={data}", "--by=city,age"]
+    assert run_module(*argv, "--output=here").returncode == 0
+    there = run_module(*argv, "--output=there", *engine)
+    assert there.returncode == 0, there.stderr
+    found = [
+        json.loads((tmp_path / name / "evaluation.json").read_text()) for name in ("here", "there")
+    ]
+    assert all(report.pop("evaluations") for report in found)
+    assert found[0] == found[1] and found[0]["rows"] == 900
 
 
 def test_a_file_that_differs_is_one_line(engine, data, tmp_path, run_module):

@@ -57,22 +57,46 @@ def run_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Outcome
         UserError: an option is wrong, or the pipeline fails.
     """
     options = parse_options(words)
-    with _open_folder(options) as folder:
+    with _open_folder(options) as folder, _translate_errors():
         path = FileSystems.join(folder, f"result-{uuid.uuid4().hex}")
-        with _translate_errors():
-            pipeline = beam.Pipeline(options=options)
-            _ = (
-                pipeline
-                | beam.Create(tasks)
-                # Without it, the runner may run all tasks in one bundle.
-                | beam.Reshuffle()
-                | "run" >> beam.Map(lambda task: job.perform(task))
-                | "merge" >> beam.CombineGlobally(_Combine(job))
-                | "store" >> beam.Map(lambda found: _store(path, found[0]))
-            )
-            pipeline.run().wait_until_finish()
-            with FileSystems.open(path) as stream:
-                return pickle.loads(stream.read())  # noqa: S301
+        pipeline = beam.Pipeline(options=options)
+        _ = (
+            _start(pipeline, tasks)
+            | "run" >> beam.Map(lambda task: job.perform(task))
+            | "merge" >> beam.CombineGlobally(_Combine(job))
+            | "store" >> beam.Map(lambda found: _store(path, found[0]))
+        )
+        pipeline.run().wait_until_finish()
+        return _load(path)
+
+
+def gather_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Iterator[Outcome]:
+    """Yields the outcome of each task, in their order.
+
+    Args:
+        job: the work.
+        tasks: at least one.
+        words: options of the pipeline.
+
+    Raises:
+        UserError: an option is wrong, or the pipeline fails.
+    """
+    options = parse_options(words)
+    with _open_folder(options) as folder, _translate_errors():
+        stem = FileSystems.join(folder, f"result-{uuid.uuid4().hex}")
+        pipeline = beam.Pipeline(options=options)
+        _ = _start(pipeline, list(enumerate(tasks))) | "run" >> beam.Map(
+            lambda task: _store(f"{stem}-{task[0]}", job.perform(task[1]))
+        )
+        pipeline.run().wait_until_finish()
+        for index in range(len(tasks)):
+            yield _load(f"{stem}-{index}")
+            FileSystems.delete([f"{stem}-{index}"])
+
+
+def _start(pipeline: beam.Pipeline, tasks: Sequence[Any]) -> beam.PCollection:
+    # Without Reshuffle, the runner may run all tasks in one bundle.
+    return pipeline | beam.Create(tasks) | beam.Reshuffle()
 
 
 def parse_options(words: Sequence[str]) -> PipelineOptions:
@@ -106,6 +130,11 @@ def parse_options(words: Sequence[str]) -> PipelineOptions:
 def _store(path: str, outcome: Outcome) -> None:
     with FileSystems.create(path) as stream:
         stream.write(pickle.dumps(outcome))
+
+
+def _load(path: str) -> Outcome:
+    with FileSystems.open(path) as stream:
+        return pickle.loads(stream.read())  # noqa: S301
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """Runs work with the engine that the flags choose."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trainer.console import Console
@@ -49,3 +49,30 @@ def run_tasks(work: Work[Any, Result], tasks: Sequence[Any], what: str, engine: 
     from trainer.engines.spark import run_on_spark
 
     return open_outcome(work, run_on_spark(start_job(work), tasks, dict(engine.spark_options)))
+
+
+def gather_tasks(
+    work: Work[Any, Result], tasks: Sequence[Any], what: str, engine: Engine
+) -> Iterator[Result]:
+    """Yields the result of each task, in their order, when an engine has run all.
+
+    Args:
+        work: the work, whose results are not merged.
+        tasks: at least one.
+        what: the work, for messages: "reading the data".
+        engine: beam or spark.
+
+    Raises:
+        UserError: a task fails, or the engine does.
+    """
+    Console().log(f"{what}: {len(tasks):,} task(s) on {engine.name}")
+    if engine.name == BEAM:
+        from trainer.engines.beam import gather_on_beam
+
+        outcomes = gather_on_beam(start_job(work), tasks, engine.beam_options)
+    else:
+        from trainer.engines.spark import gather_on_spark
+
+        outcomes = gather_on_spark(start_job(work), tasks, dict(engine.spark_options))
+    for outcome in outcomes:
+        yield open_outcome(work, outcome)

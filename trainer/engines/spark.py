@@ -61,6 +61,32 @@ def run_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Out
         return pickle.loads(row[0])  # noqa: S301
 
 
+def gather_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Iterator[Outcome]:
+    """Yields the outcome of each task, in their order.
+
+    Args:
+        job: the work.
+        tasks: at least one.
+        options: property → value.
+
+    Raises:
+        UserError: an option is wrong, or the job fails.
+    """
+    # The results may be larger than Spark's limit of 1 GB.
+    with _open_session({"spark.driver.maxResultSize": "0", **options}) as session:
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for index in batch.column(0).to_pylist():
+                    yield _pack((index, job.perform(tasks[index])))
+
+        parts = min(len(tasks), MAX_TASKS)
+        table: DataFrame = session.range(0, len(tasks), 1, parts).mapInArrow(run, _SCHEMA)
+        packed = [pickle.loads(row[0]) for row in table.toLocalIterator()]  # noqa: S301
+    for _, outcome in sorted(packed, key=lambda one: one[0]):
+        yield outcome
+
+
 def _pack(outcome: Outcome) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [pa.array([pickle.dumps(outcome)], pa.binary())], schema=_COLUMN

@@ -2,8 +2,8 @@
 
 import functools
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Optional, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,48 @@ class SlicedPredictions(NamedTuple):
     groupings: dict[str, Grouping]
 
 
+class ScoredRows(NamedTuple):
+    """Rows with the scores of a checkpoint, of which only numbers are kept.
+
+    Attributes:
+        labels: class ids or numbers, [rows].
+        scores: float32 [rows], or [rows, classes] for more than two classes.
+        weights: [rows]; None without a column of weights.
+        grouper: the values by which the rows are sliced.
+    """
+
+    labels: np.ndarray
+    scores: np.ndarray
+    weights: Optional[np.ndarray]
+    grouper: Grouper
+
+
+def join_scored(parts: Iterable[ScoredRows]) -> SlicedPredictions:
+    """Returns the predictions for the rows of several parts, in their order.
+
+    Args:
+        parts: at least one; must not be used afterwards.
+    """
+    labels, scores, weights = [], [], []
+    grouper: Optional[Grouper] = None
+    for part in parts:
+        labels.append(part.labels)
+        scores.append(part.scores)
+        if part.weights is not None:
+            weights.append(part.weights)
+        if grouper is None:
+            grouper = part.grouper
+        else:
+            grouper.merge(part.grouper)
+    assert grouper is not None
+    predictions = slices.Predictions(
+        np.concatenate(labels),
+        np.concatenate(scores),
+        np.concatenate(weights) if weights else None,
+    )
+    return SlicedPredictions(predictions, grouper.finish())
+
+
 class CheckpointMeter:
     """Measures checkpoints of one model on the same rows.
 
@@ -67,8 +109,8 @@ class CheckpointMeter:
             config.train.max_steps or 1,
         )
 
-    def _make_input_fn(self) -> Callable[[], Any]:
-        return make_eval_input_fn(self._source, self._model.schema, self._batch_size)
+    def _make_input_fn(self, by_file: bool = False) -> Callable[[], Any]:
+        return make_eval_input_fn(self._source, self._model.schema, self._batch_size, by_file)
 
     def measure(self, checkpoint: str, console: Console) -> dict[str, Any]:
         """Returns the Estimator's metrics of a checkpoint, with its path and step.
@@ -107,9 +149,21 @@ class CheckpointMeter:
         Raises:
             UserError: the data are wrong, or the checkpoint is of another model.
         """
+        return join_scored([self.score(checkpoint, console)])
+
+    def score(self, checkpoint: str, console: Console) -> ScoredRows:
+        """Returns all rows with the scores of a checkpoint; those of a file depend on it alone.
+
+        Args:
+            checkpoint: its path.
+            console: shows progress.
+
+        Raises:
+            UserError: the data are wrong, or the checkpoint is of another model.
+        """
         schema = self._model.schema
         progress = start_progress(console, self._total)
-        scores = self.predict_inputs(checkpoint, self._make_input_fn(), progress)
+        scores = self.predict_inputs(checkpoint, self._make_input_fn(by_file=True), progress)
         names = dict.fromkeys(
             [schema.label.column, *(name for names in self._by for name in names)]
         )
@@ -123,10 +177,9 @@ class CheckpointMeter:
             if schema.weight:
                 weights.append(chunk[schema.weight])
             grouper.add(chunk)
-        predictions = slices.Predictions(
-            np.concatenate(labels), scores, np.concatenate(weights) if weights else None
+        return ScoredRows(
+            np.concatenate(labels), scores, np.concatenate(weights) if weights else None, grouper
         )
-        return SlicedPredictions(predictions, grouper.finish())
 
     def predict_inputs(
         self, checkpoint: str, input_fn: Callable[[], Any], progress: Progress

@@ -17,8 +17,9 @@ from absl import flags
 from trainer import job_layout, storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
+from trainer.engines.options import LOCAL, define_engine, read_engine
 from trainer.errors import UserError
-from trainer.evaluation.opening import Replaced, Slicing, open_model
+from trainer.evaluation.opening import SLICED_TASKS, Replaced, Slicing, open_model
 from trainer.inputs.data_sets import find_eval_files
 from trainer.job_dir.trained_job import fetch_checkpoints
 
@@ -41,6 +42,10 @@ def _main(argv: list[str]) -> int:
         raise UserError("--checkpoint and --all_checkpoints are both given; remove one of them")
     if values.all_checkpoints and values.by:
         raise UserError("--by: slices one checkpoint; remove --all_checkpoints or --by")
+    if values.all_checkpoints and values.engine != LOCAL:
+        raise UserError(
+            f"--engine={values.engine}: evaluates one checkpoint; remove --all_checkpoints"
+        )
     with commands.open_storage(values) as copies:
         show(copies.display_path(_run(values, copies)))
     return 0
@@ -49,7 +54,13 @@ def _main(argv: list[str]) -> int:
 def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     """Evaluates according to the flags; returns the text of the report."""
     console = Console(display_path=copies.display_path)
-    model = open_model(values.job_dir, read_replaced(values), copies, console)
+    engine, replaced = read_engine(values), read_replaced(values)
+    model = open_model(values.job_dir, replaced, copies, console)
+    if engine.name != LOCAL and model.schema.task not in SLICED_TASKS:
+        raise UserError(
+            f"--engine={engine.name}: a {model.schema.task} model is evaluated on this machine "
+            "only; remove it"
+        )
     folder = values.output or f"{values.job_dir.rstrip('/')}/{job_layout.EVALUATION_FOLDER}"
     output = copies.open_output(folder, "--output", is_file=False)
     slicing = Slicing(values.by, values.min_rows)
@@ -61,8 +72,15 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> str:
     # Imported here, because they import TensorFlow: all other checks come first.
     from trainer.evaluation import measuring
     from trainer.evaluation.report import write_evaluation
+    from trainer.job_dir.checkpoints import read_step
 
-    report = measuring.evaluate(model, checkpoints, slicing, console)
+    if engine.name == LOCAL:
+        report = measuring.evaluate(model, checkpoints, slicing, console)
+    else:
+        from trainer.evaluation.engine_work import Job, evaluate_on_engine
+
+        job = Job(values.job_dir, copies.display_path(checkpoints[0]), replaced)
+        report = evaluate_on_engine(job, read_step(checkpoints[0]), model, slicing, engine)
     for record in report.evaluations:
         record["checkpoint"] = copies.display_path(record["checkpoint"])
     text = write_evaluation(report, output)
@@ -80,6 +98,7 @@ def _define(values: flags.FlagValues) -> None:
     )
     flags.DEFINE_boolean("all_checkpoints", False, "evaluate all checkpoints", flag_values=values)
     define_model(values)
+    define_engine(values)
 
 
 def define_model(values: flags.FlagValues) -> None:

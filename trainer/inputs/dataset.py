@@ -224,9 +224,13 @@ class RowSource:
         """
         return RowStream(self._epochs.iterate(seed), self._join)
 
-    def iterate_in_order(self) -> RowStream:
-        """Returns the rows once, in the order of the files."""
-        return RowStream(map(Window, self._read_indexed()), self._join)
+    def iterate_in_order(self, order: Optional[Sequence[int]] = None) -> RowStream:
+        """Returns the rows once.
+
+        Args:
+            order: indices of the files in the order to read them; None: the order of `files`.
+        """
+        return RowStream(map(Window, self._read_indexed(order)), self._join)
 
     def _decode(self, batch: Batch, name: str, words: dict[str, np.ndarray]) -> np.ndarray:
         """Returns a column [rows] with defaults; for text, adds the distinct values to `words`."""
@@ -297,20 +301,29 @@ def make_train_input_fn(
     return _make_input_fn(source, schema, make_groups)
 
 
-def make_eval_input_fn(source: RowSource, schema: Schema, batch_size: int) -> Callable[[], Any]:
+def make_eval_input_fn(
+    source: RowSource, schema: Schema, batch_size: int, by_file: bool = False
+) -> Callable[[], Any]:
     """Makes the input_fn of evaluation: one pass in order; the last batch may be smaller.
 
     Args:
         source: the rows.
         schema: names the label.
         batch_size: number of rows in a batch.
+        by_file: whether no batch has rows of two files, so that the predictions for a file do not
+            depend on the others: the last bit can depend on the place of a row in its batch.
 
     Returns:
         a function without arguments that returns a tf.data.Dataset of (features, labels): features
         maps name → tensor [batch_size]; labels is [batch_size].
     """
     schedule = BatchSchedule(lambda step: batch_size)
-    return _make_input_fn(source, schema, lambda: cut_groups(source.iterate_in_order(), schedule))
+
+    def make_groups() -> Iterator[Group]:
+        for order in [[index] for index in range(len(source.files))] if by_file else [None]:
+            yield from cut_groups(source.iterate_in_order(order), schedule)
+
+    return _make_input_fn(source, schema, make_groups)
 
 
 def _make_input_fn(

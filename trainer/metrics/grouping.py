@@ -87,6 +87,17 @@ class Grouper:
         for name, parts in self._numbers.items():
             parts.append(chunk[name])
 
+    def merge(self, later: "Grouper") -> None:
+        """Takes the rows of another object, which come after those of this one.
+
+        Args:
+            later: of the same slicings; must not be used afterwards.
+        """
+        for name, words in self._words.items():
+            words.merge(later._words[name])
+        for name, parts in self._numbers.items():
+            parts.extend(later._numbers[name])
+
     def finish(self) -> dict[str, Grouping]:
         """Returns column, or columns joined by * → slice of each row; for at least one chunk."""
         single = {name: words.finish() for name, words in self._words.items()}
@@ -133,12 +144,20 @@ class Words:
             array: bytes, [rows].
         """
         encoded = pa.array(array, pa.binary()).dictionary_encode()
+        self._codes.append(self._number(encoded.dictionary.to_pylist())[encoded.indices.to_numpy()])
+
+    def merge(self, later: "Words") -> None:
+        """Takes the rows of another object, which come after those of this one.
+
+        Args:
+            later: must not be used afterwards.
+        """
+        known = self._number(later._numbers)
+        self._codes.extend(known[codes] for codes in later._codes)
+
+    def _number(self, words: Iterable[bytes]) -> np.ndarray:
         numbers = self._numbers
-        known = np.array(
-            [numbers.setdefault(word, len(numbers)) for word in encoded.dictionary.to_pylist()],
-            np.int32,
-        )
-        self._codes.append(known[encoded.indices.to_numpy()])
+        return np.array([numbers.setdefault(word, len(numbers)) for word in words], np.int32)
 
     def finish(self) -> Grouping:
         """Returns the word of each row; for at least one array."""

@@ -1,10 +1,12 @@
 """Metrics of checkpoints equal those of training; metrics of slices equal those of sklearn."""
 
 import json
+import pickle
 import shutil
 import subprocess
 import sys
 import tracemalloc
+import types
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 import yaml
 from sklearn import metrics as sk
 
+from trainer.engines.options import Engine
 from trainer.evaluation import command
 from trainer.metrics import grouping, slices
 from trainer.metrics.grouping import Grouping
@@ -67,6 +70,51 @@ def test_one_checkpoint_by_step_or_path(several, tmp_path):
     assert overall["auc"] == pytest.approx(own["auc"], abs=0.01)
     for name in ("log_loss", "calibration_error", "precision_at_0.5", "recall_at_0.5"):
         assert overall[name] == pytest.approx(own[name], rel=1e-3, abs=1e-4), name
+
+
+@pytest.fixture
+def on_beam(monkeypatch):
+    """Runs the tasks of an engine here, each as a worker would: from copies of job and task."""
+
+    def gather(job, tasks, words):
+        for task in tasks:
+            other, task = pickle.loads(pickle.dumps((job, task)))
+            yield pickle.loads(pickle.dumps(other.perform(task)))
+
+    monkeypatch.setattr(command, "read_engine", lambda values: Engine(values.engine))
+    beam = types.SimpleNamespace(gather_on_beam=gather)
+    monkeypatch.setitem(sys.modules, "trainer.engines.beam", beam)
+
+
+def test_an_engine_finds_what_this_process_does(several, make, tmp_path, on_beam, capsys):
+    (tmp_path / "data").mkdir()
+    for number in range(3):
+        make.csv(tmp_path / "data" / f"part-{number}.csv", make.rows(70, seed=number))
+    argv = [
+        f"--job_dir={several.folder}",
+        f"--data={tmp_path / 'data'}",
+        "--by=city,age,city*level,w",
+    ]
+    here = _run(tmp_path, *argv)
+    there = _run(tmp_path, *argv, "--engine=beam")
+    assert "evaluating: 3 task(s) on beam" in capsys.readouterr().err
+    (ours,), (own,) = there.pop("evaluations"), here.pop("evaluations")
+    # Bit by bit.
+    assert there == here and there["rows"] == 210 and len(there["slices"]) > 10
+    assert ours == {**here["overall"], "step": own["step"], "checkpoint": own["checkpoint"]}
+
+
+def test_an_engine_reports_what_is_wrong_with_the_data(several, make, tmp_path, on_beam, capsys):
+    path = make.csv(tmp_path / "a.csv", [{**row, "hours": "many"} for row in make.rows(3)])
+    _run(tmp_path, f"--job_dir={several.folder}", f"--data={path}", "--engine=beam", status=2)
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "error: " in line]
+    assert "a.csv: row 2, column hours: " in line
+
+
+def test_an_engine_evaluates_one_checkpoint(several, tmp_path, capsys):
+    argv = [f"--job_dir={several.folder}", "--engine=spark", "--all_checkpoints"]
+    _run(tmp_path, *argv, status=2)
+    assert "--engine=spark: evaluates one checkpoint; remove" in capsys.readouterr().err
 
 
 def test_a_slice_has_the_metrics_of_its_rows_alone(several, make, shop, tmp_path, capsys):
