@@ -6,9 +6,11 @@ import gzip
 import io
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -349,6 +351,20 @@ def run_module():
         return Finished(done.args, done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+@pytest.fixture
+def beam_here(monkeypatch):
+    """Runs tasks of --engine=beam here, each as a worker would: from copies of job and task."""
+
+    def gather(job, tasks, words):
+        for task in tasks:
+            other, task = pickle.loads(pickle.dumps((job, task)))
+            yield pickle.loads(pickle.dumps(other.perform(task)))
+
+    monkeypatch.setattr("trainer.engines.options.require_package", lambda engine: None)
+    beam = types.SimpleNamespace(gather_on_beam=gather)
+    monkeypatch.setitem(sys.modules, "trainer.engines.beam", beam)
 
 
 @pytest.fixture

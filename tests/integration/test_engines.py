@@ -1,5 +1,6 @@
 """Commands on Apache Beam and Apache Spark, where the extras are installed: two real workers."""
 
+import functools
 import importlib.util
 import json
 
@@ -25,39 +26,43 @@ def engine(request):
 
 
 @pytest.fixture
-def data(make, tmp_path, monkeypatch):
+def run(run_module, tmp_path):
+    """run("trainer.schema", "infer", ...) → the finished process, which runs in tmp_path."""
+    # Not forked: the engines start processes of their own.
+    return functools.partial(run_module, cwd=tmp_path, fresh=True)
+
+
+@pytest.fixture
+def data(make, tmp_path):
     """A folder of three files, by a relative path."""
     (tmp_path / "data").mkdir()
     for number in range(3):
         make.csv(tmp_path / "data" / f"part-{number}.csv", make.rows(300, seed=number))
-    monkeypatch.chdir(tmp_path)
     return "data"
 
 
-def test_schemas_are_those_of_the_local_command(engine, data, run_module):
+def test_schemas_are_those_of_the_local_command(engine, data, run):
     argv = ["trainer.schema", "infer", f"--data={data}", "--label=bought"]
-    here, there = run_module(*argv), run_module(*argv, *engine)
+    here, there = run(*argv), run(*argv, *engine)
     assert there.returncode == 0, there.stderr
     assert there.stdout == here.stdout
 
 
-def test_a_check_is_that_of_the_local_command(engine, data, make, tmp_path, run_module):
+def test_a_check_is_that_of_the_local_command(engine, data, make, tmp_path, run):
     schema = tmp_path / "schema.yaml"
-    done = run_module(
-        "trainer.schema", "infer", f"--data={data}", "--label=bought", f"--output={schema}"
-    )
+    done = run("trainer.schema", "infer", f"--data={data}", "--label=bought", f"--output={schema}")
     assert done.returncode == 0, done.stderr
     (tmp_path / "data" / "part-1.csv").open("a").write("wrong\n")
     argv = ["trainer.schema", "check", f"--schema={schema}", f"--data={data}", "--format=json"]
-    here, there = run_module(*argv), run_module(*argv, *engine)
+    here, there = run(*argv), run(*argv, *engine)
     assert (there.returncode, there.stdout) == (1, here.stdout), there.stderr
 
 
-def test_predictions_are_those_of_the_local_command(engine, data, trained, tmp_path, run_module):
+def test_predictions_are_those_of_the_local_command(engine, data, trained, tmp_path, run):
     argv = ["trainer.predict", f"--export={trained('wide_deep', 'bought').export}"]
     argv += [f"--data={data}", "--columns=city", "--format=parquet"]
-    assert run_module(*argv, "--output=here").returncode == 0
-    there = run_module(*argv, "--output=there", *engine)
+    assert run(*argv, "--output=here").returncode == 0
+    there = run(*argv, "--output=there", *engine)
     assert there.returncode == 0, there.stderr
     assert "900 rows" in there.stderr and (tmp_path / "there" / "_SUCCESS").is_file()
     for number in range(3):
@@ -65,11 +70,11 @@ def test_predictions_are_those_of_the_local_command(engine, data, trained, tmp_p
         assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
 
 
-def test_an_evaluation_is_that_of_the_local_command(engine, data, trained, tmp_path, run_module):
+def test_an_evaluation_is_that_of_the_local_command(engine, data, trained, tmp_path, run):
     argv = ["trainer.evaluate", f"--job_dir={trained('wide_deep', 'bought').folder}"]
     argv += [f"--data={data}", "--by=city,age"]
-    assert run_module(*argv, "--output=here").returncode == 0
-    there = run_module(*argv, "--output=there", *engine)
+    assert run(*argv, "--output=here").returncode == 0
+    there = run(*argv, "--output=there", *engine)
     assert there.returncode == 0, there.stderr
     found = [
         json.loads((tmp_path / name / "evaluation.json").read_text()) for name in ("here", "there")
@@ -78,9 +83,9 @@ def test_an_evaluation_is_that_of_the_local_command(engine, data, trained, tmp_p
     assert found[0] == found[1] and found[0]["rows"] == 900
 
 
-def test_a_file_that_differs_is_one_line(engine, data, tmp_path, run_module):
+def test_a_file_that_differs_is_one_line(engine, data, tmp_path, run):
     (tmp_path / "data" / "part-2.csv").write_text("a,bought\n1,no\n")
-    done = run_module("trainer.schema", "infer", f"--data={data}", "--label=bought", *engine)
+    done = run("trainer.schema", "infer", f"--data={data}", "--label=bought", *engine)
     assert done.returncode == 2
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert "has other columns than" in line
@@ -94,9 +99,9 @@ def test_a_file_that_differs_is_one_line(engine, data, tmp_path, run_module):
         (["--engine=spark", "--spark_options=master=nonsense"], "the job has failed: "),
     ],
 )
-def test_wrong_options_are_one_line(options, message, data, run_module):
+def test_wrong_options_are_one_line(options, message, data, run):
     if importlib.util.find_spec(PACKAGES[options[0].partition("=")[2]]) is None:
         pytest.skip("the extra is not installed")
-    done = run_module("trainer.schema", "infer", f"--data={data}", "--label=bought", *options)
+    done = run("trainer.schema", "infer", f"--data={data}", "--label=bought", *options)
     assert done.returncode == 2
     assert message in done.stderr.splitlines()[-1]

@@ -5,7 +5,7 @@ from typing import Any
 
 from trainer.console import Console
 from trainer.engines.options import BEAM, LOCAL, Engine
-from trainer.engines.work import PassWork, Result, Work, open_outcome, start_job
+from trainer.engines.work import PassWork, Result, Tasks, Work, open_outcome, start_job
 from trainer.inputs.files import DataFile
 from trainer.passes.contract import Pass, number_files
 from trainer.passes.local import run_here
@@ -51,13 +51,24 @@ def run_tasks(work: Work[Any, Result], tasks: Sequence[Any], what: str, engine: 
     return open_outcome(work, run_on_spark(start_job(work), tasks, dict(engine.spark_options)))
 
 
+def divide(files: Sequence[DataFile], max_tasks: int) -> list[Sequence[DataFile]]:
+    """Returns runs of files, in their order, as tasks.
+
+    Args:
+        files: at least one.
+        max_tasks: greatest number of tasks.
+    """
+    size = -(-len(files) // max_tasks)
+    return [files[first : first + size] for first in range(0, len(files), size)]
+
+
 def gather_tasks(
-    work: Work[Any, Result], tasks: Sequence[Any], what: str, engine: Engine
+    work: Tasks[Any, Result], tasks: Sequence[Any], what: str, engine: Engine
 ) -> Iterator[Result]:
     """Yields the result of each task, in their order, when an engine has run all.
 
     Args:
-        work: the work, whose results are not merged.
+        work: the work.
         tasks: at least one.
         what: the work, for messages: "reading the data".
         engine: beam or spark.

@@ -12,12 +12,13 @@ from trainer.passes.contract import Pass, Piece, add_piece
 
 Task = TypeVar("Task", contravariant=True)
 Result = TypeVar("Result")
+Found = TypeVar("Found", covariant=True)
 
 
-class Work(Protocol[Task, Result]):
+class Tasks(Protocol[Task, Found]):
     """Work that consists of tasks; it can be pickled."""
 
-    def run(self, task: Task) -> Result:
+    def run(self, task: Task) -> Found:
         """Returns the result of a task.
 
         Args:
@@ -27,6 +28,10 @@ class Work(Protocol[Task, Result]):
             UserError: the work as a whole has failed.
             TemporaryError: the task may succeed if it is run again.
         """
+
+
+class Work(Tasks[Task, Result], Protocol[Task, Result]):
+    """Work whose results can be merged."""
 
     def merge(self, first: Result, second: Result) -> Result:
         """Returns the result of two groups of tasks.
@@ -95,7 +100,7 @@ class Job(NamedTuple):
         folder: in which relative paths are, if a worker has that folder.
     """
 
-    work: Work[Any, Any]
+    work: Union[Work[Any, Any], Tasks[Any, Any]]
     redacts: bool
     settings: storage.Settings
     folder: str
@@ -135,7 +140,7 @@ class Job(NamedTuple):
 
     def _merge(self, first: Any, second: Any) -> Outcome:
         try:
-            return self.work.merge(first, second)
+            return cast(Work[Any, Any], self.work).merge(first, second)
         except UserError as error:
             return Failure(str(error))
 
@@ -154,7 +159,7 @@ def raise_temporary(error: Exception) -> None:
         raise TemporaryError(found[1][:300]) from error
 
 
-def start_job(work: Work[Any, Any]) -> Job:
+def start_job(work: Union[Work[Any, Any], Tasks[Any, Any]]) -> Job:
     """Returns work that other processes do as this one would.
 
     Args:
@@ -163,12 +168,12 @@ def start_job(work: Work[Any, Any]) -> Job:
     return Job(work, redacts_data(), storage.current_settings(), os.getcwd())
 
 
-def open_outcome(work: Work[Any, Result], outcome: Outcome) -> Result:
-    """Returns the result of all tasks.
+def open_outcome(work: Tasks[Any, Result], outcome: Outcome) -> Result:
+    """Returns the result of one task, or of all.
 
     Args:
         work: the work.
-        outcome: of all of its tasks.
+        outcome: of one of its tasks, or of all.
 
     Raises:
         UserError: the work has failed.

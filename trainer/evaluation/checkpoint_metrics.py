@@ -2,8 +2,8 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Optional, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from trainer.inputs.shuffle import Chunk
 from trainer.job_dir.trained_job import Model
 from trainer.metrics import slices
 from trainer.metrics.grouping import Grouper, Grouping
+from trainer.metrics.scored import ScoredRows
 from trainer.models.build import build_estimator
 from trainer.schema import resolve_defaults
 
@@ -38,48 +39,6 @@ class SlicedPredictions(NamedTuple):
 
     predictions: slices.Predictions
     groupings: dict[str, Grouping]
-
-
-class ScoredRows(NamedTuple):
-    """Rows with the scores of a checkpoint, of which only numbers are kept.
-
-    Attributes:
-        labels: class ids or numbers, [rows].
-        scores: float32 [rows], or [rows, classes] for more than two classes.
-        weights: [rows]; None without a column of weights.
-        grouper: the values by which the rows are sliced.
-    """
-
-    labels: np.ndarray
-    scores: np.ndarray
-    weights: Optional[np.ndarray]
-    grouper: Grouper
-
-
-def join_scored(parts: Iterable[ScoredRows]) -> SlicedPredictions:
-    """Returns the predictions for the rows of several parts, in their order.
-
-    Args:
-        parts: at least one; must not be used afterwards.
-    """
-    labels, scores, weights = [], [], []
-    grouper: Optional[Grouper] = None
-    for part in parts:
-        labels.append(part.labels)
-        scores.append(part.scores)
-        if part.weights is not None:
-            weights.append(part.weights)
-        if grouper is None:
-            grouper = part.grouper
-        else:
-            grouper.merge(part.grouper)
-    assert grouper is not None
-    predictions = slices.Predictions(
-        np.concatenate(labels),
-        np.concatenate(scores),
-        np.concatenate(weights) if weights else None,
-    )
-    return SlicedPredictions(predictions, grouper.finish())
 
 
 class CheckpointMeter:
@@ -149,9 +108,10 @@ class CheckpointMeter:
         Raises:
             UserError: the data are wrong, or the checkpoint is of another model.
         """
-        return join_scored([self.score(checkpoint, console)])
+        scored = self.score(checkpoint, console)
+        return SlicedPredictions(scored.predictions, scored.places.finish())
 
-    def score(self, checkpoint: str, console: Console) -> ScoredRows:
+    def score(self, checkpoint: str, console: Console) -> ScoredRows[Grouper]:
         """Returns all rows with the scores of a checkpoint; those of a file depend on it alone.
 
         Args:
@@ -177,9 +137,10 @@ class CheckpointMeter:
             if schema.weight:
                 weights.append(chunk[schema.weight])
             grouper.add(chunk)
-        return ScoredRows(
-            np.concatenate(labels), scores, np.concatenate(weights) if weights else None, grouper
+        predictions = slices.Predictions(
+            np.concatenate(labels), scores, np.concatenate(weights) if weights else None
         )
+        return ScoredRows(predictions, grouper)
 
     def predict_inputs(
         self, checkpoint: str, input_fn: Callable[[], Any], progress: Progress

@@ -7,14 +7,16 @@ from typing import NamedTuple
 from trainer import storage
 from trainer.console import Console
 from trainer.engines.options import Engine
-from trainer.engines.running import gather_tasks
-from trainer.evaluation.checkpoint_metrics import CheckpointMeter, ScoredRows, join_scored
+from trainer.engines.running import divide, gather_tasks
+from trainer.evaluation.checkpoint_metrics import CheckpointMeter
 from trainer.evaluation.measuring import measure_sliced
 from trainer.evaluation.opening import Replaced, Slicing, open_model
 from trainer.evaluation.report import EvaluationReport
 from trainer.inputs.data_sets import find_eval_files
 from trainer.inputs.files import DataFile
 from trainer.job_dir.trained_job import Model, fetch_checkpoints
+from trainer.metrics.grouping import Grouper
+from trainer.metrics.scored import ScoredRows, join_scored
 
 # More files than this share tasks: each task builds the model anew.
 MAX_TASKS = 1_000
@@ -45,7 +47,7 @@ class ScoreWork(NamedTuple):
     job: Job
     by: Sequence[Sequence[str]]
 
-    def run(self, task: Sequence[DataFile]) -> ScoredRows:
+    def run(self, task: Sequence[DataFile]) -> ScoredRows[Grouper]:
         """Returns the rows of some files, with their scores.
 
         Args:
@@ -62,15 +64,6 @@ class ScoreWork(NamedTuple):
             model = open_model(job.job_dir, job.replaced, copies, console)
             (path,) = fetch_checkpoints(job.job_dir, job.checkpoint, False, copies)
             return CheckpointMeter(model, task, self.by, folder).score(path, console)
-
-    def merge(self, first: ScoredRows, second: ScoredRows) -> ScoredRows:
-        """Is not called: the rows are joined in the order of the files.
-
-        Args:
-            first: of one group.
-            second: of the other.
-        """
-        raise NotImplementedError
 
 
 def evaluate_on_engine(
@@ -90,10 +83,9 @@ def evaluate_on_engine(
     """
     files = find_eval_files(model.config.data, model.schema)
     work = ScoreWork(job, slicing.check(model.schema))
-    size = -(-len(files) // MAX_TASKS)
-    tasks = [files[first : first + size] for first in range(0, len(files), size)]
-    predictions, groupings = join_scored(gather_tasks(work, tasks, "evaluating", engine))
-    sliced = measure_sliced(model, predictions, groupings, slicing.min_rows)
+    scored = join_scored(gather_tasks(work, divide(files, MAX_TASKS), "evaluating", engine))
+    groupings = scored.places.finish()
+    sliced = measure_sliced(model, scored.predictions, groupings, slicing.min_rows)
     evaluated = {"checkpoint": job.checkpoint, "step": step, **sliced.overall}
     paths = [file.path for file in files]
     threshold = model.config.eval.threshold

@@ -9,9 +9,13 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 
 from trainer import config as config_lib
+from trainer import storage
 from trainer.console import Console, Progress
+from trainer.engines.options import LOCALLY, Engine
+from trainer.engines.running import divide, gather_tasks
 from trainer.errors import UserError
 from trainer.export.checker import to_example
+from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import EXTRA
 from trainer.export.serving_session import ServingSession, Signature, describe_error
 from trainer.gating.places import Places
@@ -21,11 +25,14 @@ from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.shuffle import Chunk
 from trainer.metrics import slices
 from trainer.metrics.catalogue import SCORE_OUTPUTS
+from trainer.metrics.scored import ScoredRows, join_scored
 from trainer.prediction.description import ExportDescription
 from trainer.schema import Schema, resolve_defaults
 
 BATCH_ROWS = 8_192
 NUM_TIMED = 100
+# More files than this share tasks: each task loads the export anew.
+MAX_TASKS = 1_000
 _MB = 1e6
 
 
@@ -34,76 +41,135 @@ class Answers(NamedTuple):
 
     Attributes:
         predictions: of all rows.
+        places: where each row belongs.
         latencies: milliseconds of requests with one row, [NUM_TIMED].
         size_mb: of its files, in units of 1,000,000 bytes.
     """
 
     predictions: slices.Predictions
+    places: Places
     latencies: np.ndarray
     size_mb: float
 
 
-def answer(
-    export: str,
-    description: ExportDescription,
-    files: Sequence[DataFile],
-    data: config_lib.DataConfig,
-    places: Optional[Places] = None,
-) -> Answers:
-    """Asks an export about all rows of some files.
+class Question(NamedTuple):
+    """What an export is asked; any machine can ask it.
 
-    Args:
+    Attributes:
         export: its folder.
         description: its schema and statistics.
-        files: the data.
         data: format, delimiter and header of the files.
-        places: takes the columns that it names, row by row; None for no other columns.
-
-    Raises:
-        UserError: the export cannot be loaded or fails, or the data do not fit it.
+        by: names of the columns of each slicing.
+        group: column whose rows of one value are a group; None: each row is one.
     """
-    schema = description.schema
-    names = {*schema.input_columns, *(places.names if places is not None else ())}
-    defaults = resolve_defaults(schema, description.statistics)
-    for name in names - set(schema.input_columns):
-        # A missing value of a column that the model does not read is a slice, not an error.
-        if defaults[name] is None and schema.columns[name].raw_type == "float":
-            defaults[name] = float("nan")
-    source = RowSource(
-        files,
-        schema,
-        data,
-        defaults,
-        0,
-        ReadOptions(
-            [name for name in schema.columns if name in names], checked=schema.input_columns
-        ),
-    )
-    scores, labels, weights = [], [], []
-    with ServingSession(export) as session:
-        asker = Asker(session, schema)
-        latencies = np.zeros(0)
+
+    export: str
+    description: ExportDescription
+    data: config_lib.DataConfig
+    by: Sequence[Sequence[str]] = ()
+    group: Optional[str] = None
+
+    def run(self, task: Sequence[DataFile]) -> ScoredRows[Places]:
+        """Returns the rows of some files, with the scores of the export.
+
+        Args:
+            task: the files.
+
+        Raises:
+            UserError: the export cannot be loaded or fails, or the data do not fit it.
+        """
+        with storage.open_copies(storage.current_settings()) as copies:
+            local = fetch_export(self.export, "--candidate", copies)
+            with ServingSession(local) as session:
+                asker = Asker(session, self.description.schema)
+                return self.ask(asker, task, Console(quiet=True))
+
+    def open_source(self, files: Sequence[DataFile], places: Places) -> RowSource:
+        """Returns the rows of files, with the columns of the model and those of the places.
+
+        Args:
+            files: the files.
+            places: names columns.
+        """
+        schema = self.description.schema
+        names = {*schema.input_columns, *places.names}
+        defaults = resolve_defaults(schema, self.description.statistics)
+        for name in names - set(schema.input_columns):
+            # A missing value of a column that the model does not read is a slice, not an error.
+            if defaults[name] is None and schema.columns[name].raw_type == "float":
+                defaults[name] = float("nan")
+        ordered = [name for name in schema.columns if name in names]
+        options = ReadOptions(ordered, checked=schema.input_columns)
+        return RowSource(files, schema, self.data, defaults, 0, options)
+
+    def open_places(self) -> Places:
+        """Returns the places of no rows."""
+        return Places(self.by, self.group, self.description)
+
+    def ask(
+        self, asker: "Asker", files: Sequence[DataFile], console: Console
+    ) -> ScoredRows[Places]:
+        """Returns the rows of some files, with the scores of the export.
+
+        Args:
+            asker: asks the export.
+            files: the files.
+            console: shows progress.
+
+        Raises:
+            UserError: the export fails, or the data do not fit it.
+        """
+        schema, places = self.description.schema, self.open_places()
+        scores, labels, weights = [], [], []
         total = functools.partial(estimate_rows, files)
         progress = Progress(
-            Console(), f"asking {Path(export).name}", "rows", total, is_estimate=True
+            console, f"asking {Path(self.export).name}", "rows", total, is_estimate=True
         )
-        for chunk in _split(source.read()):
-            if not len(latencies):
-                latencies = asker.measure_latencies(chunk)
+        for chunk in _split(self.open_source(files, places).read()):
             scores.append(asker.ask(chunk))
             labels.append(slices.read_labels(chunk, schema))
             if schema.weight:
                 weights.append(chunk[schema.weight])
-            if places is not None:
-                places.add(chunk)
+            places.add(chunk)
             progress.add(len(scores[-1]))
         progress.end()
-    if not scores:
-        raise UserError("--data: no rows; name other files")
-    predictions = slices.Predictions(
-        np.concatenate(labels), np.concatenate(scores), np.concatenate(weights) if weights else None
-    )
-    return Answers(predictions, latencies, _measure_size(Path(export)))
+        if not scores:
+            raise UserError("--data: no rows; name other files")
+        predictions = slices.Predictions(
+            np.concatenate(labels),
+            np.concatenate(scores),
+            np.concatenate(weights) if weights else None,
+        )
+        return ScoredRows(predictions, places)
+
+
+def answer(
+    export: str, question: Question, files: Sequence[DataFile], engine: Engine = LOCALLY
+) -> Answers:
+    """Asks an export about all rows of some files; latencies are measured on this machine.
+
+    Args:
+        export: its folder on this machine.
+        question: the question.
+        files: the data.
+        engine: what reads the files.
+
+    Raises:
+        UserError: the export cannot be loaded or fails, or the data do not fit it.
+        TemporaryError: the engine cannot be reached.
+    """
+    with ServingSession(export) as session:
+        asker = Asker(session, question.description.schema)
+        first = next(_split(question.open_source(files, question.open_places()).read()), None)
+        if first is None:
+            raise UserError("--data: no rows; name other files")
+        latencies = asker.measure_latencies(first)
+        if engine.name == LOCALLY.name:
+            scored = question.ask(asker, files, Console())
+        else:
+            tasks = divide(files, MAX_TASKS)
+            scored = join_scored(gather_tasks(question, tasks, "asking the export", engine))
+    return Answers(scored.predictions, scored.places, latencies, _measure_size(Path(export)))
 
 
 def _split(chunks: Iterator[Chunk]) -> Iterator[Chunk]:

@@ -26,7 +26,8 @@ from estimator_bridge.terminal import find_width
 from trainer import storage
 from trainer.config import arguments, commands
 from trainer.console import Console, show
-from trainer.errors import UserError, require_column
+from trainer.engines.options import define_engine, read_engine
+from trainer.errors import TemporaryError, UserError, require_column
 from trainer.export.choose import fetch_export
 from trainer.export.fingerprint import EXTRA, GATE_REPORT, fingerprint_export
 from trainer.gating import report
@@ -49,7 +50,6 @@ from trainer.schema import Schema, load_schema
 if TYPE_CHECKING:
     from trainer.gating.answers import Answers
     from trainer.gating.comparison import Subject
-    from trainer.gating.places import Places
 
 LATEST_BLESSED = "latest-blessed"
 
@@ -85,28 +85,33 @@ def _run(values: flags.FlagValues, copies: storage.Copies) -> int:
         raise UserError(f"--candidate: a {schema.task} model; only {', '.join(METRICS)} are judged")
     rules = load_rules(values.rules, schema, values.threshold)
     by = _parse_by(values, rules, schema)
+    engine = read_engine(values)
     baseline, error = _find_baseline(values, candidate, copies)
     data = load_data_config(candidate, commands.get_format(values))
     files = find_files(values.data, data.format, "data")
     # Imported here, because it imports TensorFlow: all other checks come first.
-    from trainer.gating import answers
+    from trainer.gating.answers import Question, answer
     from trainer.gating.page import build_page
-    from trainer.gating.places import Places
 
     console = Console(display_path=copies.display_path)
-    places = Places(by, values.group or None, description)
     console.log(f"candidate {candidate}: {len(files)} file(s)")
-    mine = answers.answer(candidate, description, files, data, places)
+    shown = copies.display_path(candidate)
+    question = Question(shown, description, data, by, values.group or None)
+    mine = answer(candidate, question, files, engine)
     theirs = None
     if baseline is not None and error is None:
         console.log(f"baseline {baseline}")
         try:
-            theirs = answers.answer(baseline, describe_or_assume(baseline, schema), files, data)
+            shown = copies.display_path(baseline)
+            question = Question(shown, describe_or_assume(baseline, schema), data)
+            theirs = answer(baseline, question, files, engine)
             if not np.array_equal(theirs.predictions.labels, mine.predictions.labels):
                 raise UserError("it reads other rows or other labels from the data")
+        except TemporaryError:
+            raise
         except UserError as failure:
             theirs, error = None, str(failure)
-    subjects = _measure(values, schema.task, rules, places, (mine, theirs))
+    subjects = _measure(values, schema.task, rules, (mine, theirs))
     checks = judge(rules, subjects, theirs is not None)
     judged = conclude(checks)
     if judged == BLESSED and error and any(check.verdict == NO_BASELINE for check in checks):
@@ -134,12 +139,12 @@ def _measure(
     values: flags.FlagValues,
     task: str,
     rules: Rules,
-    places: "Places",
     both: tuple["Answers", Optional["Answers"]],
 ) -> list["Subject"]:
     from trainer.gating.comparison import Settings, measure_subjects
 
     sliced = [METRICS[task][0], *(rule.metric for rule in rules.rules)]
+    places = both[0].places
     settings = Settings(task, values.threshold, sliced, places.finish_groups())
     return measure_subjects(*both, places.finish_slices(), settings)
 
@@ -226,4 +231,5 @@ def _define(values: flags.FlagValues) -> None:
     ):
         flags.DEFINE_boolean(name, False, meaning, flag_values=values)
     commands.define_format(values, "the candidate's")
+    define_engine(values)
     commands.define_storage(values)

@@ -48,6 +48,17 @@ class Places:
         else:
             self._numbers.append(chunk[self._group])
 
+    def merge(self, later: "Places") -> None:
+        """Takes the rows of another object, which come after those of this one.
+
+        Args:
+            later: of the same slicings and group; must not be used afterwards.
+        """
+        self._grouper.merge(later._grouper)
+        self._numbers.extend(later._numbers)
+        if self._words is not None and later._words is not None:
+            self._words.merge(later._words)
+
     def finish_slices(self) -> dict[str, Grouping]:
         """Returns column, or columns joined by * → slice of each row; for at least one chunk."""
         return self._grouper.finish()

@@ -1,12 +1,10 @@
 """Metrics of checkpoints equal those of training; metrics of slices equal those of sklearn."""
 
 import json
-import pickle
 import shutil
 import subprocess
 import sys
 import tracemalloc
-import types
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,6 @@ import pytest
 import yaml
 from sklearn import metrics as sk
 
-from trainer.engines.options import Engine
 from trainer.evaluation import command
 from trainer.metrics import grouping, slices
 from trainer.metrics.grouping import Grouping
@@ -72,21 +69,7 @@ def test_one_checkpoint_by_step_or_path(several, tmp_path):
         assert overall[name] == pytest.approx(own[name], rel=1e-3, abs=1e-4), name
 
 
-@pytest.fixture
-def on_beam(monkeypatch):
-    """Runs the tasks of an engine here, each as a worker would: from copies of job and task."""
-
-    def gather(job, tasks, words):
-        for task in tasks:
-            other, task = pickle.loads(pickle.dumps((job, task)))
-            yield pickle.loads(pickle.dumps(other.perform(task)))
-
-    monkeypatch.setattr(command, "read_engine", lambda values: Engine(values.engine))
-    beam = types.SimpleNamespace(gather_on_beam=gather)
-    monkeypatch.setitem(sys.modules, "trainer.engines.beam", beam)
-
-
-def test_an_engine_finds_what_this_process_does(several, make, tmp_path, on_beam, capsys):
+def test_an_engine_finds_what_this_process_does(several, make, tmp_path, beam_here, capsys):
     (tmp_path / "data").mkdir()
     for number in range(3):
         make.csv(tmp_path / "data" / f"part-{number}.csv", make.rows(70, seed=number))
@@ -104,7 +87,7 @@ def test_an_engine_finds_what_this_process_does(several, make, tmp_path, on_beam
     assert ours == {**here["overall"], "step": own["step"], "checkpoint": own["checkpoint"]}
 
 
-def test_an_engine_reports_what_is_wrong_with_the_data(several, make, tmp_path, on_beam, capsys):
+def test_an_engine_reports_what_is_wrong_with_the_data(several, make, tmp_path, beam_here, capsys):
     path = make.csv(tmp_path / "a.csv", [{**row, "hours": "many"} for row in make.rows(3)])
     _run(tmp_path, f"--job_dir={several.folder}", f"--data={path}", "--engine=beam", status=2)
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "error: " in line]

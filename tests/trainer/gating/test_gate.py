@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trainer.errors import UserError
-from trainer.gating import command
+from trainer.errors import TemporaryError, UserError
+from trainer.gating import answers, command
 from trainer.gating.judging import conclude, judge
 from trainer.gating.rules import Rules, load_rules
 
@@ -116,6 +116,37 @@ def test_slices_gaps_and_costs(gate, jobs, tmp_path):
     for part in ("city = Ulm", "Rows that moved most", 'aria-label="ROC"', "too few rows"):
         assert part in page
     assert "http://" not in page.replace("http://www.w3.org/", "") and "<script" not in page
+
+
+def test_an_engine_finds_what_this_process_does(gate, jobs, make, tmp_path, beam_here):
+    folder = tmp_path / "late"
+    folder.mkdir()
+    for number in range(3):
+        make.csv(folder / f"part-{number}.csv", make.rows(120, seed=number))
+    flags = [f"--baseline={jobs['bad']}", f"--data={folder}", "--by=city,city*level"]
+    here = gate(0, *flags, "--group=level")
+    there = gate(0, *flags, "--group=level", "--engine=beam")
+    for document in (here, there):
+        # Times are measured, and differ.
+        for subject in document["metrics"]:
+            for name in [name for name in subject["metrics"] if name.startswith("latency")]:
+                del subject["metrics"][name]
+    assert len(there["metrics"]) > 5 and there["metrics"] == here["metrics"]
+    assert there["checks"] == here["checks"]
+
+
+def test_an_engine_that_is_away_is_not_the_fault_of_the_baseline(jobs, data, monkeypatch, capsys):
+    answer = answers.answer
+
+    def fail(export, question, files, engine):
+        if export == jobs["bad"]:
+            raise TemporaryError("the cluster is away")
+        return answer(export, question, files, engine)
+
+    monkeypatch.setattr("trainer.gating.answers.answer", fail)
+    argv = [f"--candidate={jobs['good']}", f"--baseline={jobs['bad']}", f"--data={data}"]
+    assert command.main(argv) == 75
+    assert "the cluster is away" in capsys.readouterr().err
 
 
 def test_a_baseline_that_no_longer_answers_has_a_verdict_of_its_own(gate, jobs, tmp_path):
