@@ -3,6 +3,10 @@
 import functools
 import importlib.util
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -105,3 +109,45 @@ def test_wrong_options_are_one_line(options, message, data, run):
     done = run("trainer.schema", "infer", f"--data={data}", "--label=bought", *options)
     assert done.returncode == 2
     assert message in done.stderr.splitlines()[-1]
+
+
+# A job of the user's own: it reads people.json, and prints the answers as JSON.
+_SPARK_JOB = """
+import sys
+from pyspark.sql import SparkSession
+import trainer.spark
+session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+people = session.read.json("people.json")
+answer = trainer.spark.batch_udf(sys.argv[1], outputs=["logistic", "classes"], batch_size=7)
+people = people.withColumn("answer", answer()).select("number", "answer.*")
+people.coalesce(1).write.json("answers")
+session.stop()
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")
+def test_a_function_for_jobs_of_spark(trained, make, run, tmp_path):
+    export = trained("wide_deep", "bought").export
+    rows = [{**row, "number": number} for number, row in enumerate(make.rows(40))]
+    rows[7]["age"] = 1e300
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "people.json").write_text(lines)
+    (tmp_path / "people.jsonl").write_text(lines)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment["PYSPARK_PYTHON"] = sys.executable
+    done = subprocess.run(
+        [sys.executable, "-c", _SPARK_JOB, export],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    (part,) = (tmp_path / "answers").glob("part-*.json")
+    found = [json.loads(line) for line in part.read_text().splitlines()]
+    assert [row["number"] for row in found] == list(range(40))
+    assert "is not a finite number" in found[7]["error"] and "logistic" not in found[7]
+    argv = ["trainer.predict", f"--export={export}", "--data=people.jsonl", "--output=here.jsonl"]
+    assert run(*argv, "--bad_rows=write").returncode == 0
+    here = [json.loads(line) for line in (tmp_path / "here.jsonl").read_text().splitlines()]
+    assert len(here) == 39
+    for ours, theirs in zip([*found[:7], *found[8:]], here):
+        assert ours["logistic"] == pytest.approx(theirs["logistic"], abs=1e-6)
+        assert ours["classes"] == theirs["classes"]

@@ -37,6 +37,7 @@ class TablePredictor:
 
     Attributes:
         schema: Arrow schema of the predictions; the last column is ERROR.
+        columns: names of the columns that the rows must have.
 
     Raises:
         UserError: a column or an output does not exist, or the export has an input that is not a
@@ -51,6 +52,7 @@ class TablePredictor:
         self._source = self._predictor.open_source(_ROWS)
         schema, details = self._predictor.description.schema, self._predictor.details
         self._request = ReadRequest(_ROWS, schema, self._source.names, data, BadRows(None), details)
+        self.columns = list(self._source.names)
         self.schema = self._predictor.find_schema().append(pa.field(ERROR, pa.string()))
 
     def predict(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
