@@ -40,7 +40,6 @@ def train(job, preset, files, seed):
         *files,
         f"--job_dir={job}",
         f"--run.seed={seed}",
-        "--norun.report",
     )
     metrics = json.loads((job / "metrics.json").read_text())
     return {"auc": metrics["best"]["auc"], "cpu": cpu, "secs": secs}

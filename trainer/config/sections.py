@@ -138,7 +138,8 @@ class RunConfig(Section):
     )
     report: bool = Field(
         True,
-        description="write report.html at the end of a job, for up to 200,000 evaluation rows",
+        description="write curves.png at the end of a job, and report.html for up to 200,000 "
+        "evaluation rows",
     )
 
     @pydantic.model_validator(mode="after")

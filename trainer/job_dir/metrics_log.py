@@ -18,6 +18,13 @@ class MetricsLog:
     def __init__(self, job_dir: str):
         self._path = Path(job_dir) / METRICS_LOG
 
+    def measure(self) -> int:
+        """Returns the size of the file in bytes; 0 if there is none."""
+        try:
+            return self._path.stat().st_size
+        except OSError:
+            return 0
+
     def append(self, kind: str, step: int, values: dict[str, float]) -> None:
         """Adds one line.
 

@@ -208,7 +208,8 @@ def describe(
     lines.append(_format_row("checkpoints", kept))
     for name, paths in result.exports.items():
         lines.append(_format_row(f"export {name}", paths[-1] if paths else "none"))
-    files = " ".join((job_layout.CONFIG, job_layout.METRICS, job_layout.CURVES, job_layout.SUMMARY))
+    curves = [name for name in (job_layout.CURVES,) if (Path(summary.job_dir) / name).is_file()]
+    files = " ".join((job_layout.CONFIG, job_layout.METRICS, *curves, job_layout.SUMMARY))
     lines.append(_format_row("files", f"{files} in job_dir"))
     lines.append(
         _format_row("TensorBoard", quote_command("tensorboard", "--logdir", summary.job_dir))

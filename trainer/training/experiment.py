@@ -110,7 +110,8 @@ def _run(config: config_lib.Config, session: Session, steps: Optional[int] = Non
         run_plan(plan, console)
     result = collect_result(plan, session.times)
     _export_for_analysis(experiment, job_dir, console)
-    plots.draw_curves(job_dir, metric)
+    if config.run.report:
+        plots.draw_curves(job_dir, metric)
     summary = reporting.RunSummary(
         job_dir,
         result._replace(secs=session.times.read()),

@@ -28,6 +28,20 @@ from trainer.training.working_tree import describe_git
 KEPT_RUNS = 100
 # Options that do not change the result of a job.
 IRRELEVANT = {"job_dir", "verbosity", "storage"}
+# In a process that is forked from a server: what the server has imported, and found in git.
+_code_of_server: dict[str, Any] = {}
+
+
+def prepare_forks() -> None:
+    """Describes the code once for all jobs that are forked from this process.
+
+    They run the modules that this process has imported, whatever the files contain later. The
+    state of the git working tree is that of now, too. Modules of the user's code, which a job
+    imports itself, are described in each job.
+    """
+    _code_of_server.update(_describe_packages())
+    # The folders of modules are known afterwards.
+    _checksum_user_modules(_list_packages())
 
 
 def record_start(job: Job, first: int) -> None:
@@ -129,8 +143,12 @@ def _describe_files(files: list[DataFile], num_rows: int) -> dict[str, Any]:
 
 
 def _describe_code() -> dict[str, Any]:
-    packages = _list_packages()
-    ours = sorted(path for package in packages for path in package.rglob("*.py"))
+    described = _code_of_server or _describe_packages()
+    return {**described, "user": _checksum_user_modules(_list_packages())}
+
+
+def _describe_packages() -> dict[str, Any]:
+    ours = sorted(path for package in _list_packages() for path in package.rglob("*.py"))
     try:
         version = importlib.metadata.version("estimator-trainer")
     except importlib.metadata.PackageNotFoundError:
@@ -138,7 +156,6 @@ def _describe_code() -> dict[str, Any]:
     return {
         "version": version,
         "trainer": checksum_files(ours),
-        "user": _checksum_user_modules(packages),
         "git": describe_git(),
     }
 

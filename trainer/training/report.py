@@ -13,6 +13,7 @@ from trainer.evaluation.opening import SLICED_TASKS
 from trainer.evaluation.page import PageRequest
 from trainer.export.checker import read_sample_rows
 from trainer.export.choose import choose_export
+from trainer.features.raw_inputs import list_inputs
 from trainer.inputs.data_sets import describe_split
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.job_dir.trained_job import Model
@@ -43,18 +44,22 @@ def report_job(job: Job, result: RunResult, console: Console) -> str:
         UserError: an export cannot be loaded, or its predictions are wrong.
     """
     config, job_dir = job.config, job.config.require_job_dir()
-    rows = read_sample_rows(build_source(job, training=False), job.schema)
     exports = [path for paths in result.exports.values() for path in paths[-1:]]
     # The inputs of a user's own receiver_fn are unknown; those of a transform graph are other rows.
     # Such exports are loaded but not queried.
-    queries = [] if config.export.receiver_fn or config.tfx.transform_output else rows
+    is_known = not (config.export.receiver_fn or config.tfx.transform_output)
+    queries = []
+    if exports and is_known:
+        queries = read_sample_rows(build_source(job, training=False), job.schema)
     if exports:
         job.checker.submit(exports, queries, job.schema, config.data.delimiter)
     # The check runs in another process. Compute here what does not depend on its result.
     # The rows of the check are real; the report contains none of them.
-    query = {name: make_up_value(name, job.schema, job.statistics) for name in rows[0]}
+    names = list_inputs(job.schema)
+    query = {name: make_up_value(name, job.schema, job.statistics) for name in names}
     data = _summarize_data(job, query)
-    plots.draw_curves(job_dir, SHOWN_METRICS[job.schema.task][0])
+    if config.run.report:
+        plots.draw_curves(job_dir, SHOWN_METRICS[job.schema.task][0])
     if exports and job.checker.enabled:
         with job.times.within(VERIFY):
             job.checker.wait()

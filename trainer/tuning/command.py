@@ -35,6 +35,7 @@ from trainer.tuning.rehearsal import rehearse
 from trainer.tuning.search import Search, choose_objectives, to_flags
 from trainer.tuning.study import PRUNERS, SAMPLERS, Study, check_name, import_optuna
 from trainer.tuning.trials import (
+    DRAWING,
     MODULES,
     PROGRAMS,
     TRIALS_FOLDER,
@@ -124,7 +125,7 @@ def _define(values: flags.FlagValues) -> None:
     numbers = {
         "max_trials": (None, f"trials; unset: as in the space, else {DEFAULT_TRIALS}"),
         "parallel": (None, "trials at a time; unset: as in the space, at most half the cores"),
-        "evaluations": (5, "evaluations of a trial"),
+        "evaluations": (3, "evaluations of a trial"),
         "seed": (1, "seed of the sampler"),
     }
     for name, (count, described) in numbers.items():
@@ -270,7 +271,8 @@ def _search(options: Options, signals: Signals) -> None:
     with ExitStack() as stack:
         is_stopped = lambda: bool(signals.received)  # noqa: E731
         lock = stack.enter_context(locks.hold(folder, console.log, is_stopped))
-        server = ForkServer(PROGRAMS, MODULES)
+        draws = options.search.is_judged or "run.report" in options.search.overrides
+        server = ForkServer(PROGRAMS, (*MODULES, *(DRAWING if draws else ())))
         stack.callback(server.close)
         search = options.search._replace(num_rows=_count_rows(options.search, console))
         described = search.describe()

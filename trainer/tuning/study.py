@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
+from estimator_bridge.process.fast_import import block_import
 from trainer.config.search_space import Parameter
 from trainer.errors import UserError, nearest
 from trainer.tuning.search import Search
@@ -216,11 +217,19 @@ class Study:
         done = [trial for trial in self.trials if trial.state.name == "COMPLETE"]
         if len(done) < STARTUP_TRIALS or len(self._distributions) < 2:
             return {}
-        with contextlib.suppress(ValueError, RuntimeError):
+        # The evaluator finds what low targets depend on; it warns of that whenever one is given.
+        sign = -1 if self._search.objectives[0].direction == "max" else 1
+        with (
+            contextlib.suppress(ValueError, RuntimeError),
+            warnings.catch_warnings(),
+            # Optuna imports it for other evaluators, which takes a second.
+            block_import("sklearn"),
+        ):
+            warnings.simplefilter("ignore", UserWarning)
             found: dict[str, float] = optuna.importance.get_param_importances(
                 self.optuna_study,
                 evaluator=optuna.importance.PedAnovaImportanceEvaluator(),
-                target=lambda trial: trial.values[0],
+                target=lambda trial: sign * trial.values[0],
             )
             return {name: share for name, share in found.items() if share == share}
         return {}

@@ -25,18 +25,19 @@ from trainer.tuning.study import FLAGS, REASON, SECS, STEPS, Study
 
 TRIALS_FOLDER = "trials"
 LOGS_FOLDER = "logs"
-POLL_SECS = 0.2
-# The programs of a trial, and what they import while they run.
+POLL_SECS = 0.05
+# The programs of a trial, and what they import while they run; if they draw, DRAWING too.
 PROGRAMS = ("trainer.task", "trainer.gate")
 MODULES = (
     "trainer.gating.answers",
     "trainer.gating.page",
     "trainer.roles.dispatch",
     "trainer.training.dry_run",
+    "trainer.training.inputs_record",
+    "pyarrow.parquet",
     "tensorflow_estimator.python.estimator.api._v1.estimator",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.figure",
 )
+DRAWING = ("matplotlib.backends.backend_agg", "matplotlib.figure")
 # Processes of one trial in one run of the tuner: a process that was killed is started again.
 MAX_STARTS = 3
 # The search ends if so many trials fail and none succeeds.
@@ -158,6 +159,7 @@ class Trials:
         # Trials that have trained, and whose exports the gate measures.
         self._judged: set[str] = set()
         self._errors: dict[str, str] = {}
+        self._log_sizes: dict[str, int] = {}
         self._clock = time.monotonic()
         signals.kill = lambda: self._processes.send(signal.SIGKILL)
         (folder / LOGS_FOLDER).mkdir(exist_ok=True)
@@ -267,9 +269,12 @@ class Trials:
         done = self._pruned | self._judged
         if len(self._search.objectives) > 1 or running.name in done:
             return
-        if self._report(running):
+        # The log only grows, and is read only when it has grown.
+        size = MetricsLog(str(running.folder)).measure()
+        if size != self._log_sizes.get(running.name) and self._report(running):
             self._pruned.add(running.name)
             self._processes.send(signal.SIGTERM, running.name)
+        self._log_sizes[running.name] = size
 
     def _report(self, running: Running) -> bool:
         """Reports the evaluations of the only objective; returns whether to prune the trial."""

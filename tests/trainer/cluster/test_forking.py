@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -16,9 +17,17 @@ pytestmark = [
     pytest.mark.skipif(not CAN_FORK, reason="processes are forked on Linux only"),
 ]
 PROGRAM = """
-import os, sys, time
+import atexit, os, sys, threading, time
 
 START = os.getpid()
+PREPARED = []
+
+def prepare_forks():
+    PREPARED.append(os.getpid())
+
+def finish_late():
+    time.sleep(0.2)
+    print("from a thread")
 
 def run_as_program(arguments):
     what = arguments[0]
@@ -31,6 +40,17 @@ def run_as_program(arguments):
         time.sleep(100)
     if what == "lines":
         print("\\u00e9" * 100_000)
+    if what == "prepared":
+        print(PREPARED == [START])
+    if what == "leave":
+        atexit.register(print, "at the end")
+        threading.Thread(target=finish_late).start()
+        sys.exit(arguments[1])
+    if what == "mark":
+        with open(arguments[2], "a") as stream:
+            stream.write(str(START != 0)[0])
+    if what == "fail":
+        raise ValueError("broken")
     if what == "write":
         from trainer.environment.variables import take_parent_pipe
         print(take_parent_pipe() is not None)
@@ -101,6 +121,50 @@ def test_a_forked_process_is_a_child_with_its_own_session_output_and_status(runn
     runner.lines.clear()
     runner.start("lines", "0")
     assert runner.wait() == 0 and runner.lines == [(True, "\u00e9" * 100_000)]
+
+
+def test_a_server_that_is_killed_while_it_forks_starts_nothing_twice(runner, tmp_path, monkeypatch):
+    code = (
+        "import os, signal, sys; from trainer.cluster import forking;"
+        "forking.os.waitpid = lambda *given: os.kill(os.getpid(), signal.SIGKILL);"
+        "forking.serve(int(sys.argv[1]), sys.argv[2:])"
+    )
+    start = subprocess.Popen
+
+    def start_server(command, **options):
+        if command[2] == "trainer.cluster.forking":
+            command = [command[0], "-c", code, *command[3:]]
+        return start(command, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", start_server)
+    runner.start("mark", "0", str(tmp_path / "marks"))
+    assert runner.wait() == 0
+    time.sleep(0.3)
+    assert (tmp_path / "marks").read_text() == "F"
+
+
+def test_a_forked_process_ends_as_any_other(runner):
+    runner.start("leave", "a reason")
+    assert runner.wait() == 1
+    assert sorted(runner.lines) == [
+        (False, "a reason"),
+        (True, "at the end"),
+        (True, "from a thread"),
+    ]
+    runner.lines.clear()
+    runner.start("fail", "0")
+    assert runner.wait() == 1 and runner.lines[-1] == (False, "ValueError: broken")
+    # What Python writes when it ends is not lost either.
+    runner.lines.clear()
+    runner.start("lines", "7")
+    assert runner.wait() == 7 and len(runner.lines) == 1
+
+
+def test_a_server_prepares_its_modules_once(runner):
+    for _ in range(2):
+        runner.lines.clear()
+        runner.start("prepared", "0")
+        assert runner.wait() == 0 and runner.lines == [(True, "True")]
 
 
 def test_a_signal_reaches_the_forked_process_alone(runner):

@@ -1,5 +1,6 @@
 """Jobs record what they were made of, and the commands read it."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from trainer.job_layout import INPUTS
+from trainer.training import inputs_record
 
 ROOT = Path(__file__).parents[3]
 
@@ -62,6 +64,21 @@ def test_a_job_records_its_inputs_at_each_run(shop, run_module, tmp_path):
     assert done.returncode == 0, done.stderr
     assert f"train files: {shop / 'train.csv'}" in done.stdout
     assert second["code"]["git"]["commit"][:8] in done.stdout
+
+
+def test_forked_jobs_share_what_their_server_has_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs_record, "_code_of_server", {})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "their_model.py").write_text("")
+    inputs_record.prepare_forks()
+    described = []
+    monkeypatch.setattr(inputs_record, "describe_git", lambda: described.append(1))
+    importlib.import_module("their_model")
+    code = inputs_record._describe_code()
+    # The user's modules are those of the job.
+    assert "their_model" in code["user"] and not described
+    monkeypatch.setattr(inputs_record, "_code_of_server", {})
+    assert inputs_record._describe_code()["trainer"] == code["trainer"] and described == [1]
 
 
 @pytest.mark.newest

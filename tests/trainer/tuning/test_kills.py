@@ -1,4 +1,4 @@
-"""Kills a tuner and its trials at random moments while trials train; nothing may be lost.
+"""Kills a tuner, its trials and the server that forks them at random moments; nothing may be lost.
 
 More kills, with another seed:
 make test ARGS='tests/trainer/tuning/test_kills.py --kills=30 --kills_seed=2'
@@ -35,6 +35,7 @@ def words(shop, tmp_path, request):
         "--objectives=auc",
         "--pruner=none",
         "--share=1",
+        "--evaluations=5",
         "--",
         f"--data.schema_file={shop / 'bought.yaml'}",
         f"--train_data={shop / 'train.csv'}",
@@ -45,18 +46,40 @@ def words(shop, tmp_path, request):
     ]
 
 
-def _find_trials(study):
-    """Returns process id → folder of the trials that run, of any tuner of the study."""
-    found = {}
+def _list_processes(study):
+    """Returns (process id, name, command) of all processes of the study, of any tuner."""
+    found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             name = (path / "comm").read_text().strip()
             is_ours = f"{MARK}={study}".encode() in (path / "environ").read_bytes().split(b"\0")
+            command = (path / "cmdline").read_text().split("\0")
         except OSError:
             continue
-        if is_ours and name.startswith("trial-"):
-            found[int(path.name)] = study / "trials" / name.partition("-")[2]
+        if is_ours:
+            found.append((int(path.name), name, command))
     return found
+
+
+def _find_trials(study):
+    """Returns process id → folder of the trials that run, forked or started in the usual way."""
+    found = {}
+    for number, name, command in _list_processes(study):
+        folders = [word.partition("=")[2] for word in command if word.startswith("--job_dir=")]
+        if name.startswith("trial-"):
+            found[number] = study / "trials" / name.partition("-")[2]
+        elif folders:
+            found[number] = Path(folders[0])
+    return found
+
+
+def _find_servers(study):
+    """Returns the process ids of the servers that fork trials."""
+    return [
+        number
+        for number, name, command in _list_processes(study)
+        if "trainer.cluster.forking" in command and not name.startswith("trial-")
+    ]
 
 
 def _list_training(study):
@@ -105,13 +128,16 @@ def test_kills_while_trials_train_lose_nothing(words, tmp_path, start_module, ru
     study = tmp_path / "study"
     chance = random.Random(request.config.option.kills_seed)
     process = start_module("trainer.tune", *words, env={MARK: str(study)}, fresh=True)
-    killed, kills_of, of_tuner = 0, {}, 0
+    killed, kills_of, of_tuner, of_server = 0, {}, 0, 0
     while killed < request.config.option.kills and _has_trial(process, study):
         time.sleep(chance.uniform(0, 0.7))
         trials = _list_training(study)
         number, folder = chance.choice(sorted(trials.items())) if trials else (0, None)
-        is_tuner = chance.random() < 0.5
-        if not is_tuner and folder and kills_of.get(folder, 0) < KILLS_OF_A_TRIAL:
+        share, servers = chance.random(), _find_servers(study)
+        if share < 0.2 and servers:
+            os.kill(servers[0], signal.SIGKILL)
+            of_server += 1
+        elif share < 0.6 and folder and kills_of.get(folder, 0) < KILLS_OF_A_TRIAL:
             try:
                 os.kill(number, signal.SIGKILL)
             except ProcessLookupError:
@@ -125,7 +151,7 @@ def test_kills_while_trials_train_lose_nothing(words, tmp_path, start_module, ru
         killed += 1
     _, errors = process.communicate(timeout=SECS)
     assert process.returncode == 0, errors
-    print(f"{killed} kills, {of_tuner} of them of the tuner")
+    print(f"{killed} kills, {of_tuner} of them of the tuner, {of_server} of the server")
     done = run_module("trainer.tune", *words)
     assert done.returncode == 0, done.stderr
     wanted = int(words[2].partition("=")[2])
@@ -139,4 +165,4 @@ def test_kills_while_trials_train_lose_nothing(words, tmp_path, start_module, ru
         gaps = [after - before for before, after in zip(steps, steps[1:])]
         assert steps[-1] == STEPS and min(gaps) > 0 and max(gaps) < 2 * STEPS // 5, (folder, steps)
         assert _read_step(folder) == STEPS
-    assert not _find_trials(study)
+    assert not _list_processes(study)

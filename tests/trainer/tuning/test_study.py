@@ -119,6 +119,23 @@ def test_a_trial_that_was_started_again_is_compared_at_the_same_parts(tmp_path):
     assert running.read_parts("auc", 5) == {1: 0.2, 2: 0.45, 3: 0.65, 4: 0.85, 5: 1.0}
 
 
+@pytest.mark.parametrize("direction", ["max", "min"])
+def test_importance_is_that_of_reaching_good_values(tmp_path, direction, recwarn):
+    """The rate decides which of many trials are good; the batch size, which are bad."""
+    search = _search(
+        ["learning_rate=0.001..1", "batch_size=int:1..64"], (Objective("m", direction),)
+    )
+    study = _open(tmp_path, search=search)
+    sign = 1 if direction == "max" else -1
+    for number in range(60):
+        trial = study.ask()
+        rate, size = trial.params["learning_rate"], trial.params["batch_size"]
+        value = 1.0 if rate > 0.8 else -1.0 if size > 50 else 0.0
+        study.tell(trial, "COMPLETE", [sign * (value + number / 1e6)])
+    assert next(iter(study.measure_importance())) == "learning_rate"
+    assert not recwarn.list
+
+
 def test_two_objectives(tmp_path):
     objectives = (Objective("auc", "max"), Objective("loss", "min"))
     study = _open(tmp_path, "tpe", _search(objectives=objectives))

@@ -87,6 +87,10 @@ def test_a_search_survives_a_signal_and_kills(words, start_module, run_module):
         "parallel.png",
         "slices.png",
     }
+    # A trial draws nothing, and its summary names no drawing.
+    assert not (trials / "0" / "curves.png").exists()
+    summaries = [path.read_text() for path in trials.glob("*/summary.txt")]
+    assert summaries and not any("curves.png" in text for text in summaries)
     # Nothing is left to do, and other flags are another study.
     again = run_module("trainer.tune", *flags)
     assert again.returncode == 0 and "best: trial" in again.stdout
