@@ -151,3 +151,25 @@ def test_a_function_for_jobs_of_spark(trained, make, run, tmp_path):
     for ours, theirs in zip([*found[:7], *found[8:]], here):
         assert ours["logistic"] == pytest.approx(theirs["logistic"], abs=1e-6)
         assert ours["classes"] == theirs["classes"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")
+def test_spark_submit_chooses_the_cluster(data, trained, tmp_path):
+    import pyspark
+
+    root = Path(__file__).parents[2]
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    environment |= {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(submit.parents[1])}
+    done = subprocess.run(
+        [submit, "--master=local-cluster[2,1,1024]", "--conf=spark.ui.enabled=false",
+         f"--conf=spark.executorEnv.PYTHONPATH={root}",
+         root / "trainer" / "engines" / "submitted.py", "trainer.predict", "--engine=spark",
+         f"--export={trained('wide_deep', 'bought').export}", f"--data={data}", "--output=there"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    # Spark joins the two streams of Python.
+    assert "predicting: 3 task(s) on spark" in done.stdout
+    assert (tmp_path / "there" / "_SUCCESS").is_file()
+    assert len((tmp_path / "there" / "part-2.csv").read_text().splitlines()) == 301

@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from trainer.engines.work import Job, Outcome, raise_temporary
+from trainer.environment.variables import is_submitted
 from trainer.errors import UserError
 
 # Results that a task of a merge gets; more are merged in several rounds.
@@ -97,20 +98,23 @@ def _pack(outcome: Outcome) -> pa.RecordBatch:
 def _open_session(options: dict[str, str]) -> Iterator[SparkSession]:
     """Yields a session that ends afterwards."""
     options = dict(options)
-    master = options.pop("master", "local[*]")
+    submitted = is_submitted()
+    master = options.pop("master", None if submitted else "local[*]")
     defaults = {
         "spark.log.level": "ERROR",
         "spark.ui.showConsoleProgress": "false",
         # A partial result may be megabytes large.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
     }
-    if master.startswith("local"):
+    if master is not None and master.startswith("local"):
         # Executors on this machine run the same Python, with the same packages.
         defaults[_PYTHON] = sys.executable
         defaults["spark.executorEnv.PYTHONPATH"] = str(Path(__file__).parents[2])
         defaults["spark.ui.enabled"] = "false"
     properties = {**defaults, **options}
-    builder = SparkSession.builder.master(master).appName("estimator-trainer")
+    builder = SparkSession.builder.appName("estimator-trainer")
+    if master is not None:
+        builder = builder.master(master)
     for name, value in properties.items():
         builder = builder.config(name, value)
     with _translate_errors(), warnings.catch_warnings():
@@ -119,7 +123,8 @@ def _open_session(options: dict[str, str]) -> Iterator[SparkSession]:
         session = builder.getOrCreate()
         context = session.sparkContext
         # Only spark-submit reads the property.
-        context.pythonExec = properties.get(_PYTHON, context.pythonExec)
+        if not submitted:
+            context.pythonExec = properties.get(_PYTHON, context.pythonExec)
         try:
             yield session
         finally:

@@ -55,6 +55,11 @@ def find_java_home() -> Optional[str]:
     return os.environ.get("JAVA_HOME") or None
 
 
+def is_submitted() -> bool:
+    """Returns whether spark-submit runs this process, and has chosen the cluster."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 def read_secret(name: str, variable: str) -> str:
     """Returns the value of a secret; messages will show its name instead.
 

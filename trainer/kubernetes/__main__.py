@@ -5,6 +5,7 @@ import sys
 from trainer.errors import UserError
 from trainer.kubernetes.manifests import main
 from trainer.kubernetes.programs import Program
+from trainer.kubernetes.spark import KIND
 
 
 def _check_predict(argv: list[str]) -> str:
@@ -14,6 +15,8 @@ def _check_predict(argv: list[str]) -> str:
     values = parse(argv)
     if values is None or not values.data or is_file_name(values.output):
         raise UserError("after --: give --data, and a folder as --output")
+    if values["engine"].present:
+        raise UserError(f"--engine={values.engine}: is for one machine; render --kind={KIND}")
     return str(values.output)
 
 
@@ -28,7 +31,7 @@ def _check_watch(argv: list[str]) -> str:
 
 # The watch ends with 3 for red and 4 for yellow.
 PROGRAMS = {
-    "predict": Program(_check_predict, parts=True),
+    "predict": Program(_check_predict, parts=True, engine=True),
     "watch": Program(_check_watch, verdicts=(3, 4)),
 }
 

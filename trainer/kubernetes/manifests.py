@@ -7,7 +7,8 @@
 Flags of trainer.task go after --. `kubectl apply -f census.yaml` starts the cluster.
 
 --command=predict and --command=watch render a Job, or with --schedule a CronJob, of trainer.predict
-and trainer.watch; their flags go after --, too.
+and trainer.watch; their flags go after --, too. --command=predict --kind=spark-application renders
+a SparkApplication, whose executors share the files.
 
 Plain Jobs are one Indexed Job per role with TF_CONFIG, and a headless Service that provides the
 host names of the pods. A JobSet has the same Jobs: if one fails, all end. A TrainJob is a JobSet
@@ -25,7 +26,7 @@ from absl import flags
 from estimator_bridge.terminal import quote_command
 from trainer.config import arguments, commands
 from trainer.errors import USER_ERROR_STATUS, UserError
-from trainer.kubernetes import security
+from trainer.kubernetes import security, spark
 from trainer.kubernetes.command_line import define_pod, read_request
 from trainer.kubernetes.documents import to_yaml
 from trainer.kubernetes.pods import (
@@ -36,7 +37,14 @@ from trainer.kubernetes.pods import (
     label_job,
     limit_time,
 )
-from trainer.kubernetes.programs import INDEX, INDEX_VARIABLE, Program, Work, build
+from trainer.kubernetes.programs import (
+    INDEX,
+    INDEX_VARIABLE,
+    Program,
+    Work,
+    build,
+    check_output,
+)
 from trainer.kubernetes.request import (
     HOST,
     JOBSET_HOST,
@@ -52,6 +60,7 @@ TFJOB_ROLES = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "E
 # Flags of a cluster, and flags of a Job of another command.
 CLUSTER_FLAGS = ("secret", "kind", "workers", "ps", "evaluator")
 JOB_FLAGS = ("parts", "schedule", "time_zone")
+SPARK_FLAGS = ("spark_version", "spark_python", "spark_main")
 
 
 def main(argv: list[str], programs: Optional[Mapping[str, Program]] = None) -> int:
@@ -84,11 +93,18 @@ def _main(argv: list[str], programs: Mapping[str, Program]) -> int:
     if values is None:
         return 0
     arguments.require(values, "name", "image")
-    is_cluster = values.command == "task"
-    for name in JOB_FLAGS if is_cluster else CLUSTER_FLAGS:
-        if values[name].present:
-            raise UserError(f"--{name}: has no effect with --command={values.command}; remove it")
-    if is_cluster:
+    is_cluster, is_spark = values.command == "task", values.kind == spark.KIND
+    _refuse_unused(values, is_cluster, is_spark)
+    if is_spark:
+        program = programs.get(values.command)
+        if program is None or not program.engine:
+            raise UserError(f"--kind={spark.KIND}: goes with --command=predict")
+        request = read_request(values, {}, task_flags)
+        check_output(request, program)
+        runtime = spark.Runtime(values.spark_version, values.spark_python, values.spark_main)
+        command = f"trainer.{values.command}"
+        documents = [spark.build_application(request, command, values.workers or 2, runtime)]
+    elif is_cluster:
         documents = _build_cluster(values, task_flags)
     else:
         work = Work(values.command, values.parts, values.schedule, values.time_zone)
@@ -96,6 +112,17 @@ def _main(argv: list[str], programs: Mapping[str, Program]) -> int:
     following = quote_command("kubectl", "apply", "-f", str(values.output))
     commands.write_result(to_yaml(documents), values.output, following)
     return 0
+
+
+def _refuse_unused(values: flags.FlagValues, is_cluster: bool, is_spark: bool) -> None:
+    """Raises if a flag is given that has no effect."""
+    unused = [*(JOB_FLAGS if is_cluster or is_spark else ())]
+    unused += () if is_cluster else CLUSTER_FLAGS
+    unused += () if is_spark else SPARK_FLAGS
+    for name in unused:
+        if values[name].present and not (is_spark and name in ("kind", "workers")):
+            what = f"--kind={values.kind}" if is_spark else f"--command={values.command}"
+            raise UserError(f"--{name}: has no effect with {what}; remove it")
 
 
 def _build_cluster(values: flags.FlagValues, task_flags: list[str]) -> list[dict[str, Any]]:
@@ -130,8 +157,17 @@ def _define(values: flags.FlagValues, programs: list[str]) -> None:
         flags.DEFINE_string(name, None, text, flag_values=values)
     text = "Secret with the variables that --secret.NAME=VARIABLE names"
     flags.DEFINE_string("secret", None, text, flag_values=values)
-    flags.DEFINE_enum("kind", "jobs", list(BUILDERS), "kind of manifest", flag_values=values)
-    flags.DEFINE_integer("workers", 0, "workers besides the chief", 0, flag_values=values)
+    kinds = [*BUILDERS, spark.KIND]
+    flags.DEFINE_enum("kind", "jobs", kinds, "kind of manifest", flag_values=values)
+    text = "workers besides the chief; of a SparkApplication executors, 2 if unset"
+    flags.DEFINE_integer("workers", 0, text, 0, flag_values=values)
+    packages = "/opt/venv/lib/python3.12/site-packages"
+    for name, default, text in (
+        ("spark_version", "4.0.1", "version of Spark in the image"),
+        ("spark_python", "/opt/venv/bin/python", "Python in the image that has this package"),
+        ("spark_main", f"{packages}/trainer/engines/submitted.py", "that file in the image"),
+    ):
+        flags.DEFINE_string(name, default, text, flag_values=values)
     flags.DEFINE_integer("ps", 0, "parameter servers", 0, flag_values=values)
     flags.DEFINE_boolean("evaluator", False, "whether to add an evaluator", flag_values=values)
 

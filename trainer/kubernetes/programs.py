@@ -28,11 +28,13 @@ class Program(NamedTuple):
         check: returns what the flags of the command write, or raises a UserError.
         verdicts: exit statuses that are no failures: to run it again does not change them.
         parts: whether several processes can share its work, with --part=INDEX/COUNT.
+        engine: whether an engine can do its work, with --engine.
     """
 
     check: Callable[[list[str]], str]
     verdicts: Sequence[int] = ()
     parts: bool = False
+    engine: bool = False
 
 
 class Work(NamedTuple):
@@ -49,6 +51,24 @@ class Work(NamedTuple):
     parts: int
     schedule: Optional[str]
     zone: Optional[str]
+
+
+def check_output(request: Request, program: Program) -> None:
+    """Checks the flags of a command, and that what it writes outlives the pods.
+
+    Args:
+        request: has the flags of the command.
+        program: what is known of the command.
+
+    Raises:
+        UserError: a flag is invalid, or what is written would be lost.
+    """
+    output = program.check(request.task_flags)
+    if not storage.is_remote(output) and not is_mounted(request, output):
+        raise UserError(
+            f"{output}: is deleted with the container; name a gs:// address, or a folder of a "
+            "--volume=CLAIM:/PATH"
+        )
 
 
 def build(request: Request, work: Work, programs: Mapping[str, Program]) -> dict[str, Any]:
@@ -70,12 +90,7 @@ def build(request: Request, work: Work, programs: Mapping[str, Program]) -> dict
         raise UserError(f"--parts={work.parts}: {command} is one process; remove it")
     if any(word.startswith("--part=") for word in flags):
         raise UserError("--part: give --parts before --; each pod gets its own part")
-    output = program.check(flags)
-    if not storage.is_remote(output) and not is_mounted(request, output):
-        raise UserError(
-            f"{output}: is deleted with the container; name a gs:// address, or a folder of a "
-            "--volume=CLAIM:/PATH"
-        )
+    check_output(request, program)
     container: dict[str, Any] = {
         "name": CONTAINER,
         "image": request.image,

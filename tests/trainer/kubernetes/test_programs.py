@@ -92,3 +92,78 @@ def test_invalid_requests_print_one_line(render, capsys, command, words, flags, 
     (line,) = capsys.readouterr().err.splitlines()
     assert status == 2 and manifest is None
     assert line.startswith("error: ") and message in line
+
+
+def _read_application(manifest):
+    """Returns the object of the operator's types, which has each field of the manifest."""
+    models = pytest.importorskip("kubeflow_spark_api.models")
+    made = models.SparkV1beta2SparkApplication.from_dict(manifest)
+    written = made.to_dict()
+
+    def check(value, other, place):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                assert key in other, f"{place}.{key}"
+                check(inner, other[key], f"{place}.{key}")
+        else:
+            assert value == other, place
+
+    check(manifest, written, "")
+    return made
+
+
+def test_a_prediction_on_spark(render):
+    words = ["--kind=spark-application", "--workers=4", "--cpu=2", "--memory=8Gi", "--ttl_secs=60"]
+    words += ["--service_account=spark", "--namespace=ml", "--node_selector=disk=ssd"]
+    words += ["--toleration=batch=yes:NoSchedule", "--backoff_limit=2", "--spark_version=4.1.0"]
+    status, manifest = render("predict", words, [*PREDICT, OUTPUT])
+    assert status == 0
+    spec = _read_application(manifest).spec
+    assert spec.main_application_file == (
+        "local:///opt/venv/lib/python3.12/site-packages/trainer/engines/submitted.py"
+    )
+    assert spec.arguments == ["trainer.predict", *PREDICT, OUTPUT, "--engine=spark"]
+    assert (spec.executor.instances, spec.executor.cores, spec.driver.cores) == (4, 2, 1)
+    # The Python processes hold the model and the rows.
+    assert (spec.executor.memory, spec.executor.memory_overhead) == ("1024m", "7168m")
+    assert spec.driver.service_account == "spark" and spec.spark_version == "4.1.0"
+    assert spec.restart_policy.on_failure_retries == 2 and spec.time_to_live_seconds == 60
+    assert spec.executor.security_context.run_as_non_root
+    assert spec.executor.node_selector == {"disk": "ssd"}
+    assert manifest["metadata"]["namespace"] == "ml"
+
+
+def test_a_claim_holds_the_predictions_of_spark(render):
+    words = ["--kind=spark-application", "--volume=data:/data"]
+    flags = ["--export=/data/served/7", "--data=/data/*.csv", "--output=/data/out"]
+    spec = _read_application(render("predict", words, flags)[1]).spec
+    assert spec.volumes[0].persistent_volume_claim.claim_name == "data"
+    assert spec.executor.volume_mounts[0].mount_path == "/data"
+    assert spec.driver.volume_mounts[0].mount_path == "/data"
+
+
+@pytest.mark.parametrize(
+    "words, flags, message",
+    [
+        (["--cpu=500m"], [OUTPUT], "--cpu=500m: Spark needs whole cores"),
+        (["--memory=1Gi"], [OUTPUT], "--memory=1Gi: Java has 1 GiB of it"),
+        (["--gpus=1"], [OUTPUT], "--gpus: has no effect with --kind=spark-application"),
+        (["--parts=3"], [OUTPUT], "--parts: has no effect with --kind=spark-application"),
+        (["--spark_main=submitted.py"], [OUTPUT], "--spark_main=submitted.py: write an absolute"),
+        (["--spark_version=4"], [OUTPUT], "--spark_version=4: write a version such as 4.0.1"),
+        ([], ["--output=here"], "here: is deleted with the container"),
+        ([], [OUTPUT, "--engine=spark"], "--engine=spark: is for one machine; render --kind="),
+    ],
+)
+def test_wrong_options_of_spark(render, capsys, words, flags, message):
+    status, manifest = render("predict", ["--kind=spark-application", *words], [*PREDICT, *flags])
+    assert (status, manifest) == (2, None)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_only_predict_runs_on_spark(render, capsys):
+    assert render("watch", ["--kind=spark-application"], [*WATCH, STATE])[0] == 2
+    assert "--kind=spark-application: goes with --command=predict" in capsys.readouterr().err
+    assert render("predict", ["--spark_version=4.0.0"], [*PREDICT, OUTPUT])[0] == 2
+    assert "--spark_version: has no effect with --command=predict" in capsys.readouterr().err

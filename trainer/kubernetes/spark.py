@@ -1,0 +1,128 @@
+"""A SparkApplication of the operator of Spark, which runs a command with --engine=spark."""
+
+import re
+from typing import Any, NamedTuple, Optional
+
+from trainer.errors import UserError
+from trainer.kubernetes import names
+from trainer.kubernetes.pods import build_metadata, label_job
+from trainer.kubernetes.request import Request, check_machines
+
+KIND = "spark-application"
+# Of the Java process; the Python processes, which hold the model and the rows, have the rest.
+HEAP_MIB = 1024
+RETRY_SECS = 30
+_BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BYTES.update({"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40})
+
+
+class Runtime(NamedTuple):
+    """What the image contains.
+
+    Attributes:
+        spark: version of Spark.
+        python: path of the Python that has this package.
+        main: path of trainer/engines/submitted.py.
+    """
+
+    spark: str
+    python: str
+    main: str
+
+
+def build_application(
+    request: Request, command: str, workers: int, runtime: Runtime
+) -> dict[str, Any]:
+    """Returns the SparkApplication.
+
+    Args:
+        request: name, image, machine, and the flags of the command.
+        command: module that is run: trainer.predict.
+        workers: number of executors.
+        runtime: what the image contains.
+
+    Raises:
+        UserError: an option is invalid.
+    """
+    check_machines(request)
+    for option, path in (("spark_python", runtime.python), ("spark_main", runtime.main)):
+        if not path.startswith("/"):
+            raise UserError(f"--{option}={path}: write an absolute path in the image")
+    if not re.fullmatch(r"\d+\.\d+\.\d+", runtime.spark):
+        raise UserError(f"--spark_version={runtime.spark}: write a version such as 4.0.1")
+    if request.gpus or request.disk:
+        option = "gpus" if request.gpus else "disk"
+        raise UserError(f"--{option}: has no effect with --kind={KIND}; remove it")
+    pod = _build_pod(request)
+    spec: dict[str, Any] = {
+        "type": "Python",
+        "pythonVersion": "3",
+        "mode": "cluster",
+        "sparkVersion": runtime.spark,
+        "image": request.image,
+        "mainApplicationFile": f"local://{runtime.main}",
+        "arguments": [command, *request.task_flags, "--engine=spark"],
+        "sparkConf": {"spark.pyspark.python": runtime.python},
+        "restartPolicy": {
+            "type": "OnFailure",
+            "onFailureRetries": request.backoff_limit,
+            "onFailureRetryInterval": RETRY_SECS,
+        },
+        "driver": {**pod, "cores": 1},
+        "executor": {**pod, "instances": workers},
+    }
+    if request.service_account:
+        spec["driver"]["serviceAccount"] = request.service_account
+    match = names.CLAIM.fullmatch(request.volume or "")
+    if match is not None:
+        claim = {"claimName": match["claim"]}
+        spec["volumes"] = [{"name": "job", "persistentVolumeClaim": claim}]
+    if request.ttl_secs is not None:
+        spec["timeToLiveSeconds"] = request.ttl_secs
+    return {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
+        "kind": "SparkApplication",
+        "metadata": build_metadata(request, request.name),
+        "spec": spec,
+    }
+
+
+def _build_pod(request: Request) -> dict[str, Any]:
+    """Returns what the driver and the executors have in common."""
+    pod: dict[str, Any] = {
+        "cores": _count_cores(request.cpu),
+        "labels": label_job(request),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+    if request.memory:
+        pod["memory"] = f"{HEAP_MIB}m"
+        pod["memoryOverhead"] = f"{_count_mib(request.memory) - HEAP_MIB}m"
+    if request.node_selector:
+        pod["nodeSelector"] = names.parse_node_selector(request.node_selector)
+    if request.toleration:
+        pod["tolerations"] = names.parse_tolerations(request.toleration)
+    match = names.CLAIM.fullmatch(request.volume or "")
+    if match is not None:
+        pod["volumeMounts"] = [{"name": "job", "mountPath": match["path"]}]
+    return pod
+
+
+def _count_cores(cpu: Optional[str]) -> int:
+    if cpu is not None and not (cpu.isdigit() and int(cpu)):
+        raise UserError(f"--cpu={cpu}: Spark needs whole cores; write a number such as 4")
+    return int(cpu or 1)
+
+
+def _count_mib(memory: str) -> int:
+    match = re.fullmatch(r"([\d.]+)([KMGT]i?)?", memory)
+    mib = int(float(match[1]) * _BYTES[match[2] or ""]) >> 20 if match is not None else 0
+    if mib < 2 * HEAP_MIB:
+        raise UserError(
+            f"--memory={memory}: Java has 1 GiB of it, and Python the rest; write at least 2Gi"
+        )
+    return mib
