@@ -1,6 +1,7 @@
 """What to do about an operation that a TensorFlow version does not have, or does not compute."""
 
 from collections.abc import Collection
+from fnmatch import fnmatchcase
 
 from ..downgrade.operations import find, known_versions
 
@@ -23,6 +24,39 @@ _LIBRARIES = (
     ("TensorForest", "of the random forests of tf.estimator, which nothing replaces exactly: train "
      "them anew, for example with YDF"),
 )  # fmt: skip
+_FOREST = "of the random forests of tf.contrib: train them anew, for example with YDF"
+_TREES = (
+    "of the boosted trees of tf.contrib, which nothing reads any more: train them anew with "
+    "tf.estimator.BoostedTrees... under the bridge, or with YDF"
+)
+_IO = "of tf.contrib, now in TensorFlow I/O: export the model anew with tensorflow_io"
+_CODING = "of tf.contrib.coder, now in TensorFlow Compression: export the model anew with it"
+_ADDONS = (
+    "of tf.contrib, with no equal in today's TensorFlow: write it anew in Python; its last "
+    "implementation is that of TensorFlow Addons"
+)
+# Operations of tf.contrib that nothing supplied by `run --tf1` replaces → what to do.
+_CONTRIB = {
+    _FOREST: (
+        "CreateFertileStatsVariable CreateTreeVariable FertileStats* FeatureUsageCounts "
+        "FinalizeTree GrowTreeV4 ProcessInputV4 TraverseTreeV4 TreeDeserialize "
+        "TreeIsInitializedOp TreePredictionsV4 TreeSerialize TreeSize UpdateModelV4 "
+        "DecisionTreeResourceHandleOp HardRoutingFunction KFeature* Routing* "
+        "StochasticHardRouting* UnpackPath ReinterpretStringToFloat ScatterAddNdim"
+    ),
+    _TREES: (
+        "GradientTrees* TreeEnsemble* DecisionTreeEnsembleResourceHandleOp CenterTreeEnsembleBias "
+        "CreateTreeEnsembleVariable GrowTreeEnsemble Build*Splits Quantile* "
+        "CreateQuantileAccumulator MakeQuantileSummaries StatsAccumulator* CreateStatsAccumulator*"
+    ),
+    _IO: "Bigtable* DatasetToBigtable DecodeLibsvm",
+    _CODING: "RangeEncode RangeDecode PmfToQuantizedCdf",
+    _ADDONS: (
+        "Resampler ResamplerGrad AdjustHsvInYiq ImageConnectedComponents BipartiteMatch "
+        "SkipGramGenerateCandidates PeriodicResample* SingleImageRandomDotStereograms "
+        "HyperplaneLSHProbes ReduceSlice*"
+    ),
+}
 _PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 
@@ -57,6 +91,9 @@ def advise(op: str, repaired: Collection[str] = ()) -> str:
         return "it calls a Python function of the program that wrote it: export without py_func"
     for beginning, text in _LIBRARIES:
         if op.startswith(beginning):
+            return text
+    for text, names in _CONTRIB.items():
+        if any(fnmatchcase(op, name) for name in names.split()):
             return text
     if is_contrib(op):
         return "of tf.contrib: export the model anew from its checkpoint, under `run --tf1`"

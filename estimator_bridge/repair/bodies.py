@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 from ..downgrade.operations import newest
+from . import contrib
 
 __all__ = ["Body", "bodies", "constant", "empty_node", "parse_input", "replace"]
 
@@ -97,7 +98,7 @@ def replace(body: Body, node: Any, inputs: Sequence[str], compute: Callable[...,
     import tensorflow as tf
 
     _number_outputs(body, node)
-    types = [_input_type(node, number) for number, name in enumerate(node.input) if name in inputs]
+    types = [one for one, name in zip(_input_types(node), node.input) if name in inputs]
     shapes = [tf.TensorSpec(None, tf.as_dtype(one)) for one in types]
     traced = tf.function(compute, autograph=False).get_concrete_function(*shapes)
     name = _add_functions(body.graph, traced)
@@ -119,17 +120,19 @@ def _become(node: Any, op: str, inputs: list[str]) -> None:
 
 
 def _definition(op: str) -> Any:
-    return newest().definition(op)
+    return contrib.definition(op) or newest().definition(op)
 
 
-def _input_type(node: Any, number: int) -> int:
-    """Returns the number of the type of an input, of an operation whose types are fixed."""
-    at = 0
+def _input_types(node: Any) -> list[int]:
+    """Returns the numbers of the types of all inputs."""
+    types: list[int] = []
     for arg in _definition(node.op).input_arg:
-        at += node.attr[arg.number_attr].i if arg.number_attr else 1
-        if number < at:
-            return int(arg.type)
-    raise IndexError(number)
+        if arg.type_list_attr:
+            types += node.attr[arg.type_list_attr].list.type
+        else:
+            count = node.attr[arg.number_attr].i if arg.number_attr else 1
+            types += [node.attr[arg.type_attr].type if arg.type_attr else arg.type] * count
+    return types
 
 
 def _number_outputs(body: Body, node: Any) -> None:

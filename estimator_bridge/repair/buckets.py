@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bucketize", "compute_bucketize", "make_values"]
+__all__ = ["bucketize", "compute_bucketize", "flush", "make_values"]
 
 
 def compute_bucketize(*tensors: Any) -> list[Any]:
@@ -29,8 +29,6 @@ def compute_bucketize(*tensors: Any) -> list[Any]:
 def bucketize(values: np.ndarray, boundaries: np.ndarray) -> np.ndarray:
     """Computes the same without TensorFlow, one value at a time.
 
-    TensorFlow's kernels take a number that is smaller than the smallest normal one for zero.
-
     Args:
       values: float32 [batch].
       boundaries: float32 [n].
@@ -38,16 +36,24 @@ def bucketize(values: np.ndarray, boundaries: np.ndarray) -> np.ndarray:
     Returns:
       int32 [batch].
     """
-    edges = _flush(boundaries).tolist()
+    edges = flush(boundaries).tolist()
     last = max(len(edges) - 1, 0)
-    found = [min(bisect.bisect_left(edges, value), last) for value in _flush(values).tolist()]
+    found = [min(bisect.bisect_left(edges, value), last) for value in flush(values).tolist()]
     return np.array(found, np.int32)
 
 
-def _flush(values: np.ndarray) -> np.ndarray:
-    flushed: np.ndarray = np.where(
-        np.abs(values) < np.finfo(np.float32).tiny, np.float32(0), values
-    )
+def flush(values: np.ndarray) -> np.ndarray:
+    """Returns numbers as TensorFlow's kernels read them.
+
+    They take a number that is smaller than the smallest normal one of its type for zero.
+
+    Args:
+      values: numbers of any type.
+    """
+    if values.dtype.kind != "f":
+        return values
+    tiny = np.finfo(values.dtype).tiny
+    flushed: np.ndarray = np.where(np.abs(values) < tiny, values.dtype.type(0), values)
     return flushed
 
 

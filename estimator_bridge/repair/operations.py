@@ -8,6 +8,8 @@ from typing import Any, Optional
 from ..errors import BridgeError
 from .bodies import Body, bodies, constant, empty_node, parse_input, replace
 from .buckets import compute_bucketize
+from .contrib import make_compute
+from .contrib_proof import prove_beams, prove_crosses, prove_input_boundaries
 from .proof import prove_buckets, prove_trees
 from .trees import Stored, Trees
 
@@ -85,6 +87,28 @@ class Repair:
         compared = prove_buckets(traced, edges, _where(body, node))
         self.findings.append(f"{_where(body, node)}: {compared} values, equal bit by bit")
 
+    def _bucketize_by_input(self, body: Body, node: Any, stored: Stored) -> None:
+        del stored
+        where, inputs = _where(body, node), _data(node)
+        original = _copy(node)
+        traced = replace(body, node, inputs, make_compute(original))
+        edges = constant(body.find(inputs[1]))
+        compared = prove_input_boundaries(traced, original, edges, where)
+        self.findings.append(f"{where}: {compared} values, equal bit by bit")
+
+    def _gather_tree(self, body: Body, node: Any, stored: Stored) -> None:
+        del stored
+        where = _where(body, node)
+        compared = prove_beams(replace(body, node, _data(node), make_compute(node)), where)
+        self.findings.append(f"{where}: {compared} tokens, equal bit by bit")
+
+    def _cross(self, body: Body, node: Any, stored: Stored) -> None:
+        del stored
+        where, original = _where(body, node), _copy(node)
+        traced = replace(body, node, _data(node), make_compute(original))
+        compared = prove_crosses(traced, original, where)
+        self.findings.append(f"{where}: {compared} combinations, equal bit by bit")
+
     def _predict(self, body: Body, node: Any, stored: Stored) -> None:
         handle, *buckets = _data(node)
         _, serialized = stored.read(_SET_ENSEMBLE, parse_input(handle)[0])
@@ -113,6 +137,10 @@ class Repair:
 _COMPUTING: dict[str, Callable[[Repair, Body, Any, Stored], None]] = {
     "BoostedTreesBucketize": Repair._bucketize,
     "BoostedTreesPredict": Repair._predict,
+    "BucketizeWithInputBoundaries": Repair._bucketize_by_input,
+    "GatherTree": Repair._gather_tree,
+    "SparseFeatureCross": Repair._cross,
+    "SparseFeatureCrossV2": Repair._cross,
     "BoostedTreesQuantileStreamResourceGetBucketBoundaries": Repair._boundaries,
     "BoostedTreesSerializeEnsemble": Repair._serialize,
     "IsBoostedTreesEnsembleInitialized": Repair._initialized,
@@ -123,6 +151,13 @@ REPLACED = {*_COMPUTING, *_FILLING, _ENSEMBLE, _QUANTILES}
 
 def _data(node: Any) -> list[str]:
     return [name for name in node.input if not name.startswith("^")]
+
+
+def _copy(node: Any) -> Any:
+    """Returns a copy of a node, which keeps what the node was."""
+    copy = type(node)()
+    copy.CopyFrom(node)
+    return copy
 
 
 def _where(body: Body, node: Any) -> str:

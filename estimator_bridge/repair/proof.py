@@ -9,7 +9,7 @@ from ..errors import BridgeError
 from .buckets import bucketize, make_values
 from .trees import Trees, walk_rows
 
-__all__ = ["prove_buckets", "prove_trees"]
+__all__ = ["check", "prove_buckets", "prove_trees", "run"]
 
 _ROWS = 200
 # Where the boundaries are computed, these are tried: as many as there may be, doubled, and none.
@@ -38,8 +38,8 @@ def prove_buckets(traced: Any, boundaries: Sequence[Optional[np.ndarray]], where
             for one in boundaries
         ]
         values = [make_values(one, random) for one in edges]
-        for found, one, limits in zip(_run(traced, [*values, *edges]), values, edges):
-            _check(found, bucketize(one, limits), where)
+        for found, one, limits in zip(run(traced, [*values, *edges]), values, edges):
+            check(found, bucketize(one, limits), where)
             compared += len(one)
         if all(one is not None for one in boundaries):
             break
@@ -62,20 +62,37 @@ def prove_trees(traced: Any, trees: Trees, features: int, where: str) -> int:
       BridgeError: a logit differs.
     """
     buckets = trees.make_buckets(features, _ROWS, np.random.default_rng(0))
-    (found,) = _run(traced, list(buckets))
-    _check(found, walk_rows(trees.ensemble, buckets, trees.logits), where)
+    (found,) = run(traced, list(buckets))
+    check(found, walk_rows(trees.ensemble, buckets, trees.logits), where)
     return _ROWS
 
 
-def _run(traced: Any, arrays: list[np.ndarray]) -> list[np.ndarray]:
+def run(traced: Any, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """Returns the outputs of a concrete function, computed eagerly on the CPU.
+
+    Args:
+      traced: the function.
+      arrays: its inputs.
+    """
     import tensorflow as tf
 
     with tf.device("/cpu:0"), tf.init_scope():
         return [one.numpy() for one in traced(*map(tf.constant, arrays))]
 
 
-def _check(found: np.ndarray, wanted: np.ndarray, where: str) -> None:
-    if (found.dtype, found.shape) != (wanted.dtype, wanted.shape) or (
-        found.tobytes() != wanted.tobytes()
-    ):
+def check(found: np.ndarray, wanted: np.ndarray, where: str) -> None:
+    """Checks that an output is what it has to be, bit by bit.
+
+    Args:
+      found: the output; text as objects.
+      wanted: what it has to be.
+      where: the node, for the message.
+
+    Raises:
+      BridgeError: type, shape or a value differs.
+    """
+    same = (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    if found.dtype == object:
+        same = same and found.tolist() == wanted.tolist()
+    if not same or (found.dtype != object and found.tobytes() != wanted.tobytes()):
         raise BridgeError(f"{where}: the replacement does not compute the same; nothing is written")

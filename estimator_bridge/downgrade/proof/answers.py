@@ -9,6 +9,7 @@ without requests are imported only. Without arguments it prints the version of T
 """
 
 import base64
+import importlib
 import json
 import os
 import sys
@@ -16,6 +17,9 @@ import sys
 # The folder of this file: its modules are no concern of TensorFlow.
 sys.path.pop(0)
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+# Until these are imported, the operations of tf.contrib in a model are not registered.
+_CONTRIB = ("layers", "seq2seq", "boosted_trees.python.ops.quantile_ops")
 
 
 def _decode(value):
@@ -142,6 +146,9 @@ def main(argv):
     kind, path, requests_file, answers_file = argv[1:]
     tf = tensorflow.compat.v1
     tf.disable_eager_execution()
+    if version.startswith("1."):
+        for name in _CONTRIB:
+            importlib.import_module("tensorflow.contrib." + name)
     with open(requests_file) as stream:
         requests = json.load(stream)
     try:

@@ -218,6 +218,11 @@ def test_what_cannot_be_repaired_is_named(tmp_path, capsys):
         ("Addons>GatherTree", "2.21", "of TensorFlow Addons: import tensorflow_addons"),
         ("Rpc", "2.21", "nothing replaces it exactly"),
         ("MyOwn", "2.21", "of no TensorFlow: load the library"),
+        ("TreePredictionsV4", "2.21", "random forests of tf.contrib: train them anew"),
+        ("GradientTreesPrediction", "2.21", "boosted trees of tf.contrib"),
+        ("DecodeLibsvm", "2.21", "now in TensorFlow I/O"),
+        ("Resampler", "2.21", "write it anew in Python"),
+        ("BytesInUse", "2.21", "export the model anew from its checkpoint, under `run --tf1`"),
     ],
 )
 def test_operations_that_are_gone_get_advice(op, version, message):
@@ -229,7 +234,7 @@ def test_operations_that_are_gone_get_advice(op, version, message):
 
 def test_all_that_is_replaced_is_an_operation_without_a_kernel():
     for op in REPLACED:
-        assert operations.find("2.8").has_kernel(op), op
+        assert operations.find("2.8").has_kernel(op) or operations.find("1.15").has_contrib(op), op
         assert not operations.newest().has_kernel(op), op
 
 
@@ -311,3 +316,87 @@ def test_the_audit_finds_checkpoints_without_an_index(is_sharded, tmp_path, caps
         assert found["contents"] == "1 values, by names of variables, without an index (V1)"
         assert (found["loads"][0], found["loads"][-1]) == ("1.13", "2.21")
     assert read_json(capsys, tmp_path)[0]["notes"] == ["1 older checkpoints are beside it"]
+
+
+@pytest.mark.versions
+def test_operations_of_contrib_answer_as_on_1_15(tmp_path, capsys):
+    # Written by TensorFlow 1.15.5, with what it answers.
+    model = GOLDEN / "1.15.5" / "contrib_operations"
+    (found,) = read_json(capsys, model)
+    assert found["loads"] == []
+    assert {one["advice"] for one in found["obstacles"]} == {"`repair` rewrites this"}
+    output = tmp_path / "repaired"
+    assert main(["repair", str(model), f"--output={output}"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("equal bit by bit") == 6
+    signatures = tf.saved_model.load(str(output)).signatures
+    for name, stored in json.loads(model.with_suffix(".json").read_text()).items():
+        specs = signatures[name].structured_input_signature[1]
+        given = {key: tf.constant(one, specs[key].dtype) for key, one in stored["inputs"].items()}
+        answers = signatures[name](**given)
+        for key, wanted in stored["outputs"].items():
+            found = answers[key].numpy()
+            if found.dtype == object:
+                wanted = [[text.encode() for text in row] for row in wanted]
+            assert (found == np.array(wanted, found.dtype)).all(), (name, key)
+
+
+def build_contrib(op, **attrs):
+    """Returns the NodeDef of an operation of tf.contrib, in a graph of its own."""
+    graph = v1.GraphDef()
+    node = graph.node.add(name="node", op=op)
+    for number in range(attrs.pop("inputs")):
+        graph.node.add(name=f"in_{number}", op="Placeholder")
+        node.input.append(f"in_{number}")
+    for name, value in attrs.items():
+        if isinstance(value, list):
+            node.attr[name].list.type.extend(one.as_datatype_enum for one in value)
+        elif isinstance(value, bool):
+            node.attr[name].b = value
+        elif isinstance(value, int):
+            node.attr[name].i = value
+        else:
+            node.attr[name].type = value.as_datatype_enum
+    return graph
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {"op": "BucketizeWithInputBoundaries", "T": one, "inputs": 2}
+        for one in (tf.float32, tf.float64, tf.int32, tf.int64)
+    ]
+    + [
+        {"op": op, "N": 2, "inputs": 7, "hashed_output": True, "num_buckets": buckets, **key,
+         "sparse_types": [tf.string, tf.int64], "dense_types": [tf.int64],
+         "out_type": tf.int64, "internal_type": tf.int64}
+        for op, key in (("SparseFeatureCross", {}), ("SparseFeatureCrossV2", {"hash_key": 12345}))
+        for buckets in (0, 1000)
+    ],
+)  # fmt: skip
+def test_each_kind_of_a_contrib_operation_is_proved(attrs):
+    repair = Repair(build_contrib(**attrs), None)
+    repair.run()
+    assert len(repair.findings) == 1
+
+
+def test_a_wrong_replacement_of_a_contrib_operation_is_refused(monkeypatch):
+    from estimator_bridge import contrib_operations
+    from estimator_bridge.repair import contrib, contrib_proof
+
+    monkeypatch.setattr(contrib_proof, "INCREMENT", contrib_operations.INCREMENT + 1)
+    cross = {
+        "N": 1, "inputs": 4, "hashed_output": True, "num_buckets": 9, "sparse_types": [tf.string],
+        "dense_types": [tf.int64], "out_type": tf.int64, "internal_type": tf.int64,
+    }  # fmt: skip
+    with pytest.raises(BridgeError, match=FAILS):
+        Repair(build_contrib("SparseFeatureCross", **cross), None).run()
+    monkeypatch.setattr(contrib, "_bucketize", lambda x, edges: [tf.cast(x, tf.int32)])
+    with pytest.raises(BridgeError, match=FAILS):
+        Repair(build_contrib("BucketizeWithInputBoundaries", T=tf.float32, inputs=2), None).run()
+    graph = build_contrib("BucketizeWithInputBoundaries", T=tf.float32, inputs=2)
+    del graph.node[2]
+    edges = graph.node.add(name="in_1", op="Const")
+    edges.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([2.0, 1.0]))
+    with pytest.raises(BridgeError, match="boundaries are not sorted"):
+        Repair(graph, None).run()

@@ -9,6 +9,7 @@ import collections
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge import contrib_operations
 from estimator_bridge.private_tf import nest
 from estimator_bridge.tf1.contrib.seq2seq import decoder as _decoder
 
@@ -82,33 +83,11 @@ def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None
     """
     with tf.name_scope(name, "gather_tree"):
         step_ids, parent_ids = tf.convert_to_tensor(step_ids), tf.convert_to_tensor(parent_ids)
-        times = tf.shape(step_ids)[0]
-        batch, beams = tf.shape(step_ids)[1], tf.shape(step_ids)[2]
-        limits = tf.expand_dims(tf.minimum(tf.to_int32(max_sequence_lengths), times), 1)
-        own = tf.tile(tf.expand_dims(tf.range(beams), 0), [batch, 1])
-        ends = tf.fill([batch, beams], tf.cast(end_token, step_ids.dtype))
-
-        def back(carried, time):
-            beam, _ = carried
-            inside = time < limits
-            token = tf.where(
-                tf.broadcast_to(inside, [batch, beams]),
-                tf.batch_gather(step_ids[time], beam),
-                ends,
-            )
-            before = tf.where(
-                tf.broadcast_to(inside, [batch, beams]),
-                tf.batch_gather(parent_ids[time], beam),
-                beam,
-            )
-            return before, token
-
-        _, tokens = tf.scan(back, tf.range(times - 1, -1, -1), (own, ends))
-        tokens = tf.reverse(tokens, [0])
-        # Tokens after the end of a beam are replaced by end_token.
-        ended = tf.cumsum(tf.to_int32(tf.equal(tokens, end_token)), axis=0, exclusive=True) > 0
-        result = tf.where(
-            ended, tf.fill(tf.shape(tokens), tf.cast(end_token, tokens.dtype)), tokens
+        result = contrib_operations.gather_tree(
+            step_ids,
+            parent_ids,
+            tf.to_int32(max_sequence_lengths),
+            tf.cast(end_token, step_ids.dtype),
         )
         result.set_shape(step_ids.shape)
         return result
