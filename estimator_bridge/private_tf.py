@@ -116,6 +116,7 @@ NAMES: dict[str, Private] = {
     "distribute_config": _tensorflow("distribute.distribute_config"),
     "distribute_coordinator": _tensorflow("distribute.distribute_coordinator"),
     "distribute_coordinator_context": _tensorflow("distribute.distribute_coordinator_context"),
+    "distribute_lib": _tensorflow("distribute.distribute_lib"),
     "server_lib": _tensorflow("training.server_lib"),
     # Utilities.
     "deprecation": _tensorflow("util.deprecation"),

@@ -78,6 +78,11 @@ def _with(module, **changed):
     return copy
 
 
+def _experimental_run_v2(self, fn, args=(), kwargs=None):
+    """Runs a function on each replica of a strategy: the name of `run` until TensorFlow 2.1."""
+    return self.run(fn, args, kwargs)
+
+
 def build(tensorflow: Any) -> View:
     """Switches TensorFlow to 1.x behaviour and returns the view.
 
@@ -90,6 +95,7 @@ def build(tensorflow: Any) -> View:
     v1 = tensorflow.compat.v1
     v1.disable_v2_behavior()
     view = View(tensorflow, v1)
+    v1.distribute.Strategy.experimental_run_v2 = _experimental_run_v2
     own_flags = flags.as_in_1x(v1.flags)
     vars(view).update(
         __version__=VERSION,

@@ -3,6 +3,7 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import distribute_config as _config
+from estimator_bridge.private_tf import distribute_lib as _lib
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __getattr__, _advice_for = _unsupported_names(
@@ -20,7 +21,7 @@ NcclAllReduce = tf.distribute.NcclAllReduce
 OneDeviceStrategy = tf.distribute.OneDeviceStrategy
 ReductionToOneDeviceCrossDeviceOps = tf.distribute.ReductionToOneDevice
 ReductionToOneDeviceCrossTowerOps = tf.distribute.ReductionToOneDevice
-get_cross_replica_context = tf.distribute.in_cross_replica_context
+get_cross_replica_context = _lib.get_cross_replica_context
 get_loss_reduction = tf.distribute.get_loss_reduction
 get_replica_context = tf.distribute.get_replica_context
 get_strategy = tf.distribute.get_strategy

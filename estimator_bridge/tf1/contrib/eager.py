@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.private_tf import backprop as _backprop
 from estimator_bridge.private_tf import device_lib as _devices
 from estimator_bridge.private_tf import resource_variable_ops as _resource
+from estimator_bridge.private_tf import test_util as _test_util
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __getattr__, _advice_for = _unsupported_names(
@@ -46,12 +47,12 @@ def num_gpus():
 
 
 def list_devices():
-    """Returns the names of the devices."""
-    return [device.name for device in _devices.list_local_devices()]
+    """Returns the whole names of the devices."""
+    return [f"/job:localhost/replica:0/task:0{one.name}" for one in _devices.list_local_devices()]
 
 
 def run_test_in_graph_and_eager_modes(func=None, config=None, use_gpu=True):
-    """Decorates a test method so that it runs in a session with a new graph.
+    """Decorates a test method so that it runs in a session with a new graph, and then eagerly.
 
     Args:
       func: test method, or None when used with arguments.
@@ -61,19 +62,10 @@ def run_test_in_graph_and_eager_modes(func=None, config=None, use_gpu=True):
     Returns:
       The decorated method, or the decorator.
     """
-
-    def decorated(method):
-        @functools.wraps(method)
-        def run(self, *args, **kwargs):
-            with tf.Graph().as_default(), self.test_session(use_gpu=use_gpu, config=config):
-                method(self, *args, **kwargs)
-
-        return run
-
-    return decorated if func is None else decorated(func)
+    return _test_util.run_in_graph_and_eager_modes(func, config, use_gpu)
 
 
-run_all_tests_in_graph_and_eager_modes = lambda cls: cls  # noqa: E731
+run_all_tests_in_graph_and_eager_modes = _test_util.run_all_in_graph_and_eager_modes
 
 
 def run(main=None, argv=None):

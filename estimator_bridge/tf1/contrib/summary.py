@@ -1,5 +1,7 @@
 """`tf.contrib.summary`: summaries that write themselves when they run, in graph mode."""
 
+import tensorflow.compat.v1 as tf
+
 from estimator_bridge.private_tf import summary_ops_v2 as _ops
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
@@ -24,5 +26,11 @@ initialize = _ops.initialize
 never_record_summaries = _ops.never_record_summaries
 record_summaries_every_n_global_steps = _ops.record_summaries_every_n_global_steps
 scalar = _ops.scalar
-should_record_summaries = _ops.should_record_summaries
 summary_writer_initializer_op = _ops.summary_writer_initializer_op
+
+
+def should_record_summaries():
+    """Returns a bool tensor: whether summaries are recorded here, with or without a writer."""
+    recording = _ops._summary_state.is_recording
+    recording = recording() if callable(recording) else recording
+    return tf.convert_to_tensor(False if recording is None else recording)

@@ -63,7 +63,7 @@ def assert_element_shape(expected_shapes):
 
 
 def reduce_dataset(dataset, reducer):
-    """Reduces a dataset to a single result.
+    """Reduces a dataset to a state; as in 1.15, the last function of the reducer is not called.
 
     Args:
       dataset: tf.data.Dataset.
@@ -72,10 +72,7 @@ def reduce_dataset(dataset, reducer):
     Returns:
       Structure of tensors.
     """
-    grouped = dataset.apply(
-        tf.data.experimental.group_by_reducer(lambda *_: tf.constant(0, tf.int64), reducer)
-    )
-    return tf.data.experimental.get_single_element(grouped.take(1))
+    return dataset.reduce(reducer.init_func(tf.constant(0, tf.int64)), reducer.reduce_func)
 
 
 def read_batch_features(

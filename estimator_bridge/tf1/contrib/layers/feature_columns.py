@@ -104,7 +104,7 @@ def sparse_column_with_vocabulary_file(
       column_name: str, name of the feature.
       vocabulary_file: path of a text file with one value per line.
       num_oov_buckets: int, number of out-of-vocabulary buckets.
-      vocab_size: int, number of lines of the file to use; None for all.
+      vocab_size: int, number of lines of the file to use; required, as in 1.x.
       default_value: int, id of out-of-vocabulary values if there are no buckets.
       combiner: `sum`, `mean` or `sqrtn`, of the values of an example in a linear model.
       dtype: dtype of the values.
@@ -115,6 +115,8 @@ def sparse_column_with_vocabulary_file(
     Raises:
       ValueError: the combiner is unknown.
     """
+    if vocab_size is None:
+        raise ValueError(f"vocab_size: a number of lines is required for column {column_name!r}")
     column = tf.feature_column.categorical_column_with_vocabulary_file(
         column_name,
         vocabulary_file,

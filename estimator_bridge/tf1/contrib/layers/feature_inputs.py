@@ -183,6 +183,8 @@ def _shared_table(collection):
 def _scope_of(column):
     if isinstance(column, _v1._SharedEmbeddingColumn):
         return f"{column.categorical_column.name}_shared_embedding"
+    if isinstance(column, _fc.IndicatorColumn):
+        return f"{column.categorical_column.name}_one_hot"
     return column.name
 
 

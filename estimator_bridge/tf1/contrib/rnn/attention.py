@@ -100,7 +100,8 @@ class AttentionCellWrapper(tf.nn.rnn_cell.RNNCell):
         with tf.variable_scope("attention"):
             w = tf.get_variable("attn_w", [1, 1, self._size, self._hidden_size], query.dtype)
             v = tf.get_variable("attn_v", [self._hidden_size], query.dtype)
-            keys = tf.tensordot(window, w[0, 0], 1)
+            # A partitioned variable has no slices.
+            keys = tf.tensordot(window, tf.convert_to_tensor(w)[0, 0], 1)
             hidden = tf.tanh(keys + tf.expand_dims(linear(query, self._hidden_size, True), 1))
             weights = tf.nn.softmax(tf.reduce_sum(v * hidden, 2))
             return tf.reduce_sum(tf.expand_dims(weights, 2) * window, 1)

@@ -4,6 +4,8 @@ import math
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.rnn.linear import linear
+
 __all__ = [
     "EmbeddingWrapper",
     "HighwayWrapper",
@@ -31,12 +33,8 @@ class _Wrapper(tf.nn.rnn_cell.RNNCell):
         return self._cell.zero_state(batch_size, dtype)
 
 
-def _linear(values, size, activation=None, bias_start=0.0):
-    """Returns a linear map with the variables `kernel` and `bias` of the current scope."""
-    width = tf.compat.dimension_value(values.shape[-1])
-    kernel = tf.get_variable("kernel", [width, size], values.dtype)
-    bias = tf.get_variable("bias", [size], values.dtype, tf.constant_initializer(bias_start))
-    outputs = tf.nn.bias_add(tf.matmul(values, kernel), bias)
+def _projected(values, size, activation):
+    outputs = linear(values, size, True)
     return activation(outputs) if activation else outputs
 
 
@@ -62,7 +60,7 @@ class InputProjectionWrapper(_Wrapper):
           inputs: floating tensor [batch, size].
           state: state of the cell.
         """
-        return self._cell(_linear(inputs, self._num_proj, self._projection_activation), state)
+        return self._cell(_projected(inputs, self._num_proj, self._projection_activation), state)
 
 
 class OutputProjectionWrapper(_Wrapper):
@@ -96,7 +94,7 @@ class OutputProjectionWrapper(_Wrapper):
           state: state of the cell.
         """
         outputs, state = self._cell(inputs, state)
-        return _linear(outputs, self._projected, self._projection_activation), state
+        return _projected(outputs, self._projected, self._projection_activation), state
 
 
 class EmbeddingWrapper(_Wrapper):

@@ -48,7 +48,11 @@ class Linear:
         )
         if build_bias:
             initializer = bias_initializer or tf.constant_initializer(0.0, dtype=dtype)
-            self._biases = tf.get_variable("bias", [output_size], dtype, initializer)
+            outer = tf.get_variable_scope()
+            # As in 1.x, a partitioner divides the kernel only.
+            with tf.variable_scope(outer, auxiliary_name_scope=False) as scope:
+                scope.set_partitioner(None)
+                self._biases = tf.get_variable("bias", [output_size], dtype, initializer)
 
     def __call__(self, args):
         joined = tf.concat(args, 1) if nest.is_nested(args) else args
