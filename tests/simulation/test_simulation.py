@@ -38,6 +38,7 @@ MENDED = {
     3890: "the state file of a later job was removed by a request that was repeated for a minute",
     5467: "a request that failed was repeated after a later job had claimed the place",
     5872: "a state file named a checkpoint of which a file had been cleaned away",
+    6253: "a checkpoint of a finished job was overwritten by a job that had lost its claim",
     6395: "a state file named an older checkpoint that had been stored again in part",
 }
 

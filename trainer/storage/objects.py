@@ -158,9 +158,10 @@ class Objects:
         try:
             found = self.bucket.upload(stream, size, target, generation)
         except Conflict:
+            # Found before the claim is checked: a later job gives objects new generations.
+            there = self.bucket.find(target)
             if not self._may_overwrite(name):
                 raise
-            there = self.bucket.find(target)
             found = self.bucket.upload(stream, size, target, there.generation if there else 0)
         self.known[name] = Known(found, status.st_size, status.st_mtime_ns)
 

@@ -722,6 +722,30 @@ def test_a_failed_request_is_not_repeated_when_a_later_job_has_claimed_the_place
     assert not any("model.ckpt-20.data" in name for name in cloud.names())
 
 
+def test_an_object_of_a_later_job_is_not_found_and_overwritten(machine, cloud, monkeypatch):
+    """The later job claims the place and stores the object while this one looks it up."""
+    early, name = machine("early", claims=True), "jobs/x/metrics.jsonl"
+    early.restore()
+    cloud.write(name, b"of a job before")
+    _write(early.folder, **{"metrics.jsonl": "too late"})
+    later, find = Claim(Bucket("a-bucket"), ADDRESS), Bucket.find
+
+    def find_slowly(bucket, wanted):
+        # The second time: the first request of the upload has looked for the cause of its refusal.
+        asked.append(wanted)
+        if asked.count(name) == 2 and wanted == name:
+            later.note_owner()
+            later.enforce()
+            cloud.write(name, b"of the later job")
+        return find(bucket, wanted)
+
+    asked = []
+    monkeypatch.setattr(Bucket, "find", find_slowly)
+    with pytest.raises(Conflict, match="another writer has begun"):
+        early.push()
+    assert cloud.read(name) == b"of the later job"
+
+
 def test_a_takeover_that_an_error_ended_begins_again(machine, cloud, monkeypatch):
     one, two = machine("one", claims=True), machine("two", claims=True)
     one.restore()
