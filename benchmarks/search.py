@@ -45,7 +45,7 @@ def train(job, preset, files, seed):
     return {"auc": metrics["best"]["auc"], "cpu": cpu, "secs": secs}
 
 
-def search(folder, case, files, seed, sampler, trials):
+def search(folder, case, files, seed, sampler, given):
     """Searches, and trains fully with the best values; returns both results."""
     cpu, secs = run(
         "trainer.tune",
@@ -54,7 +54,8 @@ def search(folder, case, files, seed, sampler, trials):
         "--objectives=auc",
         f"--sampler={sampler}",
         f"--seed={seed}",
-        f"--max_trials={trials}",
+        f"--max_trials={given.trials}",
+        f"--share={given.share}",
         "--",
         f"--hparams={case}",
         f"--run.seed={seed}",
@@ -70,15 +71,17 @@ def search(folder, case, files, seed, sampler, trials):
 def print_table(lines):
     presets = {(line["case"], line["seed"]): line for line in lines if line["sampler"] == "preset"}
     print(
-        "| data | seed | sampler | AUC of the preset | AUC found | search, in full jobs | pruned |"
+        "| data | seed | sampler | AUC of the preset | AUC found | search, in full jobs "
+        "| by the clock | pruned |"
     )
-    print("|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|")
     for line in lines:
         preset = presets[line["case"], line["seed"]]
         if line is not preset:
             print(
                 f"| {line['case']} | {line['seed']} | {line['sampler']} | {preset['auc']:.4f} "
                 f"| {line['auc']:.4f} | {line['search_cpu'] / preset['cpu']:.1f} "
+                f"| {line['search_secs'] / preset['secs']:.1f} "
                 f"| {line['pruned']} of {line['trials']} |"
             )
 
@@ -91,6 +94,7 @@ def main():
     parser.add_argument("--samplers", default="tpe,random")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--share", type=float, default=0.2, help="of the full steps in a trial")
     parser.add_argument("--output", type=Path, required=True, help="file of results, JSON lines")
     given = parser.parse_args()
     texts = given.output.read_text().splitlines() if given.output.exists() else []
@@ -104,6 +108,8 @@ def main():
         for seed in range(1, given.seeds + 1):
             for sampler in ("preset", *given.samplers.split(",")):
                 key = {"case": case, "seed": seed, "sampler": sampler, "trials": given.trials}
+                if sampler != "preset":
+                    key["share"] = given.share
                 if any(key.items() <= line.items() for line in lines):
                     continue
                 with tempfile.TemporaryDirectory() as temporary:
@@ -111,7 +117,7 @@ def main():
                     if sampler == "preset":
                         found = train(place, case, files, seed)
                     else:
-                        found = search(place, case, files, seed, sampler, given.trials)
+                        found = search(place, case, files, seed, sampler, given)
                 lines.append({**key, **found})
                 with given.output.open("a") as stream:
                     stream.write(json.dumps(lines[-1]) + "\n")

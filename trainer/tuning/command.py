@@ -124,7 +124,7 @@ def _define(values: flags.FlagValues) -> None:
     )
     numbers = {
         "max_trials": (None, f"trials; unset: as in the space, else {DEFAULT_TRIALS}"),
-        "parallel": (None, "trials at a time; unset: as in the space, at most half the cores"),
+        "parallel": (None, "trials at a time; unset: as in the space, at most one for each core"),
         "evaluations": (3, "evaluations of a trial"),
         "seed": (1, "seed of the sampler"),
     }
@@ -184,16 +184,26 @@ def _read_options(values: flags.FlagValues, task_flags: list[str]) -> Options:
         search.list_grid()
     folder = Path(values.study_dir).absolute()
     full = (config.job_dir or str(folder / FULL_FOLDER)) if values.then_train else None
-    cores = max(1, (os.cpu_count() or 1) // 2)
     budget = Budget(
         values.max_trials or space.max_trials or DEFAULT_TRIALS,
         values.max_hours,
-        values.parallel or min(space.parallel_trials or cores, cores),
+        values.parallel or _count_parallel(space, search),
         values.keep_checkpoints,
     )
     return Options(
         folder, search, budget, sampler, values.pruner, values.seed, full, values.warm_start
     )
+
+
+def _count_parallel(space: SearchSpace, search: Search) -> int:
+    """Returns how many trials run at a time, unless the user says it.
+
+    A short trial mostly builds graphs, which keeps one core busy. Without a number in the space, or
+    where latencies are measured, a trial has two.
+    """
+    cores = os.cpu_count() or 1
+    half = max(1, cores // 2)
+    return min(space.parallel_trials or half, half if search.is_judged else cores)
 
 
 def _add_rules(search: Search, values: flags.FlagValues, config: config_lib.Config) -> Search:

@@ -3,7 +3,10 @@
 import pytest
 
 from trainer.config.commands import run
+from trainer.config.search_space import SearchSpace
+from trainer.tuning import command
 from trainer.tuning.command import main
+from trainer.tuning.search import Objective, Search
 
 pytestmark = pytest.mark.quick
 TASK = ["--", "--hparams=census", "--train_data=x.csv", "--eval_data=x.csv"]
@@ -40,6 +43,25 @@ def test_one_line(tmp_path, capsys, own, task, message):
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 1 and message in errors[0]
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    "cores, given, metrics, parallel",
+    [
+        (2, 4, ["auc"], 2),
+        (8, 4, ["auc"], 4),
+        (8, None, ["auc"], 4),
+        (1, None, ["auc"], 1),
+        # Trials at the same time would disturb each other's latencies.
+        (2, 4, ["auc", "latency_p50_ms"], 1),
+    ],
+)
+def test_trials_run_in_parallel_as_cores_allow(monkeypatch, cores, given, metrics, parallel):
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    space = SearchSpace("auc", "maximize", {}, parallel_trials=given)
+    objectives = tuple(Objective(name, "max") for name in metrics)
+    search = Search(None, {}, {}, objectives, 0.2, 3)
+    assert command._count_parallel(space, search) == parallel
 
 
 def test_a_study_is_a_folder_of_this_machine(capsys):

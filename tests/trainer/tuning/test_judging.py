@@ -165,8 +165,13 @@ def test_a_search_with_hours_rules_and_a_latency(shop, tmp_path, run_module):
     done = run_module("trainer.tune", *flags, "--max_hours=1", "--max_trials=2", *task)
     assert done.returncode == 0, done.stderr
     # The hours are those of all commands together.
-    done = run_module("trainer.tune", *flags, "--max_hours=1e-4", "--max_trials=3", *task)
+    more = ["--max_hours=1e-4", "--max_trials=3", "--then_train", "--warm_start"]
+    done = run_module("trainer.tune", *flags, *more, *task)
     assert done.returncode == 0 and "the budget of 0.0001 h is used up" in done.errors
+    full = load_config(str(folder / "full" / "config.yaml"), {})
+    assert full.train.warm_start == str(folder / "trials" / "0")
+    assert full.model.hidden_units == (4,)
+    assert json.loads((folder / "full" / "metrics.json").read_text())["end_step"] == 20
     rows = [row.split() for row in (folder / "trials.txt").read_text().splitlines()[1:]]
     assert [row[:2] for row in rows] == [["0", "complete"], ["1", "infeasible"]]
     assert load_config(str(folder / "best.yaml"), {}).model.hidden_units == (4,)

@@ -5,13 +5,18 @@ import sys
 
 import pytest
 
+from trainer.cluster.forking import ForkServer
+from trainer.config import load_config
+from trainer.config.flags import parse_command_line
 from trainer.config.search_space import load_space, parse_search
+from trainer.console import Console
 from trainer.errors import UserError
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.tuning.report import describe_trial, list_headings
 from trainer.tuning.search import Objective, Search
 from trainer.tuning.study import JOURNAL, Study
-from trainer.tuning.trials import Running
+from trainer.tuning.trials import Budget, Running, Signals, Trials
+from trainer.vertex.tuning import load_study
 
 pytestmark = pytest.mark.quick
 SPACE = ["learning_rate=log:1e-3..1", "batch_size=int:32..128", "optimizer=adam|adagrad"]
@@ -150,6 +155,41 @@ def test_a_trial_trains_a_share_of_the_steps():
     assert steps == 20
     assert {"--train.max_steps=20", "--run.seed=3", "--export.best_metric=auc"} < set(flags)
     assert not [flag for flag in flags if "epochs" in flag]
+
+
+@pytest.mark.parametrize("name", ["census", "flights"])
+def test_a_trial_has_the_options_that_it_has_on_vertex(tmp_path, name):
+    search = Search(name, {}, load_space(name).parameters, (AUC,), 0.2, 3, 1000)
+    study = _open(tmp_path, search=search)
+    study.ask()
+    texts = study.to_texts(study.ask())
+    assert {one["parameterId"] for one in load_study(name).spec["parameters"]} == set(texts)
+    theirs = [f"--hparams={name}", *(f"--{option}={text}" for option, text in texts.items())]
+    options = []
+    for words in (theirs, search.plan_trial(texts, "here")[0]):
+        command = parse_command_line(words)
+        config = load_config(command.hparams, command.overrides)
+        options.append(config.model_dump(include={"model", "train"}))
+        options[-1]["train"].update(max_steps=None, epochs=None)
+    assert options[0] == options[1]
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_pruned_trial_leaves_no_checkpoint_unless_asked(tmp_path, keeps):
+    search = _search()
+    study = _open(tmp_path, search=search)
+    study.tell(study.ask(), "PRUNED")
+    trial = tmp_path / "trials" / "0"
+    trial.mkdir(parents=True)
+    saved = ["checkpoint", "model.ckpt-5.data-00000-of-00001", "model.ckpt-5.index"]
+    for file in (*saved, "metrics.jsonl"):
+        (trial / file).write_text("")
+    budget = Budget(1, None, 1, keeps)
+    with (tmp_path / "lock").open("w") as lock:
+        parts = (Console(quiet=True), Signals(), lock.fileno(), ForkServer([], []))
+        Trials(tmp_path, search, study, budget, *parts).run()
+    left = sorted(path.name for path in trial.iterdir())
+    assert left == sorted([*(saved if keeps else []), "metrics.jsonl"])
 
 
 @pytest.mark.parametrize(("given", "wanted"), [({}, "false"), ({"run.report": True}, "true")])
