@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from parity_2x import ORIGINALS, PARITY, ROOT, build_native
+from parity_judge import ROUNDING, apart
 
 sys.path[:0] = [str(PARITY.parent), str(PARITY.parents[1] / "parity_1x")]
 import compare  # noqa: E402
@@ -24,7 +25,6 @@ import names  # noqa: E402
 
 # A group of differences shows so many of its names.
 SHOWN = 4
-ROUNDING = 2e-6
 
 
 def run(command, script, *arguments):
@@ -70,8 +70,7 @@ def value_lines(native, ours):
     """Yields a line for each value that differs by more than rounding."""
     for name, numbers in native.items():
         other = ours.get(name, [])
-        pairs = list(zip(numbers, other))
-        away = max((abs(a - b) for a, b in pairs), default=0.0)
+        away = max(map(apart, numbers, other), default=0.0)
         if len(numbers) != len(other) or away > ROUNDING * max([1.0, *map(abs, numbers)]):
             yield f"{name}: {other[:3]}, not {numbers[:3]}"
 

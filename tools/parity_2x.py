@@ -1,17 +1,20 @@
 """Compares `run --as` with TensorFlow 2.4.4, 2.8.4 and 2.12.1 themselves: `make parity-2x`.
 
-    python tools/parity_2x.py [--work=FOLDER] [VERSION ...]
+    python tools/parity_2x.py [--work=FOLDER] [--store] [--programs=A,B] [VERSION ...]
 
 The programs of tests/estimator_bridge/era/parity train 100 steps natively. From these checkpoints
-the original and the bridge evaluate, predict, and train 50 steps more; then the original evaluates
-the bridge's checkpoint. Names, shapes, values, metrics and tags of summaries are compared. A value
-may differ by twice what another native run, or one rounding step of the variables, moves it. The
-table of bridge.md is written if no program is named. FOLDER keeps what has been computed.
+the original and the bridge evaluate, predict, train 50 steps more and export; then the original
+evaluates the bridge's checkpoint, and each answers with the other's exports. Names, shapes, values,
+metrics and summaries are compared. A value may differ by twice what another native run, or one
+rounding step of the variables or of the rows, moves it. results.json keeps the results, and
+bridge.md shows them. FOLDER keeps what has been computed. --store also writes what the tests go on
+from: the checkpoints of a few programs, and what the original computes from them.
 
 The originals are installed in .venv/, with Python 3.8, 3.10 and 3.11 on PATH or in pyenv.
 """
 
 import argparse
+import gzip
 import json
 import os
 import shutil
@@ -20,6 +23,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import parity_judge as judge
+from parity_judge import Records
 from record_operations import find_python
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,11 +37,12 @@ ORIGINALS = {
 }
 # From this version on, Estimators take the optimizers of `legacy` only.
 LEGACY_SINCE = (2, 11)
+# The results, for the test of the table; and what --store writes, of these programs.
+RESULTS, STORED = PARITY / "results.json", PARITY.parent / "stored" / "parity"
+STORED_PROGRAMS = ("adam", "deep_adam", "head", "layers")
 START, END = "<!-- parity-2x: written by `make parity-2x` -->", "<!-- end of parity-2x -->"
-# Differences that are the original's own: bridge.md, "Behaviour that changed".
-KNOWN = {("2.4.4", "preprocessing"): "2.4.4 looks no word up in a model_fn"}
-# float32 has 7 digits; the order of sums differs between versions of TensorFlow.
-ROUNDING = 2e-6
+# The notebooks are compared with this version: it draws the first values of today.
+NOTEBOOKS_VERSION = "2.12.1"
 
 
 def build_native(version):
@@ -53,121 +59,100 @@ def build_native(version):
     return str(inside)
 
 
-def is_legacy(version):
-    return tuple(map(int, version.split(".")[:2])) >= LEGACY_SINCE
+def environment_of(command, version):
+    """Returns the environment of a program that runs natively, or with the bridge."""
+    is_legacy = tuple(map(int, version.split(".")[:2])) >= LEGACY_SINCE
+    return {
+        **os.environ,
+        "CUDA_VISIBLE_DEVICES": "-1",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "PYTHONPATH": str(ROOT) if sys.executable in command else "",
+        "PROGRAMS_USE_LEGACY": str(int(is_legacy)),
+    }
 
 
-def run(command, version, task, folder, names):
-    """Runs a task of measure.py; returns program -> record."""
-    output = folder.with_suffix(f".{task}.json")
-    if not output.exists():
-        quiet = {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
-        quiet["PYTHONPATH"] = str(ROOT) if sys.executable in command else ""
-        quiet["PROGRAMS_USE_LEGACY"] = str(int(is_legacy(version)))
-        partial = folder.with_suffix(".partial")
-        arguments = [str(PARITY / "measure.py"), task, str(folder), str(partial), *names]
+def run(command, version, task, folder, names, start=None):
+    """Runs a task of measure.py for programs that it has not run yet.
+
+    Args:
+      command: Python, or the bridge's `run`.
+      version: of the original.
+      task: of measure.py.
+      folder: for the jobs of the programs.
+      names: of the programs.
+      start: the folder from which their jobs are copied; None: the task finds them.
+
+    Returns:
+      Program -> record.
+    """
+    output, partial = folder.with_suffix(f".{task}.json"), folder.with_suffix(f".{task}.partial")
+    found = {}
+    for path in (output, partial):
+        if path.exists():
+            found.update(json.loads(path.read_text()))
+    missing = [name for name in names if name not in found]
+    if missing:
+        if start is not None:
+            copy_jobs(start, folder, missing)
+        output.write_text(json.dumps(found))
+        arguments = [str(PARITY / "measure.py"), task, str(folder), str(partial), *missing]
         with folder.with_suffix(f".{task}.log").open("w") as log:
-            subprocess.run(
-                [*command, *arguments], env={**os.environ, **quiet}, stderr=log, check=True
-            )
-        partial.rename(output)
-    return json.loads(output.read_text())
+            environment = environment_of(command, version)
+            subprocess.run([*command, *arguments], env=environment, stderr=log, check=True)
+        found.update(json.loads(partial.read_text()))
+    output.write_text(json.dumps(found))
+    partial.unlink(missing_ok=True)
+    return {name: found[name] for name in names}
 
 
-def measure(version, names, work):
-    """Returns (native, again, nudged, ours, back): what each run has computed."""
+def copy_jobs(source, target, names):
+    """Copies the jobs of programs, and those that they start from."""
+    for job in (f"{name}{suffix}" for name in names for suffix in ("", "_source")):
+        shutil.rmtree(target / job, ignore_errors=True)
+        if (source / job).exists():
+            shutil.copytree(source / job, target / job)
+            state = target / job / "checkpoint"
+            # Of an object-based checkpoint, it names the whole path.
+            state.write_text(state.read_text().replace(str(source / job), str(target / job)))
+
+
+def measure(version, names, work, repeated=()):
+    """Returns program -> Records.
+
+    Args:
+      version: of the original.
+      names: of the programs.
+      work: folder that keeps what has been computed.
+      repeated: the programs that run a second time, and from moved variables, in any case; others
+        do so where a value differs by more than rounding.
+    """
     top = work / version
     top.mkdir(parents=True, exist_ok=True)
     native = [build_native(version)]
     bridge = [sys.executable, "-m", "estimator_bridge", "run", f"--as={version}"]
-    run(native, version, "start", top / "start", names)
-    found = []
-    for name, command, task in (
-        ("native", native, "go_on"),
-        ("again", native, "go_on_again"),
-        ("nudged", native, "go_on_nudged"),
-        ("ours", bridge, "go_on"),
-    ):
-        if not (top / name).exists():
-            shutil.copytree(top / "start", top / name)
-        found.append(run(command, version, task, top / name, names))
-    return [*found, run(native, version, "evaluate", top / "ours", names)]
-
-
-def scale(value):
-    return max([1.0, *map(abs, value["values"])]) if value["is_real"] else 1.0
-
-
-def distance(one, other):
-    """Returns the largest difference relative to the largest value; infinite for other shapes."""
-    if one["shape"] != other["shape"] or one["is_real"] != other["is_real"]:
-        return float("inf")
-    if not one["is_real"]:
-        return 0.0 if one["values"] == other["values"] else float("inf")
-    pairs = zip(one["values"], other["values"])
-    return max((abs(a - b) for a, b in pairs), default=0.0) / scale(one)
-
-
-def compare(native, moved, ours, part):
-    """Yields (name, distance, whether it is allowed) of the values of a part."""
-    for name in sorted({*native[part], *ours[part]}):
-        if name not in native[part] or name not in ours[part]:
-            yield (
-                f"{name}: only {'here' if name in ours[part] else 'natively'}",
-                float("inf"),
-                False,
-            )
-            continue
-        away = distance(native[part][name], ours[part][name])
-        steps = [distance(native[part][name], one[part][name]) for one in moved if part in one]
-        yield name, away, away <= max([ROUNDING, *(2 * step for step in steps)])
-
-
-def judge(native, again, nudged, ours, back):
-    """Returns (worst distance, lines on what differs more than it may) of one program."""
-    failed = [one["message"] for one in (native, again, nudged, ours, back) if "error" in one]
-    if failed:
-        return float("inf"), failed
-    worst, lines = 0.0, []
-    pairs = [(native, (again, nudged), ours, part) for part in ("restored", "after", "variables")]
-    returned = {"after": back["restored"]}
-    pairs.append((ours, (), returned, "after"))
-    for one, moved, other, part in pairs:
-        for name, away, is_allowed in compare(one, moved, other, part):
-            worst = max(worst, away)
-            if not is_allowed:
-                lines.append(f"{part}: {name}: {away:.1e}")
-    if native["tags"] != ours["tags"]:
-        lines.append(f"tags: {sorted(set(native['tags']) ^ set(ours['tags']))}")
-    return worst, lines
-
-
-def table(kinds, found):
-    """Returns the table as lines.
-
-    Args:
-      kinds: program -> kind of program.
-      found: version -> program -> worst distance.
-    """
-    lines = [f"| kind of program | programs | {' | '.join(found)} |"]
-    lines.append("|---|---|" + "---|" * len(found))
-    for kind in dict.fromkeys(kinds.values()):
-        names = [name for name in kinds if kinds[name] == kind]
-        worst = [
-            max(found[version][name] for name in names if (version, name) not in KNOWN)
-            for version in found
-        ]
-        cells = " | ".join("fails" if one == float("inf") else f"{one:.1e}" for one in worst)
-        lines.append(f"| {kind} | {', '.join(names)} | {cells} |")
-    known = [f"`{name}` on {version}: {reason}" for (version, name), reason in KNOWN.items()]
-    return [*lines, "", f"Not counted: {'; '.join(known)}."]
+    writer = [*bridge, f"--exports_for={version}"]
+    start = top / "start"
+    run(native, version, "start", start, names)
+    computed = (
+        run(native, version, "go_on", top / "native", names, start),
+        run(writer, version, "go_on", top / "ours", names, start),
+        run(native, version, "evaluate", top / "ours", names),
+        run(bridge, version, "serve", top / "native", names),
+    )
+    found = {name: Records(*(one[name] for one in computed)) for name in names}
+    unclear = [name for name in names if name in repeated or judge.judge(found[name])[2]]
+    for field, task in (("again", "go_on_again"), ("nudged", "go_on_nudged")):
+        more = run(native, version, task, top / field, unclear, start)
+        for name in unclear:
+            found[name] = found[name]._replace(**{field: more[name]})
+    return found
 
 
 def read_kinds():
     """Returns program -> kind, in the order of the programs."""
     code = (
-        "import estimator_bridge, json; estimator_bridge.install(); import programs; "
-        "print(json.dumps({name: kind for name, (kind, _) in programs.PROGRAMS.items()}))"
+        "import estimator_bridge, json; estimator_bridge.install(); import more_programs; "
+        "print(json.dumps({name: one.kind for name, one in more_programs.ALL.items()}))"
     )
     command = [sys.executable, "-c", code]
     path = os.pathsep.join([str(PARITY), str(ROOT)])
@@ -184,28 +169,101 @@ def write_table(lines):
     path.write_text(before + text + rest.partition(END)[2], encoding="utf-8")
 
 
+def run_notebooks(command, output, *names):
+    """Runs the notebooks of notebooks.py, or some; returns notebook -> figure -> numbers."""
+    subprocess.run(
+        [*command, str(PARITY / "notebooks.py"), str(output), *names],
+        env=environment_of(command, NOTEBOOKS_VERSION),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
+    return json.loads(output.read_text())
+
+
+def measure_notebooks(work):
+    """Returns lines on the notebooks' figures that differ."""
+    bridge = [sys.executable, "-m", "estimator_bridge", "run", f"--as={NOTEBOOKS_VERSION}"]
+    native = run_notebooks([build_native(NOTEBOOKS_VERSION)], work / "notebooks.native.json")
+    return compare_notebooks(native, run_notebooks(bridge, work / "notebooks.ours.json"))
+
+
+def compare_notebooks(native, ours):
+    """Yields a line for each figure that differs by more than rounding, from the first step on."""
+    for name, figures in native.items():
+        for key, numbers in figures.items():
+            one, other = (
+                {"shape": [len(found)], "values": found, "is_real": True}
+                for found in (numbers, ours[name].get(key, []))
+            )
+            if judge.distance(one, other) > judge.ROUNDING:
+                yield f"{NOTEBOOKS_VERSION}: notebook {name}: {key}"
+
+
+def store(version, records, work):
+    """Writes what tests/estimator_bridge/era/test_parity.py goes on from."""
+    folder = STORED / version
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in STORED_PROGRAMS:
+        job, kept = work / version / "start" / name, folder / name
+        kept.mkdir(parents=True)
+        for path in (job / "checkpoint", *job.glob("model.ckpt-100.*")):
+            if path.suffix != ".meta":
+                shutil.copy(path, kept)
+        (kept / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-100"\n')
+    parts = ("native", "again", "nudged")
+    computed = {
+        name: {part: getattr(records[name], part) for part in parts} for name in STORED_PROGRAMS
+    }
+    text = json.dumps(computed, sort_keys=True)
+    STORED.joinpath(f"{version}.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("versions", nargs="*", metavar="VERSION", help=", ".join(ORIGINALS))
     parser.add_argument("--work", help="folder that keeps what has been computed")
+    parser.add_argument("--store", action="store_true", help="write what the tests go on from")
+    parser.add_argument("--programs", help="names of programs, with commas; default: all")
     options = parser.parse_args()
-    versions, kinds = options.versions or list(ORIGINALS), read_kinds()
-    found, differing = {}, []
+    kinds = read_kinds()
+    names = options.programs.split(",") if options.programs else list(kinds)
+    repeated = STORED_PROGRAMS if options.store else ()
+    judged, differing = {}, []
     with tempfile.TemporaryDirectory() as temporary:
-        for version in versions:
-            records = measure(version, list(kinds), Path(options.work or temporary))
-            found[version] = {}
-            for name in kinds:
-                worst, lines = judge(*(one[name] for one in records))
-                found[version][name] = worst
-                if (version, name) in KNOWN:
-                    continue
-                differing += [f"{version}: {name}: {line}" for line in lines]
-    print("\n".join(table(kinds, found)))
-    print("\n".join(differing) or "no difference beyond rounding")
-    if versions == list(ORIGINALS):
-        write_table(table(kinds, found))
+        work = Path(options.work or temporary)
+        for version in options.versions or ORIGINALS:
+            records = measure(version, names, work, repeated)
+            for name in names:
+                *judged[version, name], lines = judge.judge(records[name])
+                if (version, name) not in judge.KNOWN:
+                    differing += [f"{version}: {name}: {line}" for line in lines]
+            if version == NOTEBOOKS_VERSION and not options.programs:
+                differing += measure_notebooks(work)
+                if options.store:
+                    shutil.copy(work / "notebooks.native.json", STORED / "notebooks.json")
+            if options.store:
+                store(version, records, work)
+    found = read_results(kinds)
+    for (version, name), worst in judged.items():
+        found[version][name] = worst
+    lines = judge.table(kinds, found)
+    print("\n".join([*lines, "", *(differing or ["no difference beyond rounding"])]))
+    results = json.dumps({"kinds": kinds, "found": found}, indent=1)
+    RESULTS.write_text(results + "\n", encoding="utf-8")
+    write_table(lines)
     return 1 if differing else 0
+
+
+def read_results(kinds):
+    """Returns version -> program -> worst distances, as far as they have been measured."""
+    found = {}
+    if RESULTS.exists():
+        found = json.loads(RESULTS.read_text(encoding="utf-8"))["found"]
+    return {
+        version: {name: one for name, one in found.get(version, {}).items() if name in kinds}
+        for version in ORIGINALS
+    }
 
 
 if __name__ == "__main__":

@@ -1,62 +1,27 @@
 """Trainers in the style of TensorFlow 2.4 to 2.12. They run on Python 3.8 and all these versions.
 
-PROGRAMS maps a name to (kind of program, function from a model_dir to an Estimator).
+PROGRAMS maps a name to a Program; more are in more_programs.py.
 """
 
 import functools
 import os
 
-import numpy as np
 import tensorflow as tf
-
-WORDS = ["a", "b", "c", "d"]
-# In 2.11 and 2.12, Estimators took the optimizers of this package only.
-USES_LEGACY = os.environ.get("PROGRAMS_USE_LEGACY") == "1"
-BATCH, ROWS = 32, 256
-layers, columns = tf.keras.layers, tf.feature_column
-
-
-def optimizers():
-    return tf.keras.optimizers.legacy if USES_LEGACY else tf.keras.optimizers
-
-
-def read_rows():
-    random = np.random.RandomState(0)
-    x = random.uniform(-1, 1, (ROWS, 3)).astype(np.float32)
-    word = random.choice(WORDS, (ROWS, 1))
-    number = random.randint(0, 6, (ROWS, 1)).astype(np.int64)
-    steps = random.randint(1, 8, (ROWS, 5)).astype(np.int64)
-    label = x.sum(1, keepdims=True) + 0.3 * (word == "b") + 0.1 * number - 0.4 > 0
-    features = {"x": x, "word": word.astype("S1"), "number": number, "steps": steps}
-    return features, label.astype(np.float32)
-
-
-def input_fn(names=None):
-    features, labels = read_rows()
-    features = {name: features[name] for name in names or features}
-    return tf.data.Dataset.from_tensor_slices((features, labels)).repeat().batch(BATCH)
-
-
-def pair_input_fn():
-    """For models of Keras whose input has the name of its first layer."""
-    features, labels = read_rows()
-    return tf.data.Dataset.from_tensor_slices((features["x"], labels)).repeat().batch(BATCH)
-
-
-def config(folder, **options):
-    return tf.estimator.RunConfig(folder, tf_random_seed=1, save_summary_steps=50, **options)
-
-
-def feature_columns():
-    word = columns.categorical_column_with_vocabulary_list("word", WORDS)
-    number = columns.categorical_column_with_identity("number", 6)
-    wide = [word, columns.crossed_column(["word", "number"], 20)]
-    deep = [
-        columns.numeric_column("x", shape=(3,)),
-        columns.embedding_column(word, 2),
-        columns.indicator_column(number),
-    ]
-    return wide, deep
+from rows import (
+    BATCH,
+    WORDS,
+    Program,
+    config,
+    feature_columns,
+    input_fn,
+    layers,
+    optimizers,
+    pair_input_fn,
+    receive_examples,
+    receive_x,
+    tpu_input_fn,
+    whole_input_fn,
+)
 
 
 def linear(folder):
@@ -358,15 +323,11 @@ def on_tpu(folder):
         model_fn,
         config=kinds.RunConfig(model_dir=folder, tf_random_seed=1),
         use_tpu=False,
+        export_to_tpu=False,
         train_batch_size=BATCH,
         eval_batch_size=BATCH,
         predict_batch_size=BATCH,
     )
-
-
-def tpu_input_fn(params):
-    del params
-    return input_fn(["x"])
 
 
 def scaled(build):
@@ -382,63 +343,57 @@ def decaying(rate=0.1):
 CANNED, V1, OWN = "canned", "canned, compat.v1", "own model_fn, Keras optimizer"
 STATE, KERAS, MORE = "own model_fn, layers and metrics", "model_to_estimator", "heads and extenders"
 PROGRAMS = {
-    "linear": (CANNED, linear),
-    "wide_and_deep": (CANNED, wide_and_deep),
-    "deep_adam": (CANNED, deep_adam),
-    "deep_schedule": (CANNED, deep_schedule),
-    "deep_v1": (V1, deep_v1),
-    "wide_and_deep_v1": (V1, functools.partial(wide_and_deep, v1=True)),
-    "adam": (OWN, with_optimizer(lambda: optimizers().Adam(0.02, clipnorm=0.5), "get_updates")),
-    "amsgrad": (
+    "linear": Program(CANNED, linear, receive=receive_examples),
+    "wide_and_deep": Program(CANNED, wide_and_deep, receive=receive_examples),
+    "deep_adam": Program(CANNED, deep_adam, receive=receive_examples),
+    "deep_schedule": Program(CANNED, deep_schedule, receive=receive_examples),
+    "deep_v1": Program(V1, deep_v1, receive=receive_examples),
+    "wide_and_deep_v1": Program(
+        V1, functools.partial(wide_and_deep, v1=True), receive=receive_examples
+    ),
+    "adam": Program(
+        OWN, with_optimizer(lambda: optimizers().Adam(0.02, clipnorm=0.5), "get_updates")
+    ),
+    "amsgrad": Program(
         OWN,
         with_optimizer(lambda: optimizers().Adam(lr=0.02, amsgrad=True, decay=0.01), "minimize"),
     ),
-    "rmsprop": (
+    "rmsprop": Program(
         OWN,
         with_optimizer(
             lambda: optimizers().RMSprop(0.01, momentum=0.5, centered=True), "get_updates"
         ),
     ),
-    "nadam": (OWN, with_optimizer(lambda: optimizers().Nadam(0.02), "apply_gradients")),
-    "adagrad": (OWN, with_optimizer(lambda: optimizers().Adagrad(0.1, clipvalue=0.1), "minimize")),
-    "adadelta": (OWN, with_optimizer(lambda: optimizers().Adadelta(0.5), "get_updates")),
-    "adamax": (OWN, with_optimizer(lambda: optimizers().Adamax(0.02), "apply_gradients")),
-    "ftrl": (
+    "nadam": Program(OWN, with_optimizer(lambda: optimizers().Nadam(0.02), "apply_gradients")),
+    "adagrad": Program(
+        OWN, with_optimizer(lambda: optimizers().Adagrad(0.1, clipvalue=0.1), "minimize")
+    ),
+    "adadelta": Program(OWN, with_optimizer(lambda: optimizers().Adadelta(0.5), "get_updates")),
+    "adamax": Program(OWN, with_optimizer(lambda: optimizers().Adamax(0.02), "apply_gradients")),
+    "ftrl": Program(
         OWN,
         with_optimizer(
             lambda: optimizers().Ftrl(0.1, l1_regularization_strength=0.001), "minimize"
         ),
     ),
-    "nesterov": (
+    "nesterov": Program(
         OWN,
         with_optimizer(
             lambda: optimizers().SGD(decaying(), momentum=0.9, nesterov=True), "apply_gradients"
         ),
     ),
-    "loss_scale": (OWN, with_optimizer(scaled(lambda: optimizers().SGD(0.1)), "scaled")),
-    "tape": (OWN, own(tape_fn)),
-    "layers": (STATE, own(layers_fn)),
-    "metrics": (STATE, own(metrics_fn)),
-    "columns": (STATE, own(columns_fn)),
-    "preprocessing": (STATE, own(preprocessing_fn)),
-    "sequential": (KERAS, from_keras("sequential", "saver")),
-    "functional": (KERAS, from_keras("functional", "checkpoint")),
-    "subclassed": (KERAS, from_keras("subclassed", "saver")),
-    "head": (MORE, own(head_fn)),
-    "with_metrics": (MORE, with_metrics),
-    "warm_started": (MORE, warm_started),
-    "mirrored": ("MirroredStrategy, two CPU devices", mirrored),
-    "tpu": ("TPUEstimator on the CPU", on_tpu),
+    "loss_scale": Program(OWN, with_optimizer(scaled(lambda: optimizers().SGD(0.1)), "scaled")),
+    "tape": Program(OWN, own(tape_fn)),
+    "layers": Program(STATE, own(layers_fn)),
+    "metrics": Program(STATE, own(metrics_fn)),
+    "columns": Program(STATE, own(columns_fn)),
+    "preprocessing": Program(STATE, own(preprocessing_fn)),
+    "sequential": Program(KERAS, from_keras("sequential", "saver"), pair_input_fn, receive_x),
+    "functional": Program(KERAS, from_keras("functional", "checkpoint"), whole_input_fn),
+    "subclassed": Program(KERAS, from_keras("subclassed", "saver"), pair_input_fn, receive_x),
+    "head": Program(MORE, own(head_fn)),
+    "with_metrics": Program(MORE, with_metrics),
+    "warm_started": Program(MORE, warm_started),
+    "mirrored": Program("MirroredStrategy, two CPU devices", mirrored),
+    "tpu": Program("TPUEstimator on the CPU", on_tpu, tpu_input_fn),
 }
-
-
-def input_of(name):
-    """Returns the input_fn of a program."""
-    if name == "tpu":
-        return tpu_input_fn
-    if name in ("sequential", "subclassed"):
-        return pair_input_fn
-    if name == "functional":
-        # From an object-based checkpoint, today's training goes on some batches later.
-        return lambda: input_fn(["x"]).unbatch().batch(ROWS)
-    return input_fn
