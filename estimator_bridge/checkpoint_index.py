@@ -44,6 +44,21 @@ class Value(NamedTuple):
     crc: int
 
 
+def count_shards(index: Path) -> Optional[int]:
+    """Returns the number of data files of a checkpoint; None if its index cannot be read.
+
+    Args:
+        index: the checkpoint's file that ends with .index.
+    """
+    try:
+        for key, content in read_entries(index.read_bytes()):
+            if not key:
+                return int(tensor_bundle_pb2.BundleHeaderProto.FromString(content).num_shards)
+    except (DecodeError, OSError, TypeError, ValueError):
+        return None
+    return None
+
+
 def read_values(index: Path) -> list[Value]:
     """Returns what the data files of a checkpoint contain.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from . import install
-from .checkpoint_index import find_fault, read_values
+from .checkpoint_index import count_shards, find_fault, read_values
 from .checkpoint_paths import find_paths
 from .durable import BESIDE
 from .errors import BridgeError
@@ -98,12 +98,16 @@ def list_checkpoints(folder: str, stem: str = STEM) -> list[str]:
 def list_data_files(checkpoint: Path) -> list[Path]:
     """Returns the data files of a checkpoint, by shard.
 
+    A checkpoint that is saved again in another number of files leaves the earlier ones behind.
+
     Args:
       checkpoint: its path, without a file's ending.
     """
     # TensorFlow appends .tempstate to the name of a file that it is still writing.
     ending = "data-" + 5 * "[0-9]" + "-of-" + 5 * "[0-9]"
-    return sorted(checkpoint.parent.glob(f"{glob.escape(checkpoint.name)}.{ending}"))
+    files = sorted(checkpoint.parent.glob(f"{glob.escape(checkpoint.name)}.{ending}"))
+    count = count_shards(Path(f"{checkpoint}.index"))
+    return files if count is None else [one for one in files if one.name.endswith(f"{count:05d}")]
 
 
 def has_all_shards(checkpoint: Path) -> bool:

@@ -88,6 +88,34 @@ def test_a_checkpoint_that_is_saved_again_is_never_torn(
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.parametrize("counts", [(1, 2), (2, 1)])
+def test_a_checkpoint_that_is_saved_again_in_another_number_of_files(tmp_path, counts):
+    # model_to_estimator saves by objects, in two files; a Saver goes on in one.
+    prefix = str(tmp_path / "model.ckpt-0")
+    weight, other = tf.constant([1.0, 2.0]), tf.constant([3.0])
+    for count in counts:
+        shard = str(tmp_path / "shard")
+        parts = [(f"{shard}-{number}", value) for number, value in enumerate((weight, other))]
+        if count == 1:
+            tf.raw_ops.SaveV2(
+                prefix=prefix, tensor_names=["a", "b"], shape_and_slices=["", ""],
+                tensors=[weight, other],
+            )  # fmt: skip
+            continue
+        for path, value in parts:
+            tf.raw_ops.SaveV2(
+                prefix=path, tensor_names=[path[-1]], shape_and_slices=[""], tensors=[value]
+            )
+        tf.raw_ops.MergeV2Checkpoints(
+            checkpoint_prefixes=[path for path, _ in parts], destination_prefix=prefix
+        )
+    assert len(list(tmp_path.glob("model.ckpt-0.data-*"))) == 3
+    assert len(checkpoints.list_data_files(Path(prefix))) == counts[-1]
+    assert checkpoints.find_corruption(prefix) is None
+    checkpoints.list_data_files(Path(prefix))[-1].unlink()
+    assert checkpoints.find_corruption(prefix) == "files are missing"
+
+
 def test_a_model_without_variables_is_exported(tmp_path):
     v1 = tf.compat.v1
     with tf.Graph().as_default(), v1.Session() as session:
