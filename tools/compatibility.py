@@ -3,9 +3,10 @@
     make compatibility [ARGS='--projects=tf-slim --environments=.venv/tf2.15-py3.11,...']
 
 Fetches each project with pip, as the package index has it, and runs the test files in its wheel: on
-2.15.1 by pytest alone, on the newest TensorFlow under `python -m estimator_bridge run`. Writes the
-table between the marks in docs/bridge.md. Only projects that were run have a row; a row of another
-run stays. A test that fails on both is counted for both.
+2.15.1 by pytest alone, on the newest TensorFlow under `python -m estimator_bridge run`. For a
+project whose wheel has no tests, it runs uses of this repository, in tools/compatibility_uses.
+Writes the table between the marks in docs/bridge.md. Only projects that were run have a row; a row
+of another run stays. A test that fails on both is counted for both.
 """
 
 import argparse
@@ -25,7 +26,8 @@ BEGIN, END = (
     "<!-- compatibility: written by `make compatibility` -->",
     "<!-- end of compatibility -->",
 )
-HEAD = "| project | test files | 2.15.1: passed, failed, skipped | {}: passed, failed, skipped |"
+USES = ROOT / "tools/compatibility_uses"
+HEAD = "| project | tests | 2.15.1: passed, failed, skipped | {}: passed, failed, skipped |"
 OPTIONS = [
     "-q",
     "--continue-on-collection-errors",
@@ -39,17 +41,19 @@ OPTIONS = [
 
 
 class Project(NamedTuple):
-    """A project whose wheel contains its tests.
+    """A project of the package index.
 
     Attributes:
       version: its version on the package index.
-      tests: patterns of its test files in the wheel.
+      tests: patterns of its test files in the wheel; () for uses of this repository.
       needs: requirements that it has beside TensorFlow.
+      oldest: what replaces some of them on the oldest TensorFlow.
     """
 
     version: str
-    tests: tuple[str, ...]
+    tests: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    oldest: tuple[str, ...] = ()
 
 
 PROJECTS = {
@@ -62,20 +66,32 @@ PROJECTS = {
         "2.1.0",
         ("tensorflow_gan/python/**/*_test.py",),
         ("tensorflow-hub==0.16.1", "tensorflow-probability==0.25.0", "dm-tree", "cloudpickle",
-         "decorator"),
+         "decorator", "six"),
+        ("tensorflow-probability==0.23.0",),
+    ),
+    "adanet": Project("0.9.0", needs=("six", "mock==3.0.5")),
+    "deepctr": Project("0.9.4", needs=("requests", "h5py")),
+    "tensorflow-ranking": Project(
+        "0.5.5", needs=("tensorflow-serving-api==2.21.0", "six"),
+        oldest=("tensorflow-serving-api==2.15.1",),
     ),
 }  # fmt: skip
 
 
-def fetch(name, project, python, folder):
+def fetch(name, project, python, folder, is_newest):
     """Installs a project and what it needs into a folder; returns its test files."""
-    requirements = [f"{name}=={project.version}", *project.needs]
+    replaced = () if is_newest else project.oldest
+    names = {one.partition("==")[0] for one in replaced}
+    kept = [one for one in project.needs if one.partition("==")[0] not in names]
+    requirements = [f"{name}=={project.version}", *kept, *replaced]
     wheels, packages = folder / "wheels", folder / "packages"
     command = [python, "-m", "pip", "download", "-q", "--no-deps", "--dest", wheels, *requirements]
     subprocess.run(command, check=True)
     for wheel in sorted(wheels.glob("*.whl")):
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(packages)
+    if not project.tests:
+        return packages, [USES / f"use_{name.replace('-', '_')}.py"]
     return packages, sorted(path for one in project.tests for path in packages.glob(one))
 
 
@@ -107,8 +123,8 @@ def count(python, packages, files, is_newest, folder):
 
 
 def measure(names, environments):
-    """Returns (version of the newest TensorFlow, project → row)."""
-    rows, versions = {}, []
+    """Runs each project on both TensorFlows, and writes its row."""
+    versions = []
     for environment in environments:
         python = str(ROOT / environment / "bin/python")
         asked = "import importlib.metadata as m; print(m.version('tensorflow'))"
@@ -120,12 +136,14 @@ def measure(names, environments):
         for environment, version in zip(environments, versions):
             python = str(ROOT / environment / "bin/python")
             with tempfile.TemporaryDirectory() as folder:
-                packages, files = fetch(name, project, python, Path(folder))
-                found = count(python, packages, files, environment != environments[0], Path(folder))
+                is_newest = environment != environments[0]
+                packages, files = fetch(name, project, python, Path(folder), is_newest)
+                found = count(python, packages, files, is_newest, Path(folder))
             print(f"{name} {project.version} on {version}: {found}", flush=True)
             cells.append(", ".join(map(str, found)))
-        rows[name] = f"| {name} {project.version} | {len(files)} | {' | '.join(cells)} |"
-    return versions[-1], rows
+        tests = f"its own, {len(files)} files" if project.tests else "uses of this repository"
+        row = f"| {name} {project.version} | {tests} | {' | '.join(cells)} |"
+        write(versions[-1], {name: row})
 
 
 def write(version, rows):
@@ -136,7 +154,7 @@ def write(version, rows):
     kept = {
         match[1]: match[0] for match in re.finditer(r"^\| (\S+) [\d.]+ \|.*$", old, re.MULTILINE)
     }
-    lines = [HEAD.format(version), "|---|--:|---|---|"]
+    lines = [HEAD.format(version), "|---|---|---|---|"]
     lines += [row for _, row in sorted({**kept, **rows}.items())]
     table = "\n".join(lines)
     DOCUMENT.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", encoding="utf-8")
@@ -156,8 +174,7 @@ def main():
     if unknown:
         print(f"--projects={options.projects}: choose from {', '.join(PROJECTS)}", file=sys.stderr)
         return 2
-    version, rows = measure(names, options.environments.split(","))
-    write(version, rows)
+    measure(names, options.environments.split(","))
     return 0
 
 
