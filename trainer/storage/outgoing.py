@@ -263,6 +263,8 @@ class Outgoing:
         # of the service ends this, it begins again.
         if not self._has_taken_over:
             has_changed = take_over(self._objects)
+            # If a later job has done the same meanwhile, its generations have been taken for own.
+            claim.enforce()
             self._has_taken_over = True
             if has_changed:
                 raise Changed(str(self._objects.address))

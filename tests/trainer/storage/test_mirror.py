@@ -746,6 +746,35 @@ def test_an_object_of_a_later_job_is_not_found_and_overwritten(machine, cloud, m
     assert cloud.read(name) == b"of the later job"
 
 
+def test_of_two_takeovers_at_once_the_later_holds(machine, cloud, monkeypatch):
+    """The content of an object shows neither job that the other has given it its generation."""
+    first = machine("first", claims=True)
+    first.restore()
+    _checkpoint(first.folder, 10)
+    first.push()
+    early, later = machine("early", claims=True), machine("later", claims=True)
+    early.restore()
+    later.restore()
+    _checkpoint(early.folder, 10)
+    (early.folder / "model.ckpt-10.index").write_text("10 of early")
+    _write(later.folder, **{"metrics.jsonl": "later"})
+    renew = Bucket.renew
+
+    def renew_late(bucket, found):
+        if bucket is early.bucket and not done:
+            done.append(found)
+            # It has started after the early job had claimed the place.
+            later.claim.note_owner()
+            later.push()
+        return renew(bucket, found)
+
+    done = []
+    monkeypatch.setattr(Bucket, "renew", renew_late)
+    with pytest.raises(Conflict, match="another writer has begun"):
+        early.push()
+    assert done and cloud.read("jobs/x/model.ckpt-10.index") == b"10 index"
+
+
 def test_a_takeover_that_an_error_ended_begins_again(machine, cloud, monkeypatch):
     one, two = machine("one", claims=True), machine("two", claims=True)
     one.restore()
