@@ -20,6 +20,7 @@ MENDED = {
     41: "a job that was killed while it stored its first checkpoint could not be started again",
     63: "a reader got a checkpoint without files",
     78: "a state file named a checkpoint that another job had removed",
+    112: "a checkpoint that was stored while another request failed was never named",
     205: "a state file named a checkpoint that another job had stored",
     331: "a checkpoint that another job's state file named was overwritten",
     351: "a state file named a checkpoint that had been saved again",

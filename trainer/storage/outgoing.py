@@ -163,8 +163,8 @@ class Outgoing:
             if job_layout.rank(name) < STATE_RANK and job_layout.find_step(name) in (None, step)
         ]
         changed = [n for n in self._find_changed(names) if not self._is_unfinished(n, pointed)]
-        stored = {step} if step is not None and self._list_parts(step, changed) else set()
-        self._mixed_steps |= stored
+        if step is not None and self._list_parts(step, changed):
+            self._mixed_steps.add(step)
         with contextlib.ExitStack() as held:
             # Open the checkpoints first: training may remove them before they are stored, but open
             # files stay readable.
@@ -173,7 +173,9 @@ class Outgoing:
                 for name in job_layout.newest_checkpoints(changed)[:MOST_OPEN]
             }
             self._store_files(changed, streams)
-        self._mixed_steps -= {one for one in stored if self._is_of_one_save(one, changed)}
+        # An earlier attempt may have stored all its files, and then failed at another one.
+        if step in self._mixed_steps and self._is_of_one_save(step, changed):
+            self._mixed_steps.remove(step)
 
     def _is_of_one_save(self, step: int, stored: Collection[str]) -> bool:
         """Returns whether the files of a checkpoint that were not stored just now are as stored."""

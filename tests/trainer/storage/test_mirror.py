@@ -314,6 +314,33 @@ def test_a_checkpoint_of_two_saves_is_not_named(machine, cloud):
     assert b"ckpt-10" in cloud.read("jobs/x/checkpoint")
 
 
+def test_a_checkpoint_beside_which_a_file_could_not_be_stored_is_named_later(
+    machine, cloud, monkeypatch
+):
+    one = machine("one")
+    _checkpoint(one.folder, 10)
+    _write(one.folder, **{"config.yaml": "x"})
+    upload, failed = Bucket.upload, []
+
+    def fail(bucket, stream, size, name, generation):
+        if name.endswith("config.yaml") and not failed:
+            while len(cloud.names("jobs/x/model.ckpt-10")) < 3:
+                time.sleep(0.01)
+            # Those requests end, and their answers are noted.
+            time.sleep(0.2)
+            failed.append(name)
+            raise Unavailable("no answer")
+        return upload(bucket, stream, size, name, generation)
+
+    monkeypatch.setattr(Bucket, "upload", fail)
+    with pytest.raises(Unavailable):
+        one.push()
+    assert "jobs/x/checkpoint" not in cloud.names()
+    one.push()
+    assert b"model.ckpt-10" in cloud.read("jobs/x/checkpoint")
+    one.check_stored()
+
+
 def test_files_are_stored_and_fetched_several_at_once(machine, cloud, tmp_path, monkeypatch):
     one, two = machine("one", claims=True), machine("two")
     for number in range(8):
