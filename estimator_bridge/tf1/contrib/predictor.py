@@ -116,7 +116,8 @@ def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=
       Predictor.
 
     Raises:
-      ValueError: there is no checkpoint, or the output does not exist.
+      KeyError: the output does not exist.
+      ValueError: there is no checkpoint.
     """
     checkpoint = estimator.latest_checkpoint()
     if checkpoint is None:
@@ -138,7 +139,7 @@ def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=
             fetch = spec.predictions
             fetch = fetch if isinstance(fetch, dict) else {"output": fetch}
         else:
-            raise ValueError(
+            raise KeyError(
                 f"output_key: there is no {output_key!r}; the export outputs are {sorted(outputs)}"
             )
         session = tf.train.MonitoredSession(
@@ -171,7 +172,8 @@ def from_contrib_estimator(
       Predictor.
 
     Raises:
-      ValueError: there is no checkpoint, or the output does not exist.
+      KeyError: the output does not exist.
+      ValueError: there is no checkpoint.
     """
     del input_alternative_key
     return from_estimator(

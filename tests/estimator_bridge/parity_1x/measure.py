@@ -279,7 +279,16 @@ def main(arguments):
     gc.disable()
     # The bridge also says 1.15; it needs Python 3.9.
     native = sys.version_info < (3, 8)
+    if native:
+        used = None
+    else:
+        # Python 3.7 of 1.15 cannot import it.
+        import names
+
+        used = names.record(tf.contrib)
     found = {area: measure(area, native, start) for area in arguments[1:]}
+    if used is not None:
+        found["without cases"] = names.without_cases(tf.contrib, used)
     with open(arguments[0], "w") as file:
         json.dump(found, file, sort_keys=True)
 

@@ -24,7 +24,7 @@ def computed(request, tmp_path_factory):
     """Area -> what one process under the bridge computes for its cases, of the areas tested."""
     tests = [item for item in request.session.items if item.module is request.module]
     areas = {item.callspec.params.get("area") for item in tests if hasattr(item, "callspec")}
-    if any(item.name.startswith("test_the_table") for item in tests):
+    if any(item.name.startswith(("test_the_table", "test_every_supplied")) for item in tests):
         areas = set(EVERY)
     output = tmp_path_factory.mktemp("parity") / "computed.json"
     command = [
@@ -66,6 +66,13 @@ def test_an_area_is_that_of_1_15_but_for_known_differences(area, computed):
 def test_the_table_of_the_documents_is_that_of_the_results(computed):
     text = (PARITY.parents[2] / "docs" / "bridge.md").read_text(encoding="utf-8")
     assert "\n".join(compare.table(computed)) in text, "run `make parity-1x`"
+
+
+@pytest.mark.newest
+def test_every_supplied_name_has_a_case_or_a_reason(computed):
+    reasons = json.loads((PARITY / "without_cases.json").read_text(encoding="utf-8"))
+    listed = sorted(name for names in reasons.values() for name in names)
+    assert computed["without cases"] == listed
 
 
 def test_every_kind_of_difference_is_found():

@@ -75,6 +75,9 @@ def forward_features(estimator, keys=None, sparse_default_values=None):
     defaults = sparse_default_values or {}
 
     def model_fn(features, labels, mode, config):
+        unknown = sorted(set(keys or ()) - set(features))
+        if unknown:
+            raise ValueError(f"keys: there is no feature {unknown[0]!r} among {sorted(features)}")
         spec = estimator.model_fn(features, labels, mode, config)
         if mode != tf.estimator.ModeKeys.PREDICT:
             return spec
@@ -86,10 +89,6 @@ def forward_features(estimator, keys=None, sparse_default_values=None):
         predictions = dict(spec.predictions)
         forwarded = {}
         for key in keys or features:
-            if key not in features:
-                raise ValueError(
-                    f"keys: there is no feature {key!r}; the features are {sorted(features)}"
-                )
             if key in predictions:
                 raise ValueError(f"keys: the predictions already contain {key!r}")
             forwarded[key] = _dense(key, features[key], defaults)

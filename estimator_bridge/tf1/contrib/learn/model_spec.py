@@ -231,4 +231,6 @@ class MetricSpec:
         weights = {} if self.weight_key is None else {"weights": inputs[self.weight_key]}
         if "labels" in names and "predictions" in names:
             return self.metric_fn(labels=labels, predictions=predictions, **weights)
+        if names[1:2] == ["weights"]:  # A metric of one tensor, such as tf.metrics.mean.
+            return self.metric_fn(predictions, **weights)
         return self.metric_fn(predictions, labels, **weights)
