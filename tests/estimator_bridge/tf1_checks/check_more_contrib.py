@@ -245,8 +245,8 @@ def test_projector_configuration_is_written(tmp_path):
 
 class EagerNames(tf.test.TestCase):
     @contrib.eager.run_test_in_graph_and_eager_modes()
-    def test_in_a_graph(self):
-        assert not contrib.eager.in_eager_mode() and contrib.eager.in_graph_mode()
+    def test_in_both_modes(self):
+        assert contrib.eager.in_eager_mode() != contrib.eager.in_graph_mode()
         self.assertEqual(self.evaluate(tf.constant(2) + 1), 3)
         assert contrib.eager.num_gpus() >= 0
 

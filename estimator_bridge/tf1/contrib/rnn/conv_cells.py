@@ -86,9 +86,8 @@ class ConvLSTMCell(tf.nn.rnn_cell.RNNCell):
         i, j, f, o = tf.split(gates, 4, axis=-1)
         c = tf.sigmoid(f + self._forget_bias) * c + tf.sigmoid(i) * tf.tanh(j)
         h = tf.tanh(c) * tf.sigmoid(o)
-        # As in 1.x, the inputs of a skip connection are in the state too.
-        h = tf.concat([h, inputs], -1) if self._skip else h
-        return h, _State(c, h)
+        outputs = tf.concat([h, inputs], -1) if self._skip else h
+        return outputs, _State(c, h)
 
 
 class Conv1DLSTMCell(ConvLSTMCell):
