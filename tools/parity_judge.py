@@ -3,11 +3,15 @@
 from typing import NamedTuple
 
 # Differences that are the original's own: bridge.md, "Behaviour that changed".
+_LOCK = "it cannot copy the RunConfig, because the strategy of a cluster holds a lock"
 KNOWN = {
     ("2.4.4", "preprocessing"): (
         "2.4.4 looks no word up in a model_fn, wants its empty table in a checkpoint, and exports "
         "what `repair` has to rewrite"
-    )
+    ),
+    ("2.4.4", "canned_head"): "its DNNLinearCombinedEstimator has no batch_norm",
+    ("2.4.4", "cluster"): _LOCK,
+    ("2.8.4", "cluster"): _LOCK,
 }
 # float32 has 7 digits; the order of sums differs between versions of TensorFlow.
 ROUNDING = 2e-6

@@ -8,6 +8,7 @@ import yaml
 from local_service import run_service
 
 from trainer.vertex import __main__ as vertex
+from trainer.vertex import program
 
 pytestmark = [pytest.mark.quick, pytest.mark.newest]
 MODEL = "projects/a-project/locations/europe-west4/models/shop"
@@ -227,5 +228,5 @@ def test_the_watch_runs_by_the_clock(types, tmp_path, capsys, monkeypatch):
     job = types.CustomJob()
     json_format.ParseDict(json.loads((tmp_path / "body.json").read_text()), types.CustomJob.pb(job))
     (pool,) = job.job_spec.worker_pool_specs
-    assert list(pool.container_spec.command) == ["python", "-m", "trainer.watch"]
+    assert list(pool.container_spec.command) == [*program.START, "trainer.watch"]
     assert pool.container_spec.args[-1] == "--state=gs://a-bucket/watch"
