@@ -363,7 +363,7 @@ def beam_here(monkeypatch):
             yield pickle.loads(pickle.dumps(other.perform(task)))
 
     monkeypatch.setattr("trainer.engines.options.require_package", lambda engine: None)
-    beam = types.SimpleNamespace(gather_on_beam=gather)
+    beam = types.SimpleNamespace(gather_on_beam=gather, run_on_beam=None)
     monkeypatch.setitem(sys.modules, "trainer.engines.beam", beam)
 
 

@@ -83,8 +83,8 @@ def predictor(
 class BatchUdf:
     """A function of columns for DataFrame.withColumn, as `predict_batch_udf` of Spark makes them.
 
-    Its result is a struct of the outputs. Of a row that the model cannot take they are null, and
-    the field `error` has the reason.
+    Its result is a struct of the outputs. Of a row that the model cannot take, numbers with a point
+    are NaN, the others null, and the field `error` has the reason.
 
     Args:
         export: folder of the export, as the executors can reach it: a path or gs://.

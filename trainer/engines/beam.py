@@ -6,7 +6,7 @@ import logging
 import pickle  # noqa: S403
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -56,18 +56,17 @@ def run_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Outcome
     Raises:
         UserError: an option is wrong, or the pipeline fails.
     """
-    options = parse_options(words)
-    with _open_folder(options) as folder, _translate_errors():
-        path = FileSystems.join(folder, f"result-{uuid.uuid4().hex}")
-        pipeline = beam.Pipeline(options=options)
+
+    def build(started: beam.PCollection, stem: str) -> None:
         _ = (
-            _start(pipeline, tasks)
-            | "run" >> beam.Map(lambda task: job.perform(task))
+            started
+            | "run" >> beam.Map(lambda task: job.perform(task[1]))
             | "merge" >> beam.CombineGlobally(_Combine(job))
-            | "store" >> beam.Map(lambda found: _store(path, found[0]))
+            | "store" >> beam.Map(lambda found: _store(stem, found[0]))
         )
-        pipeline.run().wait_until_finish()
-        return _load(path)
+
+    with _run(words, tasks, build) as stem:
+        return _load(stem)
 
 
 def gather_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Iterator[Outcome]:
@@ -81,22 +80,37 @@ def gather_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Iter
     Raises:
         UserError: an option is wrong, or the pipeline fails.
     """
-    options = parse_options(words)
-    with _open_folder(options) as folder, _translate_errors():
-        stem = FileSystems.join(folder, f"result-{uuid.uuid4().hex}")
-        pipeline = beam.Pipeline(options=options)
-        _ = _start(pipeline, list(enumerate(tasks))) | "run" >> beam.Map(
+
+    def build(started: beam.PCollection, stem: str) -> None:
+        _ = started | "run" >> beam.Map(
             lambda task: _store(f"{stem}-{task[0]}", job.perform(task[1]))
         )
-        pipeline.run().wait_until_finish()
+
+    with _run(words, tasks, build) as stem:
         for index in range(len(tasks)):
             yield _load(f"{stem}-{index}")
             FileSystems.delete([f"{stem}-{index}"])
 
 
-def _start(pipeline: beam.Pipeline, tasks: Sequence[Any]) -> beam.PCollection:
-    # Without Reshuffle, the runner may run all tasks in one bundle.
-    return pipeline | beam.Create(tasks) | beam.Reshuffle()
+@contextlib.contextmanager
+def _run(
+    words: Sequence[str], tasks: Sequence[Any], build: Callable[[beam.PCollection, str], None]
+) -> Iterator[str]:
+    """Runs a pipeline of (index, task), and yields the begin of the paths that it has written.
+
+    Args:
+        words: options of the pipeline.
+        tasks: at least one.
+        build: adds to the pipeline what runs the tasks, and stores outcomes at such paths.
+    """
+    options = parse_options(words)
+    with _open_folder(options) as folder, _translate_errors():
+        stem = FileSystems.join(folder, f"result-{uuid.uuid4().hex}")
+        pipeline = beam.Pipeline(options=options)
+        # Without Reshuffle, the runner may run all tasks in one bundle.
+        build(pipeline | beam.Create(list(enumerate(tasks))) | beam.Reshuffle(), stem)
+        pipeline.run().wait_until_finish()
+        yield stem
 
 
 def parse_options(words: Sequence[str]) -> PipelineOptions:

@@ -10,6 +10,9 @@ from trainer.inputs.files import DataFile
 from trainer.passes.contract import Pass, number_files
 from trainer.passes.local import run_here
 
+# More files than this share tasks that load a model.
+MAX_MODEL_TASKS = 1_000
+
 
 def run_pass(one: Pass[Result], files: Sequence[DataFile], what: str, engine: Engine) -> Result:
     """Returns the partial result of all files.
@@ -40,25 +43,17 @@ def run_tasks(work: Work[Any, Result], tasks: Sequence[Any], what: str, engine: 
     Raises:
         UserError: a task fails, or the engine does.
     """
-    Console().log(f"{what}: {len(tasks):,} task(s) on {engine.name}")
-    # Imported here, because each needs its extra.
-    if engine.name == BEAM:
-        from trainer.engines.beam import run_on_beam
-
-        return open_outcome(work, run_on_beam(start_job(work), tasks, engine.beam_options))
-    from trainer.engines.spark import run_on_spark
-
-    return open_outcome(work, run_on_spark(start_job(work), tasks, dict(engine.spark_options)))
+    run, _, options = _start(tasks, what, engine)
+    return open_outcome(work, run(start_job(work), tasks, options))
 
 
-def divide(files: Sequence[DataFile], max_tasks: int) -> list[Sequence[DataFile]]:
-    """Returns runs of files, in their order, as tasks.
+def divide(files: Sequence[DataFile]) -> list[Sequence[DataFile]]:
+    """Returns runs of files, in their order, as tasks that each load a model.
 
     Args:
         files: at least one.
-        max_tasks: greatest number of tasks.
     """
-    size = -(-len(files) // max_tasks)
+    size = -(-len(files) // MAX_MODEL_TASKS)
     return [files[first : first + size] for first in range(0, len(files), size)]
 
 
@@ -76,14 +71,24 @@ def gather_tasks(
     Raises:
         UserError: a task fails, or the engine does.
     """
-    Console().log(f"{what}: {len(tasks):,} task(s) on {engine.name}")
-    if engine.name == BEAM:
-        from trainer.engines.beam import gather_on_beam
-
-        outcomes = gather_on_beam(start_job(work), tasks, engine.beam_options)
-    else:
-        from trainer.engines.spark import gather_on_spark
-
-        outcomes = gather_on_spark(start_job(work), tasks, dict(engine.spark_options))
-    for outcome in outcomes:
+    _, gather, options = _start(tasks, what, engine)
+    for outcome in gather(start_job(work), tasks, options):
         yield open_outcome(work, outcome)
+
+
+def _start(tasks: Sequence[Any], what: str, engine: Engine) -> tuple[Any, Any, Any]:
+    """Says what is run, and returns the engine's functions and options.
+
+    Returns:
+        a function that returns the merged outcome of tasks, one that yields the outcome of each,
+        and the options that both take.
+    """
+    Console().log(f"{what}: {len(tasks):,} task(s) on {engine.name}")
+    # Imported here, because each needs its extra.
+    if engine.name == BEAM:
+        from trainer.engines.beam import gather_on_beam, run_on_beam
+
+        return run_on_beam, gather_on_beam, engine.beam_options
+    from trainer.engines.spark import gather_on_spark, run_on_spark
+
+    return run_on_spark, gather_on_spark, dict(engine.spark_options)

@@ -5,7 +5,7 @@ import pickle  # noqa: S403
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +38,6 @@ def run_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Out
     """
     with _open_session(options) as session:
 
-        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for index in batch.column(0).to_pylist():
-                    yield _pack(job.perform(tasks[index]))
-
         def merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             outcome = None
             for batch in batches:
@@ -53,8 +48,7 @@ def run_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Out
             if outcome is not None:
                 yield _pack(outcome[0])
 
-        parts = min(len(tasks), MAX_TASKS)
-        table: DataFrame = session.range(0, len(tasks), 1, parts).mapInArrow(run, _SCHEMA)
+        table, parts = _map(session, len(tasks), lambda index: job.perform(tasks[index]))
         while parts > 1:
             parts = -(-parts // FAN_IN)
             table = table.repartition(parts).mapInArrow(merge, _SCHEMA)
@@ -75,17 +69,22 @@ def gather_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> 
     """
     # The results may be larger than Spark's limit of 1 GB.
     with _open_session({"spark.driver.maxResultSize": "0", **options}) as session:
-
-        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for index in batch.column(0).to_pylist():
-                    yield _pack((index, job.perform(tasks[index])))
-
-        parts = min(len(tasks), MAX_TASKS)
-        table: DataFrame = session.range(0, len(tasks), 1, parts).mapInArrow(run, _SCHEMA)
+        table, _ = _map(session, len(tasks), lambda index: (index, job.perform(tasks[index])))
         packed = [pickle.loads(row[0]) for row in table.toLocalIterator()]  # noqa: S301
     for _, outcome in sorted(packed, key=lambda one: one[0]):
         yield outcome
+
+
+def _map(session: SparkSession, count: int, perform: Callable[[int], Any]) -> tuple[DataFrame, int]:
+    """Returns a table with the packed result of each of `count` tasks, and its number of parts."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for index in batch.column(0).to_pylist():
+                yield _pack(perform(index))
+
+    parts = min(count, MAX_TASKS)
+    return session.range(0, count, 1, parts).mapInArrow(run, _SCHEMA), parts
 
 
 def _pack(outcome: Outcome) -> pa.RecordBatch:

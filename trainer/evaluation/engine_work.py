@@ -18,9 +18,6 @@ from trainer.job_dir.trained_job import Model, fetch_checkpoints
 from trainer.metrics.grouping import Grouper
 from trainer.metrics.scored import ScoredRows, join_scored
 
-# More files than this share tasks: each task builds the model anew.
-MAX_TASKS = 1_000
-
 
 class Job(NamedTuple):
     """A trained job, as any machine can open it.
@@ -83,7 +80,7 @@ def evaluate_on_engine(
     """
     files = find_eval_files(model.config.data, model.schema)
     work = ScoreWork(job, slicing.check(model.schema))
-    scored = join_scored(gather_tasks(work, divide(files, MAX_TASKS), "evaluating", engine))
+    scored = join_scored(gather_tasks(work, divide(files), "evaluating", engine))
     groupings = scored.places.finish()
     sliced = measure_sliced(model, scored.predictions, groupings, slicing.min_rows)
     evaluated = {"checkpoint": job.checkpoint, "step": step, **sliced.overall}

@@ -31,8 +31,6 @@ from trainer.schema import Schema, resolve_defaults
 
 BATCH_ROWS = 8_192
 NUM_TIMED = 100
-# More files than this share tasks: each task loads the export anew.
-MAX_TASKS = 1_000
 _MB = 1e6
 
 
@@ -167,7 +165,7 @@ def answer(
         if engine.name == LOCALLY.name:
             scored = question.ask(asker, files, Console())
         else:
-            tasks = divide(files, MAX_TASKS)
+            tasks = divide(files)
             scored = join_scored(gather_tasks(question, tasks, "asking the export", engine))
     return Answers(scored.predictions, scored.places, latencies, _measure_size(Path(export)))
 

@@ -107,16 +107,41 @@ def build_spec(request: Request, container: dict[str, Any], gpus: int) -> dict[s
     security.restrict(spec)
     if request.service_account:
         spec["serviceAccountName"] = request.service_account
-    if request.node_selector:
-        spec["nodeSelector"] = names.parse_node_selector(request.node_selector)
-    if request.toleration:
-        spec["tolerations"] = names.parse_tolerations(request.toleration)
-    match = names.CLAIM.fullmatch(request.volume or "")
-    if match is not None:
-        container["volumeMounts"].append({"name": "job", "mountPath": match["path"]})
-        claim = {"claimName": match["claim"]}
-        spec["volumes"].append({"name": "job", "persistentVolumeClaim": claim})
+    spec.update(choose_nodes(request))
+    mounts, volumes = mount_claim(request)
+    container["volumeMounts"] += mounts
+    spec["volumes"] += volumes
     return spec
+
+
+def choose_nodes(request: Request) -> dict[str, Any]:
+    """Returns the fields that choose the nodes of a pod.
+
+    Args:
+        request: the options of render.
+    """
+    chosen: dict[str, Any] = {}
+    if request.node_selector:
+        chosen["nodeSelector"] = names.parse_node_selector(request.node_selector)
+    if request.toleration:
+        chosen["tolerations"] = names.parse_tolerations(request.toleration)
+    return chosen
+
+
+def mount_claim(request: Request) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Returns the mounts of a container and the volumes of its pod for --volume; else none.
+
+    Args:
+        request: the options of render.
+    """
+    match = names.CLAIM.fullmatch(request.volume or "")
+    if match is None:
+        return [], []
+    claim = {"claimName": match["claim"]}
+    return (
+        [{"name": "job", "mountPath": match["path"]}],
+        [{"name": "job", "persistentVolumeClaim": claim}],
+    )
 
 
 def build_failure_policy(final: Sequence[int]) -> dict[str, Any]:

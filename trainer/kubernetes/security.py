@@ -7,6 +7,10 @@ GROUP = 1000
 # Folders in which a process writes; the rest of the container's file system is read-only.
 WRITABLE = {"tmp": "/tmp", "cache": "/home/trainer/.cache"}  # noqa: S108 - of the container
 
+# Rights of the user, and of the processes, in every container.
+USER = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+PROCESSES = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+
 
 def restrict(spec: dict[str, Any]) -> None:
     """Takes from a pod every right that training does not need.
@@ -17,18 +21,13 @@ def restrict(spec: dict[str, Any]) -> None:
     # The trainer does not use the API of Kubernetes.
     spec["automountServiceAccountToken"] = False
     spec["securityContext"] = {
-        "runAsNonRoot": True,
+        **USER,
         "fsGroup": GROUP,
         "fsGroupChangePolicy": "OnRootMismatch",
-        "seccompProfile": {"type": "RuntimeDefault"},
     }
     spec["volumes"] = [{"name": name, "emptyDir": {}} for name in WRITABLE]
     for container in spec["containers"]:
-        container["securityContext"] = {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        }
+        container["securityContext"] = {**PROCESSES, "readOnlyRootFilesystem": True}
         container["volumeMounts"] = [
             {"name": name, "mountPath": path} for name, path in WRITABLE.items()
         ]

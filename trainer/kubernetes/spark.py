@@ -4,8 +4,8 @@ import re
 from typing import Any, NamedTuple, Optional
 
 from trainer.errors import UserError
-from trainer.kubernetes import names
-from trainer.kubernetes.pods import build_metadata, label_job
+from trainer.kubernetes import security
+from trainer.kubernetes.pods import build_metadata, choose_nodes, label_job, mount_claim
 from trainer.kubernetes.request import Request, check_machines
 
 KIND = "spark-application"
@@ -73,10 +73,9 @@ def build_application(
     }
     if request.service_account:
         spec["driver"]["serviceAccount"] = request.service_account
-    match = names.CLAIM.fullmatch(request.volume or "")
-    if match is not None:
-        claim = {"claimName": match["claim"]}
-        spec["volumes"] = [{"name": "job", "persistentVolumeClaim": claim}]
+    _, volumes = mount_claim(request)
+    if volumes:
+        spec["volumes"] = volumes
     if request.ttl_secs is not None:
         spec["timeToLiveSeconds"] = request.ttl_secs
     return {
@@ -92,23 +91,15 @@ def _build_pod(request: Request) -> dict[str, Any]:
     pod: dict[str, Any] = {
         "cores": _count_cores(request.cpu),
         "labels": label_job(request),
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "runAsNonRoot": True,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": {**security.USER, **security.PROCESSES},
+        **choose_nodes(request),
     }
     if request.memory:
         pod["memory"] = f"{HEAP_MIB}m"
         pod["memoryOverhead"] = f"{_count_mib(request.memory) - HEAP_MIB}m"
-    if request.node_selector:
-        pod["nodeSelector"] = names.parse_node_selector(request.node_selector)
-    if request.toleration:
-        pod["tolerations"] = names.parse_tolerations(request.toleration)
-    match = names.CLAIM.fullmatch(request.volume or "")
-    if match is not None:
-        pod["volumeMounts"] = [{"name": "job", "mountPath": match["path"]}]
+    mounts, _ = mount_claim(request)
+    if mounts:
+        pod["volumeMounts"] = mounts
     return pod
 
 

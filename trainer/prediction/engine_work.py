@@ -6,14 +6,12 @@ from typing import NamedTuple
 from trainer import storage
 from trainer.console import Console
 from trainer.engines.options import Engine
-from trainer.engines.running import run_tasks
+from trainer.engines.running import MAX_MODEL_TASKS, run_tasks
 from trainer.prediction.batch import BatchRequest, Written, predict_files
 from trainer.prediction.loading import load
 
 # A file in the output folder that is there when all of it is, by a convention of Hadoop.
 SUCCESS = "_SUCCESS"
-# More files than this share tasks.
-MAX_PARTS = 1_000
 
 
 class PredictWork(NamedTuple):
@@ -71,7 +69,7 @@ def predict_on_engine(
     Raises:
         UserError: the data do not fit the model, or the engine fails.
     """
-    parts = min(len(request.files), MAX_PARTS)
+    parts = min(len(request.files), MAX_MODEL_TASKS)
     tasks: Sequence[int] = range(parts)
     work = PredictWork(export, output, request, parts)
     marker = request.output / SUCCESS
