@@ -6,7 +6,7 @@ import numpy as np
 
 from .ensemble import parse
 
-__all__ = ["Forest", "ForestCache", "Walk", "flatten", "step", "walk"]
+__all__ = ["Content", "Forest", "ForestCache", "Walk", "descend", "flatten", "step", "walk"]
 
 
 class Forest(NamedTuple):
@@ -47,6 +47,20 @@ class _Tree(NamedTuple):
     value: np.ndarray
 
 
+class Content(NamedTuple):
+    """What a serialized ensemble holds.
+
+    Attributes:
+      ensemble: the TreeEnsemble message.
+      forest: its arrays.
+      trees: each tree, serialized.
+    """
+
+    ensemble: Any
+    forest: Forest
+    trees: list[bytes]
+
+
 class ForestCache:
     """Keeps what was read of the last ensemble: trees that have ended never change again.
 
@@ -58,10 +72,10 @@ class ForestCache:
         self._logits = logits
         self._serialized: Optional[bytes] = None
         self._trees: list[_Tree] = []
-        self._read: tuple[Any, Forest]
+        self._read: Content
 
-    def read(self, serialized: bytes) -> tuple[Any, Forest]:
-        """Returns the TreeEnsemble message and its arrays; neither must be changed.
+    def read(self, serialized: bytes) -> Content:
+        """Returns the content of an ensemble, which must not be changed.
 
         Args:
           serialized: the message's bytes.
@@ -77,7 +91,8 @@ class ForestCache:
                 else:
                     trees.append(_flatten_tree(tree, content, self._logits))
             self._trees = trees
-            self._read = ensemble, _join(trees, list(ensemble.tree_weights), self._logits)
+            forest = _join(trees, list(ensemble.tree_weights), self._logits)
+            self._read = Content(ensemble, forest, [tree.serialized for tree in trees])
             self._serialized = serialized
         return self._read
 
@@ -208,7 +223,7 @@ def walk(
             cached, within[again] = _correct(ensemble.tree_metadata[tree], cached, within[again])
             start[again] = forest.roots[tree] + cached
             within[again] -= forest.value[start[again]]
-        end = _descend(forest, features, rows, start)
+        end = descend(forest, features, rows, start)
         logits[rows] += forest.weights[tree] * (within + forest.leaf[end])
         place[rows] = end - forest.roots[tree]
     return Walk(logits, np.full(batch, last, np.int32), place)
@@ -224,10 +239,17 @@ def _correct(meta: Any, nodes: np.ndarray, logits: np.ndarray) -> tuple[np.ndarr
     return new_ids[nodes], logits + changes[nodes]
 
 
-def _descend(
+def descend(
     forest: Forest, features: np.ndarray, rows: np.ndarray, nodes: np.ndarray
 ) -> np.ndarray:
-    """Returns the leaves in which rows end."""
+    """Returns the leaves in which rows end: int32 [n].
+
+    Args:
+      forest: the flattened ensemble.
+      features: int32 [features, batch], the bucket of each feature.
+      rows: int [n], which rows of the batch.
+      nodes: int32 [n], where they start.
+    """
     while not (forest.left[nodes] == nodes).all():
         nodes = step(forest, features, rows, nodes)
     return nodes

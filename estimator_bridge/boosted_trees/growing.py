@@ -11,6 +11,7 @@ from .columns import Group
 from .ensemble import Growth, center_bias, grow, parse, read_states
 from .forest import ForestCache, walk
 from .histograms import sum_by_bucket
+from .row_cache import RowCache
 from .splits import Regularization, find_best_splits
 from .state import TrainingState
 
@@ -73,24 +74,26 @@ class Step(NamedTuple):
     node_ids: Any
 
 
-def look_up(state: TrainingState, buckets: Any, tree_ids: Any, node_ids: Any, logits: int) -> Step:
+def look_up(state: TrainingState, buckets: Any, places: Sequence[Any], logits: int) -> Step:
     """Returns where the rows of a batch are in the ensemble.
 
     Args:
       state: the variables.
       buckets: int32 [features, batch].
-      tree_ids: int32 [batch], the trees in which the rows were when their logits were cached.
-      node_ids: int32 [batch], the nodes; -1 if nothing is cached.
+      places: where the rows were when their logits were cached, int32 [batch] trees and int32
+        [batch] nodes, -1 if nothing is cached; or nothing, if no variable keeps places.
       logits: the number of logits.
     """
-    cache = ForestCache(logits)
+    cache, rows = ForestCache(logits), RowCache(logits)
 
     def count(serialized: bytes) -> Any:
-        return np.array(read_states(cache.read(serialized)[0]), np.int32)
+        return np.array(read_states(cache.read(serialized).ensemble), np.int32)
 
-    def look(serialized: bytes, features: np.ndarray, trees: np.ndarray, nodes: np.ndarray) -> Any:
-        ensemble, forest = cache.read(serialized)
-        return tuple(walk(forest, ensemble, features, trees, nodes))
+    def look(serialized: bytes, features: np.ndarray, *places: np.ndarray) -> Any:
+        content = cache.read(serialized)
+        if places:
+            return tuple(walk(content.forest, content.ensemble, features, *places))
+        return tuple(rows.walk(content.forest, content.trees, features))
 
     serialized = state.serialized.read_value()
     # Apart from the rows, so that the counts can be read without taking another batch.
@@ -98,7 +101,7 @@ def look_up(state: TrainingState, buckets: Any, tree_ids: Any, node_ids: Any, lo
     states.set_shape([5])
     partial, trees, nodes = tf.numpy_function(
         look,
-        [serialized, buckets, tree_ids, node_ids],
+        [serialized, buckets, *places],
         [tf.float32, tf.int32, tf.int32],
     )
     partial.set_shape([None, logits])

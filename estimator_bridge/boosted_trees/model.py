@@ -142,15 +142,8 @@ class _Training:
         )
 
     def _look_up(self) -> Step:
-        if self._cache:
-            tree_ids, node_ids = self._cache.tree_ids, self._cache.node_ids
-        else:
-            tree_ids, node_ids = (
-                tf.zeros([self._batch], tf.int32),
-                -tf.ones([self._batch], tf.int32),
-            )
-        dimension = self._model.head.logits_dimension
-        return look_up(self._state, self._buckets, tree_ids, node_ids, dimension)
+        places = [self._cache.tree_ids, self._cache.node_ids] if self._cache else []
+        return look_up(self._state, self._buckets, places, self._model.head.logits_dimension)
 
     def build_spec(self) -> Any:
         """Returns the EstimatorSpec."""

@@ -5,7 +5,9 @@ including this value. Summaries of batches are merged in levels, as a binary cou
 summary that has become too long is compressed and goes to the next level.
 """
 
+import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -44,23 +46,33 @@ def _merge(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         return one
     if not len(one):
         return other
-    values = np.union1d(one[:, _VALUE], other[:, _VALUE])
-    merged = np.zeros((len(values), 4), np.float32)
-    merged[:, _VALUE] = values
-    for summary in (one, other):
-        place = np.searchsorted(summary[:, _VALUE], values)
-        inside = np.minimum(place, len(summary) - 1)
-        found = summary[inside, _VALUE] == values
-        here, before = summary[inside], summary[np.maximum(place - 1, 0)]
-        # A value that a summary lacks lies after `before` and before `here`.
-        least = np.where(place > 0, before[:, _MIN_RANK] + before[:, _WEIGHT], np.float32(0))
-        most = np.where(
-            place < len(summary), here[:, _MAX_RANK] - here[:, _WEIGHT], summary[-1, _MAX_RANK]
-        )
-        merged[:, _WEIGHT] += np.where(found, here[:, _WEIGHT], np.float32(0))
-        merged[:, _MIN_RANK] += np.where(found, here[:, _MIN_RANK], least)
-        merged[:, _MAX_RANK] += np.where(found, here[:, _MAX_RANK], most)
-    return merged
+    place = np.searchsorted(other[:, _VALUE], one[:, _VALUE])
+    shared = other[np.minimum(place, len(other) - 1), _VALUE] == one[:, _VALUE]
+    if not shared.any():
+        merged = np.concatenate([one + _weigh_before(other, place), other])
+        merged[len(one) :] += _weigh_before(one, np.searchsorted(one[:, _VALUE], other[:, _VALUE]))
+    else:
+        added = _weigh_before(other, place)
+        of_other = place[shared]
+        added[shared, _WEIGHT:] = other[of_other, _WEIGHT:]
+        rest = np.delete(other, of_other, axis=0)
+        place = np.searchsorted(one[:, _VALUE], rest[:, _VALUE])
+        merged = np.concatenate([one + added, rest + _weigh_before(one, place)])
+    return merged[np.argsort(merged[:, _VALUE], kind="stable")]
+
+
+def _weigh_before(summary: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Returns what a summary adds to values that it lacks: float32 [n, 4], ranks only.
+
+    Args:
+      summary: float32 [m, 4].
+      place: int [n], how many of its values are smaller.
+    """
+    added = np.zeros((len(summary) + 1, 4), np.float32)
+    added[1:, _MIN_RANK] = summary[:, _MIN_RANK] + summary[:, _WEIGHT]
+    added[:-1, _MAX_RANK] = summary[:, _MAX_RANK] - summary[:, _WEIGHT]
+    added[-1, _MAX_RANK] = summary[-1, _MAX_RANK]
+    return added[place]
 
 
 def _compress(summary: np.ndarray, size_hint: int, epsilon: float) -> np.ndarray:
@@ -70,10 +82,35 @@ def _compress(summary: np.ndarray, size_hint: int, epsilon: float) -> np.ndarray
     if size <= size_hint:
         return summary
     allowed = float(summary[-1, _MAX_RANK]) * max(1.0 / size_hint, epsilon)
-    passable = (_find_gaps(summary, allowed) - np.arange(1, size + 1)).tolist()
+    before = np.maximum.accumulate(summary[:, _MAX_RANK] - summary[:, _WEIGHT])
+    after = summary[:, _MIN_RANK] + summary[:, _WEIGHT]
+    kept, passes = _keep_evenly(size, size_hint)
+    gaps = before[kept[1:]] - after[kept[:-1]]
+    if (gaps.astype(np.float64)[passes] <= allowed).all():
+        return summary[kept]
+    passable = _find_gaps(before, after, allowed) - np.arange(1, size + 1)
+    return summary[_keep(size, size_hint, passable.tolist())[0]]
+
+
+@functools.lru_cache
+def _keep_evenly(size: int, size_hint: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns what _keep does where the error allows any gap."""
+    kept, passes = _keep(size, size_hint, range(size - 1, -1, -1))
+    return np.array(kept), np.array(passes)
+
+
+def _keep(size: int, size_hint: int, passable: Sequence[int]) -> tuple[list[int], list[bool]]:
+    """Returns which values of a summary are kept, and before which of them some were passed.
+
+    Args:
+      size: how many values it has.
+      size_hint: how many are wanted.
+      passable: for each value, how many of those after it are near enough.
+    """
     # Not more than `size_hint` values are kept evenly: each value kept pays with `size`.
     credit = 0
     kept = [0]
+    passes = []
     read = 0
     while read + 1 < size:
         passed = passable[read]
@@ -83,23 +120,23 @@ def _compress(summary: np.ndarray, size_hint: int, epsilon: float) -> np.ndarray
         credit += passed * size_hint - size
         read += passed or 1
         kept.append(read)
-    return summary[kept]
+        passes.append(passed > 0)
+    return kept, passes
 
 
-def _find_gaps(summary: np.ndarray, allowed: float) -> np.ndarray:
+def _find_gaps(before: np.ndarray, after: np.ndarray, allowed: float) -> np.ndarray:
     """Returns for each value the first one after it that is too far from it.
 
     Args:
-      summary: float32 [n, 4].
+      before: float32 [n], the greatest sum of weights before each value, ascending.
+      after: float32 [n], the least sum of weights up to and including it.
       allowed: the largest difference of ranks, as float32 gives it.
 
     Returns:
       int [n], at most n.
     """
-    size = len(summary)
-    before = np.maximum.accumulate(summary[:, _MAX_RANK] - summary[:, _WEIGHT])
+    size = len(before)
     before = np.append(before, np.float32(np.inf))
-    after = summary[:, _MIN_RANK] + summary[:, _WEIGHT]
     first = np.arange(1, size + 1)
     ends = np.searchsorted(before, after.astype(np.float64) + allowed, side="right")
     ends = np.clip(ends, first, size)

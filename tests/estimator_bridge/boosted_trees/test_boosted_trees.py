@@ -253,9 +253,10 @@ def test_the_arguments_are_those_of_2_8():
     assert names["Estimator"] == [*first, "head", "model_dir", "weight_column", *shared]
 
 
-def test_a_summary_is_compressed_as_value_by_value():
+@pytest.mark.parametrize("largest", [1e4, 0])
+def test_a_summary_is_compressed_as_value_by_value(largest):
     random = np.random.RandomState(5)
-    weights = (random.rand(700) * 1e4).astype(np.float32)
+    weights = (1 + random.rand(700) * largest).astype(np.float32)
     summary = quantiles._summarize_values(random.randn(700).astype(np.float32), weights)
     _, weight, least, most = summary.T
     before, after = most - weight, least + weight
