@@ -16,6 +16,7 @@ return the 1.x view: graph mode, `tf.placeholder`, `tf.layers`, v1 Estimators an
   old_checkpoints.py checkpoints with the names of an earlier version of this package
   session_config.py  options of sessions
   shapes.py          dimensions given as floats
+  thread_states.py   the cost of calling Python from the threads of TensorFlow
   unsupported.py     the error for names that are not supplied
   examples/          the reader and the network of MNIST
   batched_maps.py    map(parse).batch(n), parsed by batches
@@ -76,6 +77,7 @@ def _build_view() -> types.ModuleType:
         removed,
         session_config,
         shapes,
+        thread_states,
         view,
     )
     from estimator_bridge.tf1.contrib import tpu_refusal
@@ -93,5 +95,6 @@ def _build_view() -> types.ModuleType:
     if os.environ.get(BATCH_FIRST_VARIABLE) != "no":
         batched_maps.install()
     numpy_version.install()
+    thread_states.install()
     tpu_refusal.refuse_tpu()
     return module

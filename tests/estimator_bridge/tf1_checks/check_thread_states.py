@@ -1,0 +1,46 @@
+"""Threads of TensorFlow in which Python is called: they keep Python's state between the calls."""
+
+import threading
+
+import tensorflow as tf
+
+from estimator_bridge.private_tf import script_ops
+from estimator_bridge.tf1 import thread_states
+
+
+def count_new_states(rows):
+    """Returns in how many calls of a py_func the thread had no state of an earlier call."""
+    thread, found = threading.local(), []
+
+    def look(number):
+        found.append(hasattr(thread, "seen"))
+        thread.seen = True
+        return number
+
+    numbers = tf.data.Dataset.range(rows)
+    numbers = numbers.map(lambda number: tf.py_func(look, [number], tf.int64), 2)
+    element = tf.data.make_one_shot_iterator(numbers.batch(rows)).get_next()
+    with tf.Session() as session:
+        assert session.run(element).tolist() == list(range(rows))
+    return found.count(False)
+
+
+def test_threads_keep_their_state():
+    assert 1 <= count_new_states(200) <= 20
+
+
+def test_no_state_is_kept_beyond_the_limit(monkeypatch):
+    monkeypatch.setattr(thread_states, "_MOST", thread_states._count)
+    assert count_new_states(200) == 200
+
+
+def test_threads_of_python_are_left_as_they_are(monkeypatch):
+    kept = []
+    monkeypatch.setattr(thread_states, "_keep", lambda: kept.append(threading.get_ident()))
+    call = tf.py_func(threading.get_ident, [], tf.int64)
+    token = call.op.get_attr("token").decode()
+    thread = threading.Thread(target=lambda: script_ops._py_funcs(token, None, []))
+    thread.start()
+    thread.join()
+    script_ops._py_funcs(token, None, [])
+    assert not kept
