@@ -6,7 +6,7 @@ ends with a slash.
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Optional
 
@@ -50,6 +50,8 @@ EVALUATION_PLOT = "evaluation.png"
 
 # The heartbeat files of a cluster's processes.
 CLUSTER_FOLDER = "cluster"
+# One of them: of which process, and of which start of it. Earlier versions wrote no number.
+STATUS_FILE = re.compile(r"(?P<name>[a-z]+-[0-9]+)(?:\.(?P<start>[0-9]+))?\.json")
 # Identifies the process that writes to the job.
 WRITER = "writer.json"
 # Locked by that process.
@@ -132,6 +134,31 @@ def rank(name: str) -> int:
         return 4
     # A folder without saved_model.pb is not read as a SavedModel.
     return 3 if name.endswith(("/saved_model.pb", "/saved_model.pbtxt")) else 2
+
+
+def status_file(name: str, start: int) -> str:
+    """Returns the name of a heartbeat file.
+
+    Args:
+        name: of the process, for example worker-1.
+        start: how many processes of this name have been started, up to this one.
+    """
+    return f"{name}.{start}.json"
+
+
+def find_status_files(names: Iterable[str]) -> dict[str, dict[int, str]]:
+    """Returns the heartbeat files among some files.
+
+    Args:
+        names: of the files in the folder of the heartbeat files.
+
+    Returns:
+        Name of a process → number of its start → name of its file; the last start first.
+    """
+    found: dict[str, dict[int, str]] = {}
+    for match in filter(None, map(STATUS_FILE.fullmatch, names)):
+        found.setdefault(match["name"], {})[int(match["start"] or 0)] = match.group()
+    return {name: dict(sorted(files.items(), reverse=True)) for name, files in found.items()}
 
 
 def find_unfinished_exports(names: Collection[str]) -> set[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from network import can_connect, find_own_address, list_listening
 
+from trainer import job_layout
 from trainer.cluster.heartbeat import FAILED, FINISHED, HeartbeatFile
 from trainer.cluster.processes import find_addresses
 from trainer.job_dir.metrics_log import MetricsLog
@@ -325,8 +326,14 @@ def _wait_for(condition):
 
 
 def _status(job, name):
-    path = job / "cluster" / f"{name}.json"
-    return json.loads(path.read_text()) if path.exists() else {}
+    """Returns what the last start of a process has written; {} if that is nothing yet."""
+    folder = job / "cluster"
+    names = os.listdir(folder) if folder.exists() else []
+    files = job_layout.find_status_files(names).get(name, {})
+    for text in (file.read_text() for file in map(folder.joinpath, files.values())):
+        if text:
+            return json.loads(text)
+    return {}
 
 
 def _check_only_this_machine_can_connect(job):
@@ -762,5 +769,5 @@ def test_a_chief_killed_after_the_final_export_does_not_export_again(start_modul
     assert run("a") == 1
     # As the kill would have left it: everything but the report was done.
     status = _status(job, "chief-0")
-    (job / "cluster" / "chief-0.json").write_text(json.dumps({**status, "state": "trained"}))
+    (job / "cluster" / "chief-0.1.json").write_text(json.dumps({**status, "state": "trained"}))
     assert run("a") == 1

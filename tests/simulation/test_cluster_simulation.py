@@ -20,6 +20,7 @@ MENDED = {
     179: "a chief that was suspended until a later one had finished waited for ever",
     186: "the same, with an evaluator",
     1029: "a chief that was suspended wrote its status over that of its successor",
+    1588: "a chief that was suspended after its last check replaced what its successor said",
     2115: "a worker left before the last checkpoint was stored, and the chief waited for it",
     4128: "a worker that was suspended removed the checkpoint that its successor was to restore",
     4563: "a chief that was killed after it had finished early waited for workers that had left",

@@ -1,11 +1,12 @@
 """Status and liveness of a cluster's processes, in small files in job_dir/cluster/.
 
-Each process writes its status to the file <role>-<index>.json every second, with a new beat number.
-A process is considered dead when its file has stopped changing. A status from another run is
-ignored. A status found at start-up is used only after its file changes, because the change proves
-that the writer is alive. Two statuses from this run are used at once: FINISHED, and FAILED because
-of an error that a restart repeats. A process that was replaced while it was paused writes no more.
-Only file contents are compared; clocks of different machines never are.
+Each process writes its status to the file <role>-<index>.<start>.json every second, with a new
+beat number. A process is considered dead when its file has stopped changing. A status from another
+run is ignored. A status found at start-up is used only after its file changes, because the change
+proves that the writer is alive. Two statuses from this run are used at once: FINISHED, and FAILED
+because of an error that a restart repeats. Each start of a process has a file of its own, and the
+last start counts. So a process that was replaced while it was paused cannot overwrite what its
+successor says. Only file contents are compared; clocks of different machines never are.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Protocol
 
@@ -127,7 +128,35 @@ class HeartbeatFile:
         self.started = clock()
         before = self.last_status(name)
         self.previous_status: Status = {} if self._is_of_another_run(before) else before
-        self.start_number = _get_start(before) + 1
+        # The files of earlier processes of this name, until this one has a status.
+        self._earlier = list(self._find_files().get(name, {}).items())
+        self.start_number = self._reserve_number()
+
+    def _find_files(self) -> dict[str, dict[int, str]]:
+        try:
+            return job_layout.find_status_files(os.listdir(self.folder))
+        except OSError:
+            return {}
+
+    def _reserve_number(self) -> int:
+        """Returns the number of this start; its file, still empty, keeps others from taking it."""
+        number = 1 + max((start for start, _ in self._earlier), default=0)
+        # If the disk is full, the first status creates the file.
+        with contextlib.suppress(OSError):
+            while not self._reserve(self._path(number)):
+                number += 1
+        return number
+
+    @staticmethod
+    def _reserve(path: Path) -> bool:
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+    def _path(self, start: int) -> Path:
+        return self.folder / job_layout.status_file(self._name, start)
 
     def publish(self, state: str, **fields: Any) -> None:
         """Publishes a new state of this process, and adds fields to its status.
@@ -145,14 +174,6 @@ class HeartbeatFile:
             self._relay.after_publish(fields)
 
     def _write(self) -> None:
-        path = self.folder / f"{self._name}.json"
-
-        def check() -> None:
-            present = _read_status(path)
-            if present is not None and _get_start(present) > self.start_number:
-                # This process was paused, perhaps while it wrote to the disk.
-                raise FileExistsError(f"{path}: another process has taken the place of this one")
-
         self._beat += 1
         content = {
             **self.status,
@@ -160,13 +181,14 @@ class HeartbeatFile:
             "in_step": self.steps.step_began is not None,
             "run": self._run_id,
             "incarnation": self.incarnation,
-            "start": self.start_number,
             "beat": self._beat,
             "pid": os.getpid(),
         }
         # If the disk is full, the next beat tries again. Until then this process seems silent.
         with contextlib.suppress(OSError):
-            storage.write_text(path, json.dumps(content) + "\n", check)
+            storage.write_text(self._path(self.start_number), json.dumps(content) + "\n")
+            while self._earlier:
+                (self.folder / self._earlier.pop()[1]).unlink(missing_ok=True)
 
     def refresh(self) -> None:
         """Reads all heartbeat files once."""
@@ -176,13 +198,13 @@ class HeartbeatFile:
         # Two threads may refresh at once. The lock keeps old content from replacing newer content.
         with self._refreshing:
             now = self._clock()
-            for path in self.folder.glob("[!.]*.json"):
-                status = _read_status(path)
+            for name, files in self._find_files().items():
+                status = _read_status(self.folder / file for file in files.values())
                 if status is None:
                     continue
-                before = self._seen.get(path.stem)
+                before = self._seen.get(name)
                 if before is None or before.status != status:
-                    self._seen[path.stem] = _Seen(status, now, self._counts(status, first))
+                    self._seen[name] = _Seen(status, now, self._counts(status, first))
 
     def _counts(self, status: Status, first: bool) -> bool:
         if self._is_of_another_run(status):
@@ -284,18 +306,19 @@ class HeartbeatFile:
         self.publish(state, **fields)
 
 
-def _read_status(path: Path) -> Optional[Status]:
-    """Returns the content of a heartbeat file; None if there is none, or it is being replaced."""
+def _read_status(paths: Iterable[Path]) -> Optional[Status]:
+    """Returns the status of a process; None if it has none, or its file cannot be read now.
+
+    Args:
+        paths: the files of its starts, the last one first. One that has just started may have
+            written nothing yet.
+    """
     try:
-        status = json.loads(path.read_text(encoding="utf-8"))
+        text = next(filter(None, (path.read_text(encoding="utf-8") for path in paths)), "")
+        status = json.loads(text)
     except (OSError, ValueError, RecursionError):
         return None
     return status if _is_status(status) else None
-
-
-def _get_start(status: Status) -> int:
-    """Returns how many processes of this name have been started, up to the writer of a status."""
-    return int(status.get("start", 0))
 
 
 def _is_status(value: Any) -> bool:
@@ -308,6 +331,5 @@ def _is_status(value: Any) -> bool:
         and isinstance(value.get("state"), str)
         and isinstance(value.get("message", ""), str)
         and isinstance(value.get("awaited_secs", 0), (int, float))
-        and isinstance(value.get("start", 0), int)
         and isinstance(value.get("lineup", {}), dict)
     )

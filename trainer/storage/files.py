@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Optional
@@ -85,13 +85,12 @@ def remove(path: Path, *, ignore_errors: bool = False) -> None:
         path.unlink(missing_ok=ignore_errors)
 
 
-def write_text(path: Path, text: str, check: Callable[[], None] = lambda: None) -> None:
+def write_text(path: Path, text: str) -> None:
     """Writes a file atomically: after a crash it has either the old or the new content.
 
     Args:
         path: the file.
         text: its content.
-        check: called when the content is on the disk; its exception keeps the old content.
 
     Raises:
         OSError: the folder cannot be written.
@@ -100,7 +99,6 @@ def write_text(path: Path, text: str, check: Callable[[], None] = lambda: None) 
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())
-        check()
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -6,7 +6,9 @@ refer to other files, for example to a checkpoint or an export. These files are 
 status is published. In another process, they are fetched before the status is returned.
 """
 
+import contextlib
 import io
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 
 from trainer import job_layout
 from trainer.errors import TemporaryError, UserError
-from trainer.storage.bucket import Bucket, Changed, Found
+from trainer.storage.bucket import Bucket, Changed, Conflict, Found
 from trainer.storage.files import append_lines
 from trainer.storage.keeper import Keeper
 
@@ -58,6 +60,7 @@ class Relay:
         self._seen: dict[str, Found] = {}
         self._stored: dict[str, bytes] = {}
         self._fetched: set[str] = set()
+        self._earlier: set[str] = set()
         self._own_lines: list[str] = []
         self._num_before = 0
         self._lock = threading.Lock()
@@ -68,6 +71,12 @@ class Relay:
         """Starts the thread, after fetching the files of an earlier run to recognise them later."""
         self._num_before = len(_read_lines(self._metrics_log))
         self._fetch()
+        files = job_layout.find_status_files(os.listdir(self._folder))
+        for name in (file for starts in files.values() for file in starts.values()):
+            if name not in self._seen and not self._is_own(name):
+                # It is of a cluster whose files have been removed from the bucket.
+                (self._folder / name).unlink()
+        self._earlier = set(files.get(self._name, {}).values())
         # Keep the lines of this process's earlier run, which the chief may not have read.
         self._own_lines = _read_lines(self._folder / self._metrics_log_name)
         self._thread.start()
@@ -98,14 +107,30 @@ class Relay:
             self._carry()
 
     def _carry(self) -> None:
-        own = self._folder / f"{self._name}.json"
-        if own.exists():
-            self._store(own.name, own.read_bytes())
+        self._store_own()
         if self._name.startswith("evaluator"):
             lines = self._own_lines + _read_lines(self._metrics_log)[self._num_before :]
             if lines:
                 self._store(self._metrics_log_name, "\n".join([*lines, ""]).encode())
         self._fetch()
+
+    def _store_own(self) -> None:
+        """Stores the heartbeat file of this process, and removes those of its earlier starts."""
+        files = job_layout.find_status_files(os.listdir(self._folder)).get(self._name, {})
+        own = next(iter(files.values()), None)
+        content = (self._folder / own).read_bytes() if own and own not in self._earlier else b""
+        if not own or not content:
+            # This process has no status yet.
+            return
+        self._store(own, content)
+        for name in filter(self._is_own, list(self._seen)):
+            # If it is replaced at this moment, its writer is suspended or on its way out.
+            with contextlib.suppress(Conflict):
+                self._bucket.remove(self._seen.pop(name))
+
+    def _is_own(self, name: str) -> bool:
+        match = job_layout.STATUS_FILE.fullmatch(name)
+        return match is not None and match["name"] == self._name
 
     @property
     def _is_running(self) -> bool:
@@ -124,11 +149,13 @@ class Relay:
         self._stored[name] = content
 
     def _fetch(self) -> None:
-        for found in self._bucket.list_all(self._prefix):
-            name = found.name[len(self._prefix) :]
-            is_own = (
-                name == f"{self._name}.json" or name == self._metrics_log_name and self._is_running
-            )
+        listed = {one.name[len(self._prefix) :]: one for one in self._bucket.list_all(self._prefix)}
+        for name in self._seen.keys() - listed.keys():
+            # A process that has been started again has removed its earlier file.
+            (self._folder / name).unlink(missing_ok=True)
+            del self._seen[name]
+        for name, found in listed.items():
+            is_own = self._is_running and (name == self._metrics_log_name or self._is_own(name))
             if self._seen.get(name) == found or is_own or "/" in name:
                 continue
             try:

@@ -1,5 +1,7 @@
 """What the processes of a cluster know of each other, by a clock that the tests move."""
 
+import os
+
 import pytest
 
 from trainer import storage
@@ -74,7 +76,7 @@ def test_a_process_that_has_ended_is_not_alive(tmp_path, clock):
 
 def test_a_corrupt_file_is_ignored(tmp_path, clock):
     worker = HeartbeatFile(str(tmp_path), "worker-0", clock)
-    (tmp_path / "cluster" / "chief-0.json").write_text('{"state": "run')
+    (tmp_path / "cluster" / "chief-0.1.json").write_text('{"state": "run')
     worker.refresh()
     assert worker.read("chief-0") == {}
 
@@ -136,7 +138,7 @@ def test_a_restarted_process_has_its_previous_status(tmp_path, clock):
 def test_a_full_disk_does_not_end_the_heartbeat(tmp_path, clock, monkeypatch):
     chief, worker = (HeartbeatFile(str(tmp_path), name, clock) for name in ("chief-0", "worker-0"))
 
-    def fail(path, text, check):
+    def fail(path, text):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
@@ -149,7 +151,7 @@ def test_a_full_disk_does_not_end_the_heartbeat(tmp_path, clock, monkeypatch):
     assert worker.read("chief-0")["target"] == 3
 
 
-def test_a_process_that_was_replaced_while_it_was_paused_writes_no_more(tmp_path, clock):
+def test_a_process_that_was_replaced_while_it_was_paused_is_not_heard(tmp_path, clock):
     HeartbeatFile(str(tmp_path), "chief-0", clock).publish(FAILED)
     paused = HeartbeatFile(str(tmp_path), "chief-0", clock)
     paused.publish(RUNNING)
@@ -168,16 +170,43 @@ def test_a_process_that_is_suspended_while_it_writes_replaces_no_status(
 ):
     paused = HeartbeatFile(str(tmp_path), "chief-0", clock)
     paused.publish(RUNNING)
-    later = []
+    later, replace = [], os.replace
 
-    def fsync(descriptor):
+    def suspended(source, target):
         """The process is suspended here, until its successor has finished."""
         if not later:
             later.append(HeartbeatFile(str(tmp_path), "chief-0", clock))
             later[0].publish(FINISHED)
+        replace(source, target)
 
-    monkeypatch.setattr("os.fsync", fsync)
+    monkeypatch.setattr("os.replace", suspended)
     paused.publish(FAILED)
     found = HeartbeatFile(str(tmp_path), "ps-0", clock).last_status("chief-0")
     assert (found["state"], found["incarnation"]) == (FINISHED, later[0].incarnation)
-    assert [path.name for path in paused.folder.iterdir()] == ["chief-0.json"]
+
+
+def test_processes_that_start_at_once_have_different_numbers(tmp_path, clock):
+    first, second = (HeartbeatFile(str(tmp_path), "chief-0", clock) for _ in range(2))
+    second.publish(FINISHED)
+    first.publish(RUNNING)
+    server = HeartbeatFile(str(tmp_path), "ps-0", clock)
+    assert server.last_status("chief-0")["incarnation"] == second.incarnation
+
+
+def test_a_new_process_removes_the_files_of_earlier_ones(tmp_path, clock):
+    (tmp_path / "cluster").mkdir()
+    # An earlier version of the trainer has written this one.
+    (tmp_path / "cluster/chief-0.json").write_text('{"state": "failed", "final_step": 3}')
+    killed = HeartbeatFile(str(tmp_path), "chief-0", clock)
+    assert killed.previous_status["final_step"] == 3
+    # It is killed here; what the one before it has said still counts.
+    again, other = (HeartbeatFile(str(tmp_path), name, clock) for name in ("chief-0", "ps-0"))
+    assert other.last_status("chief-0") == again.previous_status == killed.previous_status
+    assert len(list((tmp_path / "cluster").glob("chief-0.*"))) == 3
+    again.publish(RUNNING)
+    assert [path.name for path in (tmp_path / "cluster").glob("chief-0.*")] == ["chief-0.2.json"]
+    # A damaged file is not taken for none: an earlier process may wake up and write.
+    (tmp_path / "cluster/chief-0.1.json").write_text('{"state": "lost"}')
+    (tmp_path / "cluster/chief-0.2.json").write_text('{"state": "run')
+    assert HeartbeatFile(str(tmp_path), "ps-0", clock).last_status("chief-0") == {}
+    assert HeartbeatFile(str(tmp_path), "chief-0", clock).start_number == 3

@@ -431,7 +431,7 @@ def test_without_an_id_an_error_waits_for_a_process_that_starts_later(
 
     thread = threading.Thread(target=fail)
     thread.start()
-    file = tmp_path / "cluster" / f"{failing}-0.json"
+    file = tmp_path / "cluster" / f"{failing}-0.1.json"
     deadline = time.monotonic() + 20
     while not (file.exists() and '"failed"' in file.read_text()):
         assert time.monotonic() < deadline

@@ -143,7 +143,7 @@ class Job:
                 lambda: labels._read_gate(str(export)),
             ],
             SANDBOX: [lambda: planning.read_times(files.read_json(at(SANDBOX)) or {}, None)],
-            f"{job_layout.CLUSTER_FOLDER}/worker-0.json": [self.read_heartbeats],
+            f"{job_layout.CLUSTER_FOLDER}/worker-0.7.json": [self.read_heartbeats],
             f"../{MEMORY}": [self.read_memory],
             job_layout.WRITER: [self.claim],
             job_layout.LOCK: [self.lock],
@@ -185,7 +185,7 @@ CONTENTS = {
         "peak_mib": 700,
         "latencies": [{"signature": "serving_default", "batch": 1, "p50_ms": 1.0, "p99_ms": 2.0}],
     },
-    f"{job_layout.CLUSTER_FOLDER}/worker-0.json": {
+    f"{job_layout.CLUSTER_FOLDER}/worker-0.7.json": {
         "state": "failed",
         "message": "m",
         "awaited_secs": 0,

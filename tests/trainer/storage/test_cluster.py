@@ -50,7 +50,8 @@ def _start(start_module, make, cloud, tmp_path, roles, *flags):
             env={"TF_CONFIG": json.dumps(config), "XDG_CACHE_HOME": str(disk)},
         )
         deadline = time.monotonic() + 120
-        while role == "evaluator" and "jobs/c/cluster/evaluator-0.json" not in cloud.names("jobs/"):
+        status = "jobs/c/cluster/evaluator-0.1.json"
+        while role == "evaluator" and status not in cloud.names("jobs/"):
             assert processes[role].poll() is None and time.monotonic() < deadline
             time.sleep(0.1)
     return processes

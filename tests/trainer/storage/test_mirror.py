@@ -411,7 +411,7 @@ def test_unfinished_files_are_not_stored(machine, cloud):
         "checkpoint.tmp12ab": "x",
         "export/final/temp-1700000000/saved_model.pb": "x",
         ".config.yaml.12.tmp": "x",
-        "cluster/chief-0.json": "{}",
+        "cluster/chief-0.1.json": "{}",
     }
     _write(one.folder, **making)
     one.push()

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from trainer import job_layout
+from trainer.cluster.heartbeat import LOST, HeartbeatFile
 from trainer.errors import TemporaryError, UserError
 from trainer.storage.addresses import Address
 from trainer.storage.bucket import Bucket
@@ -27,7 +28,7 @@ def machine(cloud, tmp_path):
 
     def start(name, **options):
         folder = tmp_path / name / "job"
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         memory = Memory(folder.parent / MEMORY, ADDRESS, print)
         return Mirror(
             Bucket("a-bucket", 5, 0.1), ADDRESS, folder, Division(**options), memory=memory
@@ -126,14 +127,14 @@ def test_heartbeats_are_exchanged_again_after_every_error(machine, cloud):
     keeper = Keeper(evaluator, pushes=True, pulls=True, log=print, stop=None)
     said = []
     relay = Relay(evaluator.bucket, keeper, "evaluator-0", said.append, secs=0.01)
-    own = evaluator.folder / "cluster/evaluator-0.json"
+    own = evaluator.folder / "cluster/evaluator-0.1.json"
     # Something that is neither the service's nor the user's fault.
-    own.mkdir()
     relay.start()
+    own.mkdir()
     _await(lambda: said)
     own.rmdir()
     own.write_text("{}")
-    _await(lambda: "jobs/x/cluster/evaluator-0.json" in cloud.names("jobs/x/cluster/"))
+    _await(lambda: "jobs/x/cluster/evaluator-0.1.json" in cloud.names("jobs/x/cluster/"))
     _await(lambda: len(said) == 2)
     assert "heartbeats cannot be exchanged (IsADirectoryError" in said[0]
     own.unlink()
@@ -141,6 +142,34 @@ def test_heartbeats_are_exchanged_again_after_every_error(machine, cloud):
     with pytest.raises(TemporaryError, match="the last status is not stored"):
         relay.end()
     assert all(thread.name != "relay" for thread in threading.enumerate())
+
+
+def test_a_process_that_starts_on_another_machine_replaces_its_status(machine, cloud):
+    def open_relay(name, process):
+        one = machine(name, is_shared=True)
+        keeper = Keeper(one, pushes=False, pulls=False, log=print, stop=None)
+        relay = Relay(one.bucket, keeper, process, print, secs=1000)
+        relay.start()
+        return relay, HeartbeatFile(str(one.folder), process, relay=relay)
+
+    reader, chief = open_relay("reader", "chief-0")
+    for start, name in enumerate(["one", "two", "one"], 1):
+        relay, heartbeat = open_relay(name, "worker-0")
+        assert heartbeat.start_number == start
+        heartbeat.publish(LOST, message=name)
+        reader.carry()
+        chief.refresh()
+        assert chief.read("worker-0")["message"] == name
+        files = {f"cluster/worker-0.{start}.json"}
+        assert {one[len("jobs/x/") :] for one in cloud.names("jobs/x/cluster/worker")} == files
+        assert len(list(chief.folder.glob("worker-*"))) == 1
+        relay.end()
+    reader.end()
+    # Who empties the bucket begins anew, also on a machine that has kept its files.
+    cloud.wipe()
+    reader, chief = open_relay("reader", "chief-0")
+    assert not chief.last_status("worker-0")
+    reader.end()
 
 
 def test_an_error_that_no_repetition_corrects_ends_the_job(machine, cloud):

@@ -72,15 +72,15 @@ def test_a_wrong_flag_reaches_the_machines_that_share_only_a_bucket(
     cloud.write("jobs/x/checkpoint", b'model_checkpoint_path: "model.ckpt-0"')
     other = "chief" if role == "worker" else "worker"
     status = {"state": "running", "run": "a", "target": 100, "step": 100}
-    cloud.write(f"jobs/x/cluster/{other}-0.json", json.dumps(status).encode())
+    cloud.write(f"jobs/x/cluster/{other}-0.1.json", json.dumps(status).encode())
     assert task.main(["--job_dir=gs://a-bucket/jobs/x", "--no_such_flag=1"]) == 2
     assert "no_such_flag" in capsys.readouterr().err
-    told = json.loads(cloud.read(f"jobs/x/cluster/{role}-0.json"))
+    told = json.loads(cloud.read(f"jobs/x/cluster/{role}-0.1.json"))
     assert told["state"] == "failed" and "no_such_flag" in told["message"]
     assert told["awaited_secs"] == 0 and told["run"] == "a"
     # Nothing of the job is fetched, and nothing else is stored.
     assert not list(tmp_path.rglob("checkpoint"))
-    names = {f"cluster/{role}-0.json", f"cluster/{other}-0.json", "checkpoint"}
+    names = {f"cluster/{role}-0.1.json", f"cluster/{other}-0.1.json", "checkpoint"}
     assert set(cloud.names("jobs/x/")) == {f"jobs/x/{name}" for name in names}
 
 
