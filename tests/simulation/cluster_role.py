@@ -11,6 +11,7 @@ from simulation import job
 from simulation.cluster_tf import Server, Training, TrainSpec
 from trainer import job_layout, storage
 from trainer.api import jobs
+from trainer.cluster import watchdog
 from trainer.cluster.strategies import SYNCHRONOUS
 from trainer.environment.cluster_spec import parse_cluster
 from trainer.errors import JobEnded, UserError
@@ -148,11 +149,12 @@ class Role:
             console = job.Lines(self.log)
             settings = job.Settings(cache_dir=str(self.process.machine.root / "cache"))
             with open_workspace(self.story.job_dir, settings, cluster, console) as space:
-                self.story.note_open(self, Path(space.folder))
                 config = self.story.config.model_copy(update={"job_dir": space.folder})
                 host = jobs.Host(self.watch, self.log, True)
                 rooms = jobs._Rooms(cluster, space, console)
                 with jobs._join_cluster(config, host, rooms) as heartbeat:
+                    if not watchdog.has_finished(heartbeat, cluster):
+                        self.story.note_open(self, Path(space.folder))
                     place = dispatch.Place(
                         cluster, space, console, self.watch, self.log, 0.0, heartbeat
                     )

@@ -16,7 +16,7 @@ from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster, read_cluster
 from trainer.environment.services import read_service
 from trainer.environment.variables import read_secret, take_parent_pipe
-from trainer.errors import UserError, redact_data
+from trainer.errors import USER_ERROR_STATUS, UserError, redact_data
 from trainer.signals import SignalWatch
 from trainer.storage import disk, workspace
 from trainer.training.resources import translate_resource_errors
@@ -77,17 +77,8 @@ def run_in_workspace(
     processes.end_with_parent(take_parent_pipe(), saves=cluster.role == "chief")
     service = read_service()
     config = job_environment.place(config, cluster, service)
-    settings = storage.Settings(**config.storage.model_dump())
     quiet = config.verbosity in ("warning", "error")
-    storage.configure(settings, Console(quiet=quiet))
-    with workspace.open_workspace(
-        config.require_job_dir(),
-        settings,
-        cluster,
-        Console(quiet=quiet),
-        stores=not command.dry_run,
-        events_dir=service.log_dir,
-    ) as space:
+    with _open_workspace(config, command, host, cluster, service.log_dir) as space:
         config = config.model_copy(update={"job_dir": space.folder})
         if command.fresh is not None and command.fresh.rstrip("/") == space.job_dir:
             command = command._replace(fresh=space.folder)
@@ -105,6 +96,8 @@ def run_in_workspace(
                 if _is_member(config, command, cluster):
                     joined = stack.enter_context(_join_cluster(config, host, rooms))
                     rooms = rooms._replace(heartbeat=joined)
+                else:
+                    space.await_fetched()
                 # Errors must be translated before the heartbeat file publishes them. The other
                 # processes expect a restart to fail again only after a UserError.
                 stack.enter_context(translate_resource_errors(space.folder))
@@ -117,6 +110,37 @@ def run_in_workspace(
         except UserError as error:
             raise type(error)(space.display_path(str(error))) from error.__cause__
         return space.folder
+
+
+@contextmanager
+def _open_workspace(
+    config: config_lib.Config,
+    command: flags.CommandLine,
+    host: Host,
+    cluster: Cluster,
+    events_dir: Optional[str],
+) -> Iterator[workspace.Workspace]:
+    """Opens the folder of the job; tells the others on this machine why it cannot be opened."""
+    settings = storage.Settings(**config.storage.model_dump())
+    console = Console(quiet=config.verbosity in ("warning", "error"))
+    storage.configure(settings, console)
+    with ExitStack() as stack:
+        try:
+            opened = workspace.open_workspace(
+                config.require_job_dir(),
+                settings,
+                cluster,
+                console,
+                stores=not command.dry_run,
+                events_dir=events_dir,
+            )
+            space = stack.enter_context(opened)
+        except UserError as error:
+            is_final = error.status == USER_ERROR_STATUS and not cluster.is_spread
+            if is_final and config.job_dir and _is_member(config, command, cluster):
+                _announce(error, config, host, cluster)
+            raise
+        yield space
 
 
 def announce_error(error: UserError, argv: list[str], watch: SignalWatch) -> None:
@@ -135,18 +159,23 @@ def announce_error(error: UserError, argv: list[str], watch: SignalWatch) -> Non
             return
         config = config_lib.load_config(None, {"job_dir": flags.find_job_dir(argv)})
         config = job_environment.place(config, cluster, service)
-        folder, console = config.job_dir, Console(quiet=config.verbosity in ("warning", "error"))
-        if not cluster.has_others or not folder:
-            return
-        # The user must not wait long for the error while the bucket is away.
-        settings = storage.Settings(**config.storage.model_dump())
-        settings = settings._replace(timeout_secs=ANNOUNCING_SECS, patience_secs=ANNOUNCING_SECS)
-        with workspace.open_statuses(folder, settings, cluster, console) as space:
-            if space is None:
-                return
-            rooms = _Rooms(cluster, space, console)
-            with _join_cluster(config, Host(watch, print, is_program=True), rooms):
-                raise error
+        if cluster.has_others and config.job_dir:
+            _announce(error, config, Host(watch, print, is_program=True), cluster)
+
+
+def _announce(error: UserError, config: config_lib.Config, host: Host, cluster: Cluster) -> None:
+    """Joins the cluster only to tell the others of an error; does nothing if that is impossible."""
+    console = Console(quiet=config.verbosity in ("warning", "error"))
+    # The user must not wait long for the error while the bucket is away.
+    settings = storage.Settings(**config.storage.model_dump())
+    settings = settings._replace(timeout_secs=ANNOUNCING_SECS, patience_secs=ANNOUNCING_SECS)
+    folder = config.require_job_dir()
+    with (
+        suppress(UserError),
+        workspace.open_statuses(folder, settings, cluster, console) as space,
+        _join_cluster(config, host, _Rooms(cluster, space, console)),
+    ):
+        raise error
 
 
 def _is_experiment(config: config_lib.Config) -> bool:
@@ -168,12 +197,11 @@ def _join_cluster(config: config_lib.Config, host: Host, rooms: _Rooms) -> Itera
     with (
         rooms.space.lock(rooms.console.warn),
         join_cluster(
-            rooms.space.folder,
+            rooms.space,
             config.cluster,
             rooms.cluster,
             console=rooms.console,
             watch=host.watch,
-            relay=rooms.space.relay,
         ) as heartbeat,
     ):
         yield heartbeat

@@ -1,13 +1,15 @@
 """Joins a cluster: runs this process's heartbeat and watchdog, and publishes how it ends."""
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Any
 
 from estimator_bridge import BridgeError
 from trainer import config as config_lib
 from trainer.cluster.heartbeat import (
+    ENDED,
     FAILED,
     FINISHED,
     GONE,
@@ -15,34 +17,41 @@ from trainer.cluster.heartbeat import (
     LOST,
     HeartbeatFile,
     Status,
-    StatusRelay,
 )
-from trainer.cluster.watchdog import CHIEF, EVALUATOR, GRACE_SECS, POLL_SECS, Watchdog, is_final
+from trainer.cluster.watchdog import (
+    CHIEF,
+    EVALUATOR,
+    GRACE_SECS,
+    POLL_SECS,
+    Watchdog,
+    build_end,
+    is_final,
+)
 from trainer.console import Console
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import USER_ERROR_STATUS, JobEnded, TemporaryError, UserError, hide_secrets
 from trainer.signals import Interrupted, SignalWatch
+from trainer.storage.workspace import Workspace
 
 
 @contextlib.contextmanager
 def join_cluster(
-    job_dir: str,
+    space: Workspace,
     config: config_lib.ClusterConfig,
     cluster: Cluster,
     *,
     console: Console,
     watch: SignalWatch,
-    relay: Optional[StatusRelay] = None,
 ) -> Iterator[HeartbeatFile]:
     """Runs this process's heartbeat and watchdog during the body of the `with` statement.
 
     Args:
-        job_dir: the folder that all processes share.
+        space: the job's folder on this machine. If the chief fetches the job into it from a bucket,
+            this process waits for that. The watchdog begins after this wait.
         config: strategy and time limits.
         cluster: the cluster, and which process of it this is.
         console: shows the watchdog's messages.
         watch: ends the main thread when the watchdog requires it.
-        relay: transfers the heartbeat files between machines that share no folder; else None.
 
     Yields:
         The heartbeat file.
@@ -50,10 +59,16 @@ def join_cluster(
     Raises:
         JobEnded: an error of another process has ended this one; replaces Interrupted.
     """
-    heartbeat = HeartbeatFile(job_dir, cluster.name, run_id=cluster.run_id, relay=relay)
+    heartbeat = HeartbeatFile(space.folder, cluster.name, run_id=cluster.run_id, relay=space.relay)
     watchdog = Watchdog(heartbeat, cluster, config, log=console.warn, ask_end=watch.request_stop)
-    heartbeat.start(watchdog.check)
+    is_fetched = threading.Event()
+    heartbeat.start(lambda: watchdog.check() if is_fetched.is_set() else None)
     try:
+        if not space.await_fetched(lambda: heartbeat.read(CHIEF).get("state") in ENDED):
+            chief = heartbeat.read(CHIEF)
+            if chief["state"] != FINISHED:
+                raise build_end(chief)
+        is_fetched.set()
         yield heartbeat
     except (Interrupted, JobEnded) as end:
         if watchdog.cause is not None:

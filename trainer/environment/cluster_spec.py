@@ -20,6 +20,8 @@ POOLS = {
     "workerpool3": "evaluator",
 }
 
+LOOPBACK = ("localhost", "127.", "[::1]", "::1")
+
 
 @dataclass(frozen=True)
 class Cluster:
@@ -53,6 +55,12 @@ class Cluster:
     def has_others(self) -> bool:
         """Whether the job may have other processes, an evaluator included."""
         return bool(self.spec) or self.expects_evaluator
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether processes of the cluster are on other machines."""
+        addresses = [address for role in self.spec.values() for address in role]
+        return any(not address.startswith(LOOPBACK) for address in addresses)
 
     @property
     def name(self) -> str:

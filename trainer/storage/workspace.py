@@ -27,7 +27,6 @@ LOCK = "lock"
 # The chief holds a lock on this file while the job is fetched and in use. A lock ends with its
 # process, so that none of an earlier run remains.
 READY = "ready"
-LOOPBACK = ("localhost", "127.", "[::1]", "::1")
 # Seconds that a process waits until the chief on the same machine has fetched the job.
 RESTORE_SECS = 1800.0
 
@@ -42,6 +41,7 @@ class Workspace:
         relay: transfers the heartbeat files if the cluster's machines share no folder; else None.
         is_guarded: whether `lock` and `claim` keep other jobs out of the folder. A job in a bucket
             is locked when it is opened, and claimed when it is stored.
+        is_fetched_elsewhere: whether the chief on this machine fetches the job from a bucket.
     """
 
     def __init__(
@@ -51,12 +51,38 @@ class Workspace:
         keeper: Optional[Keeper] = None,
         relay: Optional[Relay] = None,
         is_guarded: bool = False,
+        is_fetched_elsewhere: bool = False,
     ):
         self.job_dir = job_dir
         self.folder = folder
         self.relay = relay
         self._keeper = keeper
         self._is_guarded = is_guarded
+        self._is_fetched_elsewhere = is_fetched_elsewhere
+
+    def await_fetched(self, is_over: Callable[[], bool] = lambda: False) -> bool:
+        """Waits until the job is in the folder, if the chief on this machine fetches it.
+
+        Args:
+            is_over: returns whether the chief has ended; then the wait ends too.
+
+        Returns:
+            Whether the job is in the folder.
+
+        Raises:
+            TemporaryError: the chief has not fetched the job for RESTORE_SECS.
+        """
+        deadline = time.monotonic() + RESTORE_SECS
+        while self._is_fetched_elsewhere and not _is_held(Path(self.folder).parent / READY):
+            if is_over():
+                return False
+            if time.monotonic() >= deadline:
+                raise TemporaryError(
+                    f"job_dir {self.job_dir}: the chief has not fetched it within "
+                    f"{RESTORE_SECS:.0f} s; see the chief's output"
+                )
+            time.sleep(0.2)
+        return True
 
     @contextmanager
     def lock(self, log: Callable[[str], None]) -> Iterator[None]:
@@ -152,9 +178,7 @@ def open_workspace(
     if not is_remote(job_dir):
         yield Workspace(job_dir, job_dir, is_guarded=is_guarded)
         return
-    address = parse_address(job_dir.rstrip("/"), "job_dir")
-    if not address.name:
-        raise UserError(f"job_dir {job_dir}: a whole bucket; name a folder in it")
+    address = _parse_folder(job_dir)
     if settings.reader == "mount":
         mounted = address.mounted(settings.mount)
         if mounted is None:
@@ -164,8 +188,7 @@ def open_workspace(
             )
         yield Workspace(job_dir, str(mounted), is_guarded=is_guarded)
         return
-    spread = _is_spread(cluster)
-    if spread and cluster.spec.get("ps"):
+    if cluster.is_spread and cluster.spec.get("ps"):
         raise UserError(
             f"job_dir {job_dir}: parameter servers write their parts of a checkpoint themselves, "
             "and these machines share no folder; name one that they share (an NFS mount) as "
@@ -174,11 +197,10 @@ def open_workspace(
     shown = str(address)
     # The file that records the content of the bucket is in this folder's parent folder.
     folder = _make_folder(settings, address)
-    if cluster.has_others and not spread and cluster.role != "chief":
-        _await_restored(folder, shown)
-        yield Workspace(shown, str(folder))
+    if cluster.has_others and not cluster.is_spread and cluster.role != "chief":
+        yield Workspace(shown, str(folder), is_fetched_elsewhere=True)
         return
-    job = _RemoteJob(address, settings, folder, cluster, spread, stores)
+    job = _RemoteJob(address, settings, folder, cluster, stores)
     lock = locked(folder.parent / LOCK, f"{shown} (in {folder})", console.log)
     with lock, (folder.parent / READY).open("a") as ready:
         keeper = _open_keeper(job, console.log)
@@ -200,8 +222,10 @@ def open_workspace(
 @contextmanager
 def open_statuses(
     job_dir: str, settings: Settings, cluster: Cluster, console: Console
-) -> Iterator[Optional[Workspace]]:
-    """Opens only what the processes of a cluster tell each other, without fetching a job.
+) -> Iterator[Workspace]:
+    """Opens the folder in which the processes of a cluster tell each other their statuses.
+
+    The job is not fetched.
 
     Args:
         job_dir: the job's folder or gs:// address.
@@ -210,8 +234,7 @@ def open_statuses(
         console: for lines of text.
 
     Yields:
-        The workspace; None if the job is in a bucket and all processes are on this machine, where
-        the launcher tells the others.
+        The workspace.
 
     Raises:
         UserError: the bucket cannot be used, or another process of this machine works on the job.
@@ -220,13 +243,15 @@ def open_statuses(
         with open_workspace(job_dir, settings, cluster, console) as workspace:
             yield workspace
         return
-    address = parse_address(job_dir.rstrip("/"), "job_dir")
-    if not address.name or not _is_spread(cluster):
-        yield None
-        return
-    shown = str(address)
-    lock = locked(_make_folder(settings, address).parent / LOCK, shown, console.log)
-    with lock, tempfile.TemporaryDirectory() as parent:
+    address = _parse_folder(job_dir)
+    shown, folder = str(address), _make_folder(settings, address)
+    with ExitStack() as stack:
+        if cluster.is_spread or cluster.role == "chief":
+            stack.enter_context(locked(folder.parent / LOCK, shown, console.log))
+        if not cluster.is_spread:
+            yield Workspace(shown, str(folder))
+            return
+        parent = stack.enter_context(tempfile.TemporaryDirectory())
         folder = Path(parent) / "job"
         folder.mkdir()
         # Of the job's files, none is fetched, whatever the status of another process refers to.
@@ -243,6 +268,14 @@ def open_statuses(
             relay.end()
 
 
+def _parse_folder(job_dir: str) -> Address:
+    """Returns the address of a job in a bucket."""
+    address = parse_address(job_dir.rstrip("/"), "job_dir")
+    if not address.name:
+        raise UserError(f"job_dir {job_dir}: a whole bucket; name a folder in it")
+    return address
+
+
 def _make_folder(settings: Settings, address: Address) -> Path:
     """Creates and returns the folder of a job in a bucket on this machine."""
     key = hashlib.sha256(str(address).encode()).hexdigest()[:16]
@@ -257,7 +290,6 @@ class _RemoteJob(NamedTuple):
         settings: how gs:// paths are accessed.
         folder: the job's folder on this machine.
         cluster: the cluster, and which process of it this is.
-        is_spread: whether processes of the cluster are on other machines.
         stores: whether anything is stored.
     """
 
@@ -265,7 +297,6 @@ class _RemoteJob(NamedTuple):
     settings: Settings
     folder: Path
     cluster: Cluster
-    is_spread: bool
     stores: bool
 
 
@@ -276,7 +307,7 @@ def _synchronized(job: _RemoteJob, keeper: Keeper, console: Console) -> Iterator
         yield Workspace(*names, keeper)
         return
     relay = None
-    if job.is_spread:
+    if job.cluster.is_spread:
         relay = Relay(keeper.mirror.bucket, keeper, job.cluster.name, console.log)
         relay.start()
     keeper.start()
@@ -331,7 +362,7 @@ def _open_keeper(job: _RemoteJob, log: Callable[[str], None]) -> Keeper:
         bucket,
         job.address,
         job.folder,
-        Division(mine.get(role, lambda name: False), theirs, is_shared=job.is_spread),
+        Division(mine.get(role, lambda name: False), theirs, is_shared=job.cluster.is_spread),
         claim=Claim(bucket, job.address) if job.stores and role == "chief" else None,
         memory=Memory(job.folder.parent / MEMORY, job.address, log),
     )
@@ -339,7 +370,7 @@ def _open_keeper(job: _RemoteJob, log: Callable[[str], None]) -> Keeper:
         mirror,
         pushes=job.stores and role in ("chief", "evaluator"),
         # A worker needs only the files that the chief's status refers to; the Relay fetches them.
-        pulls=job.is_spread and role in ("chief", "evaluator"),
+        pulls=job.cluster.is_spread and role in ("chief", "evaluator"),
         log=log,
         stop=lambda: os.kill(os.getpid(), signal.SIGTERM),
     )
@@ -353,12 +384,6 @@ def _open_events(job: _RemoteJob, events_dir: str, log: Callable[[str], None]) -
     return Mirror(bucket, address, job.folder, division, memory=memory)
 
 
-def _is_spread(cluster: Cluster) -> bool:
-    """Returns whether processes of the cluster are on other machines."""
-    addresses = [address for role in cluster.spec.values() for address in role]
-    return any(not address.startswith(LOOPBACK) for address in addresses)
-
-
 def _is_held(path: Path) -> bool:
     """Returns whether another process holds a lock on a file."""
     try:
@@ -367,15 +392,3 @@ def _is_held(path: Path) -> bool:
     except BlockingIOError:
         return True
     return False
-
-
-def _await_restored(folder: Path, shown: str) -> None:
-    deadline = time.monotonic() + RESTORE_SECS
-    while time.monotonic() < deadline:
-        if _is_held(folder.parent / READY):
-            return
-        time.sleep(0.2)
-    raise TemporaryError(
-        f"job_dir {shown}: the chief has not fetched it within {RESTORE_SECS:.0f} s; "
-        "see the chief's output"
-    )

@@ -13,6 +13,7 @@ from trainer.console import Console, Progress
 from trainer.environment.cluster_spec import Cluster
 from trainer.errors import FOLLOWED_STATUS, USER_ERROR_STATUS, JobEnded, TemporaryError, UserError
 from trainer.signals import Interrupted, SignalWatch
+from trainer.storage.workspace import Workspace
 
 SPEC = {"chief": ("a:1",), "worker": ("b:1",), "ps": ("c:1",)}
 LIMIT = 300
@@ -137,7 +138,7 @@ def test_a_failed_chief_ends_once_all_others_have_ended(tmp_path):
     spec = {"chief": ("a:1",), "ps": ("c:1",)}
     server = HeartbeatFile(str(tmp_path), "ps-0")
     joined = join_cluster(
-        str(tmp_path),
+        Workspace(str(tmp_path), str(tmp_path)),
         ClusterConfig(),
         Cluster(spec),
         console=Console(quiet=True),
@@ -295,7 +296,7 @@ def _fail(folder, process, error, watchdog_secs=LIMIT):
     """Ends a process by an error as trainer.task does."""
     config = ClusterConfig(watchdog_secs=watchdog_secs)
     joined = join_cluster(
-        str(folder),
+        Workspace(str(folder), str(folder)),
         config,
         Cluster(SPEC, process, run_id="a"),
         console=Console(quiet=True),
@@ -372,7 +373,13 @@ def test_a_chief_that_ends_for_an_error_elsewhere_reports_it(tmp_path, monkeypat
     worker = HeartbeatFile(str(tmp_path), "worker-0", run_id="a")
     cluster, console = Cluster(SPEC, run_id="a"), Console(quiet=True)
     with SignalWatch() as watch:
-        joined = join_cluster(str(tmp_path), ClusterConfig(), cluster, console=console, watch=watch)
+        joined = join_cluster(
+            Workspace(str(tmp_path), str(tmp_path)),
+            ClusterConfig(),
+            cluster,
+            console=console,
+            watch=watch,
+        )
         with pytest.raises(JobEnded) as ended, joined:
             worker.publish(FAILED, message="data: row 7", awaited_secs=0)
             try:
@@ -419,7 +426,7 @@ def test_without_an_id_an_error_waits_for_a_process_that_starts_later(
 
     def fail():
         joined = join_cluster(
-            str(tmp_path),
+            Workspace(str(tmp_path), str(tmp_path)),
             ClusterConfig(watchdog_secs=60),
             Cluster(spec, failing),
             console=Console(quiet=True),

@@ -28,12 +28,15 @@ def test_a_process_waits_for_the_chief_of_its_own_run(cloud, monkeypatch, tmp_pa
 
     with open_as("chief") as chief, open_as("worker") as worker:
         assert worker.folder == chief.folder
+        worker.await_fetched()
     monkeypatch.setattr(workspace, "RESTORE_SECS", 0.3)
     # That chief has ended; the next one has not fetched the job yet.
-    with pytest.raises(TemporaryError, match="the chief has not fetched it"), open_as("worker"):
-        pass
-    with open_as("chief") as chief, open_as("worker") as worker:
-        assert worker.folder == chief.folder
+    with open_as("worker") as worker:
+        with pytest.raises(TemporaryError, match="the chief has not fetched it"):
+            worker.await_fetched()
+        assert not worker.await_fetched(lambda: True)
+        with open_as("chief"):
+            worker.await_fetched()
 
 
 def test_an_error_that_the_user_must_correct_is_reported_before_one_of_storing(cloud, tmp_path):
@@ -93,3 +96,29 @@ def test_a_wrong_flag_is_reported_though_the_bucket_is_away(cloud, monkeypatch, 
     cloud.fail("status", times=100)
     assert task.main(["--job_dir=gs://a-bucket/jobs/x", "--no_such_flag=1"]) == 2
     assert "no_such_flag" in capsys.readouterr().err
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("wrong", ["flag", "bucket"])
+def test_an_error_of_the_chief_reaches_those_who_wait_for_it(
+    cloud, start_module, make, tmp_path, wrong
+):
+    make.yaml(tmp_path / "schema.yaml", make.schema_values())
+    place = "gs://no-such-bucket/x" if wrong == "bucket" else "gs://a-bucket/jobs/x"
+    chief, worker = (
+        start_module(
+            "trainer.task",
+            *[f"--job_dir={place}", f"--data.schema_file={tmp_path}/schema.yaml", *flags],
+            env={
+                "TF_CONFIG": json.dumps({"cluster": SPEC, "task": {"type": role, "index": 0}}),
+                "XDG_CACHE_HOME": str(tmp_path),
+            },
+        )
+        for role, flags in (("chief", ["--no_such_flag=1"] * (wrong == "flag")), ("worker", []))
+    )
+    for process in (chief, worker):
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 2, said
+        assert ("no_such_flag" if wrong == "flag" else "no-such-bucket") in said
+    assert "the chief has failed, and this process ends with it: " in said
+    assert "traceback" not in said.lower()
