@@ -4,6 +4,8 @@
 
 runs the cases of tests/estimator_bridge/parity_1x/cases natively, stores what they compute, shows
 what changed, runs them under the bridge, shows what differs, and writes the table of bridge.md.
+An area whose stored values were computed by the same cases and packages is not run natively again,
+so a run that was killed goes on where it was; --anew runs every area.
 The native environment is made in .venv/ with a Python 3.7 (PYTHON37=... names one).
 """
 
@@ -15,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,26 +60,74 @@ def build_native(python):
     return inside
 
 
-def run(command, areas, folder):
-    """Runs the cases of areas with a command; returns area -> records."""
-    output = folder / "computed.json"
+def start(command, areas, folder, log):
+    """Starts a command that runs the cases of areas and writes a file for each into a folder."""
     quiet = {
         "CUDA_VISIBLE_DEVICES": "-1",
         "TF_ENABLE_ONEDNN_OPTS": "0",
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
     path = {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
-    log = folder / "log"
-    with log.open("w") as file:
-        done = subprocess.run(
-            [*command, str(PARITY / "measure.py"), str(output), *areas],
-            env={**os.environ, **quiet, **path},
-            stdout=file,
-            stderr=subprocess.STDOUT,
-        )
-    if done.returncode:
-        sys.exit(log.read_text()[-4000:])
-    return json.loads(output.read_text())
+    return subprocess.Popen(
+        [*command, str(PARITY / "measure.py"), str(folder), *areas],
+        env={**os.environ, **quiet, **path},
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def run(command, areas, store=lambda area, records: None):
+    """Runs the cases of areas with a command.
+
+    Args:
+      command: list of strings.
+      areas: their names; options may precede them.
+      store: called with each area and its records when they are there.
+
+    Returns:
+      area -> records.
+    """
+    found = {}
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as log:
+        process = start(command, areas, folder, log)
+        try:
+            ended = False
+            while not ended:
+                ended = process.poll() is not None
+                for path in sorted(Path(folder).glob("*.json")):
+                    found[path.stem] = json.loads(path.read_text())
+                    path.unlink()
+                    store(path.stem, found[path.stem])
+                time.sleep(0 if ended else 0.2)
+        finally:
+            process.kill()
+            process.wait()
+        if process.returncode:
+            log.seek(0)
+            sys.exit(log.read()[-4000:])
+    return found
+
+
+def measure_native(command, areas, anew):
+    """Stores what the cases of areas compute natively, area after area.
+
+    Args:
+      command: Python of TensorFlow 1.15.5, as a list.
+      areas: their names.
+      anew: whether to run areas whose stored values were computed by the same cases too.
+    """
+    prints = {area: compare.fingerprint(area, PACKAGES) for area in areas}
+    before = {} if anew else compare.measured_by()
+    left = [area for area in areas if before.get(area) != prints[area]]
+    if len(left) < len(areas):
+        print(f"{len(areas) - len(left)} of {len(areas)} areas are stored; --anew runs them again")
+
+    def store(area, records):
+        show_changes(area, records)
+        compare.write(area, records, prints[area])
+
+    if left:
+        run(command, left, store)
 
 
 def show_changes(area, records):
@@ -102,13 +153,14 @@ def show_changes(area, records):
     changed = {case: text for case, text in changed.items() if text}
     new, gone = records.keys() - stored.keys(), stored.keys() - records.keys()
     print(
-        f"{area}: {len(records)} stored; {len(new)} new, {len(gone)} gone, {len(changed)} changed"
+        f"{area}: {len(records)} stored; {len(new)} new, {len(gone)} gone, {len(changed)} changed",
+        flush=True,
     )
     for case, text in list(changed.items())[:20]:
         print(f"  changed: {case}: {text[:200]}")
 
 
-def compare_way_back(area, native, bridge, ours, folder):
+def compare_way_back(area, native, bridge, ours):
     """Returns lines on what does not go on alike, or does not answer alike, from the bridge's work.
 
     Args:
@@ -116,13 +168,13 @@ def compare_way_back(area, native, bridge, ours, folder):
       native: Python of TensorFlow 1.15.5.
       bridge: command that runs a program under the bridge.
       ours: records of the bridge, whose last variables and SavedModels both restore.
-      folder: folder for files.
     """
-    start = folder / "trained_here.json"
-    start.write_text(json.dumps(ours))
-    first, second = (
-        run(command, [f"--start={start}", area], folder)[area] for command in ([native], bridge)
-    )
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(ours, file)
+        file.flush()
+        first, second = (
+            run(command, [f"--start={file.name}", area])[area] for command in ([native], bridge)
+        )
     lines = [
         f"{area}, on 1.15.5 from what the bridge wrote: {case}: {aspect}: {text[:600]}"
         for case, record in first.items()
@@ -156,6 +208,7 @@ def main(arguments=None):
     every = [*compare.AREAS, "signatures"]
     parser.add_argument("areas", nargs="*", metavar="AREA", help=f"of {', '.join(every)}")
     parser.add_argument("--stored", action="store_true", help="keep the stored values of 1.15.5")
+    parser.add_argument("--anew", action="store_true", help="run every area on 1.15.5 again")
     options = parser.parse_args(arguments)
     areas = options.areas or every
     if not options.stored:
@@ -167,18 +220,14 @@ def main(arguments=None):
                 file=sys.stderr,
             )
             return 2
-    with tempfile.TemporaryDirectory() as folder:
-        if not options.stored:
-            native = run([build_native(python)], areas, Path(folder))
-            for area in areas:
-                show_changes(area, native[area])
-                compare.write(area, native[area])
-        bridge = [sys.executable, "-m", "estimator_bridge", "run", "--tf1", "--exports_for=1.15"]
-        ours = run(bridge, areas, Path(folder))
-        lines = [line for area in areas for line in compare.unexpected(area, ours[area])]
-        going_on = {"trained", "programs", "more_programs"} & set(areas)
-        for area in () if options.stored else sorted(going_on):
-            lines += compare_way_back(area, build_native(python), bridge, ours, Path(folder))
+    if not options.stored:
+        measure_native([build_native(python)], areas, options.anew)
+    bridge = [sys.executable, "-m", "estimator_bridge", "run", "--tf1", "--exports_for=1.15"]
+    ours = run(bridge, areas)
+    lines = [line for area in areas for line in compare.unexpected(area, ours[area])]
+    going_on = {"trained", "programs", "more_programs"} & set(areas)
+    for area in () if options.stored else sorted(going_on):
+        lines += compare_way_back(area, build_native(python), bridge, ours)
     print("\n".join(lines) or "no difference that is not listed in known.json")
     if areas == every:
         write_table(compare.table(ours))

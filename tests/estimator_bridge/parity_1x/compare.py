@@ -1,7 +1,10 @@
 """Compares what a case computes with what TensorFlow 1.15 computed. Needs no TensorFlow."""
 
+import ast
 import gzip
+import hashlib
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +12,9 @@ import numpy as np
 HERE = Path(__file__).parent
 STORED = HERE.parent / "golden" / "1.15.5"
 KNOWN = HERE / "known.json"
+# Area -> fingerprint of what its stored values were computed by.
+MEASURED_BY = "measured_by.json"
+NAMES = HERE.parents[2] / "estimator_bridge" / "audit" / "symbols" / "supplied.json"
 AREAS = sorted(path.stem for path in (HERE / "cases").glob("[a-z]*.py"))
 
 # float32 has 7 digits: a few roundings are 1e-6 of the largest value. Allowed is also twice as much
@@ -23,11 +29,58 @@ def read(area):
     return json.loads(gzip.decompress((STORED / f"{area}.json.gz").read_bytes()))
 
 
-def write(area, records):
-    """Stores records; the same records give the same bytes."""
-    text = json.dumps(records, sort_keys=True, separators=(",", ":"))
+def write(area, records, fingerprint):
+    """Stores records and what they were computed by; the same records leave the file as it is."""
     STORED.mkdir(parents=True, exist_ok=True)
-    (STORED / f"{area}.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+    path = STORED / f"{area}.json.gz"
+    # Versions of zlib give other bytes.
+    if not path.exists() or read(area) != records:
+        text = json.dumps(records, sort_keys=True, separators=(",", ":"))
+        _replace(path, gzip.compress(text.encode(), mtime=0))
+    found = json.dumps({**measured_by(), area: fingerprint}, indent=1, sort_keys=True)
+    _replace(STORED / MEASURED_BY, found.encode() + b"\n")
+
+
+def _replace(path, content):
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    os.replace(part, path)
+
+
+def measured_by():
+    """Returns area -> fingerprint of what the stored values were computed by."""
+    path = STORED / MEASURED_BY
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def fingerprint(area, packages):
+    """Returns a text that changes with the cases of an area, what runs them, and the packages.
+
+    Args:
+      area: name of a file of cases, or `signatures`.
+      packages: of the environment, with their versions.
+    """
+    files = {HERE / name for name in ("measure.py", "trained.py", "values.py")}
+    files |= {HERE / "signatures.py", NAMES} if area == "signatures" else _files_of(area)
+    whole = hashlib.sha256("\n".join(packages).encode())
+    for path in sorted(files):
+        whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()[:16]
+
+
+def _files_of(area):
+    """Returns the file of an area, and the files here that it imports."""
+    found, waiting = set(), [HERE / "cases" / f"{area}.py"]
+    while waiting:
+        path = waiting.pop()
+        if path in found or not path.exists():
+            continue
+        found.add(path)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                folder = HERE / "cases" if getattr(node, "module", None) == "cases" else HERE
+                waiting += [folder / f"{one.name}.py" for one in node.names]
+    return found
 
 
 def distance(native, ours):

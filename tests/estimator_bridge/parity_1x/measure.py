@@ -1,7 +1,9 @@
 """Runs the cases of areas in the TensorFlow of this process and writes what they compute.
 
-    python measure.py OUTPUT losses metrics  (TensorFlow 1.15, four times)
-    python -m estimator_bridge run --tf1 measure.py OUTPUT losses metrics
+    python measure.py FOLDER losses metrics  (TensorFlow 1.15, four times)
+    python -m estimator_bridge run --tf1 measure.py FOLDER losses metrics
+
+FOLDER gets a file for each area, when the area is done.
 
 A case is a function that builds a graph and returns tensors, or a pair (tensors, operations); with
 operations, they are run twice and the tensors before, between and after.
@@ -271,6 +273,14 @@ def starts(area, native, start):
     return compare.read(area)
 
 
+def write(folder, area, found):
+    """Writes what an area computes; its file is there only when it is whole."""
+    path = os.path.join(folder, area + ".json")
+    with open(path + ".part", "w") as file:
+        json.dump(found, file, sort_keys=True)
+    os.rename(path + ".part", path)
+
+
 def main(arguments):
     start = next((one[len("--start=") :] for one in arguments if one.startswith("--start=")), None)
     arguments = [one for one in arguments if not one.startswith("-")]
@@ -286,11 +296,10 @@ def main(arguments):
         import names
 
         used = names.record(tf.contrib)
-    found = {area: measure(area, native, start) for area in arguments[1:]}
+    for area in arguments[1:]:
+        write(arguments[0], area, measure(area, native, start))
     if used is not None:
-        found["without cases"] = names.without_cases(tf.contrib, used)
-    with open(arguments[0], "w") as file:
-        json.dump(found, file, sort_keys=True)
+        write(arguments[0], "without cases", names.without_cases(tf.contrib, used))
 
 
 if __name__ == "__main__":

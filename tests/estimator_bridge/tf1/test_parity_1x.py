@@ -12,7 +12,9 @@ import pytest
 
 PARITY = Path(__file__).parents[1] / "parity_1x"
 sys.path.insert(0, str(PARITY))
+sys.path.insert(0, str(PARITY.parents[2] / "tools"))
 import compare  # noqa: E402
+import parity_1x  # noqa: E402
 
 EVERY = [*compare.AREAS, "signatures"]
 # Small areas that use much of TensorFlow's own code, which differs between the versions.
@@ -26,7 +28,7 @@ def computed(request, tmp_path_factory):
     areas = {item.callspec.params.get("area") for item in tests if hasattr(item, "callspec")}
     if any(item.name.startswith(("test_the_table", "test_every_supplied")) for item in tests):
         areas = set(EVERY)
-    output = tmp_path_factory.mktemp("parity") / "computed.json"
+    output = tmp_path_factory.mktemp("parity")
     command = [
         sys.executable,
         "-m",
@@ -47,7 +49,7 @@ def computed(request, tmp_path_factory):
         timeout=600,
     )
     assert done.returncode == 0, done.stdout[-4000:]
-    return json.loads(output.read_text())
+    return {path.stem: json.loads(path.read_text()) for path in output.glob("*.json")}
 
 
 @pytest.mark.parametrize(
@@ -117,3 +119,48 @@ def test_a_tolerance_is_measured_in_1_15(reason):
 def test_signatures_are_compared_by_name_order_and_default(ours, difference):
     native = [["a", "", "<none>"], ["b", "", "1.0"]]
     assert compare.compare_signatures(native, ours) == difference
+
+
+# Takes the place of Python 3.7: writes a file for each area, and dies at one.
+NATIVE = """
+import json, os, sys
+_, folder, *areas = sys.argv[1:]
+with open({asked!r}, "a") as file:
+    file.write(" ".join(areas) + chr(10))
+for area in areas:
+    if area == "losses" and not os.path.exists({mended!r}):
+        sys.exit("killed")
+    with open(os.path.join(folder, area + ".json"), "w") as file:
+        json.dump({{"case": area}}, file)
+"""
+
+
+@pytest.mark.quick
+def test_a_run_goes_on_after_the_last_area_that_is_stored(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(compare, "STORED", tmp_path / "stored")
+    asked, mended, program = (tmp_path / name for name in ("asked", "mended", "native.py"))
+    program.write_text(NATIVE.format(asked=str(asked), mended=str(mended)))
+    areas = ["crf", "losses", "opt"]
+
+    def measure(anew=False):
+        parity_1x.measure_native([sys.executable, str(program)], areas, anew)
+        return asked.read_text().splitlines()[-1].split()
+
+    with pytest.raises(SystemExit, match="killed"):
+        measure()
+    assert compare.read("crf") == {"case": "crf"}
+    mended.touch()
+    assert measure() == ["losses", "opt"]
+    assert len(asked.read_text().splitlines()) == 2
+    measure()
+    assert len(asked.read_text().splitlines()) == 2
+    assert "3 of 3 areas are stored; --anew runs them again" in capsys.readouterr().out
+    assert measure(anew=True) == areas
+    # Other packages, and other cases.
+    monkeypatch.setattr(parity_1x, "PACKAGES", ["tensorflow==1.15.6"])
+    assert measure() == areas
+    found = compare.fingerprint("more_programs", ["a"])
+    assert found == compare.fingerprint("more_programs", ["a"])
+    assert found != compare.fingerprint("more_programs", ["b"])
+    names = {path.name for path in compare._files_of("more_programs")}
+    assert names == {"more_programs.py", "programs.py", "jobs.py", "trained.py", "values.py"}
