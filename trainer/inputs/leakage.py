@@ -90,11 +90,31 @@ class LeakSample:
         for name in self._codes:
             codes = self._encode(columns.column(name).take(rows), name)
             self._codes[name] = np.concatenate([self._codes[name], codes])
-        if len(self._hashes) > 2 * self._most:
-            self._limit = np.partition(self._hashes, self._most)[self._most]
-            kept = self._hashes < self._limit
-            self._hashes = self._hashes[kept]
-            self._codes = {name: codes[kept] for name, codes in self._codes.items()}
+        self._shrink()
+
+    def merge(self, other: "LeakSample") -> None:
+        """Adds the rows of another sample with the same columns.
+
+        Args:
+            other: of other rows.
+        """
+        self._limit = min(self._limit, other._limit)
+        self._hashes = np.concatenate([self._hashes, other._hashes])
+        for name, codes in self._codes.items():
+            self._codes[name] = np.concatenate([codes, other._codes[name]])
+        self._keep_below()
+        self._shrink()
+
+    def _shrink(self) -> None:
+        # The limit is halved, so that it does not depend on how the rows are divided.
+        while len(self._hashes) > 2 * self._most:
+            self._limit >>= np.uint64(1)
+            self._keep_below()
+
+    def _keep_below(self) -> None:
+        kept = self._hashes < self._limit
+        self._hashes = self._hashes[kept]
+        self._codes = {name: codes[kept] for name, codes in self._codes.items()}
 
     def _encode(self, column: pa.Array, name: str) -> np.ndarray:
         """Returns numbers that are equal for equal values, float64 [rows]; NaN without a value."""
@@ -112,7 +132,7 @@ class LeakSample:
 
     def get_hashes(self) -> RowHashes:
         """Returns the hashes of the sample."""
-        return RowHashes(tuple(self._hashes.tolist()), int(self._limit))
+        return RowHashes(tuple(np.sort(self._hashes).tolist()), int(self._limit))
 
     def find_leaks(self, counts: dict[str, ValueCounts]) -> list[str]:
         """Returns a sentence for each column that may be a leak.

@@ -1,8 +1,8 @@
 """Reads all data once before training: counts rows, computes statistics, finds bad rows."""
 
 import functools
-from collections.abc import Sequence
-from typing import NamedTuple, Optional
+from collections.abc import Iterator, Sequence
+from typing import Callable, NamedTuple, Optional
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from trainer.inputs.raw_batches import ReadDetails
 from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.row_sample import RowSample, place_rows
 from trainer.inputs.streaming_statistics import RunningMoments, ValueCounts, build_bins
-from trainer.inputs.tables import read_batches
+from trainer.inputs.tables import Batch, read_batches
 from trainer.schema import Bins, Schema, Statistics, hide_private
 
 # Formats whose rows name their values: a wrong column name looks like a value that is always
@@ -49,11 +49,115 @@ class Scan(NamedTuple):
     leaks: tuple[str, ...] = ()
 
 
+class Scanned:
+    """What a scan has found in some files; results of different files can be merged.
+
+    Args:
+        schema: columns and types.
+        data: delimiter and header of CSV files, and the number of bad rows tolerated.
+        times: dates that are no features, to read as well: of list_unused_times.
+        is_keyed: whether the formats of all files are KEYED.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        data: config_lib.DataConfig,
+        times: Sequence[str],
+        is_keyed: bool,
+    ):
+        self._schema, self._data = schema, data
+        self._names = schema.input_columns
+        self._details = ReadDetails(unchecked=times)
+        self._streaming = StreamingStatistics(schema, self._names)
+        self._sample = LeakSample(schema, self._names, times)
+        self._bad = BadRows(data.max_bad_rows)
+        self._rows: dict[str, int] = {}
+        self._absent = set(self._names) if is_keyed else set()
+
+    def read(self, index: int, file: DataFile) -> Iterator[Batch]:
+        """Yields the rows of a file that fit the schema.
+
+        Args:
+            index: of the file in the data.
+            file: the file.
+
+        Raises:
+            UserError: a file or a value does not fit the schema.
+        """
+        self._bad.file = index
+        self._rows[file.path] = 0
+        bad = self._bad if self._bad.limit else None
+        for batch in read_batches(file, self._schema, self._names, self._data, bad, self._details):
+            if bad is None:
+                place = file.path, batch.numbers
+                require_good_rows(*place, batch.columns, self._schema, self._names)
+            yield batch
+
+    def add(self, index: int, path: str, columns: pa.RecordBatch, numbers: np.ndarray) -> None:
+        """Adds rows of a file.
+
+        Args:
+            index: of the file in the data.
+            path: of the file.
+            columns: the rows.
+            numbers: of the rows in the file, int64 [rows].
+        """
+        self._streaming.add(columns, place_rows(index, numbers))
+        self._sample.add(columns)
+        self._absent -= {
+            name for name in self._absent if columns.column(name).null_count < len(columns)
+        }
+        self._rows[path] += columns.num_rows
+
+    def merge(self, other: "Scanned") -> None:
+        """Adds what was found in other files.
+
+        Args:
+            other: of other files.
+
+        Raises:
+            UserError: both together have more bad rows than are tolerated.
+        """
+        self._streaming.merge(other._streaming)
+        self._sample.merge(other._sample)
+        self._bad.merge(other._bad)
+        self._bad.drop(0)
+        self._rows.update(other._rows)
+        self._absent &= other._absent
+
+    def finish(self) -> Scan:
+        """Returns the result.
+
+        Raises:
+            UserError: no row fits the schema.
+        """
+        bad, num_rows = self._bad, sum(self._rows.values())
+        if bad.limit and not num_rows:
+            raise UserError(
+                f"no row of {len(self._rows)} file(s) fits the schema; the first: {bad.examples[0]}"
+            )
+        return Scan(
+            self._streaming.to_statistics(num_rows),
+            self._rows,
+            sorted(self._absent),
+            bad.count,
+            tuple(bad.examples),
+            self._sample.get_hashes(),
+            tuple(self._sample.find_leaks(self._streaming.counts)),
+        )
+
+
+# Scans files: its argument are the times of `Scanned`.
+Scanner = Callable[[Sequence[str]], Scanned]
+
+
 def scan_files(
     files: Sequence[DataFile],
     schema: Schema,
     data: config_lib.DataConfig,
     console: Console,
+    scan: Optional[Scanner] = None,
 ) -> Scan:
     """Reads every row once; returns row counts and statistics.
 
@@ -62,18 +166,29 @@ def scan_files(
         schema: columns and types.
         data: delimiter and header of CSV files, and the number of bad rows tolerated.
         console: shows progress.
+        scan: reads the files elsewhere; None: this process reads them.
 
     Raises:
         UserError: a file or a value does not fit the schema.
     """
+    scan = scan or functools.partial(_scan, files, schema, data, console)
     times = list_unused_times(schema)
     if times:
         try:
-            return _scan(files, schema, data, console, times)
+            return scan(times).finish()
         except UserError:
             # Columns that are not used may be absent, or damaged.
             pass
-    return _scan(files, schema, data, console, [])
+    return scan([]).finish()
+
+
+def is_keyed(files: Sequence[DataFile]) -> bool:
+    """Returns whether the formats of all files are KEYED.
+
+    Args:
+        files: the files.
+    """
+    return all(file.format in KEYED for file in files)
 
 
 def _scan(
@@ -82,46 +197,20 @@ def _scan(
     data: config_lib.DataConfig,
     console: Console,
     times: Sequence[str],
-) -> Scan:
-    names = schema.input_columns
-    streaming, sample = StreamingStatistics(schema, names), LeakSample(schema, names, times)
-    details = ReadDetails(unchecked=times)
-    bad = BadRows(data.max_bad_rows) if data.max_bad_rows else None
-    rows: dict[str, int] = {}
-    absent = set(names) if all(file.format in KEYED for file in files) else set()
+) -> Scanned:
+    found = Scanned(schema, data, times, is_keyed(files))
     total = functools.partial(estimate_rows, files)
     with Progress(console, "reading the data", "rows", total, is_estimate=True) as progress:
         for index, file in enumerate(files):
-            rows[file.path] = position = 0
-            for batch in read_batches(file, schema, names, data, bad, details):
-                if bad is None:
-                    require_good_rows(file.path, batch.numbers, batch.columns, schema, names)
-                streaming.add(batch.columns, place_rows(index, batch.numbers))
-                sample.add(batch.columns)
-                absent -= {
-                    name
-                    for name in absent
-                    if batch.columns.column(name).null_count < len(batch.columns)
-                }
-                rows[file.path] += batch.columns.num_rows
+            position = 0
+            for batch in found.read(index, file):
+                found.add(index, file.path, batch.columns, batch.numbers)
                 # The numbers also count rows of the other part of the data, which are read too.
                 before, position = position, int(batch.numbers[-1])
                 progress.add(position - before)
     # Without this call, Arrow would keep the freed memory for later use.
     pa.default_memory_pool().release_unused()
-    if bad is not None and not any(rows.values()):
-        raise UserError(
-            f"no row of {len(files)} file(s) fits the schema; the first: {bad.examples[0]}"
-        )
-    return Scan(
-        streaming.to_statistics(sum(rows.values())),
-        rows,
-        sorted(absent),
-        bad.count if bad is not None else 0,
-        tuple(bad.examples) if bad is not None else (),
-        sample.get_hashes(),
-        tuple(sample.find_leaks(streaming.counts)),
-    )
+    return found
 
 
 class StreamingStatistics:

@@ -12,7 +12,7 @@ from trainer.inputs.cache import CacheFolder
 from trainer.inputs.file_identity import READING, checksum_code, identify_file
 from trainer.inputs.files import DataFile
 from trainer.inputs.leakage import load_hashes
-from trainer.inputs.scan import Scan, scan_files
+from trainer.inputs.scan import Scan, Scanner, scan_files
 from trainer.schema import Schema, dump_statistics, parse_statistics
 
 
@@ -37,6 +37,7 @@ def scan_or_load(
     data: config_lib.DataConfig,
     console: Console,
     cache: Optional[CacheFolder],
+    scan: Optional[Scanner] = None,
 ) -> tuple[Scan, bool]:
     """Returns the scan of some files, from the cache if it is in the cache.
 
@@ -48,6 +49,7 @@ def scan_or_load(
         data: delimiter and header of CSV files, and the number of bad rows tolerated.
         console: shows progress.
         cache: stores scans; None: no cache is used.
+        scan: reads the files elsewhere; None: this process reads them.
 
     Returns:
         the scan, and whether it was read from the cache.
@@ -56,16 +58,16 @@ def scan_or_load(
         UserError: a file or a value does not fit the schema.
     """
     if cache is None:
-        return scan_files(files, schema, data, console), False
+        return scan_files(files, schema, data, console, scan), False
     key = _build_key(files, schema, data)
     kept = cache.read_note(key)
     if kept is not None:
         return _parse(kept, files), True
-    scan = scan_files(files, schema, data, console)
+    found = scan_files(files, schema, data, console, scan)
     # If the files have changed during the scan, their key has changed too.
     if _build_key(files, schema, data) == key:
-        cache.write_note(key, _dump(scan, files))
-    return scan, False
+        cache.write_note(key, _dump(found, files))
+    return found, False
 
 
 def _build_key(files: Sequence[DataFile], schema: Schema, data: config_lib.DataConfig) -> str:

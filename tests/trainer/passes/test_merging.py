@@ -15,17 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainer.config import load_config
+from trainer.console import Console
 from trainer.data_validation import check, infer
 from trainer.data_validation.profile_pass import ProfilePass, finish
 from trainer.data_validation.reading import CsvStyle
 from trainer.errors import UserError
-from trainer.inputs import row_sample
+from trainer.inputs import leakage, row_sample
 from trainer.inputs import streaming_statistics as streaming
 from trainer.inputs.exact_sums import UNIT_BITS, sum_exactly, sum_squares_exactly
 from trainer.inputs.files import find_files
 from trainer.inputs.row_sample import RowSample
+from trainer.inputs.scan import scan_files
 from trainer.passes.contract import Piece, Rows, add_piece, number_files
 from trainer.passes.local import run_here
+from trainer.passes.scan_pass import ScanPass
 from trainer.schema import Schema
 
 pytestmark = [pytest.mark.quick, pytest.mark.newest]
@@ -116,6 +119,25 @@ def test_files_merge_in_any_order(data):
             return _merge_in_a_random_tree(profile, _read_apart(profile, files), rng)
 
         assert _propose(merge, files) == _propose(lambda: run_here(profile, files, ""), files)
+
+
+def test_scans_of_files_merge_in_any_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(leakage, "SAMPLE_ROWS", 50)
+    rng = random.Random(7)
+    for number in range(6):
+        rows = [f"{rng.random():.3f},{rng.randrange(9)},a,{rng.randrange(2)}" for _ in range(100)]
+        bad = ["one,1,a,0"] * (number % 2)
+        (tmp_path / f"{number}.csv").write_text("\n".join(["x,n,word,y", *rows, *bad]) + "\n")
+    files = find_files([str(tmp_path)], "csv", "data")
+    data = load_config(None, {"data.max_bad_rows": "3"}).data
+    one = ScanPass(SCHEMA, data, (), False)
+    here = scan_files(files, SCHEMA, data, Console(quiet=True))
+    assert here.num_bad_rows == 3 and 50 < len(here.hashes.hashes) <= 100
+    merged = [_merge_in_a_random_tree(one, _read_apart(one, files), rng) for _ in range(3)]
+    assert [found.finish() for found in merged] == [here] * 3
+    few = one._replace(data=load_config(None, {"data.max_bad_rows": "2"}).data)
+    with pytest.raises(UserError, match="more bad rows than the 2 that"):
+        _merge_in_a_random_tree(few, _read_apart(few, files), rng)
 
 
 def _read_apart(one, files):
