@@ -26,6 +26,7 @@ TRAINER = {
     "command_line": "config errors",
     "task": "api config console signals errors",
     "launch": "cluster",
+    "prepare": "training config",
     "predict": "prediction",
     "evaluate": "evaluation",
     "gate": "gating",
@@ -51,8 +52,9 @@ TRAINER = {
     # What trains.
     "roles": "training job_dir cluster config environment console signals errors evaluation "
     "export reporting schema storage phase_timer job_layout",
-    "training": "vertex evaluation export reporting metrics models inputs job_dir features "
-    "cluster config schema storage environment phase_timer console signals errors job_layout",
+    "training": "engines passes vertex evaluation export reporting metrics models inputs job_dir "
+    "features cluster config schema storage environment phase_timer console signals errors "
+    "job_layout",
     "evaluation": "engines export reporting metrics data_validation models inputs features job_dir "
     "cluster config schema storage phase_timer console errors job_layout",
     "history": "release vertex drawing export metrics job_dir config storage environment console "
@@ -73,7 +75,7 @@ TRAINER = {
     "metrics": "inputs config schema errors",
     "data_validation": "engines passes inputs config schema storage console errors job_layout",
     "engines": "passes inputs environment console errors storage",
-    "passes": "inputs console",
+    "passes": "inputs config schema console",
     # What a model is made of.
     "models": "features config schema storage environment errors job_layout",
     "inputs": "features config schema storage environment errors console",
@@ -147,6 +149,7 @@ ENTRY_POINTS = {
     "__main__",
     "task",
     "launch",
+    "prepare",
     "predict",
     "evaluate",
     "gate",

@@ -11,6 +11,7 @@ from trainer.errors import USER_ERROR_STATUS, nearest
 COMMANDS = {
     "task": "train, evaluate and export; also one process of a cluster",
     "launch": "run a whole cluster on this machine",
+    "prepare": "check and encode the data of a job before it starts",
     "predict": "predict rows or files with an exported model",
     "evaluate": "evaluate checkpoints on any data, by slice",
     "gate": "decide whether an export may replace the one in service",

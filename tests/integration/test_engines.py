@@ -87,6 +87,27 @@ def test_an_evaluation_is_that_of_the_local_command(engine, data, trained, tmp_p
     assert found[0] == found[1] and found[0]["rows"] == 900
 
 
+def test_a_job_trains_on_encoded_rows_as_on_its_own(engine, data, make, tmp_path, run):
+    make.csv(tmp_path / "eval.csv", make.rows(100, seed=9))
+    flags = [f"--train_data={data}", "--eval_data=eval.csv", "--model=wide_deep", "--max_steps=20"]
+    flags += ["--data.schema_file=schema.yaml", "--data.shuffle_rows=200", "--noexport.verify"]
+    infer = ["trainer.schema", "infer", f"--data={data}", "--label=bought", "--output=schema.yaml"]
+    assert run(*infer).returncode == 0
+    done = run("trainer.prepare", *engine, "--", *flags, "--data.cache=cache")
+    assert done.returncode == 0, done.stderr
+    assert "encoding the rows: 4 task(s)" in done.stderr
+    for cache in ("cache", "own"):
+        job = run("trainer.task", *flags, f"--data.cache={cache}", f"--job_dir={cache}-job")
+        assert job.returncode == 0, job.stderr
+        origin = "read from the cache" if cache == "cache" else "read from files"
+        assert origin in job.stdout + job.stderr
+    first, second = (
+        (tmp_path / f"{cache}-job" / "model.ckpt-20.data-00000-of-00001").read_bytes()
+        for cache in ("cache", "own")
+    )
+    assert first == second
+
+
 def test_a_file_that_differs_is_one_line(engine, data, tmp_path, run):
     (tmp_path / "data" / "part-2.csv").write_text("a,bought\n1,no\n")
     done = run("trainer.schema", "infer", f"--data={data}", "--label=bought", *engine)

@@ -106,7 +106,8 @@ def run_in_workspace(
                 if _is_experiment(config):
                     _run_experiment(config, command, host, rooms)
                 else:
-                    _run_job(config, command, host, rooms, schema or _load_schema(config.data))
+                    schema = schema or schema_lib.load_job_schema(config.data, storage.fetch_data)
+                    _run_job(config, command, host, rooms, schema)
         except UserError as error:
             raise type(error)(space.display_path(str(error))) from error.__cause__
         return space.folder
@@ -308,11 +309,3 @@ def _start_tensorflow(config: config_lib.Config, host: Host) -> float:
     from trainer.phase_timer import process_age
 
     return process_age() if host.is_program else 0.0
-
-
-def _load_schema(data: config_lib.DataConfig) -> schema_lib.Schema:
-    if not data.schema_file:
-        raise UserError(
-            "data.schema_file: not given; set --data.schema_file=FILE or --hparams=PRESET"
-        )
-    return schema_lib.load_schema(data.schema_file, storage.fetch_data)

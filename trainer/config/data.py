@@ -95,8 +95,8 @@ class DataConfig(Section):
     cache: Annotated[str, BeforeValidator(auto_or_off)] = Field(
         "auto",
         min_length=1,
-        description="folder of encoded rows, for the fused engine; auto: "
-        "~/.cache/estimator_trainer; off: none",
+        description="folder of encoded rows, for the fused engine; gs:// if trainer.prepare has "
+        "filled it; auto: ~/.cache/estimator_trainer; off: none",
     )
     cache_max_gb: float = Field(
         10.0,

@@ -1,7 +1,7 @@
 """Runs work with the engine that the flags choose."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from trainer.console import Console
 from trainer.engines.options import BEAM, LOCAL, Engine
@@ -10,6 +10,7 @@ from trainer.inputs.files import DataFile
 from trainer.passes.contract import Pass, number_files
 from trainer.passes.local import run_here
 
+File = TypeVar("File")
 # More files than this share tasks that load a model.
 MAX_MODEL_TASKS = 1_000
 
@@ -47,7 +48,7 @@ def run_tasks(work: Work[Any, Result], tasks: Sequence[Any], what: str, engine: 
     return open_outcome(work, run(start_job(work), tasks, options))
 
 
-def divide(files: Sequence[DataFile]) -> list[Sequence[DataFile]]:
+def divide(files: Sequence[File]) -> list[Sequence[File]]:
     """Returns runs of files, in their order, as tasks that each load a model.
 
     Args:

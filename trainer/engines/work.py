@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, Union, cast
 
 from trainer import storage
@@ -73,6 +73,40 @@ class PassWork(Generic[Result]):
             second: of other files.
         """
         self._pass.merge(first, second)
+        return first
+
+
+class Together:
+    """Several kinds of work in one; a task is the name of a kind and one of its tasks.
+
+    Args:
+        works: name → work.
+    """
+
+    def __init__(self, works: Mapping[str, Work[Any, Any]]):
+        self._works = works
+
+    def run(self, task: tuple[str, Any]) -> dict[str, Any]:
+        """Returns the name of a task's work → its result.
+
+        Args:
+            task: name, and task of that work.
+
+        Raises:
+            UserError: the work has failed.
+        """
+        name, one = task
+        return {name: self._works[name].run(one)}
+
+    def merge(self, first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+        """Returns the results of two groups of tasks.
+
+        Args:
+            first: of one group; may be changed.
+            second: of the other.
+        """
+        for name, result in second.items():
+            first[name] = self._works[name].merge(first[name], result) if name in first else result
         return first
 
 

@@ -1,94 +1,59 @@
 """A cache of encoded rows: a folder of bounded size, shared by jobs and runs.
 
 Each entry contains the rows of one source. An entry is a folder whose name is a key computed from
-everything that the rows depend on. The folder contains one file with the rows, and an index of
-where the rows of each data file begin, with a checksum of each READ_ROWS rows of a file. A writer
-renames the folder when the entry is complete. If a writer is killed, the next writer removes the
-incomplete folder.
+everything that the rows depend on. The folder contains the rows, in one file or in several that
+workers of an engine have written, and an index of where the rows of each data file are
+(`cache_entry`). A writer renames the folder when the entry is complete. If a writer is killed, the
+next writer removes the incomplete folder.
 """
 
-import fcntl
+import contextlib
 import json
 import os
 import shutil
-import weakref
+import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Callable, Optional
 
 import numpy as np
 
+from trainer.errors import UserError
+from trainer.inputs.cache_entry import INDEX, Entry, Part, PartWriter, dump_index
+from trainer.inputs.cache_lock import KeyLock
 from trainer.storage.files import make_private_folder, write_text
 
-ROWS, INDEX, LOCK, BUILDING = "rows", "index.json", ".lock", ".building-"
+ROWS, LOCK, BUILDING = "rows", ".lock", ".building-"
 NOTE, MAX_NOTES = ".note.json", 200
-# Number of rows that are read at once.
-READ_ROWS = 65_536
 # Bytes of disk space that the cache leaves free.
 RESERVE_BYTES = 256 << 20
 
 
-class Damaged(Exception):
-    """Cached rows cannot be read, or are not those that were written."""
-
-
-class Entry:
-    """The cached rows of one source.
-
-    The rows are read rather than mapped into memory, so that the memory of the process does not
-    grow. An entry that is deleted while it is open stays readable.
+def dump_note(value: Any) -> str:
+    """Returns the content of a note.
 
     Args:
-        path: folder of the entry.
-        dtype: structured type of a row.
-        num_files: number of data files of the source.
+        value: an object that can be written as JSON.
+    """
+    text = json.dumps(value)
+    # The first line is the checksum of the second.
+    return f"{zlib.crc32(text.encode())}\n{text}"
 
-    Attributes:
-        num_bytes: size of the rows.
+
+def parse_note(content: str) -> Any:
+    """Returns the value of a note.
+
+    Args:
+        content: of the note.
 
     Raises:
-        OSError, ValueError, KeyError: the entry does not exist, is incomplete, or has another
-            layout.
+        ValueError: it is damaged.
     """
-
-    def __init__(self, path: Path, dtype: "np.dtype[Any]", num_files: int):
-        index = json.loads((path / INDEX).read_text(encoding="utf-8"))
-        if index["dtype"] != str(dtype.descr) or index["num_files"] != num_files:
-            raise ValueError("another layout")
-        self._path = path
-        self._dtype = dtype
-        self._starts = {int(file): (start, rows) for file, (start, rows) in index["files"].items()}
-        self._checksums = {int(file): sums for file, sums in index["checksums"].items()}
-        self._descriptor = os.open(path / ROWS, os.O_RDONLY)
-        # Closed when no pass reads it any more. Not at the end of the process, when a thread may.
-        weakref.finalize(self, os.close, self._descriptor).atexit = False
-        self.num_bytes = os.fstat(self._descriptor).st_size
-        if self.num_bytes != index["num_rows"] * dtype.itemsize:
-            raise ValueError("incomplete")
-        # Mark the entry as used: the least recently used entries are deleted first.
-        os.utime(path / INDEX)
-
-    def read(self, file: int) -> Iterator[np.ndarray]:
-        """Yields the rows of a data file in order, at most READ_ROWS at a time.
-
-        Args:
-            file: index of the data file.
-
-        Raises:
-            Damaged: the rows cannot be read, or their checksum is wrong.
-        """
-        start, rows = self._starts.get(file, (0, 0))
-        sums = self._checksums.get(file, [])
-        for block, first in enumerate(range(start, start + rows, READ_ROWS)):
-            wanted = min(READ_ROWS, start + rows - first) * self._dtype.itemsize
-            try:
-                content = os.pread(self._descriptor, wanted, first * self._dtype.itemsize)
-            except OSError as error:
-                raise Damaged(f"{self._path}: {error.strerror}") from error
-            if len(content) != wanted or sums[block : block + 1] != [zlib.crc32(content)]:
-                raise Damaged(f"{self._path}: its rows do not have their checksum")
-            yield np.frombuffer(content, self._dtype)
+    checksum, _, text = content.partition("\n")
+    if checksum != str(zlib.crc32(text.encode())):
+        raise ValueError("its checksum is wrong")
+    return json.loads(text)
 
 
 class CacheFolder:
@@ -100,6 +65,7 @@ class CacheFolder:
         log: called with a line of text.
         is_private: whether the folder is used only if it is no link, and belongs to this user.
             Other users may not enter it. A folder that the user has named may be shared.
+        is_required: whether a failure is an error.
     """
 
     def __init__(
@@ -109,9 +75,11 @@ class CacheFolder:
         log: Callable[[str], None],
         *,
         is_private: bool = False,
+        is_required: bool = False,
     ):
         self._path = Path(path).expanduser()
         self._is_private = is_private
+        self._is_required = is_required
         self._max_bytes = max_bytes
         self._log = log
         self._has_warned = False
@@ -128,7 +96,7 @@ class CacheFolder:
             if not self._path.exists():
                 return None
             self._make_folder()
-            return Entry(self._path / key, dtype, num_files)
+            return Entry(str(self._path / key), dtype, num_files)
         except (OSError, ValueError, KeyError):
             return None
 
@@ -149,16 +117,48 @@ class CacheFolder:
         else:
             self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def begin(self, key: str, dtype: "np.dtype[Any]", num_bytes: int) -> Optional["Writer"]:
-        """Begins to write an entry.
+    def require_writable(self) -> None:
+        """Raises unless the folder can be written; the cache must be required.
+
+        Raises:
+            UserError: it cannot.
+        """
+        try:
+            self._make_folder()
+            with tempfile.TemporaryFile(dir=self._path):
+                pass
+        except OSError as error:
+            self.warn_once(f"{self._path}: {error.strerror}")
+
+    def begin(self, key: str, num_bytes: int) -> Optional["Writer"]:
+        """Begins to write an entry in this process.
 
         Args:
             key: key of the entry.
-            dtype: structured type of a row.
             num_bytes: approximate size of the rows.
 
         Returns:
             a writer; None if there is no space, or if another process is writing this entry.
+        """
+        stage = self.stage(key, num_bytes)
+        if stage is None:
+            return None
+        try:
+            return Writer(stage)
+        except OSError as error:
+            stage.__exit__()
+            self.warn_once(f"{self._path}: {error.strerror}")
+            return None
+
+    def stage(self, key: str, num_bytes: int) -> Optional["Stage"]:
+        """Makes a folder for the files of an entry.
+
+        Args:
+            key: key of the entry.
+            num_bytes: approximate size of the rows.
+
+        Returns:
+            the folder; None if there is no space, or if another process is writing this entry.
         """
         if num_bytes > self._max_bytes:
             self.warn_once(
@@ -167,7 +167,7 @@ class CacheFolder:
             return None
         try:
             self._make_folder()
-            lock = _Lock(self._path / f"{key}{LOCK}")
+            lock = KeyLock(self._path / f"{key}{LOCK}")
             if not lock.acquire():
                 return None
             try:
@@ -178,7 +178,7 @@ class CacheFolder:
                     lock.release()
                     self.warn_once(f"{self._path}: only {free / 1e9:.1f} GB are free")
                     return None
-                return Writer(self, self._path, key, dtype, lock)
+                return Stage(self, self._path, key, lock)
             except OSError:
                 lock.release()
                 raise
@@ -197,12 +197,9 @@ class CacheFolder:
             if not path.exists():
                 return None
             self._make_folder()
-            # The first line is the checksum of the second.
-            checksum, _, text = path.read_text(encoding="utf-8").partition("\n")
+            text = path.read_text(encoding="utf-8")
             os.utime(path)
-            if checksum != str(zlib.crc32(text.encode())):
-                raise ValueError("its checksum is wrong")
-            return json.loads(text)
+            return parse_note(text)
         except OSError:
             return None
         except ValueError:
@@ -218,8 +215,7 @@ class CacheFolder:
         """
         try:
             self._make_folder()
-            text = json.dumps(value)
-            write_text(self._path / f"{key}{NOTE}", f"{zlib.crc32(text.encode())}\n{text}")
+            write_text(self._path / f"{key}{NOTE}", dump_note(value))
             notes = [(path.stat().st_mtime_ns, path) for path in self._path.glob(f"*{NOTE}")]
             for _, path in sorted(notes)[:-MAX_NOTES]:
                 path.unlink(missing_ok=True)
@@ -231,7 +227,12 @@ class CacheFolder:
 
         Args:
             reason: why they are not cached.
+
+        Raises:
+            UserError: the cache is required.
         """
+        if self._is_required:
+            raise UserError(f"data.cache: {reason}; name another folder in --data.cache")
         if not self._has_warned:
             self._has_warned = True
             self._log(
@@ -261,7 +262,7 @@ class CacheFolder:
         """Removes incomplete entries of ended processes; this process must hold the key's lock."""
         for folder in self._path.glob(f"*{BUILDING}*"):
             owner = folder.name.partition(BUILDING)[0]
-            lock = _Lock(self._path / f"{owner}{LOCK}")
+            lock = KeyLock(self._path / f"{owner}{LOCK}")
             if owner == key:
                 shutil.rmtree(folder, ignore_errors=True)
             elif lock.acquire():
@@ -269,57 +270,83 @@ class CacheFolder:
                 lock.release()
 
 
-class _Lock:
-    """A file lock; the operating system releases it when the process ends."""
-
-    def __init__(self, path: Path):
-        self._path = path
-        self._stream: Any = None
-
-    def acquire(self) -> bool:
-        """Acquires the lock; returns False if another process holds it."""
-        stream = self._path.open("w")
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            stream.close()
-            return False
-        self._stream = stream
-        return True
-
-    def release(self) -> None:
-        if self._stream is not None:
-            # A process that has opened this file already and a process that opens it later lock
-            # different files. Both may then write the entry; the entry finished first is kept.
-            self._path.unlink(missing_ok=True)
-            self._stream.close()
-            self._stream = None
-
-
-class Writer:
-    """Writes an entry; a context manager that removes an unfinished entry at its end.
+class Stage:
+    """The files of an entry before it appears; a context manager that removes an unfinished entry.
 
     Args:
         folder: the cache, which frees space and logs warnings.
         path: the cache's folder.
         key: key of the entry.
-        dtype: structured type of a row.
-        lock: lock of the key, which the writer releases.
+        lock: lock of the key, which this object releases.
+
+    Raises:
+        OSError: the folder cannot be made.
     """
 
-    def __init__(
-        self, folder: CacheFolder, path: Path, key: str, dtype: "np.dtype[Any]", lock: _Lock
-    ):
+    def __init__(self, folder: CacheFolder, path: Path, key: str, lock: KeyLock):
         self._folder = folder
         self._final = path / key
-        self._path = path / f"{key}{BUILDING}{os.getpid()}"
-        self._dtype = dtype
+        # Workers of an engine may write here from another folder.
+        self._path = (path / f"{key}{BUILDING}{os.getpid()}").absolute()
         self._lock = lock
-        self._files: dict[int, tuple[int, int]] = {}
-        self._checksums: dict[int, list[int]] = {}
-        self._num_rows = 0
         self._path.mkdir()
-        self._stream: Any = (self._path / ROWS).open("wb")
+
+    @property
+    def folder(self) -> str:
+        """Where the files are written."""
+        return str(self._path)
+
+    def publish(self, parts: Sequence[Part], dtype: "np.dtype[Any]", num_files: int) -> None:
+        """Makes the complete entry available to readers.
+
+        Args:
+            parts: its files of rows; others are removed.
+            dtype: structured type of a row.
+            num_files: number of data files of the source.
+        """
+        try:
+            wanted = {part.name for part in parts}
+            for path in self._path.iterdir():
+                if path.name not in wanted:
+                    path.unlink()
+            (self._path / INDEX).write_text(dump_index(parts, dtype, num_files), encoding="utf-8")
+            self._folder.make_room(sum(part.num_rows for part in parts) * dtype.itemsize)
+            # An entry that is incomplete or has another layout may exist.
+            shutil.rmtree(self._final, ignore_errors=True)
+            os.rename(self._path, self._final)
+        except OSError as error:
+            self.give_up(error)
+
+    def give_up(self, error: OSError) -> None:
+        """Logs why the entry is not written, and removes it.
+
+        Args:
+            error: the reason.
+        """
+        self._folder.warn_once(f"{self._path.parent}: {error.strerror or 'cannot be written'}")
+        self.__exit__()
+
+    def __enter__(self) -> "Stage":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
+        self._lock.release()
+
+
+class Writer:
+    """Writes an entry in one file; a context manager that removes an unfinished entry at its end.
+
+    Args:
+        stage: the folder, which the writer removes.
+
+    Raises:
+        OSError: the file cannot be made.
+    """
+
+    def __init__(self, stage: Stage):
+        self._stage = stage
+        self._rows: Optional[PartWriter] = PartWriter(Path(stage.folder, ROWS))
 
     def add(self, file: int, records: np.ndarray) -> None:
         """Appends rows of a data file; the rows of one file must be consecutive.
@@ -328,71 +355,41 @@ class Writer:
             file: index of the data file.
             records: rows of the entry's type, [rows].
         """
-        if self._stream is None:
-            return
-        try:
-            self._stream.write(records.data)
-        except OSError as error:
-            self._give_up(f"{self._path.parent}: {error.strerror}")
-            return
-        start, rows = self._files.get(file, (self._num_rows, 0))
-        self._add_checksums(file, records, rows)
-        self._files[file] = (start, rows + len(records))
-        self._num_rows += len(records)
+        if self._rows is not None:
+            try:
+                self._rows.add(file, records)
+            except OSError as error:
+                self._give_up(error)
 
-    def _add_checksums(self, file: int, records: np.ndarray, before: int) -> None:
-        """Extends the checksums of a file, of which `before` rows have been written."""
-        sums = self._checksums.setdefault(file, [])
-        while len(records):
-            room = READ_ROWS - before % READ_ROWS
-            if room == READ_ROWS:
-                sums.append(0)
-            sums[-1] = zlib.crc32(records[:room].data, sums[-1])
-            before += min(room, len(records))
-            records = records[room:]
-
-    def finish(self, is_valid: bool, num_files: int) -> None:
+    def finish(self, dtype: "np.dtype[Any]", num_files: int) -> None:
         """Makes the complete entry available to readers.
 
         Args:
-            is_valid: whether the source is unchanged; if False, the entry is not made available.
+            dtype: structured type of a row.
             num_files: number of data files of the source.
         """
-        if self._stream is None or not is_valid:
-            return
-        index = {
-            "dtype": str(self._dtype.descr),
-            "num_files": num_files,
-            "num_rows": self._num_rows,
-            "files": self._files,
-            "checksums": self._checksums,
-        }
-        try:
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
-            (self._path / INDEX).write_text(json.dumps(index), encoding="utf-8")
-            self._folder.make_room(self._num_rows * self._dtype.itemsize)
-            # An entry that is incomplete or has another layout may exist.
-            shutil.rmtree(self._final, ignore_errors=True)
-            os.rename(self._path, self._final)
-        except OSError as error:
-            self._give_up(f"{self._path.parent}: {error.strerror}")
+        if self._rows is not None:
+            try:
+                part = self._rows.finish()
+            except OSError as error:
+                self._give_up(error)
+                return
+            self._stage.publish([part], dtype, num_files)
 
-    def _give_up(self, reason: str) -> None:
-        self._folder.warn_once(reason)
-        self.__exit__()
+    def _give_up(self, error: OSError) -> None:
+        self._close()
+        self._stage.give_up(error)
+
+    def _close(self) -> None:
+        rows, self._rows = self._rows, None
+        if rows is not None:
+            # close() tries to write the buffer again, which fails if the disk is full.
+            with contextlib.suppress(OSError):
+                rows.close()
 
     def __enter__(self) -> "Writer":
         return self
 
     def __exit__(self, *_: Any) -> None:
-        stream, self._stream = self._stream, None
-        if stream is None:
-            return
-        try:
-            stream.close()
-        except OSError:
-            # close() tries to write the buffer again, which fails if the disk is full.
-            self._folder.warn_once(f"{self._path.parent}: cannot be written")
-        shutil.rmtree(self._path, ignore_errors=True)
-        self._lock.release()
+        self._close()
+        self._stage.__exit__()

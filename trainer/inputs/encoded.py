@@ -9,9 +9,12 @@ from estimator_bridge import tf
 from trainer.errors import UserError
 from trainer.features.encoding import IDS, NUMBERS
 from trainer.features.numpy_encoder import Encoder
-from trainer.inputs.cache import CacheFolder, Damaged, Entry, Writer
+from trainer.inputs.bucket_cache import AnyStage, Cache
+from trainer.inputs.cache import Writer
+from trainer.inputs.cache_entry import Damaged, Entry, Part
 from trainer.inputs.cache_key import build_key
 from trainer.inputs.dataset import RowSource, to_input_fn
+from trainer.inputs.files import DataFile
 from trainer.inputs.records import ROWS, Records
 from trainer.inputs.shuffle import (
     FILE,
@@ -44,6 +47,7 @@ class EncodedRows:
         cache: stores encoded rows; None: no cache is used.
 
     Attributes:
+        encoder: encodes the rows.
         encoding: describes the ids and numbers of a row.
         layout: how a row is stored.
         file_history: records which files the rows of the last batches were read from.
@@ -55,11 +59,11 @@ class EncodedRows:
         source: RowSource,
         schema: Schema,
         encoder: Encoder,
-        cache: Optional[CacheFolder] = None,
+        cache: Optional[Cache] = None,
     ):
         self._source = source
         self._schema = schema
-        self._encoder = encoder
+        self.encoder = encoder
         self._cache = cache
         self._key = build_key(source, schema, encoder) if cache else ""
         self._entry: Optional[Entry] = None
@@ -76,6 +80,11 @@ class EncodedRows:
     def num_rows(self) -> int:
         """Approximate number of rows."""
         return self._source.num_rows
+
+    @property
+    def files(self) -> list[DataFile]:
+        """The files of the source."""
+        return self._source.files
 
     @property
     def error(self) -> Optional[UserError]:
@@ -102,8 +111,13 @@ class EncodedRows:
         """Returns where the rows are read from, as text for log and report."""
         if self._entry is None:
             return "files"
-        size = f"the cache ({self._entry.num_bytes / 1e6:,.1f} MB)"
+        size = f"the cache ({self.describe_entry()})"
         return size if self.origin == "cache" else f"files, now in {size}"
+
+    def describe_entry(self) -> str:
+        """Returns the size of the cached rows as text; they are in the cache."""
+        assert self._entry is not None
+        return f"{self._entry.num_bytes / 1e6:,.1f} MB"
 
     def iterate(self, seed: Sequence[int]) -> RowStream:
         """Returns the rows epoch after epoch, shuffled within windows of `data.shuffle_rows`.
@@ -116,6 +130,48 @@ class EncodedRows:
     def iterate_in_order(self) -> RowStream:
         """Returns the rows once, in the order of the files."""
         return RowStream(map(Window, self._read()))
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether the rows are in the cache."""
+        self._open()
+        return self._entry is not None
+
+    @property
+    def num_bytes(self) -> int:
+        """Approximate size of the encoded rows."""
+        return self.num_rows * self.layout.dtype.itemsize
+
+    def store(self) -> bool:
+        """Reads the files once and writes the rows to the cache; returns whether they are there.
+
+        Raises:
+            UserError: a file cannot be read.
+        """
+        for _ in self._read():
+            pass
+        return self.is_cached
+
+    def stage(self) -> Optional[AnyStage]:
+        """Returns a folder for files of rows that others write; None if another process writes."""
+        assert self._cache is not None
+        return self._cache.stage(self._key, self.num_bytes)
+
+    def publish(self, stage: AnyStage, parts: Sequence[Part]) -> bool:
+        """Puts files of rows into the cache; returns whether the source is unchanged.
+
+        Args:
+            stage: returned by `stage`.
+            parts: the files of rows, with all rows of the source.
+
+        Raises:
+            UserError: they cannot be written.
+        """
+        # If the source has changed meanwhile, its key has changed too.
+        if build_key(self._source, self._schema, self.encoder) != self._key:
+            return False
+        stage.publish(parts, self.layout.dtype, len(self._source.files))
+        return self.is_cached
 
     def _open(self) -> None:
         if self._cache is not None and self._entry is None:
@@ -137,8 +193,8 @@ class EncodedRows:
                 writer.add(int(chunk[FILE][0]), chunk[ROWS])
                 yield chunk
             # If the source has changed during this pass, its key has changed too.
-            key = build_key(self._source, self._schema, self._encoder)
-            writer.finish(key == self._key, len(self._source.files))
+            if build_key(self._source, self._schema, self.encoder) == self._key:
+                writer.finish(self.layout.dtype, len(self._source.files))
         self._open()
 
     def _read_entry(self, order: Sequence[int]) -> Iterator[Chunk]:
@@ -159,14 +215,30 @@ class EncodedRows:
     def _begin_writing(self) -> Optional[Writer]:
         if self._cache is None:
             return None
-        num_bytes = self.num_rows * self.layout.dtype.itemsize
-        return self._cache.begin(self._key, self.layout.dtype, num_bytes)
+        return self._cache.begin(self._key, self.num_bytes)
 
     def _encode(self, order: Sequence[int]) -> Iterator[Chunk]:
-        names = [*self._encoder.names, *self.layout.raw_names]
-        for chunk, words in self._source.read_split(order, list(dict.fromkeys(names))):
-            ids, numbers = self._encoder.encode(chunk, words)
-            yield {ROWS: self.layout.pack(ids, numbers, chunk, words), FILE: chunk[FILE]}
+        return encode_files(self._source, self.encoder, self.layout, order)
+
+
+def encode_files(
+    source: RowSource, encoder: Encoder, layout: Records, order: Sequence[int]
+) -> Iterator[Chunk]:
+    """Yields the encoded rows of some files.
+
+    Args:
+        source: the rows.
+        encoder: encodes them.
+        layout: how a row is stored.
+        order: indices of the files.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+    names = list(dict.fromkeys([*encoder.names, *layout.raw_names]))
+    for chunk, words in source.read_split(order, names):
+        ids, numbers = encoder.encode(chunk, words)
+        yield {ROWS: layout.pack(ids, numbers, chunk, words), FILE: chunk[FILE]}
 
 
 def _skip(chunks: Iterator[Chunk], num_rows: int) -> Iterator[Chunk]:

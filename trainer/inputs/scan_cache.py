@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Callable, Optional
 
 from trainer import config as config_lib
+from trainer import storage
 from trainer.console import Console
 from trainer.environment.variables import find_cache_folder
+from trainer.inputs.bucket_cache import BucketCache, Cache
 from trainer.inputs.cache import CacheFolder
 from trainer.inputs.file_identity import READING, checksum_code, identify_file
 from trainer.inputs.files import DataFile
@@ -16,19 +18,26 @@ from trainer.inputs.scan import Scan, Scanner, scan_files
 from trainer.schema import Schema, dump_statistics, parse_statistics
 
 
-def open_cache(data: config_lib.DataConfig, report: Callable[[str], None]) -> Optional[CacheFolder]:
+def open_cache(
+    data: config_lib.DataConfig, report: Callable[[str], None], *, is_required: bool = False
+) -> Optional[Cache]:
     """Returns the cache that a configuration names; None if it is off.
 
     Args:
         data: the folder and its size.
         report: called with a line if the folder cannot be used.
+        is_required: whether it is an error if the cache cannot be written.
     """
     if data.cache == "off":
         return None
-    if data.cache == "auto":
-        folder = find_cache_folder("estimator_trainer")
-        return CacheFolder(str(folder), data.cache_max_gb * 1e9, report, is_private=True)
-    return CacheFolder(data.cache, data.cache_max_gb * 1e9, report)
+    if storage.is_remote(data.cache):
+        return BucketCache(data.cache, report, is_writable=is_required)
+    folder, is_private = data.cache, data.cache == "auto"
+    if is_private:
+        folder = str(find_cache_folder("estimator_trainer"))
+    return CacheFolder(
+        folder, data.cache_max_gb * 1e9, report, is_private=is_private, is_required=is_required
+    )
 
 
 def scan_or_load(
@@ -36,7 +45,7 @@ def scan_or_load(
     schema: Schema,
     data: config_lib.DataConfig,
     console: Console,
-    cache: Optional[CacheFolder],
+    cache: Optional[Cache],
     scan: Optional[Scanner] = None,
 ) -> tuple[Scan, bool]:
     """Returns the scan of some files, from the cache if it is in the cache.
@@ -60,14 +69,32 @@ def scan_or_load(
     if cache is None:
         return scan_files(files, schema, data, console, scan), False
     key = _build_key(files, schema, data)
-    kept = cache.read_note(key)
-    if kept is not None:
-        return _parse(kept, files), True
+    known = load_scan(files, schema, data, cache)
+    if known is not None:
+        return known, True
     found = scan_files(files, schema, data, console, scan)
     # If the files have changed during the scan, their key has changed too.
     if _build_key(files, schema, data) == key:
         cache.write_note(key, _dump(found, files))
     return found, False
+
+
+def load_scan(
+    files: Sequence[DataFile], schema: Schema, data: config_lib.DataConfig, cache: Cache
+) -> Optional[Scan]:
+    """Returns the scan of some files if it is in the cache.
+
+    Args:
+        files: what was read.
+        schema: columns and types.
+        data: delimiter and header of CSV files, and the number of bad rows tolerated.
+        cache: stores scans.
+
+    Raises:
+        UserError: a file does not exist any more.
+    """
+    kept = cache.read_note(_build_key(files, schema, data))
+    return None if kept is None else _parse(kept, files)
 
 
 def _build_key(files: Sequence[DataFile], schema: Schema, data: config_lib.DataConfig) -> str:

@@ -8,7 +8,7 @@ This package does not import TensorFlow and reads no data files. trainer.data_va
 
 from trainer.schema.columns import MAX_INDICATOR_SIZE, Column, Image, Moments, Part, Text
 from trainer.schema.labels import Label
-from trainer.schema.loading import load_schema, parse_schema
+from trainer.schema.loading import load_job_schema, load_schema, parse_schema
 from trainer.schema.statistics import (
     Bins,
     Categories,
@@ -41,6 +41,7 @@ __all__ = [
     "dump_public_statistics",
     "dump_statistics",
     "hide_private",
+    "load_job_schema",
     "load_schema",
     "parse_schema",
     "parse_statistics",

@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 import pydantic
 
-from trainer.config import read_yaml
+from trainer.config import DataConfig, read_yaml
 from trainer.errors import UserError, nearest
 from trainer.schema.columns import Column, Image, Moments, Text
 from trainer.schema.labels import Label
@@ -15,6 +15,23 @@ from trainer.schema.vocabulary import check_feature_vocabulary, check_vocabulary
 
 # Names that pydantic gives to the alternatives of a field's type in the location of an error.
 _ALTERNATIVES = ("literal[", Moments.__name__)
+
+
+def load_job_schema(data: DataConfig, fetch: Callable[[str], str] = str) -> Schema:
+    """Reads the schema that the configuration of a job names.
+
+    Args:
+        data: names the file.
+        fetch: returns a local path with the content of a path.
+
+    Raises:
+        UserError: no file is named, or it is wrong.
+    """
+    if not data.schema_file:
+        raise UserError(
+            "data.schema_file: not given; set --data.schema_file=FILE or --hparams=PRESET"
+        )
+    return load_schema(data.schema_file, fetch)
 
 
 def load_schema(path: str, fetch: Callable[[str], str] = str) -> Schema:

@@ -12,7 +12,7 @@ from trainer.errors import UserError
 from trainer.export.checker import Checker
 from trainer.features.encoding import build_encoding
 from trainer.features.numpy_encoder import Encoder
-from trainer.inputs.cache import CacheFolder
+from trainer.inputs.bucket_cache import Cache
 from trainer.inputs.data_sets import describe_split, find_eval_files, find_train_files
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.encoded import EncodedRows
@@ -63,7 +63,7 @@ class Job(NamedTuple):
     direction: str
     times: Times
     checker: Checker
-    cache: Optional[CacheFolder]
+    cache: Optional[Cache]
     leaks: tuple[str, ...] = ()
 
 
@@ -93,7 +93,7 @@ def prepare(
         UserError: data or options are wrong.
     """
     check_strategy(config.cluster, cluster)
-    config = _complete_split(config, schema)
+    config = complete_split(config, schema)
     train_files = find_train_files(config.data, schema)
     eval_files = find_eval_files(config.data, schema)
     check_metrics(config, schema)
@@ -148,8 +148,16 @@ def prepare(
     )
 
 
-def _complete_split(config: config_lib.Config, schema: Schema) -> config_lib.Config:
-    """Names the columns that divide the rows: those of the job in job_dir, else the default."""
+def complete_split(config: config_lib.Config, schema: Schema) -> config_lib.Config:
+    """Names the columns that divide the rows: those of the job in job_dir, else the default.
+
+    Args:
+        config: the resolved configuration.
+        schema: schema of the data.
+
+    Raises:
+        UserError: the job has divided its rows otherwise, or no column can divide them.
+    """
     if not config.data.is_split:
         return config
     by = compatibility.load_split(config, schema)

@@ -330,11 +330,7 @@ def explain_failure(folder: Path, study: Study) -> str:
 def _count_rows(search: Search, console: Console) -> int:
     """Checks the data once for all trials; returns the number of training rows."""
     config = search.load_config({})
-    if not config.data.schema_file:
-        raise UserError(
-            "data.schema_file: not given; set --data.schema_file=FILE or --hparams=PRESET"
-        )
-    schema = schema_lib.load_schema(config.data.schema_file, storage.fetch_data)
+    schema = schema_lib.load_job_schema(config.data, storage.fetch_data)
     storage.configure(storage.Settings(**config.storage.model_dump()), console)
     files = find_train_files(config.data, schema)
     find_eval_files(config.data, schema)

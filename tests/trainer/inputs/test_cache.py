@@ -18,7 +18,8 @@ import trainer
 from trainer.config import load_config
 from trainer.console import Console
 from trainer.environment.variables import find_cache_folder, find_cache_home
-from trainer.inputs.cache import CacheFolder, Damaged
+from trainer.inputs.cache import CacheFolder
+from trainer.inputs.cache_entry import Damaged
 from trainer.inputs.cache_key import build_key
 from trainer.inputs.file_identity import CODE, checksum_code
 from trainer.schema import Schema
@@ -67,7 +68,7 @@ def test_the_file_of_an_entry_is_closed_when_nothing_reads_it(tmp_path):
     folder = CacheFolder(str(tmp_path), 1e9, print)
     assert _fill(folder, "key")
     entry = folder.open("key", DTYPE, 1)
-    descriptor, rows = entry._descriptor, entry.read(0)
+    descriptor, rows = entry._descriptors["rows"], entry.read(0)
     del entry
     assert sum(map(len, rows)) == len(ROWS)
     del rows
@@ -82,12 +83,12 @@ def test_the_file_of_an_entry_is_closed_when_nothing_reads_it(tmp_path):
 
 def _fill(folder, key, logged=None, rows=ROWS):
     """Writes an entry; returns whether the cache accepted it."""
-    writer = folder.begin(key, rows.dtype, rows.nbytes)
+    writer = folder.begin(key, rows.nbytes)
     if writer is None:
         return False
     with writer:
         writer.add(0, rows)
-        writer.finish(True, 1)
+        writer.finish(rows.dtype, 1)
     return True
 
 
@@ -120,7 +121,7 @@ def test_everything_that_rows_depend_on_is_in_the_key(make, tmp_path):
 
     def key(columns=COLUMNS, path=path, shard=None, defaults=None, fingerprint=None, **data):
         rows = _encode(make, path, "off", columns, **data)
-        source, encoder = rows._source, rows._encoder
+        source, encoder = rows._source, rows.encoder
         source.shard = shard or source.shard
         source.defaults = defaults or source.defaults
         encoder.fingerprint = fingerprint or encoder.fingerprint
@@ -190,7 +191,7 @@ def test_statistics_are_in_the_key(make, tmp_path):
     path = make.csv(tmp_path / "a.csv", _rows())
     rows = _encode(make, path, tmp_path / "cache")
     schema = rows._schema
-    encoder = rows._encoder
+    encoder = rows.encoder
     statistics = encoder.encoding.statistics
     seen = statistics.columns["x"].model_copy(update={"mean": 77.0})
     before = build_key(rows._source, schema, encoder)
@@ -239,7 +240,7 @@ import numpy as np
 from trainer.inputs.cache import CacheFolder
 rows = np.zeros(1000, [("a", np.int32), ("b", np.int8, (3,))])
 folder = CacheFolder(sys.argv[1], 1e9, print)
-writer = folder.begin("key", rows.dtype, rows.nbytes)
+writer = folder.begin("key", rows.nbytes)
 writer.add(0, rows)
 print("begun", flush=True)
 sys.stdin.readline()
@@ -314,7 +315,7 @@ def test_an_entry_truncated_while_open_is_an_error(tmp_path):
 
 
 def test_damaged_rows_are_read_from_the_files_and_written_again(make, tmp_path, monkeypatch):
-    monkeypatch.setattr("trainer.inputs.cache.READ_ROWS", 16)
+    monkeypatch.setattr("trainer.inputs.cache_entry.READ_ROWS", 16)
     paths = [
         make.csv(tmp_path / f"{name}.csv", _rows(count)) for name, count in (("a", 40), ("b", 70))
     ]
@@ -405,7 +406,7 @@ def test_a_disk_that_fills_during_writing_is_reported_once(tmp_path):
     program = program.replace("writer.add(0, rows)\n", "writer.add(0, rows.repeat(99))\n" * 2)
     program += textwrap.dedent(
         """
-        writer.finish(True, 1)
+        writer.finish(rows.dtype, 1)
         import pathlib
         assert not list(pathlib.Path(sys.argv[1]).iterdir())
         """

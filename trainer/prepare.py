@@ -1,0 +1,9 @@
+"""python -m trainer.prepare: checks and encodes the data of a job before it starts."""
+
+import sys
+
+from trainer.config.commands import run
+from trainer.training.prepare_command import main
+
+if __name__ == "__main__":
+    sys.exit(run(main, sys.argv[1:]))

@@ -1,0 +1,159 @@
+"""Puts the scans and the encoded rows of a job's data into the cache."""
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from trainer import config as config_lib
+from trainer import storage
+from trainer.cluster.run_config import build_run_config
+from trainer.console import Console
+from trainer.engines.options import LOCAL, Engine
+from trainer.engines.running import divide, run_tasks
+from trainer.engines.work import PassWork, Together
+from trainer.errors import UserError
+from trainer.inputs.bucket_cache import AnyStage, Cache
+from trainer.inputs.data_sets import find_eval_files, find_train_files
+from trainer.inputs.encoded import EncodedRows
+from trainer.inputs.files import DataFile
+from trainer.inputs.scan import Scanned, is_keyed
+from trainer.inputs.scan_cache import load_scan, open_cache, scan_or_load
+from trainer.models.fused.engine import choose_engine
+from trainer.passes.contract import number_files
+from trainer.passes.scan_pass import ScanPass
+from trainer.schema import Schema, load_job_schema, resolve_defaults
+from trainer.training.encode_work import EncodeWork
+from trainer.training.job import Job, build_source, complete_split, encode_sources, prepare
+from trainer.training.recipe import Recipe
+from trainer.training.row_files import identify_encoding
+
+TRAINING, EVALUATION = "training", "evaluation"
+
+
+def prepare_data(
+    config: config_lib.Config, engine: Engine, console: Console, scan_only: bool
+) -> None:
+    """Checks and encodes the data of a job.
+
+    Args:
+        config: of the job, including job_dir.
+        engine: what reads the files.
+        console: shows progress.
+        scan_only: whether the rows are not encoded.
+
+    Raises:
+        UserError: the data or the options are wrong, the cache cannot be written, or the engine
+            fails.
+    """
+    schema = load_job_schema(config.data, storage.fetch_data)
+    cache = open_cache(config.data, console.log, is_required=True)
+    if cache is None:
+        raise UserError("data.cache: off: there is no place for the result; name a folder")
+    # Not only after hours of reading.
+    cache.require_writable()
+    _scan(complete_split(config, schema).data, schema, cache, engine, console)
+    job = prepare(config, schema, console)._replace(cache=cache)
+    if scan_only:
+        return
+    chosen = choose_engine(job.config, schema, job.statistics, build_run_config(job.config))
+    if not chosen.is_fused:
+        reason = f"does not support {chosen.reason}" if chosen.reason else "is not used"
+        console.log(f"cache: the rows are not encoded, because the fused engine {reason}")
+        return
+    _encode(job, engine, console)
+
+
+def _scan(
+    data: config_lib.DataConfig, schema: Schema, cache: Cache, engine: Engine, console: Console
+) -> None:
+    """Puts the scans of the training and the evaluation files into the cache."""
+    found = {TRAINING: find_train_files(data, schema), EVALUATION: find_eval_files(data, schema)}
+    missing = {
+        what: files
+        for what, files in found.items()
+        if load_scan(files, schema, data, cache) is None
+    }
+    # Both in one run of the engine, because starting one takes long.
+    runs: dict[tuple[str, ...], dict[str, Scanned]] = {}
+
+    for what, files in missing.items():
+
+        def scan(times: Sequence[str], what: str = what) -> Scanned:
+            key = tuple(times)
+            if key not in runs:
+                runs[key] = _scan_all(missing, schema, data, key, engine)
+            return runs[key][what]
+
+        here = engine.name == LOCAL
+        scan_or_load(files, schema, data, console, cache, None if here else scan)
+
+
+def _scan_all(
+    found: dict[str, list[DataFile]],
+    schema: Schema,
+    data: config_lib.DataConfig,
+    times: Sequence[str],
+    engine: Engine,
+) -> dict[str, Scanned]:
+    works = {
+        what: PassWork(ScanPass(schema, data, times, is_keyed(files)))
+        for what, files in found.items()
+    }
+    tasks = [(what, piece) for what, files in found.items() for piece in number_files(files)]
+    return run_tasks(Together(works), tasks, "checking the data", engine)
+
+
+def _encode(job: Job, engine: Engine, console: Console) -> None:
+    sources = {TRAINING: build_source(job, True)}
+    # A user's metric_fn may read the raw columns.
+    if not job.config.eval.metric_fn:
+        sources[EVALUATION] = build_source(job, False)
+    encoded = dict(zip(sources, encode_sources(job, list(sources.values()))))
+    _check_room(job.config.data, list(encoded.values()))
+    missing = {what: rows for what, rows in encoded.items() if not rows.is_cached}
+    if engine.name == LOCAL:
+        stored = [what for what, rows in missing.items() if rows.store()]
+    else:
+        stored = _encode_on_engine(job, missing, engine) if missing else []
+    for what in missing:
+        if what not in stored:
+            raise UserError(
+                f"data.cache: the {what} rows have not been written: another process writes them, "
+                "or the files have changed meanwhile; give the command again"
+            )
+    for what, rows in encoded.items():
+        known = "" if what in missing else ", as before"
+        console.log(f"cache: {what} rows: {rows.describe_entry()}{known}")
+
+
+def _encode_on_engine(job: Job, missing: dict[str, EncodedRows], engine: Engine) -> list[str]:
+    """Encodes rows; returns which are in the cache now."""
+    defaults: dict[str, Any] = resolve_defaults(job.schema, job.statistics)
+    with contextlib.ExitStack() as stack:
+        stages: dict[str, AnyStage] = {}
+        works: dict[str, EncodeWork] = {}
+        tasks: list[tuple[str, list[int]]] = []
+        for what, rows in missing.items():
+            stage = rows.stage()
+            if stage is None:
+                return []
+            stack.enter_context(stage)
+            stages[what] = stage
+            recipe = Recipe(job.schema, job.statistics, job.config.data, defaults, rows.files)
+            works[what] = EncodeWork(recipe, stage.folder, identify_encoding(rows.encoder))
+            tasks += [(what, list(task)) for task in divide(range(len(rows.files)))]
+        parts = run_tasks(Together(works), tasks, "encoding the rows", engine)
+        return [
+            what
+            for what, rows in missing.items()
+            if rows.publish(stages[what], sorted(parts[what], key=lambda part: part.name))
+        ]
+
+
+def _check_room(data: config_lib.DataConfig, encoded: Sequence[EncodedRows]) -> None:
+    size = sum(rows.num_bytes for rows in encoded)
+    if not storage.is_remote(data.cache) and size > data.cache_max_gb * 1e9:
+        raise UserError(
+            f"data.cache_max_gb: got {data.cache_max_gb:g}: the encoded rows take "
+            f"{size / 1e9:.1f} GB; allow more"
+        )
