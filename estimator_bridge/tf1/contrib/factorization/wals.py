@@ -96,19 +96,13 @@ class WALSMatrixFactorization(FitMixin, tf.estimator.Estimator):
             inputs = features.get(self.INPUT_ROWS), features.get(self.INPUT_COLS)
             on_rows = features.get(self.PROJECT_ROW, tf.constant(True))
             if mode == tf.estimator.ModeKeys.EVAL:
-                loss = _for_side(
-                    on_rows,
-                    inputs,
-                    lambda side: solver.loss(
-                        side, inputs[side], solver.project(side, inputs[side])[1]
-                    )[0],
-                )
+                loss = _for_side(on_rows, inputs, lambda side: solver.evaluate(side, inputs[side]))
                 return tf.estimator.EstimatorSpec(mode, loss=loss)
             weights = features.get(self.PROJECTION_WEIGHTS, 1.0)
             projected = _for_side(
                 features[self.PROJECT_ROW],
                 inputs,
-                lambda side: solver.project(side, inputs[side], weights)[1],
+                lambda side: solver.project(side, solver.entries(side, inputs[side], weights)),
             )
             predictions = {self.PROJECTION_RESULT: projected}
             output = tf.estimator.export.PredictOutput(predictions)
@@ -249,7 +243,7 @@ class _Solver:
             for side in sides:
                 create(side)
 
-    def _entries(self, side, matrix, own_weights=None):
+    def entries(self, side, matrix, own_weights=None):
         """Returns the rows with entries, and the values for their equations.
 
         The results are: the numbers of the rows [n]; for each entry its row among them, the other
@@ -268,9 +262,9 @@ class _Solver:
             own = tf.gather(tf.broadcast_to(own_weights, tf.shape(rows)), places)
         return rows, places, factors, values, own * tf.gather(weights, other)
 
-    def project(self, side, matrix, own_weights=None):
-        """Returns the rows with entries [n] and their best factors [n, dimension]."""
-        rows, places, factors, values, extra = self._entries(side, matrix, own_weights)
+    def project(self, side, entries):
+        """Returns the best factors [n, dimension] of the rows of `entries`."""
+        rows, places, factors, values, extra = entries
         count = tf.size(rows)
         common = self._unobserved * self.sides[1 - side].gramian
         common += self._regularization * tf.eye(self.sides[side].dimension)
@@ -278,17 +272,22 @@ class _Solver:
         left = common + tf.unsorted_segment_sum(squares, places, count)
         targets = ((self._unobserved + extra) * values)[:, None] * factors
         right = tf.unsorted_segment_sum(targets, places, count)
-        return rows, tf.matrix_solve(left, right[:, :, None])[:, :, 0]
+        return tf.matrix_solve(left, right[:, :, None])[:, :, 0]
 
-    def loss(self, side, matrix, own):
+    def evaluate(self, side, matrix):
+        """Returns the loss of the best factors of some rows, as `loss`."""
+        entries = self.entries(side, matrix)
+        return self.loss(side, entries, self.project(side, entries))[0]
+
+    def loss(self, side, entries, own):
         """Returns the loss and the weighted RMSE of the whole matrix, estimated from some rows.
 
         Args:
           side: 0 for rows, 1 for columns.
-          matrix: SparseTensor of the rows.
+          entries: what `entries` returned.
           own: the factors of the rows, [n, dimension].
         """
-        rows, places, factors, values, extra = self._entries(side, matrix)
+        rows, places, factors, values, extra = entries
         gramian = self.sides[1 - side].gramian
         guesses = tf.reduce_sum(tf.gather(own, places) * factors, 1)
         everywhere = tf.reduce_sum(tf.matmul(own, gramian) * own)
@@ -341,8 +340,9 @@ class _Sweep:
     def step(self, number, matrix):
         """Returns the operation of a step of a side."""
         side, solver, seen = self._solver.sides[number], self._solver, self._seen[number]
-        numbers, factors = solver.project(number, matrix)
-        loss, rwse = solver.loss(number, matrix, factors)
+        entries = solver.entries(number, matrix)
+        numbers, factors = entries[0], solver.project(number, entries)
+        loss, rwse = solver.loss(number, entries, factors)
         done = tf.reduce_all(tf.scatter_update(seen, numbers, tf.ones_like(numbers, tf.bool)))
         return tf.group(
             *side.assign(numbers, factors),
@@ -355,21 +355,29 @@ class _Sweeps(tf.train.SessionRunHook):
     """Runs a step of the side that is swept, so that only its input is read."""
 
     def __init__(self, state, steps):
-        self._flags, self._steps = [state.on_rows.read_value(), state.done.read_value()], steps
+        self._flags = state.on_rows.read_value(), state.done.read_value()
+        self._on_rows = self._done = None
+        self._steps = []
+        for step in steps:
+            with tf.control_dependencies([step]):
+                self._steps.append(state.done.read_value())
         self._starts = [state.start(number) for number in (0, 1)]
         self._prepare = state.prepare()
 
     def after_create_session(self, session, coord):
-        session.run(self._prepare[0 if session.run(self._flags[0]) else 1])
+        self._on_rows, self._done = session.run(self._flags)
+        session.run(self._prepare[0 if self._on_rows else 1])
 
     def before_run(self, run_context):
-        session = run_context.session
-        on_rows, done = session.run(self._flags)
-        number = 0 if on_rows != done else 1
-        if done:
-            session.run(self._starts[number])
-            session.run(self._prepare[number])
-        return tf.train.SessionRunArgs(self._steps[number])
+        if self._done:
+            self._on_rows = not self._on_rows
+            number = 0 if self._on_rows else 1
+            run_context.session.run(self._starts[number])
+            run_context.session.run(self._prepare[number])
+        return tf.train.SessionRunArgs(self._steps[0 if self._on_rows else 1])
+
+    def after_run(self, run_context, run_values):
+        self._done = run_values.results
 
 
 def _for_side(on_rows, inputs, function):
