@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-pytestmark = [pytest.mark.quick, pytest.mark.newest]
+pytestmark = pytest.mark.newest
 
 ROOT = __file__.split("/tests/")[0]
 SHADOWED = ("json", "yaml", "threading", "importlib", "argparse", "csv", "absl", "numpy")
@@ -32,13 +32,20 @@ def hostile(tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    ["estimator_bridge audit .", "estimator_bridge doctor", "trainer.schema --help", "trainer -h"],
+    [
+        "estimator_bridge doctor",
+        *(
+            pytest.param(command, marks=pytest.mark.quick)
+            for command in ("estimator_bridge audit .", "trainer.schema --help", "trainer -h")
+        ),
+    ],
 )
 def test_commands_import_nothing_from_the_current_folder(hostile, command):
     done = run(hostile, "-m", *command.split())
     assert done.returncode == 0 and "was run" not in done.stdout + done.stderr, done.stderr
 
 
+@pytest.mark.quick
 def test_a_program_finds_its_modules(tmp_path):
     (tmp_path / "helper.py").write_text("NAME = 'helper'\n")
     (tmp_path / "sub").mkdir()
@@ -53,6 +60,7 @@ def test_a_program_finds_its_modules(tmp_path):
     assert done.stdout == f"helper {tmp_path}\n", done.stderr
 
 
+@pytest.mark.quick
 def test_another_package_that_imports_the_bridge_keeps_its_path(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "__init__.py").write_text("import estimator_bridge\nimport helper\n")
@@ -62,6 +70,7 @@ def test_another_package_that_imports_the_bridge_keeps_its_path(tmp_path):
     assert done.stdout == f"{tmp_path}\n", done.stderr
 
 
+@pytest.mark.quick
 def test_prepend_puts_the_folder_back_once(tmp_path):
     (tmp_path / "mine.py").write_text("VALUE = 3\n")
     code = (

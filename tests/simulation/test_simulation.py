@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from simulation import storage_story  # noqa: E402
 from trainer.storage.data import current_settings  # noqa: E402
 
-pytestmark = [pytest.mark.newest, pytest.mark.quick]
+pytestmark = pytest.mark.newest
 
 # Seeds that failed before a fault was mended. A change of the simulation gives them other meanings.
 MENDED = {
@@ -44,12 +44,13 @@ MENDED = {
 }
 
 
-@pytest.mark.parametrize("first", range(0, 120, 20))
+@pytest.mark.parametrize("first", [pytest.param(0, marks=pytest.mark.quick), *range(20, 120, 20)])
 def test_schedules_of_storage(first):
     for seed in range(first, first + 20):
         check(seed)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("seed", MENDED)
 def test_a_schedule_that_failed(seed):
     check(seed)

@@ -1,6 +1,7 @@
 """The program estimator-trainer: its commands need TensorFlow for their work only."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -11,19 +12,62 @@ from trainer.command_line import COMMANDS
 pytestmark = pytest.mark.quick
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(("argument", "status"), [("--help", 0), ("--nonsense=1", 2)])
-def test_help_and_a_wrong_flag_need_no_tensorflow(command, argument, status):
-    program = (
-        "import sys; sys.modules['tensorflow'] = None; from trainer.command_line import main;"
-        f"sys.exit(main([{command!r}, {argument!r}]))"
-    )
+# Forks for each line of words, because absl registers the flags of one command only: the child has
+# its output in files N.out and N.err. What the commands need of other packages is imported once.
+ASK = """
+import json, os, runpy, sys
+sys.modules["tensorflow"] = None
+import pyarrow.parquet, trainer.config, trainer.schema
+from trainer.command_line import main
+statuses = []
+for number, words in enumerate(json.load(sys.stdin)):
+    child = os.fork()
+    if not child:
+        for stream, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"{number}.{name}", os.O_WRONLY | os.O_CREAT), stream)
+        if words[1] != "--version":
+            sys.exit(main(words))
+        sys.argv = words
+        runpy.run_module("trainer." + words[0], run_name="__main__", alter_sys=True)
+    statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+json.dump(statuses, sys.stdout)
+"""
+ASKED = [
+    (command, argument)
+    for command in COMMANDS
+    for argument in ("--help", "--nonsense=1", "--version")
+]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """(command, argument) -> exit status, output and errors, in processes without TensorFlow."""
+    folder = tmp_path_factory.mktemp("answers")
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", ASK],
+        input=json.dumps(ASKED),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        timeout=120,
     )
-    assert done.returncode == status, done.stderr
-    if status:
-        assert len(done.stderr.splitlines()) == 1
+    assert done.returncode == 0, done.stderr
+    texts = [
+        [(folder / f"{number}.{name}").read_text() for name in ("out", "err")]
+        for number in range(len(ASKED))
+    ]
+    return {
+        asked: (status, *text) for asked, status, text in zip(ASKED, json.loads(done.stdout), texts)
+    }
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_and_a_wrong_flag_need_no_tensorflow(command, answers):
+    status, text, _ = answers[command, "--help"]
+    assert status == 0 and text.count("\n") > 5
+    status, _, errors = answers[command, "--nonsense=1"]
+    assert status == 2 and len(errors.splitlines()) == 1
 
 
 def run(*words):
@@ -63,7 +107,7 @@ def test_an_unknown_command_of_the_bridge_is_one_line():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_shows_its_version(command):
-    done = run(f"trainer.{command}", "--version")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("estimator-trainer ")
+def test_every_command_shows_its_version(command, answers):
+    status, text, errors = answers[command, "--version"]
+    assert (status, errors) == (0, "")
+    assert text.startswith("estimator-trainer ")

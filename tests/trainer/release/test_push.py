@@ -23,10 +23,7 @@ places = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(places)
 FILES, read_state = places.FILES, places.read_state
 
-pytestmark = [
-    pytest.mark.quick,
-    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
 def make_export(folder, name):
@@ -235,6 +232,7 @@ def test_many_pushes_at_once_while_a_client_lists(place, tmp_path):
     assert state["labels"] == {"stable": version} and len(pushed) >= 2 + statuses.count(0)
 
 
+@pytest.mark.quick
 @pytest.mark.newest
 def test_versions_of_others_are_kept_and_counted(stepped, tmp_path):
     stepped.write({f"1700000000/{inner}": f"{inner} of theirs" for inner in FILES})
@@ -242,6 +240,7 @@ def test_versions_of_others_are_kept_and_counted(stepped, tmp_path):
     assert check_readers(stepped) == {1700000000: "theirs", 1700000001: "ours"}
 
 
+@pytest.mark.quick
 @pytest.mark.newest
 def test_keep_spares_labels_and_the_version_before(stepped, tmp_path):
     push(stepped, make_export(tmp_path, "one"))
@@ -257,6 +256,7 @@ def test_keep_spares_labels_and_the_version_before(stepped, tmp_path):
     assert [line.split()[1] for line in config.splitlines() if "versions:" in line] == list("134")
 
 
+@pytest.mark.quick
 def test_tensorflow_serving_parses_models_config(tmp_path):
     config_pb2 = pytest.importorskip("tensorflow_serving.config.model_server_config_pb2")
     from google.protobuf import text_format
@@ -281,6 +281,7 @@ def test_tensorflow_serving_parses_models_config(tmp_path):
     assert place.read()["models-canary.config"] == place.read()["models-stable.config"]
 
 
+@pytest.mark.quick
 def test_the_command(place, tmp_path, capsys):
     export = make_export(tmp_path, "export")
 
@@ -321,6 +322,7 @@ def test_the_command(place, tmp_path, capsys):
     assert "damaged (pending.token" in run("--list", status=2)
 
 
+@pytest.mark.quick
 def test_a_file_in_place_of_the_folder_is_named(tmp_path, capsys):
     path = tmp_path / "served"
     path.write_text("a file")
