@@ -7,7 +7,8 @@ The audit does not need TensorFlow.
 The modules, in the order in which they run:
 
   files.py        chooses the files to parse; sources.py finds and parses scripts and notebooks
-  scan.py         reads one file: imports, exports, uses (with expressions.py and refs.py)
+  scan.py         reads one file: imports, exports, uses (with expressions.py and refs.py;
+                  outdated.py: Python 2; pipelines.py: slow input)
   resolve.py      finds the module of the code base that defines a name; follows re-exports
   table.py        looks symbols up in symbols/*.json (private.py: private modules; supplied.py: what
                   the bridge supplies)

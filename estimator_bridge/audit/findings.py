@@ -7,7 +7,7 @@ from .scan import Use
 from .symbol import Symbol
 from .table import Table
 
-__all__ = ["Finding", "NotFollowed", "find", "import_graph"]
+__all__ = ["Finding", "Note", "find", "find_slow", "import_graph"]
 
 
 _TENSORFLOW = ("tensorflow", "tensorflow_estimator", "tensorflow_core", "estimator_bridge")
@@ -39,14 +39,14 @@ class Finding(NamedTuple):
     through: bool
 
 
-class NotFollowed(NamedTuple):
-    """Code whose meaning is known only at run time.
+class Note(NamedTuple):
+    """A place in the code, and what is to be said of it.
 
     Attributes:
       path: path of the file, relative to the audited folder.
       cell: cell of a notebook; 0 in a Python file.
       line: line in the file or the cell, from 1.
-      text: the code, and why it was not followed.
+      text: the code and why it was not followed, or what to write.
     """
 
     path: str
@@ -55,7 +55,7 @@ class NotFollowed(NamedTuple):
     text: str
 
 
-def find(reading: Reading, table: Table) -> tuple[list[Finding], list[NotFollowed]]:
+def find(reading: Reading, table: Table) -> tuple[list[Finding], list[Note]]:
     """Returns every use of a symbol in the table, and the code that could not be followed.
 
     Args:
@@ -63,7 +63,7 @@ def find(reading: Reading, table: Table) -> tuple[list[Finding], list[NotFollowe
       table: the table of symbols.
     """
     findings: list[Finding] = []
-    not_followed: list[NotFollowed] = []
+    not_followed: list[Note] = []
     for path in reading.paths:
         facts = reading.facts.get(path)
         if facts is None:
@@ -86,8 +86,23 @@ def find(reading: Reading, table: Table) -> tuple[list[Finding], list[NotFollowe
             )
         for one in facts.not_followed:
             cell, line = parsed.place(one.line) if parsed else (0, one.line)
-            not_followed.append(NotFollowed(path, cell, line, one.text))
+            not_followed.append(Note(path, cell, line, one.text))
     return findings, not_followed
+
+
+def find_slow(reading: Reading) -> list[Note]:
+    """Returns where the files parse rows one by one before they batch them, by file and line.
+
+    Args:
+      reading: the code base.
+    """
+    found = []
+    for path in reading.paths:
+        facts, parsed = reading.facts.get(path), reading.places.get(path)
+        for one in facts.slow if facts else ():
+            cell, line = parsed.place(one.line) if parsed else (0, one.line)
+            found.append(Note(path, cell, line, one.text))
+    return found
 
 
 def _symbol_of(use: Use, path: str, reading: Reading, table: Table) -> Optional[Symbol]:

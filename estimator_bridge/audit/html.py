@@ -7,7 +7,7 @@ from typing import Any
 from ..html_page import Markup, page, paragraph, section, text
 from .report import Report, by_symbol, implicit_imports
 from .symbol import KINDS, data
-from .text import IMPLICIT, VERDICT_WORDS, hours, instead, size, summary
+from .text import IMPLICIT, SLOW, VERDICT_WORDS, hours, instead, size, summary
 from .verdict import EFFORT_RULE, Entry
 
 __all__ = ["render"]
@@ -226,6 +226,9 @@ def _rest(report: Report) -> list[tuple[str, Markup]]:
             f"<li>{_code(f'{one.path}:{one.line}')} {_text(one.text)}</li>" for one in implicit
         ]
         sections += _section(IMPLICIT, ["<ul>", *items, "</ul>"])
+    if report.slow:
+        items = [f"<li>{_place(one)} {_text(one.text)}</li>" for one in report.slow]
+        sections += _section(SLOW, ["<ul>", *items, "</ul>"])
     if report.passed_over:
         places = [
             (path + (f":{line}" if line else ""), why) for path, line, why in report.passed_over

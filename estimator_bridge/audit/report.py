@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
 from . import files, verdict
-from .findings import Finding, NotFollowed, find
+from .findings import Finding, Note, find, find_slow
 from .implicit import Implicit
 from .symbol import KINDS, Symbol, data
 from .table import Table
@@ -28,6 +28,7 @@ class Report(NamedTuple):
       entries: the programs.
       effort: hours of work for the whole code base, by `verdict.EFFORT_RULE`.
       order: the steps of a migration.
+      slow: where rows are parsed one by one before they are batched.
     """
 
     path: str
@@ -36,11 +37,12 @@ class Report(NamedTuple):
     num_notebooks: int
     size: int
     findings: list[Finding]
-    not_followed: list[NotFollowed]
+    not_followed: list[Note]
     passed_over: list[tuple[str, int, str]]
     entries: list[verdict.Entry]
     effort: verdict.Effort
     order: list[verdict.Step]
+    slow: list[Note]
 
 
 def _ignore_progress(what: str, done: int, of: int) -> None:
@@ -86,6 +88,7 @@ def audit(
         entries=programs,
         effort=verdict.Effort(run, total.keras),
         order=verdict.order(reading, findings),
+        slow=find_slow(reading),
     )
 
 
@@ -186,6 +189,7 @@ def to_json(report: Report) -> str:
             {"file": one.path, "line": one.line, "module": one.module, "fails": one.is_ambiguous}
             for one in implicit_imports(report)
         ],
+        "slow": [{**_place(one), "text": one.text} for one in report.slow],
         "entry_points": [_entry(entry) for entry in report.entries],
         "effort": {
             "run_hours": round(report.effort.run, 1),

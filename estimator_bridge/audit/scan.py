@@ -11,6 +11,7 @@ from typing import Any, Callable, NamedTuple
 
 from .expressions import Expressions, NotFollowed, Use
 from .outdated import Outdated, find_outdated
+from .pipelines import Slow, find_slow
 from .refs import NOT_A_REFERENCE, Refs, constant_text, is_guard_test
 
 __all__ = ["ModuleFacts", "NotFollowed", "Use", "scan"]
@@ -31,6 +32,7 @@ class ModuleFacts(NamedTuple):
       not_followed: code whose meaning is known only at run time.
       entry: how the file is started as a program ("__main__", "app.run"), or "".
       outdated: what fails in Python 3, and packages; nothing if the file was not parsed.
+      slow: where it parses rows one by one.
     """
 
     exports: dict[str, Refs]
@@ -40,6 +42,7 @@ class ModuleFacts(NamedTuple):
     not_followed: list[NotFollowed]
     entry: str
     outdated: Outdated = Outdated((), ())
+    slow: tuple[Slow, ...] = ()
 
     @property
     def names_tensorflow(self) -> bool:
@@ -83,6 +86,7 @@ class _Reader(Expressions):
             not_followed=self._not_followed,
             entry=self._entry,
             outdated=find_outdated(tree),
+            slow=find_slow(tree),
         )
 
     def _body(self, statements: list[ast.stmt]) -> None:

@@ -9,10 +9,12 @@ from .report import Report, by_symbol, implicit_imports
 from .symbol import KINDS, Symbol, data
 from .verdict import EFFORT_RULE, VERDICTS, Entry
 
-__all__ = ["IMPLICIT", "VERDICT_WORDS", "hours", "instead", "render", "size", "summary"]
+__all__ = ["IMPLICIT", "SLOW", "VERDICT_WORDS", "hours", "instead", "render", "size", "summary"]
 
 # The heading of what Python 2 found in the own package.
 IMPLICIT = "Implicit relative imports (Python 2)"
+
+SLOW = "Slow input"
 
 # Verdict → what is said of all programs that have it.
 VERDICT_WORDS = {**VERDICTS, "edits": "needs edits"}
@@ -107,6 +109,10 @@ def render(report: Report, width: int) -> Iterator[str]:
         yield from _title(IMPLICIT)
         for found in implicit:
             yield from _wrap(f"{found.path}:{found.line}  {found.text}", width, 4, "  ")
+    if report.slow:
+        yield from _title(SLOW)
+        for one in report.slow:
+            yield from _wrap(f"{_place(one)}  {one.text}", width, 4, "  ")
     yield from _programs(report, width)
     if report.findings:
         yield from _effort(report, width)

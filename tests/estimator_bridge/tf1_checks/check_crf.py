@@ -113,3 +113,20 @@ def test_transitions_are_a_variable(run, problem):
     )
     assert transitions.op.name == "transitions"
     assert tf.trainable_variables() == [transitions]
+
+
+def test_reference_variables_are_scores(run, problem):
+    unary, transitions, tags = problem
+    bitmap = np.ones([len(LENGTHS), 4, TAGS], bool)
+    found = []
+    for make in (tf.constant, tf.Variable):
+        scores, steps = make(unary), make(transitions)
+        found.append(
+            [
+                tf.contrib.crf.crf_log_likelihood(scores, tags, LENGTHS, steps)[0],
+                tf.contrib.crf.crf_multitag_sequence_score(scores, bitmap, LENGTHS, steps),
+                tf.contrib.crf.crf_decode(scores, steps, tf.constant(LENGTHS))[1],
+            ]
+        )
+    constant, variable = run(found)
+    np.testing.assert_array_equal(constant, variable)
