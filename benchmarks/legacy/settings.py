@@ -2,11 +2,10 @@
 
     python -m estimator_bridge run --tf1 benchmarks/legacy/settings.py DATA OUTPUT.json SETTING
 
-in one process per SETTING of PROCESSES, because threads and oneDNN are those of a process. Without
-arguments, starts them, `--rounds` times in turn, and puts the table into benchmarks/RESULTS.md.
+in one process per SETTING of PROCESSES, because threads and oneDNN are those of a process.
+`make bench-legacy` starts them in turn, and puts the table into benchmarks/RESULTS.md.
 """
 
-import argparse
 import json
 import os
 import statistics
@@ -72,47 +71,60 @@ def measure(data, output, setting):
     Path(output).write_text(json.dumps(found))
 
 
-def compare(rounds):
-    """Returns setting -> program -> (processor, clock) of each round."""
-    found = {setting: {name: [] for name in PROGRAMS} for setting in [*PROCESSES, *GRAPHS]}
-    work = ROOT / ".bench" / "legacy"
-    (work / "data").mkdir(parents=True, exist_ok=True)
-    import old_data
+def run(data, setting):
+    """Returns what one process writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "settings.json")
+        subprocess.run(
+            [
+                *(sys.executable, "-m", "estimator_bridge", "run", "--tf1", __file__),
+                *(str(data), str(output), setting),
+            ],
+            env={
+                **{**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": "-1"},
+                **{"TF_CPP_MIN_LOG_LEVEL": "3", **PROCESSES[setting]},
+            },
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+        return json.loads(output.read_text())
 
-    old_data.write(work / "data")
+
+def measure_all(data, stored, rounds):
+    """Returns setting -> program -> (processor, clock) of each round.
+
+    Args:
+      data: the folder of the data.
+      stored: where measurements are kept.
+      rounds: how many.
+    """
+    found = {setting: {name: [] for name in PROGRAMS} for setting in [*PROCESSES, *GRAPHS]}
     for turn in range(rounds):
-        for setting, variables in PROCESSES.items():
-            output = work / "settings.json"
-            subprocess.run(
-                [
-                    *(sys.executable, "-m", "estimator_bridge", "run", "--tf1", __file__),
-                    *(str(work / "data"), str(output), setting),
-                ],
-                env={
-                    **{**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": "-1"},
-                    **{"TF_CPP_MIN_LOG_LEVEL": "3", **variables},
-                },
-                stderr=subprocess.DEVNULL,
-                check=True,
-            )
-            for key, milliseconds in json.loads(output.read_text()).items():
+        for setting in PROCESSES:
+            made = stored.get(f"settings/{setting}/{turn}", lambda: run(data, setting))  # noqa: B023
+            for key, milliseconds in made.items():
                 graph, _, name = key.rpartition("/")
                 found[graph][name].append(milliseconds)
             print(f"round {turn + 1}: {setting}", flush=True)
     return found
 
 
-def write(found, rounds):
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    sys.path.insert(0, str(ROOT))
+def write(path, found):
+    """Puts the table into a file.
+
+    Args:
+      path: the file, which exists.
+      found: what `measure_all` returned.
+    """
     import results
 
+    rounds = len(found["as it comes"][PROGRAMS[0]])
     lines = [
         f"### Options of sessions ({rounds} rounds)",
         "",
         "Processor time of a step, milliseconds, and in brackets the median by the clock. *As it",
         "comes*, the arithmetic optimizer of Grappler is off. Written by",
-        "`python benchmarks/legacy/settings.py`.",
+        f"`make bench-legacy`; {results.describe_machine()}.",
         "",
         f"| option | {' | '.join(PROGRAMS)} |",
         "|---" + "|--:" * len(PROGRAMS) + "|",
@@ -121,19 +133,8 @@ def write(found, rounds):
         medians = [[statistics.median(part) for part in zip(*made)] for made in programs.values()]
         cells = [f"{processor:.2f} ({clock:.2f})" for processor, clock in medians]
         lines.append(f"| {setting} | {' | '.join(cells)} |")
-    results.put_settings(HERE.parent / "RESULTS.md", "\n".join(lines) + "\n")
-
-
-def main():
-    if len(sys.argv) == 4:
-        measure(*sys.argv[1:])
-        return 0
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    write(compare(options.rounds), options.rounds)
-    return 0
+    results.put_settings(path, "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    measure(*sys.argv[1:])
