@@ -296,24 +296,35 @@ def number_dtype(column: Column) -> Any:
     return tf.int64 if column.type == "int" else tf.float32
 
 
-def make_normalizer(
+class Normalization(NamedTuple):
+    """How a numeric column is normalised: ([log] x - shift) / scale, in float32.
+
+    Attributes:
+        log: whether the logarithm is taken first; it is mirrored for negative values.
+        shift: is subtracted; None: neither shift nor scale.
+        scale: divides.
+    """
+
+    log: bool
+    shift: Optional[float] = None
+    scale: float = 1.0
+
+
+def find_normalization(
     column: Column, name: str, statistics: Statistics
-) -> Optional[Callable[[Any], Any]]:
-    """Returns the function that normalises a numeric column; None if it is not normalised.
+) -> Optional[Normalization]:
+    """Returns how a numeric column is normalised; None if it is not.
 
     Args:
         column: how it is normalised.
         name: its name.
-        statistics: statistics of the training data.
-
-    Returns:
-        a function from a tensor of numbers to float32 of the same shape.
+        statistics: statistics of the training data, for normalisation.
     """
     normalize = column.normalize
     if normalize == "none":
         return None
     if normalize == "log":
-        return _to_log
+        return Normalization(log=True)
     if isinstance(normalize, Moments):
         shift, scale = normalize.mean, normalize.std
     elif normalize == "minmax":
@@ -329,8 +340,41 @@ def make_normalizer(
         shift, scale = seen.mean, seen.std
     # A constant column must not divide by zero.
     scale = scale if scale > 0 and math.isfinite(scale) else 1.0
-    convert = _to_log if isinstance(normalize, NumberMoments) and normalize.log else _to_float
-    return lambda x: (convert(x) - shift) / scale
+    log = isinstance(normalize, NumberMoments) and normalize.log
+    return Normalization(log, shift, scale)
+
+
+def make_normalizer(
+    column: Column, name: str, statistics: Statistics
+) -> Optional[Callable[[Any], Any]]:
+    """Returns the function that normalises a numeric column; None if it is not normalised.
+
+    Args:
+        column: how it is normalised.
+        name: its name.
+        statistics: statistics of the training data.
+
+    Returns:
+        a function from a tensor of numbers to float32 of the same shape.
+    """
+    one = find_normalization(column, name, statistics)
+    return None if one is None else lambda x: normalize_all(x, [one])
+
+
+def normalize_all(x: Any, together: Sequence[Normalization]) -> Any:
+    """Normalises columns that differ only in shift and scale; returns float32 of the same shape.
+
+    Args:
+        x: tensor of numbers; its last dimension is that of the columns if there are several.
+        together: the normalisation of each column.
+    """
+    x = _to_log(x) if together[0].log else _to_float(x)
+    if together[0].shift is None:
+        return x
+    if len(together) == 1:
+        return (x - together[0].shift) / together[0].scale
+    shifts, scales = [one.shift for one in together], [one.scale for one in together]
+    return (x - tf.constant(shifts, tf.float32)) / tf.constant(scales, tf.float32)
 
 
 def _to_log(x: Any) -> Any:

@@ -4,16 +4,17 @@ The ids and numbers are exactly those that the feature columns of trainer.featur
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Optional
+from collections.abc import Hashable, Sequence
+from typing import Any, Callable, NamedTuple, Optional
 
 from estimator_bridge import tf
 from trainer.features.columns import (
     DATE_IDS,
     YEAR_BOUNDARIES,
-    make_normalizer,
+    find_normalization,
     name_feature,
     name_indicator,
+    normalize_all,
 )
 from trainer.schema import Column, Cross, Schema, Statistics
 
@@ -85,21 +86,63 @@ class Encoding(NamedTuple):
             "ids": int32 [batch, len(fields)], -1 for a missing value;
             "numbers": float32 [batch, len(numbers)].
         """
-        raw = {name: tf.reshape(features[name], [-1]) for name in self._list_features()}
+        raw = {}
+        for name in self._list_features():
+            # Each operation counts where there are hundreds of columns.
+            is_flat = features[name].shape.rank == 1
+            raw[name] = features[name] if is_flat else tf.reshape(features[name], [-1])
         num_rows = tf.shape(next(iter(raw.values())))[0]
-        ids = [tf.cast(self._encode(field, raw), tf.int32) for field in self.fields]
-        numbers = [self._normalize(name, raw[name]) for name in self.numbers]
+        ids, numbers = self._encode_fields(raw), self._encode_numbers(raw)
         return {
-            IDS: tf.stack(ids, axis=1) if ids else tf.zeros([num_rows, 0], tf.int32),
-            NUMBERS: tf.stack(numbers, axis=1) if numbers else tf.zeros([num_rows, 0]),
+            IDS: tf.zeros([num_rows, 0], tf.int32) if ids is None else ids,
+            NUMBERS: tf.zeros([num_rows, 0]) if numbers is None else numbers,
         }
 
-    def _normalize(self, name: str, values: Any) -> Any:
-        normalizer = make_normalizer(self.schema.columns[name], name, self.statistics)
-        return tf.cast(values if normalizer is None else normalizer(values), tf.float32)
+    def _encode_numbers(self, raw: dict[str, Any]) -> Any:
+        """Returns the numbers; None if there are none."""
+        kinds = [
+            find_normalization(self.schema.columns[name], name, self.statistics)
+            for name in self.numbers
+        ]
 
-    def _encode(self, field: Field, raw: dict[str, Any]) -> Any:
-        """Returns the ids of a field, an integer tensor [batch]."""
+        def compute(places: list[int]) -> Any:
+            values = tf.stack([raw[self.numbers[place]] for place in places], axis=1)
+            together = [kind for place in places if (kind := kinds[place]) is not None]
+            return normalize_all(values, together) if together else tf.cast(values, tf.float32)
+
+        return _compute_together(
+            [
+                (raw[name].dtype, kind and (kind.log, kind.shift is None))
+                for name, kind in zip(self.numbers, kinds)
+            ],
+            compute,
+        )
+
+    def _encode_fields(self, raw: dict[str, Any]) -> Any:
+        """Returns the ids; None if there are none."""
+
+        def group(field: Field) -> Hashable:
+            column = self.schema.columns[field.columns[0]]
+            if field.kind == "vocabulary":
+                return field.kind, column.type, column.oov_buckets
+            if field.kind in ("identity", "hash"):
+                return field.kind, column.type, column.hash_buckets
+            return "alone"
+
+        def compute(places: list[int]) -> Any:
+            fields = [self.fields[place] for place in places]
+            if group(fields[0]) == "alone":
+                each = [tf.cast(self._encode_alone(field, raw), tf.int32) for field in fields]
+                return tf.stack(each, axis=1)
+            names = [field.columns[0] for field in fields]
+            values = tf.stack([raw[name] for name in names], axis=1)
+            columns = [self.schema.columns[name] for name in names]
+            return tf.cast(_look_up(values, columns), tf.int32)
+
+        return _compute_together([group(field) for field in self.fields], compute)
+
+    def _encode_alone(self, field: Field, raw: dict[str, Any]) -> Any:
+        """Returns the ids of a field that is not a category, an integer tensor [batch]."""
         if field.kind == "cross":
             return self._cross(field, raw)
         (name,) = _list_inputs(field)
@@ -107,10 +150,7 @@ class Encoding(NamedTuple):
             return _bucketize(raw[name], YEAR_BOUNDARIES) if field.part == "year" else raw[name]
         if field.kind == "missing":
             return raw[name]
-        column = self.schema.columns[name]
-        if field.kind == "bucketized":
-            return _bucketize(raw[name], column.buckets or ())
-        return _look_up(raw[name], column)
+        return _bucketize(raw[name], self.schema.columns[name].buckets or ())
 
     def _cross(self, field: Field, raw: dict[str, Any]) -> Any:
         parts = []
@@ -212,31 +252,70 @@ def _bucketize(values: Any, boundaries: Sequence[float]) -> Any:
     )
 
 
-def _look_up(values: Any, column: Column) -> Any:
-    """Returns the ids of categories, int64 [batch].
+def _look_up(values: Any, columns: Sequence[Column]) -> Any:
+    """Returns the ids of categories, int64 [batch, columns].
 
     As in feature columns, "" and -1 are missing values; their id is NO_VALUE.
+
+    Args:
+        values: string or int64 [batch, columns].
+        columns: of one type and one kind; of one number of hash_buckets or oov_buckets.
     """
-    dropped = tf.equal(values, "" if column.type == "string" else -1)
-    if column.type == "int":
+    first = columns[0]
+    dropped = tf.equal(values, "" if first.type == "string" else -1)
+    if first.type == "int":
         values = tf.cast(values, tf.int64)
-    if column.vocabulary is not None:
-        ids = _look_up_vocabulary(values, column)
-    elif column.identities:
-        known = tf.logical_and(values >= 0, values < column.identities)
+    if first.identities:
+        ends = tf.constant([column.identities for column in columns], tf.int64)
+        known = tf.logical_and(values >= 0, values < ends)
         ids = tf.where(known, values, tf.zeros_like(values))
     else:
-        texts = values if column.type == "string" else tf.strings.as_string(values)
-        ids = tf.strings.to_hash_bucket_fast(texts, column.hash_buckets)
-    return tf.where(dropped, tf.fill(tf.shape(ids), tf.constant(NO_VALUE, ids.dtype)), ids)
+        texts = values if first.type == "string" else tf.strings.as_string(values)
+        if first.vocabulary is not None:
+            ids = _look_up_words(texts, columns)
+        else:
+            ids = tf.strings.to_hash_bucket_fast(texts, first.hash_buckets)
+    return tf.where(dropped, tf.constant(NO_VALUE, ids.dtype), ids)
 
 
-def _look_up_vocabulary(values: Any, column: Column) -> Any:
-    vocabulary = list(column.vocabulary or ())
-    kind = tf.string if column.type == "string" else tf.int64
-    table = tf.lookup.KeyValueTensorInitializer(
-        tf.constant(vocabulary, kind), tf.range(len(vocabulary), dtype=tf.int64)
+def _look_up_words(texts: Any, columns: Sequence[Column]) -> Any:
+    """Returns the ids of words of vocabularies, int64 [batch, columns]; all are in one table."""
+    vocabularies = [[str(word) for word in column.vocabulary or ()] for column in columns]
+    prefixes = [f"{number}:" for number in range(len(columns))] if len(columns) > 1 else [""]
+    keys = [prefix + word for prefix, words in zip(prefixes, vocabularies) for word in words]
+    ids = [id_ for words in vocabularies for id_ in range(len(words))]
+    # Unlike tf.strings.join, this broadcasts.
+    words = tf.raw_ops.Add(x=tf.constant(prefixes), y=texts) if len(columns) > 1 else texts
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(tf.constant(keys), tf.constant(ids, tf.int64)),
+        NO_VALUE,
     )
-    if column.oov_buckets:
-        return tf.lookup.StaticVocabularyTable(table, column.oov_buckets).lookup(values)
-    return tf.lookup.StaticHashTable(table, NO_VALUE).lookup(values)
+    found = table.lookup(words)
+    if not columns[0].oov_buckets:
+        return found
+    sizes = tf.constant([len(words) for words in vocabularies], tf.int64)
+    unknown = sizes + tf.strings.to_hash_bucket_fast(texts, columns[0].oov_buckets)
+    return tf.where(tf.equal(found, NO_VALUE), unknown, found)
+
+
+def _compute_together(groups: Sequence[Hashable], compute: Callable[[list[int]], Any]) -> Any:
+    """Computes columns group by group, so that few operations serve hundreds of columns.
+
+    Args:
+        groups: the group of each column.
+        compute: from the places of the columns of a group to its result [batch, places].
+
+    Returns:
+        A tensor [batch, columns]; None without columns.
+    """
+    members: dict[Hashable, list[int]] = {}
+    for place, group in enumerate(groups):
+        members.setdefault(group, []).append(place)
+    if not members:
+        return None
+    parts = [compute(places) for places in members.values()]
+    joined = tf.concat(parts, axis=1) if len(parts) > 1 else parts[0]
+    order = [place for places in members.values() for place in places]
+    if order == sorted(order):
+        return joined
+    return tf.gather(joined, sorted(range(len(order)), key=order.__getitem__), axis=1)

@@ -349,10 +349,10 @@ def _make_input_fn(
 
     def split(arrays: Any, rows: Any) -> Any:
         """Returns a group as (columns, labels) [batches, rows]; replaces indices by their text."""
-        columns = {}
+        columns, shape = {}, tf.stack([-1, rows])
         for name, values in arrays.items():
             values = tf.gather(*values) if kinds[name] == "string" else values
-            columns[name] = tf.reshape(values, [-1, rows])
+            columns[name] = tf.reshape(values, shape)
         labels = columns.pop(label)
         if as_text:
             labels = tf.strings.as_string(labels)

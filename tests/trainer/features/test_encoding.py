@@ -27,6 +27,16 @@ COLUMNS = {
     "count": {"type": "int", "buckets": [0, 7], "normalize": "log"},
     "plain": {"type": "int", "normalize": "minmax", "use": ["wide"]},
     "gaps": {"type": "float", "default": 0.1, "missing_indicator": True, "buckets": [0, 10]},
+    # More columns of the same kinds, which are encoded together.
+    "more_words": {"type": "string", "vocabulary": ["1:a", "z", "a"]},
+    "more_buckets": {"type": "string", "vocabulary": ["z", "other", "a"], "oov_buckets": 3},
+    "more_hashed": {"type": "string", "hash_buckets": 40},
+    "more_years": {"type": "int", "vocabulary": [10**12, 7, 0]},
+    "more_others": {"type": "int", "vocabulary": [3, -5, 7], "oov_buckets": 2},
+    "more_levels": {"type": "int", "identities": 4},
+    "width": {"type": "float", "normalize": {"mean": 0.1, "std": 3.0}},
+    "depth": {"type": "float", "normalize": {"mean": 1.5, "std": 0.7}},
+    "far": {"type": "float", "normalize": {"mean": 0.3, "std": 0.9, "log": True}},
     "asis": {"type": "float", "normalize": "none", "use": ["deep"]},
     "born": {"type": "string", "date": ["year", "month", "day", "weekday", "hour"]},
     "hidden": {"type": "string", "hash_buckets": 5, "use": []},
@@ -110,13 +120,15 @@ def test_ids_and_numbers_are_those_of_the_feature_columns(batched):
 
 
 def test_encoding_in_a_graph():
-    schema = _schema({"words": COLUMNS["words"], "plain": COLUMNS["plain"]})
+    schema = _schema(COLUMNS, CROSSES)
+    _, _, wanted = _encode(schema, {name: _tensor(name) for name in schema.used_features})
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        _, _, encoded = _encode(schema, {name: _tensor(name) for name in ("words", "plain")})
+        _, _, encoded = _encode(schema, {name: _tensor(name) for name in schema.used_features})
         session.run(tf.compat.v1.tables_initializer())
         found = session.run(encoded)
-    assert found["ids"][:, 0].tolist() == [0, 1, -1, -1, -1, 0, -1]
-    assert found["numbers"].shape == (len(WORDS), 1)
+    assert found["ids"].tolist() == wanted["ids"].numpy().tolist()
+    # Optimised graphs multiply by the reciprocal of a constant.
+    np.testing.assert_allclose(found["numbers"], wanted["numbers"], rtol=3e-7, atol=1e-7)
 
 
 def test_fields_are_in_the_order_of_the_schema_then_of_the_crosses():
@@ -133,6 +145,12 @@ def test_fields_are_in_the_order_of_the_schema_then_of_the_crosses():
         "count_bucketized",
         "gaps_bucketized",
         "gaps_missing",
+        "more_words",
+        "more_buckets",
+        "more_hashed",
+        "more_years",
+        "more_others",
+        "more_levels",
         "born_year_bucketized",
         "born_month",
         "born_day",
@@ -143,7 +161,16 @@ def test_fields_are_in_the_order_of_the_schema_then_of_the_crosses():
         "gaps_bucketized_X_hashed",
         "count_bucketized_X_levels",
     ]
-    assert encoding.numbers == ("size", "count", "plain", "gaps", "asis")
+    assert encoding.numbers == (
+        "size",
+        "count",
+        "plain",
+        "gaps",
+        "width",
+        "depth",
+        "far",
+        "asis",
+    )
     assert encoding.fields[-3].columns == ("years", "size", "hashed")
 
 

@@ -15,7 +15,7 @@ from trainer.job_dir.checkpoints import latest_checkpoint
 from trainer.models.build import build_estimator
 from trainer.models.fused import layout
 from trainer.models.fused.engine import Engine, choose_engine
-from trainer.schema import Schema
+from trainer.schema import Range, Schema, Statistics
 from trainer.training.job import build_source
 
 CANNED, FUSED = Engine("canned"), Engine("fused")
@@ -246,6 +246,37 @@ def _assert_same_exports(found, wanted, chunk):
         _assert_same_answers(fused.run("predict", asked), canned.run("predict", asked))
         sizes = [len(each._session.graph.get_operations()) for each in (fused, canned)]
     assert sizes[0] < 0.75 * sizes[1], sizes
+
+
+@pytest.mark.newest
+@pytest.mark.parametrize("mode", [estimator.ModeKeys.EVAL, estimator.ModeKeys.PREDICT])
+def test_each_column_adds_few_operations(bench, mode):
+    sizes = []
+    for number in (2, 22):
+        names = [(f"n{each}", f"w{each}") for each in range(number)]
+        columns = {"bought": {"type": "int"}}
+        for number_name, word_name in names:
+            columns[number_name] = {"type": "float"}
+            columns[word_name] = {"type": "string", "vocabulary": ["a", "b"]}
+        schema = Schema.model_validate(
+            {"columns": columns, "label": {"column": "bought", "num_classes": 2}}
+        )
+        seen = Range(count=4, missing=0, mean=10.0, std=4.0, min=2.0, max=22.0)
+        statistics = Statistics(4, {name: seen for name, _ in names})
+        job = bench.prepare(model={"type": "wide_deep"}, train={})
+        built = build_estimator(
+            job.config, schema, statistics, build_run_config(job.config), 1, FUSED
+        )
+        with tf.Graph().as_default() as graph:
+            tf.compat.v1.train.create_global_step()
+            features = {
+                name: tf.compat.v1.placeholder(DTYPES[schema.columns[name].raw_type], [None])
+                for name in schema.used_features
+            }
+            labels = tf.compat.v1.placeholder(tf.int64, [None])
+            built.model_fn(features, labels, mode, built.config)
+            sizes.append(len(graph.get_operations()))
+    assert sizes[1] - sizes[0] <= 4 * 40, sizes
 
 
 def test_receiver_with_sparse_features_uses_the_canned_model(bench):

@@ -7,7 +7,7 @@ signatures.
 
 from typing import Any, Optional
 
-from estimator_bridge import estimator
+from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer.features import encoding as encoding_lib
 from trainer.features.columns import FeatureColumns
@@ -17,7 +17,7 @@ from trainer.models.fused.layout import build_layout, unsupported_column
 from trainer.models.fused.network import run_forward
 from trainer.models.fused.rows import Preparation, prepare_rows
 from trainer.models.fused.training import FusedModel, build_training
-from trainer.models.fused.variables import read_variables
+from trainer.models.fused.variables import Stored, build_saver, restore_variables
 from trainer.models.heads import prepare_labels
 from trainer.schema import Schema, Statistics
 
@@ -147,8 +147,11 @@ def _build_spec(
 ) -> Any:
     """Builds the EstimatorSpec of an evaluation or a prediction."""
     rows = prepare_rows(model.layout, encoded)
-    variables = read_variables(model.layout, model.options.hidden_units, model.units)
+    variables, stored = restore_variables(model.layout, model.options.hidden_units, model.units)
     done = run_forward(model.layout, rows, variables, model.activation)
-    return head.create_estimator_spec(
+    spec = head.create_estimator_spec(
         features=features, mode=mode, logits=done.logits, labels=labels
     )
+    step = Stored(tf.compat.v1.train.get_or_create_global_step(), "global_step")
+    saver = build_saver([step, *stored])
+    return spec._replace(scaffold=tf.compat.v1.train.Scaffold(saver=saver))

@@ -14,6 +14,7 @@ from estimator_bridge import tf
 from trainer.models.fused.layout import Block, Deep, Layout, Table
 
 DNN = "dnn"
+WIDE_NUMBERS = "fused/wide_numbers"
 
 
 class Stored(NamedTuple):
@@ -37,6 +38,14 @@ class Stored(NamedTuple):
     def names(self) -> list[str]:
         """Names of the canned variables."""
         return [block.name for block in self.blocks] or [self.name]
+
+    @property
+    def shapes(self) -> list[list[int]]:
+        """Shapes of the canned variables, in the order of `names`."""
+        shape: list[int] = self.variable.shape.as_list()
+        return [shape[1:] if block.flat else [block.size, *shape[1:]] for block in self.blocks] or [
+            shape
+        ]
 
     def split(self) -> list[Any]:
         """Returns the values of the canned variables, in the order of `names`."""
@@ -159,17 +168,17 @@ def create_variables(
         blocks = tuple(Block(name, 1) for name in layout.wide_names)
         # Row 0 is not used, as in a table.
         value = tf.zeros([1 + len(blocks), units])
-        numbers = Stored(_create("fused/wide_numbers", value), "fused/wide_numbers", blocks)
+        numbers = Stored(_create(WIDE_NUMBERS, value), WIDE_NUMBERS, blocks)
     variables = Variables(tuple(wide), numbers, deep.embeddings, deep.kernels, deep.biases)
     return variables, deep.seeds
 
 
-def read_variables(layout: Layout, hidden_units: Sequence[int], units: int) -> Variables:
-    """Creates the canned variables and returns their values in the layout of the fused model.
+def restore_variables(
+    layout: Layout, hidden_units: Sequence[int], units: int
+) -> tuple[Variables, list[Stored]]:
+    """Creates the variables of an evaluation or export; only a checkpoint gives them values.
 
-    Evaluations and exports use them: any Saver can restore them from a checkpoint of either engine.
-    A large table remains a tuple of its blocks, because concatenating them would take longer than
-    all other operations together.
+    A large table is a tuple of its blocks, because a restore would otherwise need the table twice.
 
     Args:
         layout: of the model.
@@ -177,30 +186,36 @@ def read_variables(layout: Layout, hidden_units: Sequence[int], units: int) -> V
         units: number of logits.
 
     Returns:
-        Tensors.
+        The variables; and each of them as a Stored, for build_saver.
     """
+    stored: list[Stored] = []
 
-    def read(name: str, shape: Sequence[int]) -> Any:
-        return tf.compat.v1.get_variable(name, shape, use_resource=True).read_value()
+    def create(name: str, shape: Sequence[int], *canned: Any) -> Any:
+        stored.append(Stored(_create(name, tf.zeros(shape)), name, *canned))
+        return stored[-1].variable
 
-    def read_table(table: Table) -> Any:
-        values = [read(block.name, _shape(table, block)) for block in table.blocks]
-        return tuple(values) if table.is_large else _stack(values, table.dimension)
+    def create_table(table: Table) -> Any:
+        if table.is_large:
+            return tuple(create(block.name, _shape(table, block)) for block in table.blocks)
+        return create(table.name, [table.num_rows, table.dimension], table.blocks)
 
     numbers: Any = None
     embeddings: tuple[Any, ...] = ()
     kernels: list[Any] = []
     biases: list[Any] = []
     if layout.wide_numbers:
-        numbers = _stack([read(name, [1, units]) for name in layout.wide_names], units)
+        blocks = tuple(Block(name, 1) for name in layout.wide_names)
+        numbers = create(WIDE_NUMBERS, [1 + len(blocks), units], blocks)
     if layout.deep is not None:
-        embeddings = tuple(map(read_table, layout.deep.tables))
+        embeddings = tuple(map(create_table, layout.deep.tables))
         for name, shape in _list_layers(layout.deep, hidden_units, units):
-            kernel = read(f"{DNN}/{name}/kernel", shape)
-            kernels.append(kernel if kernels else tf.gather(kernel, layout.deep.order))
-            biases.append(read(f"{DNN}/{name}/bias", shape[1:]))
-    wide = tuple(map(read_table, layout.wide))
-    return Variables(wide, numbers, embeddings, tuple(kernels), tuple(biases))
+            order = None if kernels else layout.deep.order
+            kernel = _create_plain(f"{DNN}/{name}/kernel", tf.zeros(shape), order)
+            stored.append(kernel)
+            kernels.append(kernel.variable)
+            biases.append(create(f"{DNN}/{name}/bias", shape[1:]))
+    wide = tuple(map(create_table, layout.wide))
+    return Variables(wide, numbers, embeddings, tuple(kernels), tuple(biases)), stored
 
 
 class _Deep(NamedTuple):
@@ -255,7 +270,11 @@ def _shape(table: Table, block: Block) -> list[int]:
 
 def _stack(tensors: Sequence[Any], dimension: int, first: float = 0.0) -> Any:
     """Concatenates blocks below a row 0 of the value `first`."""
-    rows = [tf.reshape(tensor, [-1, dimension]) for tensor in tensors]
+    # Each operation counts where there are hundreds of blocks.
+    rows = [
+        tensor if tensor.shape.rank == 2 else tf.reshape(tensor, [-1, dimension])
+        for tensor in tensors
+    ]
     return tf.concat([tf.fill([1, dimension], first), *rows], axis=0)
 
 
@@ -286,12 +305,12 @@ def create_number(name: str, value: Any, dtype: Any = tf.float32) -> Stored:
     return Stored(_create(name, tf.constant(value, dtype), trainable=False), name)
 
 
-def build_saver(stored: Sequence[Stored], config: Any) -> Any:
+def build_saver(stored: Sequence[Stored], config: Any = None) -> Any:
     """Builds a Saver that writes and restores checkpoints of the canned model.
 
     Args:
         stored: every variable of the graph.
-        config: an estimator.RunConfig with the number of checkpoints that are kept.
+        config: an estimator.RunConfig with the number of checkpoints that are kept; None: all.
 
     Returns:
         A tf.compat.v1.train.Saver.
@@ -300,25 +319,25 @@ def build_saver(stored: Sequence[Stored], config: Any) -> Any:
     with tf.name_scope("save"), tf.device("/cpu:0"):
         prefix = tf.compat.v1.placeholder_with_default("model", [], name="Const")
         tensors = [tensor for one in stored for tensor in one.split()]
-        slices = [""] * len(names)
         written = tf.raw_ops.SaveV2(
-            prefix=prefix, tensor_names=names, shape_and_slices=slices, tensors=tensors
+            prefix=prefix, tensor_names=names, shape_and_slices=[""] * len(names), tensors=tensors
         )
         with tf.control_dependencies([written]):
             saved = tf.identity(prefix, name="control_dependency")
+        # Without its shape, a value of another shape might be broadcast or split.
         read = iter(
             tf.raw_ops.RestoreV2(
                 prefix=prefix,
                 tensor_names=names,
-                shape_and_slices=slices,
+                shape_and_slices=[_describe(shape) for one in stored for shape in one.shapes],
                 dtypes=[tensor.dtype for tensor in tensors],
             )
         )
-        shapes = iter([tensor.shape for tensor in tensors])
         assigned = []
         for one in stored:
-            # Without ensure_shape, a value of another shape might be broadcast or split.
-            values = [tf.ensure_shape(next(read), next(shapes)) for _ in one.names]
+            values = [next(read) for _ in one.names]
+            if not one.variable.shape.rank:
+                values = [tf.ensure_shape(value, []) for value in values]
             assigned.append(one.variable.assign(one.join(values), read_value=False))
         restored = tf.group(*assigned, name="restore_all")
     return tf.compat.v1.train.Saver(
@@ -326,9 +345,14 @@ def build_saver(stored: Sequence[Stored], config: Any) -> Any:
             filename_tensor_name=prefix.name,
             save_tensor_name=saved.name,
             restore_op_name=restored.name,
-            max_to_keep=config.keep_checkpoint_max,
-            keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours,
+            max_to_keep=config and config.keep_checkpoint_max,
+            keep_checkpoint_every_n_hours=config and config.keep_checkpoint_every_n_hours,
             version=tf.compat.v1.train.SaverDef.V2,
         ),
         save_relative_paths=True,
     )
+
+
+def _describe(shape: Sequence[int]) -> str:
+    """Returns the shape and the whole as a slice, as TensorFlow writes them; "" for a scalar."""
+    return " ".join([*map(str, shape), ":".join("-" * len(shape))])
