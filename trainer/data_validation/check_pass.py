@@ -63,14 +63,14 @@ class CheckPass(NamedTuple):
             partial: takes the others, and why the file cannot be read.
         """
         file, bad = piece.file, partial.bad_rows
-        bad.file = piece.number
+        bad.file = piece.order
         try:
             for batch in read_batches(file, self.schema, self.names, self.data, bad, self.details):
                 yield Rows(batch.columns, batch.numbers, piece)
         except TemporaryError:
             raise
         except UserError as error:
-            partial.damaged.add(piece.number, str(error))
+            partial.damaged.add(piece.order, str(error))
             partial.num_damaged += 1
 
     def add(self, partial: Checked, rows: Rows) -> None:

@@ -11,6 +11,7 @@ from trainer.data_validation.reading import CsvStyle, name_csv, read_csv, read_u
 from trainer.errors import UserError
 from trainer.inputs.files import DataFile
 from trainer.inputs.floats import to_floats
+from trainer.inputs.parquet_files import count_rows_before
 from trainer.inputs.partitions import add_partitions
 from trainer.inputs.row_sample import RowSample, place_rows
 from trainer.passes.contract import Piece, Rows
@@ -87,7 +88,7 @@ class ProfilePass(NamedTuple):
             batches = read_csv(file, layout)
         else:
             batches = read_untyped(file, self.json_names, self.style.limits)
-        first = 1
+        first = 1 + count_rows_before(file)
         for own in batches:
             batch = add_partitions(own, file.path, self.partitions)
             yield Rows(batch, np.arange(first, first + batch.num_rows), piece)
@@ -143,12 +144,12 @@ class ProfilePass(NamedTuple):
             return
         if set(other.columns) != set(partial.columns):
             mine, theirs = (partial.first, partial.columns), (other.first, other.columns)
-            if theirs[0].number < mine[0].number:
+            if theirs[0].order < mine[0].order:
                 mine, theirs = theirs, mine
             _refuse(*mine, *theirs)
         for name, profile in partial.columns.items():
             profile.merge(other.columns[name])
-        if other.first.number < partial.first.number:
+        if other.first.order < partial.first.order:
             partial.first = other.first
             partial.columns = {name: partial.columns[name] for name in other.columns}
         partial.sample.merge(other.sample)

@@ -13,7 +13,7 @@ from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
 from trainer.inputs.csv_files import CsvLayout, open_reader, read_first_fields
 from trainer.inputs.files import DataFile
 from trainer.inputs.json_files import iterate_json_lines, select_columns
-from trainer.inputs.parquet_files import check_sizes, check_values
+from trainer.inputs.parquet_files import check_sizes, check_values, choose_groups
 
 # Number of TFRecord records from which the features and their types are inferred.
 FIRST_RECORDS = 1_000
@@ -174,7 +174,8 @@ def _read_parquet(file: DataFile, limits: config_lib.DataConfig) -> Iterator[pa.
         with pa.parquet.ParquetFile(file.local_path) as parquet:
             names = parquet.schema_arrow.names
             check_sizes(file, parquet.metadata, names, limits)
-            for batch in parquet.iter_batches(PARQUET_ROWS):
+            groups, _ = choose_groups(parquet.metadata, file.part)
+            for batch in parquet.iter_batches(PARQUET_ROWS, groups):
                 check_values(file, batch)
                 yield batch
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -1,16 +1,16 @@
 """Runs work with the engine that the flags choose."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from trainer.console import Console
 from trainer.engines.options import BEAM, LOCAL, Engine
 from trainer.engines.work import PassWork, Result, Tasks, Work, open_outcome, start_job
 from trainer.inputs.files import DataFile
-from trainer.passes.contract import Pass, number_files
+from trainer.passes.contract import Pass
 from trainer.passes.local import run_here
+from trainer.passes.planning import plan_tasks
 
-File = TypeVar("File")
 # More files than this share tasks that load a model.
 MAX_MODEL_TASKS = 1_000
 
@@ -29,7 +29,7 @@ def run_pass(one: Pass[Result], files: Sequence[DataFile], what: str, engine: En
     """
     if engine.name == LOCAL:
         return run_here(one, files, what)
-    return run_tasks(PassWork(one), number_files(files), what, engine)
+    return run_tasks(PassWork(one), plan_tasks(files), what, engine)
 
 
 def run_tasks(work: Work[Any, Result], tasks: Sequence[Any], what: str, engine: Engine) -> Result:
@@ -48,7 +48,7 @@ def run_tasks(work: Work[Any, Result], tasks: Sequence[Any], what: str, engine: 
     return open_outcome(work, run(start_job(work), tasks, options))
 
 
-def divide(files: Sequence[File]) -> list[Sequence[File]]:
+def divide(files: Sequence[DataFile]) -> list[Sequence[DataFile]]:
     """Returns runs of files, in their order, as tasks that each load a model.
 
     Args:

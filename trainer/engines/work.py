@@ -43,7 +43,7 @@ class Work(Tasks[Task, Result], Protocol[Task, Result]):
 
 
 class PassWork(Generic[Result]):
-    """A pass over files; a task is a file.
+    """A pass over files; a task is some files, or a share of one.
 
     Args:
         one: the pass.
@@ -52,17 +52,18 @@ class PassWork(Generic[Result]):
     def __init__(self, one: Pass[Result]):
         self._pass = one
 
-    def run(self, task: Piece) -> Result:
-        """Returns the partial result of a file.
+    def run(self, task: Sequence[Piece]) -> Result:
+        """Returns the partial result of some files.
 
         Args:
-            task: the file.
+            task: the files.
 
         Raises:
-            UserError: the file cannot be read.
+            UserError: a file cannot be read.
         """
         partial = self._pass.create()
-        add_piece(self._pass, partial, task)
+        for piece in task:
+            add_piece(self._pass, partial, piece)
         return partial
 
     def merge(self, first: Result, second: Result) -> Result:

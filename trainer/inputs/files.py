@@ -28,6 +28,18 @@ DOCUMENT = re.compile(
 )
 
 
+class FilePart(NamedTuple):
+    """A share of a large file, which several workers read.
+
+    Attributes:
+        number: of the share, from 0.
+        total: number of shares of the file.
+    """
+
+    number: int
+    total: int
+
+
 class DataFile(NamedTuple):
     """One file to read.
 
@@ -36,12 +48,14 @@ class DataFile(NamedTuple):
         format: csv, jsonl, tfrecord or parquet.
         gzipped: whether the file as a whole is compressed.
         split: which of its rows are read; None for all.
+        part: which share of it is read; None for all.
     """
 
     path: str
     format: str
     gzipped: bool
     split: Optional[Split] = None
+    part: Optional[FilePart] = None
 
     @property
     def local_path(self) -> str:

@@ -1,7 +1,7 @@
 """Reads Parquet files."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Optional
 
 import pyarrow as pa
 
@@ -9,7 +9,7 @@ from estimator_bridge import BridgeError
 from estimator_bridge.file_limits import check_column_sizes
 from trainer import config as config_lib
 from trainer.errors import UserError
-from trainer.inputs.files import DataFile
+from trainer.inputs.files import DataFile, FilePart
 from trainer.inputs.raw_batches import RawBatch, ReadRequest, cast_batch, require_columns
 
 # Number of rows that are read at once: many enough to make the cost of a call small, few enough to
@@ -43,8 +43,9 @@ def read_parquet(request: ReadRequest) -> Iterator[RawBatch]:
             if schema.columns[name].type == "string" and stored.field(name).type in plain
         ]
         with pq.ParquetFile(path, metadata=metadata, read_dictionary=strings) as parquet:
-            first_row = 1
-            for batch in parquet.iter_batches(BATCH_ROWS, columns=list(request.names)):
+            groups, before = choose_groups(metadata, file.part)
+            first_row = 1 + before
+            for batch in parquet.iter_batches(BATCH_ROWS, groups, list(request.names)):
                 check_values(file, batch)
                 yield cast_batch(request, first_row, batch)
                 first_row += batch.num_rows
@@ -53,6 +54,33 @@ def read_parquet(request: ReadRequest) -> Iterator[RawBatch]:
         raise UserError(
             f"{file.path}: damaged: {' '.join(str(error).split())}; write the file again"
         ) from error
+
+
+def choose_groups(metadata: Any, part: Optional[FilePart]) -> tuple[list[int], int]:
+    """Returns the row groups of a share of a file, and the number of rows before them.
+
+    Args:
+        metadata: the footer of the file.
+        part: the share; None: the whole file.
+    """
+    count = metadata.num_row_groups
+    if part is None:
+        return list(range(count)), 0
+    first, end = (count * place // part.total for place in (part.number, part.number + 1))
+    before = sum(metadata.row_group(group).num_rows for group in range(first))
+    return list(range(first, end)), before
+
+
+def count_rows_before(file: DataFile) -> int:
+    """Returns the number of rows of a file before the share that is read.
+
+    Args:
+        file: a share of a Parquet file, or a whole file of any format.
+
+    Raises:
+        UserError: the footer cannot be read.
+    """
+    return 0 if file.part is None else choose_groups(_read_footer(file), file.part)[1]
 
 
 def check_values(file: DataFile, batch: pa.RecordBatch) -> None:

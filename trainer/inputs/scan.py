@@ -75,18 +75,18 @@ class Scanned:
         self._rows: dict[str, int] = {}
         self._absent = set(self._names) if is_keyed else set()
 
-    def read(self, index: int, file: DataFile) -> Iterator[Batch]:
+    def read(self, order: int, file: DataFile) -> Iterator[Batch]:
         """Yields the rows of a file that fit the schema.
 
         Args:
-            index: of the file in the data.
+            order: higher for later files.
             file: the file.
 
         Raises:
             UserError: a file or a value does not fit the schema.
         """
-        self._bad.file = index
-        self._rows[file.path] = 0
+        self._bad.file = order
+        self._rows.setdefault(file.path, 0)
         bad = self._bad if self._bad.limit else None
         for batch in read_batches(file, self._schema, self._names, self._data, bad, self._details):
             if bad is None:
@@ -123,7 +123,8 @@ class Scanned:
         self._sample.merge(other._sample)
         self._bad.merge(other._bad)
         self._bad.drop(0)
-        self._rows.update(other._rows)
+        for path, rows in other._rows.items():
+            self._rows[path] = self._rows.get(path, 0) + rows
         self._absent &= other._absent
 
     def finish(self) -> Scan:

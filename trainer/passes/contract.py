@@ -17,7 +17,7 @@ Partial = TypeVar("Partial")
 
 
 class Piece(NamedTuple):
-    """A file of the data.
+    """A file of the data, or a share of it.
 
     Attributes:
         number: of the file in the data, from 0.
@@ -26,6 +26,11 @@ class Piece(NamedTuple):
 
     number: int
     file: DataFile
+
+    @property
+    def order(self) -> int:
+        """A number that is higher for a later file, and for a later share of a file."""
+        return (self.number << 20) + (self.file.part.number if self.file.part else 0)
 
 
 class Rows(NamedTuple):

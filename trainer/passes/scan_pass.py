@@ -38,7 +38,7 @@ class ScanPass(NamedTuple):
         Raises:
             UserError: a file or a value does not fit the schema.
         """
-        for batch in partial.read(piece.number, piece.file):
+        for batch in partial.read(piece.order, piece.file):
             yield Rows(batch.columns, batch.numbers, piece)
 
     def add(self, partial: Scanned, rows: Rows) -> None:

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import estimator_bridge
 from trainer.inputs.cache_entry import Part
+from trainer.passes.contract import Piece
 from trainer.training.recipe import Recipe
 
 
 class EncodeWork(NamedTuple):
-    """Encodes files into files of rows; a task is a run of indices of files.
+    """Encodes files into files of rows; a task is as that of a pass.
 
     Attributes:
         recipe: what the rows depend on.
@@ -21,11 +22,11 @@ class EncodeWork(NamedTuple):
     folder: str
     fingerprint: str
 
-    def run(self, task: Sequence[int]) -> list[Part]:
+    def run(self, task: Sequence[Piece]) -> list[Part]:
         """Writes the rows of some files into one file.
 
         Args:
-            task: indices of the files.
+            task: the files.
 
         Raises:
             UserError: a file cannot be read, the folder cannot be written, or this process would

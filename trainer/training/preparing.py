@@ -9,7 +9,7 @@ from trainer import storage
 from trainer.cluster.run_config import build_run_config
 from trainer.console import Console
 from trainer.engines.options import LOCAL, Engine
-from trainer.engines.running import divide, run_tasks
+from trainer.engines.running import run_tasks
 from trainer.engines.work import PassWork, Together
 from trainer.errors import UserError
 from trainer.inputs.bucket_cache import AnyStage, Cache
@@ -19,7 +19,8 @@ from trainer.inputs.files import DataFile
 from trainer.inputs.scan import Scanned, is_keyed
 from trainer.inputs.scan_cache import load_scan, open_cache, scan_or_load
 from trainer.models.fused.engine import choose_engine
-from trainer.passes.contract import number_files
+from trainer.passes.contract import Piece
+from trainer.passes.planning import plan_tasks
 from trainer.passes.scan_pass import ScanPass
 from trainer.schema import Schema, load_job_schema, resolve_defaults
 from trainer.training.encode_work import EncodeWork
@@ -99,7 +100,7 @@ def _scan_all(
         what: PassWork(ScanPass(schema, data, times, is_keyed(files)))
         for what, files in found.items()
     }
-    tasks = [(what, piece) for what, files in found.items() for piece in number_files(files)]
+    tasks = [(what, task) for what, files in found.items() for task in plan_tasks(files)]
     return run_tasks(Together(works), tasks, "checking the data", engine)
 
 
@@ -129,19 +130,19 @@ def _encode(job: Job, engine: Engine, console: Console) -> None:
 def _encode_on_engine(job: Job, missing: dict[str, EncodedRows], engine: Engine) -> list[str]:
     """Encodes rows; returns which are in the cache now."""
     defaults: dict[str, Any] = resolve_defaults(job.schema, job.statistics)
+    recipe = Recipe(job.schema, job.statistics, job.config.data, defaults)
     with contextlib.ExitStack() as stack:
         stages: dict[str, AnyStage] = {}
         works: dict[str, EncodeWork] = {}
-        tasks: list[tuple[str, list[int]]] = []
+        tasks: list[tuple[str, list[Piece]]] = []
         for what, rows in missing.items():
             stage = rows.stage()
             if stage is None:
                 return []
             stack.enter_context(stage)
             stages[what] = stage
-            recipe = Recipe(job.schema, job.statistics, job.config.data, defaults, rows.files)
             works[what] = EncodeWork(recipe, stage.folder, identify_encoding(rows.encoder))
-            tasks += [(what, list(task)) for task in divide(range(len(rows.files)))]
+            tasks += [(what, task) for task in plan_tasks(rows.files)]
         parts = run_tasks(Together(works), tasks, "encoding the rows", engine)
         return [
             what

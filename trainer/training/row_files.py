@@ -15,6 +15,7 @@ from trainer.inputs.encoded import encode_files
 from trainer.inputs.file_identity import checksum_code
 from trainer.inputs.records import ROWS, Records
 from trainer.inputs.shuffle import FILE
+from trainer.passes.contract import Piece
 from trainer.training.recipe import Recipe
 
 # Folder of the rows → encoder: each process builds it once.
@@ -31,12 +32,12 @@ def identify_encoding(encoder: Encoder) -> str:
     return f"{encoder.fingerprint} {checksum_code()}"
 
 
-def write_rows(recipe: Recipe, indices: Sequence[int], folder: str, fingerprint: str) -> Part:
+def write_rows(recipe: Recipe, pieces: Sequence[Piece], folder: str, fingerprint: str) -> Part:
     """Writes the encoded rows of some files into one file.
 
     Args:
         recipe: what the rows depend on.
-        indices: of the files.
+        pieces: the files, or a share of one.
         folder: where the file is written, on this machine or gs://.
         fingerprint: returned by identify_encoding in the process that reads the rows.
 
@@ -50,17 +51,18 @@ def write_rows(recipe: Recipe, indices: Sequence[int], folder: str, fingerprint:
             "--engine: a worker would encode the rows otherwise; install the same version of this "
             "package and of TensorFlow there"
         )
-    source = RowSource(recipe.files, recipe.schema, recipe.data, recipe.defaults, 0)
+    files = [piece.file for piece in pieces]
+    source = RowSource(files, recipe.schema, recipe.data, recipe.defaults, 0)
     layout = Records(encoder.encoding, recipe.schema)
     with storage.open_copies(storage.current_settings()) as copies:
         local = copies.open_output(folder, "data.cache", is_file=False)
         # A task may run twice, at the same time too: each time has a file of its own.
-        path = Path(local, f"rows-{indices[0]:06d}-{uuid.uuid4().hex[:8]}")
+        path = Path(local, f"rows-{pieces[0].order:012x}-{uuid.uuid4().hex[:8]}")
         try:
             writer = PartWriter(path)
             try:
-                for chunk in encode_files(source, encoder, layout, indices):
-                    writer.add(int(chunk[FILE][0]), chunk[ROWS])
+                for chunk in encode_files(source, encoder, layout, range(len(files))):
+                    writer.add(pieces[chunk[FILE][0]].number, chunk[ROWS])
                 part = writer.finish()
             finally:
                 writer.close()

@@ -76,7 +76,7 @@ def test_a_pass_gives_the_local_result(tmp_path, monkeypatch):
     job = start_job(PassWork(one))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    there = _run_elsewhere(job, number_files(files), elsewhere)
+    there = _run_elsewhere(job, [[piece] for piece in number_files(files)], elsewhere)
     assert repr(check.judge(one, there, None)) == repr(check.judge(one, here, None))
     assert there.statistics.to_statistics(150) == here.statistics.to_statistics(150)
     assert "'secret'" in there.bad_rows.examples[0]
@@ -85,7 +85,7 @@ def test_a_pass_gives_the_local_result(tmp_path, monkeypatch):
     try:
         job = start_job(PassWork(one))
         redact_data(False)
-        hidden = _run_elsewhere(job, number_files(files), elsewhere)
+        hidden = _run_elsewhere(job, [[piece] for piece in number_files(files)], elsewhere)
         assert redacts_data() and "secret" not in repr(check.judge(one, hidden, None))
     finally:
         redact_data(False)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,9 +24,10 @@ from trainer.errors import UserError
 from trainer.inputs import leakage, row_sample
 from trainer.inputs import streaming_statistics as streaming
 from trainer.inputs.exact_sums import UNIT_BITS, sum_exactly, sum_squares_exactly
-from trainer.inputs.files import find_files
+from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.row_sample import RowSample
 from trainer.inputs.scan import scan_files
+from trainer.passes import planning
 from trainer.passes.contract import Piece, Rows, add_piece, number_files
 from trainer.passes.local import run_here
 from trainer.passes.scan_pass import ScanPass
@@ -138,6 +140,72 @@ def test_scans_of_files_merge_in_any_order(tmp_path, monkeypatch):
     few = one._replace(data=load_config(None, {"data.max_bad_rows": "2"}).data)
     with pytest.raises(UserError, match="more bad rows than the 2 that"):
         _merge_in_a_random_tree(few, _read_apart(few, files), rng)
+
+
+def _write_groups(path, rows, group_rows, faulty=()):
+    """Writes a Parquet file with row groups of a size."""
+    rng = np.random.default_rng(rows)
+    values = rng.normal(size=rows)
+    values[list(faulty)] = np.inf
+    words = rng.choice(["a", "b", "c"], rows).tolist()
+    table = {
+        "x": values,
+        "n": rng.integers(0, 9, rows),
+        "word": words,
+        "y": rng.integers(0, 2, rows),
+    }
+    pa.parquet.write_table(pa.table(table), path, row_group_size=group_rows)
+
+
+@pytest.mark.parametrize("task_bytes", [1000, 4000])
+def test_shares_of_large_files_merge_to_all_of_their_rows(task_bytes, tmp_path, monkeypatch):
+    _write_groups(tmp_path / "a.parquet", 500, 40, faulty=[3, 130, 131, 420])
+    _write_groups(tmp_path / "b.parquet", 30, 100, faulty=[7])
+    _write_groups(tmp_path / "c.parquet", 90, 30)
+    files = find_files([str(tmp_path)], "parquet", "data")
+    monkeypatch.setattr(planning, "TASK_BYTES", task_bytes)
+    pieces = [piece for task in planning.plan_tasks(files) for piece in task]
+    assert len(pieces) > len(files)
+    rng = random.Random(task_bytes)
+
+    def merge(one):
+        partials = []
+        for piece in pieces:
+            partials.append(one.create())
+            add_piece(one, partials[-1], piece)
+        return _merge_in_a_random_tree(one, partials, rng)
+
+    data = load_config(None, {"data.max_bad_rows": "9"}).data
+    here = scan_files(files, SCHEMA, data, Console(quiet=True))
+    assert here.num_bad_rows == 5 and sum(here.rows.values()) == 615
+    assert merge(ScanPass(SCHEMA, data, (), False)).finish() == here
+    checks = check.build_pass(SCHEMA, data, False)
+    alone = repr(check.judge(checks, run_here(checks, files, ""), None))
+    assert repr(check.judge(checks, merge(checks), None)) == alone
+    for path in tmp_path.glob("*.parquet"):
+        _write_groups(path, 300, 40)
+    profile = ProfilePass(CsvStyle(",", "utf-8", "yes", (), "y", data), ())
+    wanted = _propose(lambda: run_here(profile, files, ""), files)
+    assert "columns" in repr(wanted) and _propose(lambda: merge(profile), files) == wanted
+
+
+def test_small_files_share_tasks_and_large_ones_are_divided(tmp_path, monkeypatch):
+    monkeypatch.setattr(planning, "TASK_BYTES", 1000)
+    monkeypatch.setattr(planning, "MIN_TASKS", 4)
+    sizes = [10, 10, 900, 50, 10, 10, 2500, 1, 1, 1000]
+    names = [f"{n}.{'parquet' if size == 2500 else 'csv'}" for n, size in enumerate(sizes)]
+    for name, size in zip(names, sizes):
+        (tmp_path / name).write_bytes(b"PAR1" + b"0" * (size - 4) if size > 4 else b"0" * size)
+    files = [DataFile(str(tmp_path / name), name.partition(".")[2], False) for name in names]
+    tasks = planning.plan_tasks(files)
+    numbers = [[piece.number for piece in task] for task in tasks]
+    assert numbers == [[0, 1, 2, 3, 4, 5], [6], [6], [6], [7, 8], [9]]
+    assert [task[0].file.part for task in tasks[1:4]] == [(0, 3), (1, 3), (2, 3)]
+    orders = [piece.order for task in tasks for piece in task]
+    assert orders == sorted(set(orders))
+    # Few files are tasks of their own, so that each worker gets some.
+    monkeypatch.undo()
+    assert len(planning.plan_tasks(files[:2])) == 2
 
 
 def _read_apart(one, files):

@@ -8,6 +8,7 @@ import pytest
 from trainer import storage
 from trainer.console import Console
 from trainer.inputs.bucket_cache import BucketCache
+from trainer.passes.contract import number_files
 from trainer.schema import Schema, resolve_defaults
 from trainer.training import prepare_command
 from trainer.training.encode_work import EncodeWork
@@ -50,10 +51,11 @@ def test_a_job_reads_rows_that_were_encoded_into_a_bucket(cloud, make, tmp_path)
     storage.configure(storage.Settings(cache_dir=str(tmp_path / "worker")))
     with rows.stage() as stage:
         defaults = resolve_defaults(job.schema, job.statistics)
-        recipe = Recipe(job.schema, job.statistics, job.config.data, defaults, rows.files)
+        recipe = Recipe(job.schema, job.statistics, job.config.data, defaults)
         work = EncodeWork(recipe, stage.folder, identify_encoding(rows.encoder))
+        first, second = number_files(rows.files)
         # The first result is lost, as that of a killed worker is.
-        parts = [work.run(task) for task in ([0], [0], [1])]
+        parts = [work.run(task) for task in ([first], [first], [second])]
         assert _open(make, tmp_path, "early", cache)[1].origin == "text"
         assert rows.publish(stage, work.merge(parts[1], parts[2]))
 

@@ -1,17 +1,21 @@
 """trainer.prepare: what engines put into the cache is what a job would have put there."""
 
+import json
 import pickle
 import random
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 import yaml
 
 from trainer.console import Console
-from trainer.engines.options import SPARK, Engine
+from trainer.engines.options import LOCALLY, SPARK, Engine
 from trainer.errors import UserError
 from trainer.inputs.cache_entry import PartWriter
 from trainer.job_dir import compatibility
+from trainer.passes import planning
 from trainer.schema import Schema
 from trainer.training import prepare_command, row_files
 from trainer.training.job import build_source, encode_sources, prepare
@@ -112,6 +116,45 @@ def test_what_an_engine_encodes_is_what_a_job_would_encode(engine, data, make, t
     make.csv(tmp_path / "e.csv", [{"x": 1.0, "kind": "a", "y": 2.0}])
     assert prepare_command.main(["--", *data, f"--data.cache={there}"]) == 0
     assert engine.runs == [5, 5, 1, 1]
+
+
+def test_a_large_file_is_encoded_by_several_workers(engine, data, make, tmp_path, monkeypatch):
+    rng = random.Random(2)
+    rows = [{"x": rng.random(), "kind": rng.choice("ab"), "y": n / 7} for n in range(900)]
+    for name, part in {"t0": rows[:800], "t9": rows[800:]}.items():
+        path = tmp_path / f"{name}.parquet"
+        pa.parquet.write_table(pa.Table.from_pylist(part), path, row_group_size=100)
+    monkeypatch.setattr(planning, "TASK_BYTES", (tmp_path / "t0.parquet").stat().st_size // 3)
+    here, there = tmp_path / "here", tmp_path / "there"
+    flags = ["--", *data, f"--train_data={tmp_path}/t*.parquet"]
+    assert prepare_command.main([*flags, f"--data.cache={there}"]) == 0
+    # Four shares and a file, and the file of the evaluation.
+    assert engine.runs == [6, 6]
+    monkeypatch.setattr(prepare_command, "read_engine", lambda values: LOCALLY)
+    assert prepare_command.main([*flags, f"--data.cache={here}"]) == 0
+    found = []
+    for cache in (here, there):
+        (wanted,) = [each for each in _list_entries(cache) if _count_rows(each) == 900]
+        found.append(wanted.name)
+        for note in cache.glob("*.note.json"):
+            assert (here / note.name).read_bytes() == note.read_bytes()
+    assert found[0] == found[1]
+    options = {"cache": str(there), "shuffle_rows": 100}
+    paths = sorted(tmp_path.glob("t*.parquet"))
+    config = make.config(rows=paths, eval_rows=[tmp_path / "e.csv"], data=options)
+    schema = Schema.model_validate(SCHEMA)
+    epochs = []
+    for cache in (here, there):
+        options = config.data.model_copy(update={"cache": str(cache)})
+        job = prepare(config.model_copy(update={"data": options}), schema, Console(quiet=True))
+        (rows,) = encode_sources(job, [build_source(job, True)])
+        assert rows.origin == "cache"
+        epochs.append(_take(rows).tobytes())
+    assert epochs[0] == epochs[1]
+
+
+def _count_rows(entry):
+    return sum(part["num_rows"] for part in json.loads((entry / "index.json").read_text())["parts"])
 
 
 def test_damage_in_one_of_many_files_is_found(engine, data, make, tmp_path, monkeypatch):
