@@ -160,32 +160,33 @@ class _Levels:
     def __init__(self, epsilon: float, max_elements: int):
         # TensorFlow kept the error in float32, and rounded the sizes that follow from it up.
         self._epsilon = float(np.float32(epsilon))
-        self.block_size = _plan_block_size(self._epsilon, max_elements)
+        self._block_size = _plan_block_size(self._epsilon, max_elements)
+        # So many values of a batch are summarized together.
+        self.buffer_size = min(2 * self._block_size, max_elements)
         self._levels: list[np.ndarray] = []
 
     def add(self, summary: np.ndarray) -> None:
-        if len(summary):
-            self._carry(summary, 0)
-
-    def _carry(self, summary: np.ndarray, level: int) -> None:
         """Merges a summary into the first level that is empty or stays short enough."""
+        if not len(summary):
+            return
+        level = 0
+        summary = self._compress(summary)
         while level < len(self._levels):
             kept = self._levels[level]
             summary = _merge(summary, kept)
-            if not len(kept) or len(summary) <= self.block_size:
+            if not len(kept) or len(summary) <= self._block_size + 1:
                 self._levels[level] = summary
                 return
-            summary = _compress(summary, self.block_size, self._epsilon)
+            summary = self._compress(summary)
             self._levels[level] = _EMPTY
             level += 1
         self._levels.append(summary)
 
+    def _compress(self, summary: np.ndarray) -> np.ndarray:
+        return _compress(summary, self._block_size, self._epsilon)
+
     def merge(self) -> np.ndarray:
-        """Returns the summary of all that was added; nothing is added afterwards."""
-        if self._levels and len(self._levels[0]):
-            # TensorFlow carried the lowest level once more at the end.
-            lowest, self._levels[0] = self._levels[0], _EMPTY
-            self._carry(lowest, 1)
+        """Returns the summary of all that was added."""
         merged = _EMPTY
         for summary in self._levels:
             merged = _merge(merged, summary)
@@ -208,7 +209,7 @@ def summarize(values: np.ndarray, weights: np.ndarray, epsilon: float) -> np.nda
     counted = weights > 0
     values, weights = values[counted], weights[counted]
     levels = _Levels(epsilon, len(counted) + 1)
-    size = levels.block_size
+    size = levels.buffer_size
     for start in range(0, len(values), size):
         part = slice(start, start + size)
         levels.add(_summarize_values(values[part], weights[part]))
@@ -240,7 +241,8 @@ def compute_boundaries(summaries: list[np.ndarray], epsilon: float, num_buckets:
     merged = levels.merge()
     if not len(merged):
         return np.zeros(0, np.float32)
-    error = _error_of(merged) + 1.0 / num_buckets
+    # In float32, because a gap may be as large as the error exactly.
+    error = float(np.float32(_error_of(merged) + 1.0 / num_buckets))
     compressed = _limit(_compress(merged, num_buckets, error), num_buckets)
     return np.unique(compressed[:, _VALUE])
 
