@@ -110,8 +110,8 @@ BRIDGE_ROOMS = {
     ),
     "convert.write": "convert.read convert.plan errors",
     "convert.read": (
-        "convert.plan era tf1 private_tf checkpoint_paths errors logs current_folder file_limits "
-        "text_encoding"
+        "convert.plan boosted_trees era tf1 private_tf checkpoint_paths errors logs current_folder "
+        "file_limits text_encoding"
     ),
     "convert.plan": "errors",
     "convert": "",

@@ -16,13 +16,18 @@ from .model import BUCKETS, Model, build_spec
 from .splits import Regularization
 from .state import SERIALIZED
 
-__all__ = ["BoostedTreesClassifier", "BoostedTreesEstimator", "BoostedTreesRegressor"]
+__all__ = [
+    "BoostedTrees",
+    "BoostedTreesClassifier",
+    "BoostedTreesEstimator",
+    "BoostedTreesRegressor",
+]
 
 
 Activation = Callable[[np.ndarray], np.ndarray]
 
 
-class _BoostedTrees(tf.compat.v1.estimator.Estimator):
+class BoostedTrees(tf.compat.v1.estimator.Estimator):
     """What the three Estimators share.
 
     Args:
@@ -30,6 +35,9 @@ class _BoostedTrees(tf.compat.v1.estimator.Estimator):
       model_dir: the folder of checkpoints.
       config: the RunConfig, or None.
       activate: makes predictions of float32 logits, or None if the head does not say how.
+
+    Attributes:
+      model: what the Estimator is built of.
     """
 
     def __init__(
@@ -39,7 +47,7 @@ class _BoostedTrees(tf.compat.v1.estimator.Estimator):
             return build_spec(model, features, labels, mode, config)
 
         super().__init__(model_fn=model_fn, model_dir=model_dir, config=config)
-        self._model = model
+        self.model = model
         self._activate = activate
         # A column that cannot be used is refused here, and not when training starts.
         self._layout = columns.plan(model.feature_columns, model.parameters.num_quantiles)
@@ -82,7 +90,7 @@ class _BoostedTrees(tf.compat.v1.estimator.Estimator):
           ValueError: center_bias is not set, the head is none of two classes or of one number, or
             there is no checkpoint.
         """
-        if not self._model.parameters.center_bias:
+        if not self.model.parameters.center_bias:
             raise ValueError(
                 "center_bias: experimental_predict_with_explanations needs an Estimator that was "
                 "built and trained with center_bias=True"
@@ -101,7 +109,7 @@ class _BoostedTrees(tf.compat.v1.estimator.Estimator):
         self, input_fn: Any, predict_keys: Optional[Sequence[str]], hooks: Any, checkpoint: str
     ) -> Iterator[dict[str, Any]]:
         def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
-            return build_spec(self._model, features, labels, mode, config, predict_buckets=True)
+            return build_spec(self.model, features, labels, mode, config, predict_buckets=True)
 
         assert self._activate is not None
         twin = tf.compat.v1.estimator.Estimator(model_fn, self.model_dir, self.config)
@@ -169,7 +177,7 @@ def _build_parameters(logits: int, options: dict[str, Any]) -> Parameters:
     )
 
 
-class BoostedTreesClassifier(_BoostedTrees):
+class BoostedTreesClassifier(BoostedTrees):
     """A classifier of boosted trees, as `tf.estimator.BoostedTreesClassifier` of TensorFlow 2.8.
 
     Args:
@@ -233,7 +241,7 @@ class BoostedTreesClassifier(_BoostedTrees):
         super().__init__(model, model_dir, config, sigmoid if n_classes == 2 else None)
 
 
-class BoostedTreesRegressor(_BoostedTrees):
+class BoostedTreesRegressor(BoostedTrees):
     """A regressor of boosted trees, as `tf.estimator.BoostedTreesRegressor` of TensorFlow 2.8.
 
     Args:
@@ -288,7 +296,7 @@ class BoostedTreesRegressor(_BoostedTrees):
         super().__init__(model, model_dir, config, np.asarray if label_dimension == 1 else None)
 
 
-class BoostedTreesEstimator(_BoostedTrees):
+class BoostedTreesEstimator(BoostedTrees):
     """Boosted trees under a head, as `tf.estimator.BoostedTreesEstimator` of TensorFlow 2.8.
 
     Args:

@@ -10,7 +10,14 @@ from ..private_tf import resources, saver
 from .ensemble import parse
 from .forest import Forest, flatten
 
-__all__ = ["SERIALIZED", "ForestSaver", "ForestVariables", "TrainingState", "variable"]
+__all__ = [
+    "SERIALIZED",
+    "ForestSaver",
+    "ForestVariables",
+    "TrainingState",
+    "boundaries_key",
+    "variable",
+]
 
 _ENSEMBLE = "boosted_trees:0"
 _QUANTILES = "boosted_trees/QuantileAccumulator:0"
@@ -22,7 +29,12 @@ _Saveable: Any = saver.BaseSaverBuilder.SaveableObject
 _SaveSpec = saver.BaseSaverBuilder.SaveSpec
 
 
-def _boundaries_key(stream: int) -> str:
+def boundaries_key(stream: int) -> str:
+    """Returns the key of the boundaries of a number in a checkpoint.
+
+    Args:
+      stream: counts the features that are numbers.
+    """
     return f"{_QUANTILES}_bucket_boundaries_{stream}"
 
 
@@ -80,7 +92,7 @@ class TrainingState:
         ]
         self._save(_ENSEMBLE, [_STAMP, SERIALIZED], [self.stamp, self.serialized])
         if self.boundaries:
-            keys = [_boundaries_key(stream) for stream in range(num_streams)]
+            keys = [boundaries_key(stream) for stream in range(num_streams)]
             self._save(_QUANTILES, keys, self.boundaries)
 
     @staticmethod
@@ -140,7 +152,7 @@ class ForestVariables:
           reader: the checkpoint's reader.
         """
         values = list(flatten(parse(reader.get_tensor(SERIALIZED)), self._logits))
-        values += [reader.get_tensor(_boundaries_key(n)) for n in range(len(self.boundaries))]
+        values += [reader.get_tensor(boundaries_key(n)) for n in range(len(self.boundaries))]
         for one, value in zip(self.variables, values):
             session.run(one.initializer, {one.initializer.inputs[1]: value})
 

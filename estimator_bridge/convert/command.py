@@ -15,6 +15,7 @@ from .plan.columns import Raw
 from .plan.model import Plan
 from .read.checkpoint import Checkpoint, open_checkpoint
 from .read.source import add_source_flags, check_places, describe, require_keras_3
+from .write import tree_files
 from .write.older_keras import check_version, rewrite_for
 
 __all__ = ["main"]
@@ -62,6 +63,8 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         action="store_true",
         help="accept a checkpoint that another optimizer than the described one has written",
     )
+    for kind in tree_files.KINDS:
+        parser.add_argument(f"--{kind}", metavar="PATH", help=tree_files.HELP[kind])
     parser.add_argument("--overwrite", action="store_true", help="replace existing files")
     return parser.parse_args(argv)
 
@@ -71,7 +74,8 @@ def _check_targets(options: argparse.Namespace) -> str:
     if not options.output.endswith(".keras"):
         raise BridgeError(f"--output={options.output}: Keras requires a file that ends in .keras")
     folder = options.saved_model or options.output[: -len(".keras")]
-    for target in filter(None, (options.output, folder, options.emit_code)):
+    others = (getattr(options, kind) for kind in tree_files.KINDS)
+    for target in filter(None, (options.output, folder, options.emit_code, *others)):
         if os.path.exists(target) and not options.overwrite:
             raise BridgeError(f"{target} already exists; choose another name, or add --overwrite")
         if not Path(target).resolve().parent.is_dir():
@@ -116,6 +120,7 @@ def main(argv: list[str]) -> int:
     notes = [*built.notes, *export_saved_model(plan, built.model, folder, options.receiver)]
     if options.emit_code:
         Path(options.emit_code).write_text(written.code, encoding="utf-8")
+    others = _write_tree_files(options, plan)
     where = escape(checkpoint.path)
     print(f"converted {plan.kind} ({plan.head.task}), {_step_of(checkpoint)}, {where}")
     print(f"  {len(built.names)} variables, {built.model.count_params():,} weights")
@@ -123,6 +128,8 @@ def main(argv: list[str]) -> int:
     print(f"  SavedModel    {folder}")
     if options.emit_code:
         print(f"  code          {options.emit_code}")
+    for line in others:
+        print(line)
     assumptions = _assumptions(plan) if options.estimator and not options.input_fn else ()
     for note in (*assumptions, *plan.left_out, *plan.training_notes, *notes):
         print(f"  note: {escape(note)}", file=sys.stderr)
@@ -134,6 +141,17 @@ def main(argv: list[str]) -> int:
             file=sys.stderr,
         )
     return 0
+
+
+def _write_tree_files(options: argparse.Namespace, plan: Plan) -> list[str]:
+    """Writes the files of other libraries; returns a line for each of them."""
+    lines = []
+    for kind in tree_files.KINDS:
+        path = getattr(options, kind)
+        if path:
+            tree_files.write_tree_file(plan, kind, path)
+            lines.append(f"  {kind:<13} {path}")
+    return lines
 
 
 def _step_of(checkpoint: Checkpoint) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 from .columns import Input
 from .derived import Derived
+from .trees import Trees
 
 __all__ = [
     "Cell",
@@ -213,7 +214,7 @@ class Plan(NamedTuple):
     """A canned Estimator.
 
     Attributes:
-      kind: baseline, linear, dnn, wide_deep or rnn.
+      kind: baseline, linear, dnn, wide_deep, rnn or boosted_trees.
       inputs: raw features, in the order of their definition.
       wide: columns of the linear part.
       wide_combiner: how the linear part combines the values of a row: sum, mean or sqrtn.
@@ -230,6 +231,7 @@ class Plan(NamedTuple):
       context: dense columns that are joined to every step of a recurrent part.
       derived: features computed from the inputs before the columns read them.
       left_out: predictions of the Estimator that the Keras model does not have, one line each.
+      trees: boosted trees, with the values of their checkpoint; None without them.
     """
 
     kind: str
@@ -248,6 +250,7 @@ class Plan(NamedTuple):
     context: tuple[Any, ...] = ()
     derived: tuple[Derived, ...] = ()
     left_out: tuple[str, ...] = ()
+    trees: Optional[Trees] = None
 
 
 def drops_units(plan: Plan) -> bool:

@@ -14,7 +14,7 @@ from .rows import Rows
 from .traced_functions import trace_activation
 from .user_code import call_function, load_function
 
-__all__ = ["Loaded", "describe_estimator", "load_estimator"]
+__all__ = ["InputReader", "Loaded", "describe_estimator", "load_estimator", "read_head"]
 
 _ACTIVATIONS = {
     "elu": "elu",
@@ -127,7 +127,7 @@ def describe_estimator(
       BridgeError: the Estimator is not canned, or a part of it cannot be converted.
     """
     held = _canned_parts(loaded.estimator)
-    inputs = _InputReader(loaded.where, multivalued, sparse, given)
+    inputs = InputReader(loaded.where, multivalued, sparse, given)
     if "sequence_feature_columns" in held:
         return _describe_recurrent(held, step, inputs)
     wide, deep = _columns(loaded, held, inputs.sparse)
@@ -145,7 +145,7 @@ def describe_estimator(
         wide_combiner=held.get("linear_sparse_combiner", held.get("sparse_combiner", "sum")),
         deep=tuple(deep),
         network=network,
-        head=_head(held["head"]),
+        head=read_head(held["head"]),
         wide_optimizer=for_wide.optimizer if for_wide and known else None,
         deep_optimizer=for_deep.optimizer if for_deep and known else None,
         keys=(),
@@ -157,11 +157,7 @@ def describe_estimator(
 def _columns(
     loaded: Loaded, held: dict[str, Any], sparse: Iterable[str]
 ) -> tuple[list[Any], list[Any]]:
-    """Returns the plan columns of the linear and of the deep part.
-
-    Raises:
-      BridgeError: the Estimator is not canned, is recurrent, or has no columns.
-    """
+    """Returns the plan columns of the linear and of the deep part."""
     is_deep = "hidden_units" in held or "dnn_hidden_units" in held
     is_wide = "linear_feature_columns" in held or ("feature_columns" in held and not is_deep)
     known = {"head", "optimizer", "dnn_optimizer"} & set(held)
@@ -199,7 +195,7 @@ def _training_notes(
     return tuple(dict.fromkeys(notes))
 
 
-class _InputReader:
+class InputReader:
     """Finds the raw features of columns, and which of them are multivalent.
 
     Args:
@@ -270,7 +266,7 @@ class _InputReader:
         return {**from_rows, **{key: dtype for key, dtype, by_name in features if not by_name}}
 
 
-def _describe_recurrent(held: dict[str, Any], step: int, inputs: _InputReader) -> Plan:
+def _describe_recurrent(held: dict[str, Any], step: int, inputs: InputReader) -> Plan:
     recurrent = read_recurrent(held)
     step_reader = ColumnReader(inputs.sparse)
     deep = [step_reader.read(column) for column in _to_list(held["sequence_feature_columns"])]
@@ -285,7 +281,7 @@ def _describe_recurrent(held: dict[str, Any], step: int, inputs: _InputReader) -
         wide_combiner="sum",
         deep=tuple(deep),
         network=None,
-        head=_head(held["head"]),
+        head=read_head(held["head"]),
         wide_optimizer=None,
         deep_optimizer=reading.optimizer,
         keys=(),
@@ -329,12 +325,17 @@ def _activation(function: Any, units: int) -> str:
     return trace_activation(function, units)
 
 
-def _head(head: Any) -> Head:
+def read_head(head: Any) -> Head:
+    """Returns the plan of a head.
+
+    Args:
+      head: the head, which must not have a loss or predictions of its own.
+    """
     kind = type(head).__name__.lstrip("_")
     if kind == "MultiHead":
         weights = head._head_weights or [1.0] * len(head._heads)
         parts = tuple(
-            _head(one)._replace(name=one.name, importance=float(weight))
+            read_head(one)._replace(name=one.name, importance=float(weight))
             for one, weight in zip(head._heads, weights)
         )
         units = sum(part.units for part in parts)
@@ -357,17 +358,14 @@ def _head(head: Any) -> Head:
 
 
 def _refuse_own_functions(head: Any, kind: str, task: str) -> None:
-    """Refuses a head with a loss or predictions other than those of its class.
-
-    Raises:
-      BridgeError: the head has them.
-    """
+    """Refuses a head with a loss or predictions other than those of its class."""
     if task in ("poisson", "logistic"):
         # These two classes set both functions themselves.
         return
     for argument in ("loss_fn", "inverse_link_fn"):
         own = getattr(head, f"_{argument}", None)
-        if own is not None:
+        # Boosted trees write the loss of the class so that it has a second derivative.
+        if own is not None and own.__module__ != "estimator_bridge.boosted_trees.heads":
             name = getattr(own, "__name__", type(own).__name__)
             raise BridgeError(
                 f"head {kind}: its {argument} {name} cannot be converted; use "

@@ -150,9 +150,10 @@ def describe(options: Any) -> Source:
 
         plan = read_job_dir(options.job_dir)
         return Source(plan, open_checkpoint(options.checkpoint or options.job_dir), None)
-    from .canned import describe_estimator, load_estimator
+    from .canned import InputReader, describe_estimator, load_estimator
     from .forwarding import add_forwarded, is_forwarding
     from .input_function import read_features, read_input_fn
+    from .trees import describe_trees, is_boosted
     from .user_code import load_function
 
     loaded = load_estimator(options.estimator)
@@ -163,13 +164,15 @@ def describe(options: Any) -> Source:
         rows = read_input_fn(function, None, 1)
         if is_forwarding(loaded.estimator):
             features = read_features(function)
-    plan = describe_estimator(
-        loaded,
-        checkpoint.step,
-        given=rows,
-        multivalued=names_in(options.multivalued),
-        sparse=names_in(options.sparse),
-    )
+    multivalued, sparse = names_in(options.multivalued), names_in(options.sparse)
+    if is_boosted(loaded.estimator):
+        plan = describe_trees(
+            loaded, checkpoint, InputReader(loaded.where, multivalued, sparse, rows)
+        )
+    else:
+        plan = describe_estimator(
+            loaded, checkpoint.step, given=rows, multivalued=multivalued, sparse=sparse
+        )
     return Source(add_forwarded(plan, loaded.estimator, features), checkpoint, loaded.estimator)
 
 

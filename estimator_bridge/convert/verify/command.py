@@ -27,6 +27,8 @@ from ..read.source import (
     names_in,
     require_keras_3,
 )
+from ..write.plain_trees import name_numbers
+from ..write.tree_files import KINDS
 from .differences import encode_labels
 from .findings import DRIFT_FACTOR, Comparison, Results, find_differences
 
@@ -52,6 +54,8 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--input_fn", metavar="MODULE:FUNCTION", help="returns rows with labels for --estimator"
     )
+    for kind in KINDS:
+        parser.add_argument(f"--{kind}", metavar="PATH", help=f"the {kind} model to verify too")
     parser.add_argument("--rows", type=int, default=2000, help="number of rows to compare")
     parser.add_argument(
         "--steps", type=int, default=200, help="number of training steps to compare; 0 for none"
@@ -94,8 +98,10 @@ def main(argv: list[str]) -> int:
     for path in (options.json, options.html):
         if path and not Path(path).resolve().parent.is_dir():
             raise BridgeError(f"{path}: there is no folder {Path(path).resolve().parent}")
-    if not os.path.exists(options.keras_model):
-        raise BridgeError(f"--keras_model={options.keras_model}: there is no such file")
+    for name in ("keras_model", *KINDS):
+        path = getattr(options, name)
+        if path and not os.path.exists(path):
+            raise BridgeError(f"--{name}={path}: there is no such file")
     findings = verify(options)
     from .report import to_html, to_text
 
@@ -262,6 +268,7 @@ def _run_keras(
         "code": at("code.py"),
         "batches": comparison.batches.tolist(),
         "outputs": at("outputs.npz"),
+        "trees": _describe_tree_files(options, plan),
         **{name: at(f"{name}.npz") for name in arrays},
     }
     Path(at("request.json")).write_text(json.dumps(request), encoding="utf-8")
@@ -284,6 +291,16 @@ def _run_keras(
             outputs.setdefault(side, {})[output] = stored[name]
     with open(at("outputs.npz.json"), encoding="utf-8") as file:
         return outputs, json.load(file)
+
+
+def _describe_tree_files(options: Any, plan: Plan) -> dict[str, Any]:
+    """Returns what the Keras side needs to predict with files of other libraries; {} for none."""
+    files = {kind: getattr(options, kind) for kind in KINDS if getattr(options, kind)}
+    if not files:
+        return {}
+    if plan.trees is None:
+        raise BridgeError(f"--{min(files)}: only boosted trees have such a file")
+    return {"files": files, "names": name_numbers(plan.trees), "task": plan.head.task}
 
 
 def _weights_of(head: Head, rows: Rows, labels: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -42,6 +42,24 @@ def _predict(
     return outputs, num_rows / secs
 
 
+def _predict_tree_files(
+    trees: dict[str, Any], model: Any, features: dict[str, Any], num_rows: int
+) -> dict[str, dict[str, np.ndarray]]:
+    """Returns library -> outputs of its file, for the numbers that the Keras model computes."""
+    import keras
+
+    from ..write.trees import FEATURES
+    from .tree_side import predict_trees
+
+    numbers = keras.Model(model.input, model.get_layer(FEATURES).output)
+    table, _ = _predict(lambda batch: {"": numbers(batch)}, features, num_rows)
+    columns = dict(zip(trees["names"], table[""].T))
+    return {
+        kind: predict_trees(kind, path, columns, trees["task"])
+        for kind, path in trees["files"].items()
+    }
+
+
 def _train(
     request: dict[str, Any], model: Any, features: dict[str, Any]
 ) -> tuple[list[float], float]:
@@ -123,6 +141,8 @@ def main(argv: list[str]) -> int:
         }
         found = _predict(lambda batch: signature(**batch), shaped, num_rows)
         outputs["saved_model"], speeds["saved_model"] = found
+    if request["trees"]:
+        outputs.update(_predict_tree_files(request["trees"], model, features, num_rows))
     if request["batches"]:
         losses, speeds["training"] = _train(request, model, features)
     flat: dict[str, Any] = {

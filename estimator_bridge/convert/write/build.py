@@ -9,6 +9,7 @@ from ..plan.model import Optimizer, Plan
 from ..plan.optimizers import find_kind, iterations_name, slots_of
 from ..read.checkpoint import Checkpoint, rate_at, shape_problem
 from .module import Module
+from .trees import NODES
 
 __all__ = ["Built", "build_model", "run_module"]
 
@@ -68,6 +69,10 @@ def build_model(
             raise BridgeError(problem)
         variable.assign(value)
         names[name] = variable
+    if plan.trees is not None:
+        layer = model.get_layer(NODES)
+        layer.set_weights([plan.trees.nodes])
+        return Built(model, module, {NODES: layer.embeddings}, [])
     if plan.wide_optimizer is None and plan.deep_optimizer is None:
         note = "the model is not compiled; call compile() with an optimizer before fit()"
         return Built(model, module, names, [note])

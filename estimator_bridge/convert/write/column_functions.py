@@ -161,6 +161,26 @@ def cross(features, num_bins, hash_key):
     return layers.Flatten()(ops.mod(ops.add(high, low), num_bins))
 ''',
     ),
+    "walk_trees": (
+        (),
+        '''
+def walk_trees(nodes, roots, depth, numbers):
+    """Returns the sums of the leaves in which rows end: [batch, numbers] to [batch, logits].
+
+    For each node, the layer `nodes` holds the place of a number, a threshold, the nodes on the left
+    and on the right, and logits. A row goes to the right if its number is above the threshold.
+    """
+    start = ops.zeros_like(numbers[:, :1], dtype="int32")
+    place = ops.add(start, np.array([roots], "int32"))
+    for _ in range(depth):
+        node = nodes(place)
+        number = ops.take_along_axis(numbers, ops.cast(node[..., 0], "int32"), axis=1)
+        above = ops.greater(number, node[..., 1])
+        place = ops.cast(ops.where(above, node[..., 3], node[..., 2]), "int32")
+    # A cumulative sum adds the trees one after the other, as the Estimator does.
+    return ops.cumsum(nodes(place)[..., 4:], axis=1)[:, -1]
+''',
+    ),
     "all_present": (
         (),
         '''

@@ -26,6 +26,7 @@ from .columns import ColumnWriter, Table
 from .sequences import write_recurrent
 from .texts import alphabet_lines, characters_of
 from .training import training_code
+from .trees import write_trees
 
 __all__ = ["Module", "model_lines", "write_module"]
 
@@ -123,6 +124,9 @@ def _write_logits(plan: Plan, writer: ColumnWriter) -> str:
         summed = not is_lazy(plan.deep_optimizer, False)
         context = _write_dense(plan.context, writer, summed, "context") if plan.context else ""
         parts.append(write_recurrent(plan, writer, context))
+    elif plan.trees is not None:
+        writer.lines += ["", "# Trees"]
+        parts.append(write_trees(plan, writer))
     elif plan.deep:
         writer.lines += ["", "# Deep part"]
         parts.append(_write_deep(plan, writer))
