@@ -13,8 +13,8 @@ from trainer import storage
 from trainer.console import show_error
 from trainer.errors import UserError, redact_data
 
-# Options that limit the sizes in data files.
-LIMITS = ("data.max_row_mib", "data.max_column_mib")
+# Options that limit the sizes in data files, and one that says which columns files may lack.
+LIMITS = ("data.max_row_mib", "data.max_column_mib", "data.added_columns")
 # Flag → the option of the section data that it sets.
 DATA_FLAGS = {
     "data_format": "format",
@@ -37,7 +37,7 @@ def define_storage(values: flags.FlagValues) -> None:
 
 
 def define_reading(values: flags.FlagValues) -> None:
-    """Adds --redact, and a flag for each limit of data files.
+    """Adds --redact, and a flag for each of LIMITS.
 
     Args:
         values: where the flags are added.

@@ -56,6 +56,11 @@ class DataConfig(Section):
         "auto",
         description="file format; auto: by the name and the first bytes of the file",
     )
+    added_columns: StrList = Field(
+        (),
+        description="columns that were added to a Parquet data set later: a file without them has "
+        "missing values there",
+    )
     delimiter: Annotated[str, BeforeValidator(check_delimiter)] = Field(
         ",",
         min_length=1,

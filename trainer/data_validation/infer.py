@@ -90,7 +90,11 @@ def infer(
     style = _find_style(request)
     partitions = list_varying([file.path for file in request.files])
     one = ProfilePass(style, list_json_names(request.files, style.limits), partitions)
-    table, sample = finish(run_pass(one, request.files, "reading the data", engine), request.files)
+    table, sample = finish(
+        run_pass(one, request.files, "reading the data", engine),
+        request.files,
+        style.limits.added_columns,
+    )
     numbers = {name: sample.get(name) for name in table.columns}
     return propose(table, numbers, request.label, request.sources), table, style
 
@@ -121,6 +125,8 @@ def _infer(values: flags.FlagValues, copies: storage.Copies) -> None:
         more += f" {quote_command(f'--data.delimiter={delimiter}')}"
     if style.encoding != "utf-8":
         more += f" --data.encoding={style.encoding}"
+    if style.limits.added_columns:
+        more += f" {quote_command('--data.added_columns=' + ','.join(style.limits.added_columns))}"
     if inferred.num_unlabelled:
         more += f" --data.max_bad_rows={inferred.num_unlabelled}"
     if any(file.format == "csv" for file in files):

@@ -110,6 +110,14 @@ class Profile:
         """Type of the column if a schema cannot describe it, else None."""
         return None if self._unsupported is None else self._unsupported[1]
 
+    def add_missing(self, rows: int) -> None:
+        """Adds rows of a file that lacks the column.
+
+        Args:
+            rows: number of rows.
+        """
+        self.missing += rows
+
     def note_unsupported(self, file: int, kind: str) -> None:
         """Notes a type that a schema cannot describe; that of the first file counts.
 

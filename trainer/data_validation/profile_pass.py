@@ -105,9 +105,15 @@ class ProfilePass(NamedTuple):
             UserError: the columns are not those of the files before, or a number is too large.
         """
         batch, piece = rows.columns, rows.piece
-        partial.start(piece, batch.schema.names)
+        own = batch.schema.names
+        added = self.style.limits.added_columns if piece.file.format == "parquet" else ()
+        partial.start(piece, list(dict.fromkeys([*own, *added])))
         numbers = {}
         for name, profile in partial.columns.items():
+            if name not in own:
+                profile.add_missing(batch.num_rows)
+                numbers[name] = np.full(batch.num_rows, np.nan)
+                continue
             column = batch.column(name)
             # A feature may have one value in the first records and several in later ones.
             if not is_supported(column.type):
@@ -156,18 +162,26 @@ class ProfilePass(NamedTuple):
         partial.num_rows += other.num_rows
 
 
-def finish(partial: Profiles, files: Sequence[DataFile]) -> tuple[Table, RowSample]:
+def finish(
+    partial: Profiles, files: Sequence[DataFile], added: Sequence[str] = ()
+) -> tuple[Table, RowSample]:
     """Returns the profiles of all files, and a sample of the numbers.
 
     Args:
         partial: of all files.
         files: the files.
+        added: data.added_columns.
 
     Raises:
-        UserError: there are no rows.
+        UserError: there are no rows, or a column of `added` has no values.
     """
     if partial.sample is None:
         raise UserError(f"{files[0].path}: has no rows; give files with data")
+    for name in added:
+        if partial.columns[name].missing == partial.num_rows:
+            raise UserError(
+                f"data.added_columns: no file has a value in column {name!r}; correct its name"
+            )
     header = None if partial.headers is None else partial.headers[1]
     return Table(partial.num_rows, partial.columns, header), partial.sample
 
@@ -190,7 +204,8 @@ def _refuse(
     differ = sorted(set(names) ^ set(expected))
     raise UserError(
         f"{piece.file.path}: has other columns than {first.file.path} "
-        f"({', '.join(differ[:5])}); give files of one kind"
+        f"({', '.join(differ[:5])}); give files of one kind, or name Parquet columns that were "
+        "added later in --data.added_columns"
     )
 
 

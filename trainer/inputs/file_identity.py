@@ -11,7 +11,7 @@ from trainer.inputs.files import DataFile
 from trainer.storage.files import checksum_files
 
 # Options that change how files are read.
-READING = {"delimiter", "encoding", "header", "max_bad_rows"}
+READING = {"added_columns", "delimiter", "encoding", "header", "max_bad_rows"}
 # Bytes at each end of a file that are part of its checksum. An edit that changes neither size nor
 # times is most often a row that was appended in place of a removed one.
 END_BYTES = 65_536

@@ -34,19 +34,24 @@ def read_parquet(request: ReadRequest) -> Iterator[RawBatch]:
     try:
         metadata = pq.read_metadata(path)
         stored = metadata.schema.to_arrow_schema()
-        require_columns(request, stored.names)
-        check_sizes(file, metadata, request.names, request.data)
+        added = set(request.data.added_columns).difference(stored.names)
+        names = [name for name in request.names if name not in added]
+        require_columns(request._replace(names=names), stored.names)
+        check_sizes(file, metadata, names, request.data)
         plain = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
         strings = [
             name
-            for name in request.names
+            for name in names
             if schema.columns[name].type == "string" and stored.field(name).type in plain
         ]
         with pq.ParquetFile(path, metadata=metadata, read_dictionary=strings) as parquet:
             groups, before = choose_groups(metadata, file.part)
             first_row = 1 + before
-            for batch in parquet.iter_batches(BATCH_ROWS, groups, list(request.names)):
+            for batch in parquet.iter_batches(BATCH_ROWS, groups, names):
                 check_values(file, batch)
+                for name in added.intersection(request.names):
+                    missing = pa.nulls(batch.num_rows, request.find_type(name))
+                    batch = batch.append_column(name, missing)
                 yield cast_batch(request, first_row, batch)
                 first_row += batch.num_rows
     # A damaged footer may contain names that are not text.

@@ -120,7 +120,10 @@ def require_columns(request: ReadRequest, columns: Sequence[str]) -> None:
             # The header may be a row of data.
             known = f"{nearest(name, columns)} (it has {', '.join(columns[:30])})"
             known = "" if hides(request.schema) else known
-            raise UserError(f"{file.path}: no column {name!r}{known}; fix the schema or the file")
+            later = ", or name it in --data.added_columns" if file.format == "parquet" else ""
+            raise UserError(
+                f"{file.path}: no column {name!r}{known}; fix the schema or the file{later}"
+            )
         if list(columns).count(name) > 1:
             raise UserError(f"{file.path}: column {name!r} appears twice; rename one of them")
 

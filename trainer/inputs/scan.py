@@ -33,7 +33,7 @@ class Scan(NamedTuple):
         statistics: number of rows, range of each numeric column, counts of each categorical one.
         rows: path → number of rows in that file, without bad rows.
         absent: columns without a value in any row; found only if the formats of all files are
-            KEYED.
+            KEYED, and among data.added_columns.
         num_bad_rows: number of rows that were dropped because data.max_bad_rows allows it.
         bad_rows: descriptions of the first dropped rows.
         hashes: of a sample of the rows, to find the rows that two data sets have in common.
@@ -73,7 +73,8 @@ class Scanned:
         self._sample = LeakSample(schema, self._names, times)
         self._bad = BadRows(data.max_bad_rows)
         self._rows: dict[str, int] = {}
-        self._absent = set(self._names) if is_keyed else set()
+        # A column that no file has is a wrong name.
+        self._absent = set(self._names) if is_keyed else {*data.added_columns} & {*self._names}
 
     def read(self, order: int, file: DataFile) -> Iterator[Batch]:
         """Yields the rows of a file that fit the schema.

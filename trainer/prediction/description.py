@@ -133,6 +133,8 @@ def load_data_config(
                     f"job_dir {path}: data: got {stored!r:.80}: expected 'name: value' lines"
                 )
             break
+    # No flag of the format sets these columns.
+    given = {**given, "added_columns": None}
     chosen = {option: value or stored.get(option) for option, value in given.items()}
     overrides = {f"data.{name}": value for name, value in chosen.items() if value is not None}
     return config_lib.load_config(None, {**overrides, **(limits or {})}).data

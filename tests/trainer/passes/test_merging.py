@@ -244,7 +244,7 @@ def test_a_sample_does_not_depend_on_the_order_of_the_rows(monkeypatch):
 
 
 @given(st.lists(st.lists(st.integers(0, 30)), max_size=12), st.integers(0, 99))
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 def test_counts_beyond_the_limit_are_within_their_bound(pieces, seed):
     class Counts:
         merge = staticmethod(streaming.ValueCounts.merge)
