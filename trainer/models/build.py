@@ -109,24 +109,26 @@ def _build_included(
     if not engine.is_fused:
         return _wrap(built, schema, statistics, receiver, has_our_head=True)
     units = head.logits_dimension
-    preparation = build_row_preparation(model.type, schema, statistics, columns, units)
+    preparation = build_row_preparation(config, schema, statistics, columns, units)
     fused = FusedModel(model, train, preparation, units, max_steps)
     predicting = build_predictor(built, head, fused)
     predictor = _wrap(predicting, schema, statistics, receiver, has_our_head=True)
     return build_fused(predictor, head, fused)
 
 
-def build_preparation(model_type: str, schema: Schema, statistics: Statistics) -> Preparation:
+def build_preparation(
+    config: config_lib.Config, schema: Schema, statistics: Statistics
+) -> Preparation:
     """Builds the preparation of rows for the fused engine.
 
     Args:
-        model_type: linear, dnn or wide_deep.
+        config: model.type and train's optimizers.
         schema: columns, label and weight; the fused engine supports them.
         statistics: of the training data.
     """
     units = build_head(schema, "mean").logits_dimension
     columns = build_feature_columns(schema, statistics)
-    return build_row_preparation(model_type, schema, statistics, columns, units)
+    return build_row_preparation(config, schema, statistics, columns, units)
 
 
 def _check_memory(kind: str, columns: FeatureColumns, units: int) -> None:

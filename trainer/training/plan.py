@@ -253,7 +253,7 @@ def _make_train_input_fn(
     batches = count_batches(config.cluster, cluster)
     preparation = None
     if model.lengths:
-        preparation = build_preparation(config.model.type, job.schema, job.statistics).begin
+        preparation = build_preparation(config, job.schema, job.statistics).begin
     return make_train_input_fn(
         rows,
         job.schema,

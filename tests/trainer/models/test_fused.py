@@ -12,7 +12,7 @@ from trainer.features.raw_inputs import list_inputs
 from trainer.inputs.dataset import DTYPES, make_eval_input_fn, make_train_input_fn
 from trainer.inputs.shuffle import BatchSchedule
 from trainer.job_dir.checkpoints import latest_checkpoint
-from trainer.models.build import build_estimator
+from trainer.models.build import build_estimator, build_preparation
 from trainer.models.fused import layout
 from trainer.models.fused.engine import Engine, choose_engine
 from trainer.schema import Range, Schema, Statistics
@@ -246,6 +246,39 @@ def _assert_same_exports(found, wanted, chunk):
         _assert_same_answers(fused.run("predict", asked), canned.run("predict", asked))
         sizes = [len(each._session.graph.get_operations()) for each in (fused, canned)]
     assert sizes[0] < 0.75 * sizes[1], sizes
+
+
+@pytest.mark.newest
+def test_the_input_finds_the_distinct_rows_of_each_step(bench, monkeypatch):
+    monkeypatch.setattr(layout, "MAX_SMALL", 2)
+    job = bench.prepare(model={"type": "wide_deep"}, train={"linear_optimizer": "adam"})
+    parts = (job.config, job.schema, job.statistics)
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+        tf.compat.v1.train.create_global_step()
+        preparation = build_preparation(*parts)
+        data = make_train_input_fn(
+            build_source(job, True), job.schema, BatchSchedule(lambda step: 50), (1, 0)
+        )()
+        data = data.batch(3).map(preparation.begin())
+        features = tf.compat.v1.data.make_initializable_iterator(data)
+        rows = features.get_next()
+        built = build_estimator(*parts, build_run_config(job.config), 1, FUSED)
+        built.model_fn(rows, None, estimator.ModeKeys.TRAIN, built.config)
+        assert not [op.name for op in graph.get_operations() if op.type == "Unique"]
+        session.run([tf.compat.v1.tables_initializer(), features.initializer])
+        found = session.run(rows)
+    # Adam updates all rows.
+    assert preparation.distinct == tuple(t for t in preparation.layout.deep.tables if t.is_large)
+    for table in preparation.distinct:
+        distinct, bounds = found[f"//distinct/{table.name}"], found[f"//bounds/{table.name}"]
+        assert len(bounds) == 4 and bounds[-1] == len(distinct)
+        for step in range(3):
+            mine = distinct[bounds[step] : bounds[step + 1]]
+            touched = (found.get(f"//touched/{table.name}", found[table.name]))[step].reshape(-1)
+            assert sorted(mine) == sorted(set(touched))
+            places, segments = found[f"//places/{table.name}"][step], found[table.name][step]
+            wanted = segments.reshape(-1)
+            assert (np.where(places < 0, -1, mine[places]) == wanted).all()
 
 
 @pytest.mark.newest

@@ -17,6 +17,7 @@ from trainer.models.fused.layout import build_layout, unsupported_column
 from trainer.models.fused.network import run_forward
 from trainer.models.fused.rows import Preparation, prepare_rows
 from trainer.models.fused.training import FusedModel, build_training
+from trainer.models.fused.updates import KINDS as OPTIMIZERS
 from trainer.models.fused.variables import Stored, build_saver, restore_variables
 from trainer.models.heads import prepare_labels
 from trainer.schema import Schema, Statistics
@@ -57,22 +58,29 @@ def unsupported_reason(
 
 
 def build_row_preparation(
-    model_type: str, schema: Schema, statistics: Statistics, columns: FeatureColumns, units: int
+    config: config_lib.Config,
+    schema: Schema,
+    statistics: Statistics,
+    columns: FeatureColumns,
+    units: int,
 ) -> Preparation:
     """Builds the preparation of rows for a model that the fused engine supports.
 
     Args:
-        model_type: linear, dnn or wide_deep.
+        config: model.type, which is linear, dnn or wide_deep, and train's optimizers.
         schema: columns, label and weight.
         statistics: of the training data.
         columns: feature columns of the schema.
         units: number of logits.
     """
-    encoding = build_encoding(schema, statistics)
-    layout = build_layout(
-        columns, encoding, units, wide=model_type != "dnn", deep=model_type != "linear"
-    )
-    return Preparation(schema, encoding, layout)
+    encoding, kind, train = build_encoding(schema, statistics), config.model.type, config.train
+    layout = build_layout(columns, encoding, units, wide=kind != "dnn", deep=kind != "linear")
+    updated = [(table, train.linear_optimizer) for table in layout.wide]
+    updated += [(table, train.optimizer) for table in (layout.deep.tables if layout.deep else ())]
+    distinct = [
+        table for table, name in updated if table.is_large and not OPTIMIZERS[name].needs_all
+    ]
+    return Preparation(schema, encoding, layout, tuple(distinct))
 
 
 def build_predictor(canned: Any, head: Any, model: FusedModel) -> Any:

@@ -12,6 +12,7 @@ from trainer.schema import Label, Schema
 
 # Prefixes of names in prepared rows.
 LABEL, WEIGHT, FOUND, TOUCHED = "//label/", "//weight/", "//found/", "//touched/"
+DISTINCT, BOUNDS, PLACES = "//distinct/", "//bounds/", "//places/"
 
 
 class Preparation(NamedTuple):
@@ -21,11 +22,13 @@ class Preparation(NamedTuple):
         schema: labels and weight.
         encoding: of the rows.
         layout: of the variables.
+        distinct: the large tables of which only the distinct rows of a batch are updated.
     """
 
     schema: Schema
     encoding: Encoding
     layout: Layout
+    distinct: tuple[Table, ...] = ()
 
     def begin(self) -> Callable[[dict[str, Any], Any], dict[str, Any]]:
         """Creates lookup tables in the current graph; returns the function that prepares rows.
@@ -37,8 +40,8 @@ class Preparation(NamedTuple):
         Returns:
             The function. It returns name → tensor with the same leading dimensions. Labels are
             "//label/<column>": int64 ids of classes, other labels in the form that the head
-            accepts. Weights are "//weight/<column>", float32. The result of prepare_rows is
-            included.
+            accepts. Weights are "//weight/<column>", float32. The results of prepare_rows and
+            find_distinct are included.
         """
         finders = {label.column: _make_finder(label) for label in self.schema.labels}
         return lambda features, labels: self._prepare(features, labels, finders)
@@ -84,7 +87,10 @@ class Preparation(NamedTuple):
                 by_row[name] = tf.reshape(tensor, whole)
                 by_row[name].set_shape([None, None, *tensor.shape[1:]])
         encoded = {name: by_row.pop(name) for name in (IDS, NUMBERS)}
-        return {**by_row, **prepare_rows(self.layout, encoded)}
+        rows = prepare_rows(self.layout, encoded)
+        for table in self.distinct:
+            rows.update(find_distinct(table, rows))
+        return {**by_row, **rows}
 
 
 def _flatten(tensor: Any) -> Any:
@@ -185,10 +191,80 @@ def rows_found(table: Table, rows: dict[str, Any]) -> Any:
 
 
 def rows_touched(table: Table, rows: dict[str, Any]) -> Any:
-    """Returns the rows of a table that an optimizer updates, int32 [fields, batch].
+    """Returns the rows of a table that an optimizer updates, int32 [..., fields, batch].
 
     Args:
         table: of the layout.
-        rows: one batch of the result of prepare_rows.
+        rows: the result of prepare_rows.
     """
     return rows[TOUCHED + table.name] if table.may_lack else rows[table.name]
+
+
+def find_distinct(table: Table, rows: dict[str, Any]) -> dict[str, Any]:
+    """Finds the distinct rows of a table that each batch touches.
+
+    The time of a step would otherwise contain this search, which uses one core. Here it can run in
+    the input pipeline.
+
+    Args:
+        table: of the layout.
+        rows: the result of prepare_rows.
+
+    Returns:
+        name → tensor. "//distinct/<table>": int32 [rows], the distinct rows of the first batch,
+        then those of the second and so on. "//bounds/<table>": int32 [steps + 1], where those of a
+        batch begin and end. "//places/<table>": for each value of a batch the place of its row
+        among the distinct rows of the batch, int32 [..., fields * batch]; -1 for a missing value.
+    """
+    touched, segments = rows_touched(table, rows), rows[table.name]
+    is_stacked = touched.shape.rank == 3
+    count = tf.shape(touched)[0] if is_stacked else 1
+    touched, segments = (tf.reshape(each, [count, -1]) for each in (touched, segments))
+
+    def search(index: Any, *found: Any) -> Any:
+        distinct, places = tf.unique(touched[index])
+        results = (distinct, places, tf.size(distinct))
+        return (index + 1, *(array.write(index, one) for array, one in zip(found, results)))
+
+    # The searches differ in their number of results, so they cannot be one operation.
+    arrays = [
+        tf.TensorArray(tf.int32, count, infer_shape=False, element_shape=shape)
+        for shape in ([None], [None], [])
+    ]
+    _, *found = tf.while_loop(
+        lambda index, *_: index < count, search, (0, *arrays), parallel_iterations=1
+    )
+    distinct, places, sizes = found[0].concat(), found[1].stack(), found[2].stack()
+    if table.may_lack:
+        # All bits of -1 are set.
+        places = _without_value(places, segments)
+    places.set_shape([None, None])
+    return {
+        DISTINCT + table.name: distinct,
+        BOUNDS + table.name: tf.concat([[0], tf.cumsum(sizes)], axis=0),
+        PLACES + table.name: places if is_stacked else places[0],
+    }
+
+
+def take_batch(rows: dict[str, Any], index: Any) -> dict[str, Any]:
+    """Returns one batch of prepared rows.
+
+    Args:
+        rows: name → tensor [steps, ...], as Preparation.begin's function returns.
+        index: of the batch, int64 scalar.
+    """
+    begin = tf.reshape(index, [1])
+    end, strides = begin + 1, tf.ones([1], tf.int64)
+    taken = {}
+    for name, tensor in rows.items():
+        if name.startswith(BOUNDS):
+            table = name[len(BOUNDS) :]
+            first, last = tensor[index], tensor[index + 1]
+            taken[DISTINCT + table] = rows[DISTINCT + table][first:last]
+        elif not name.startswith(DISTINCT):
+            # A slice of one index along the first dimension is a view; a gather would copy.
+            taken[name] = tf.raw_ops.StridedSlice(
+                input=tensor, begin=begin, end=end, strides=strides, shrink_axis_mask=1
+            )
+            taken[name].set_shape(tensor.shape[1:])
+    return taken

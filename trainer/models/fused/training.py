@@ -7,7 +7,15 @@ from estimator_bridge import estimator, tf
 from trainer import config as config_lib
 from trainer.models.fused.layout import Deep, Layout, Table
 from trainer.models.fused.network import Pass, make_dropout, run_forward
-from trainer.models.fused.rows import LABEL, WEIGHT, Preparation, rows_touched
+from trainer.models.fused.rows import (
+    DISTINCT,
+    LABEL,
+    PLACES,
+    WEIGHT,
+    Preparation,
+    rows_touched,
+    take_batch,
+)
 from trainer.models.fused.updates import Optimizer, OptimizerStep, name_scopes
 from trainer.models.fused.variables import Stored, Variables, build_saver, create_variables
 from trainer.models.heads import build_head
@@ -111,7 +119,9 @@ def build_training(
     # Hooks that save checkpoints look for the saver in this collection.
     tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.SAVERS, saver)
     with tf.control_dependencies([train_op]):
-        last = batches.rows if batches.num_steps is None else _take(batches.rows, num_steps - 1)
+        last = (
+            batches.rows if batches.num_steps is None else take_batch(batches.rows, num_steps - 1)
+        )
         _add_summaries(model, variables, last)
     return estimator.EstimatorSpec(
         estimator.ModeKeys.TRAIN,
@@ -237,7 +247,7 @@ def _run_steps(batches: _Batches, run_step: Callable[[Any, dict[str, Any]], Any]
         return tf.logical_and(index < batches.num_steps, tf.logical_not(tf.math.is_nan(loss)))
 
     def run(index: Any, _: Any) -> tuple[Any, Any]:
-        rows = _take(batches.rows, index)
+        rows = take_batch(batches.rows, index)
         loss = run_step(index, rows)
         with tf.control_dependencies([loss]):
             return index + 1, loss
@@ -247,20 +257,6 @@ def _run_steps(batches: _Batches, run_step: Callable[[Any, dict[str, Any]], Any]
             continues, run, (tf.constant(0, tf.int64), tf.constant(0.0)), parallel_iterations=1
         )
     )
-
-
-def _take(rows: dict[str, Any], index: Any) -> dict[str, Any]:
-    """Returns the batch of an index, int64 scalar, from tensors [steps, ...]."""
-    begin = tf.reshape(index, [1])
-    end, strides = begin + 1, tf.ones([1], tf.int64)
-    taken = {}
-    for name, tensor in rows.items():
-        # A slice of one index along the first dimension is a view; a gather would copy.
-        taken[name] = tf.raw_ops.StridedSlice(
-            input=tensor, begin=begin, end=end, strides=strides, shrink_axis_mask=1
-        )
-        taken[name].set_shape(tensor.shape[1:])
-    return taken
 
 
 def _update(
@@ -322,14 +318,12 @@ def _update_table(
     if kind.needs_all or not (table.is_large or kind.moves_all):
         summed = tf.math.unsorted_segment_sum(grad, segments, table.num_rows)
         return [optimizer.apply(stored, summed)]
-    found = rows_touched(table, rows)
     if table.is_large:
-        touched, places = tf.unique(tf.reshape(found, [-1]))
-        if table.may_lack:
-            places = tf.where(tf.reshape(segments, [-1]) < 0, -1, places)
+        touched = rows[DISTINCT + table.name]
         grad = tf.reshape(grad, [-1, table.dimension])
-        summed = tf.math.unsorted_segment_sum(grad, places, tf.size(touched))
+        summed = tf.math.unsorted_segment_sum(grad, rows[PLACES + table.name], tf.size(touched))
         return [optimizer.apply(stored, summed, touched)]
+    found = rows_touched(table, rows)
     ones = tf.ones_like(found, tf.float32)
     counts = tf.math.unsorted_segment_sum(ones, found, table.num_rows)
     touched = tf.reshape(tf.where(counts), [-1])
