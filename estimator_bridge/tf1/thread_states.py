@@ -18,7 +18,7 @@ __all__ = ["install"]
 
 # Python does not notice the end of such a thread, and keeps its state, of some kilobytes. So there
 # is a limit, for jobs that make new pipelines all the time.
-_MOST = 1000
+_MOST = 4000
 
 # Is part of a thread's state, and lost with it.
 _thread = threading.local()
