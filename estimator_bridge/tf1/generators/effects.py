@@ -215,9 +215,14 @@ def _find_in_call(node: ast.Call, scope: _Scope, seen: set, repeated: bool) -> O
         if not (made_here or scope.is_own(function.value) or isinstance(owner, types.ModuleType)):
             return f"{name} calls {ast.unparse(function)}"
     inner = _unwrap(called)
-    if inner is None or os.path.realpath(inner.__code__.co_filename).startswith(_LIBRARIES):
+    if inner is None or _is_of_library(inner.__code__.co_filename):
         return None
     return _find_effect(_scope_of(called, inner), seen, repeated)
+
+
+def _is_of_library(path: str) -> bool:
+    # Since 3.11, os.path and others are part of Python itself: "<frozen posixpath>".
+    return path.startswith("<frozen ") or os.path.realpath(path).startswith(_LIBRARIES)
 
 
 def _draws_numbers(value: Any) -> bool:
