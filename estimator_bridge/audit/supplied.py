@@ -13,7 +13,10 @@ from estimator_bridge.tf1 import contrib, moved, private_keras
 
 from .symbol import data
 
-__all__ = ["Supplied"]
+__all__ = ["FORWARDED", "Supplied"]
+
+# Packages of tf.contrib that --tf1 passes on -> the package that must be installed.
+FORWARDED = {"gan": "tensorflow_gan"}
 
 
 class Supplied:
@@ -60,6 +63,8 @@ class Supplied:
           package: name of the package.
           name: name in it; None for the package itself.
         """
+        if package in FORWARDED:
+            return True
         if name is None:
             return package in self._recorded or bool(self.contrib_names(package))
         return name in self.contrib_names(package)

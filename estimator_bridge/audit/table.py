@@ -257,6 +257,9 @@ class Table:
                 "tf.contrib", "contrib", False, True, "2.0", True, "rewrite", "", keras, "rename"
             )
         package, rest = path[0], path[1:]
+        if package.startswith("_"):
+            # An attribute of the module itself: `tf.contrib._warning = None` silences 1.15.
+            return self._of_contrib([])
         known_package = self._contrib.get(package)
         if known_package is None:
             return Symbol(

@@ -11,6 +11,7 @@ from .files import Reading
 from .findings import Finding, import_graph
 from .implicit import Implicit, find_implicit
 from .outdated import PACKAGES
+from .supplied import FORWARDED
 from .symbol import Symbol
 
 __all__ = [
@@ -197,6 +198,9 @@ def _entry(
                 )
     needed = {name for file in files if file in reading.facts
               for name in reading.facts[file].outdated.packages}  # fmt: skip
+    names = [f"{finding.symbol.name}." for finding in used]
+    needed |= {library for package, library in FORWARDED.items()
+               if any(name.startswith(f"tf.contrib.{package}.") for name in names)}  # fmt: skip
     if needed:
         text += "; needs " + ", ".join(PACKAGES[name] for name in sorted(needed))
     total = Effort(

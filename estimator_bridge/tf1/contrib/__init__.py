@@ -11,6 +11,7 @@ from estimator_bridge.tf1.unsupported import StandIn
 
 _SUPPORTED = frozenset(
     [
+        "checkpoint",
         "cloud",
         "cluster_resolver",
         "compiler",
@@ -26,6 +27,7 @@ _SUPPORTED = frozenset(
         "feature_column",
         "framework",
         "gan",
+        "graph_editor",
         "hooks",
         "image",
         "layers",
@@ -33,11 +35,14 @@ _SUPPORTED = frozenset(
         "legacy_seq2seq",
         "lookup",
         "losses",
+        "memory_stats",
         "metrics",
         "mixed_precision",
+        "nccl",
         "nn",
         "opt",
         "predictor",
+        "recurrent",
         "rnn",
         "seq2seq",
         "slim",
@@ -45,6 +50,7 @@ _SUPPORTED = frozenset(
         "stateless",
         "summary",
         "tensorboard",
+        "tfprof",
         "tpu",
         "training",
         "util",
@@ -71,12 +77,8 @@ _UNSUPPORTED = {
     ),
     "batching": "use tf.nondifferentiable_batch_function",
     "boosted_trees": "boosted trees left TensorFlow; use the package tensorflow-decision-forests",
-    "checkpoint": "use tf.train.Checkpoint",
     "coder": "it became the package tensorflow-compression",
     "ffmpeg": "use the package tensorflow-io",
-    "graph_editor": (
-        "it has no successor; rewrite the GraphDef (tf.import_graph_def with input_map)"
-    ),
     "grid_rnn": "it has no successor; write the cell as a tf.nn.rnn_cell.RNNCell",
     "kafka": "use the package tensorflow-io",
     "kernel_methods": (
@@ -87,10 +89,6 @@ _UNSUPPORTED = {
     ),
     "meta_graph_transform": "use tf.import_graph_def, and tf.graph_util.extract_sub_graph",
     "model_pruning": "use the package tensorflow-model-optimization",
-    "nccl": (
-        "distribution strategies choose the all-reduce now: "
-        "tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.NcclAllReduce())"
-    ),
     "quantize": "use the package tensorflow-model-optimization",
     "resampler": _ADDONS,
     "saved_model": "use tf.keras.models.save_model and load_model, or tf.saved_model",
@@ -112,7 +110,6 @@ _UNSUPPORTED = {
     "kinesis": "use the package tensorflow-io",
     "labeled_tensor": "use plain tensors, and keep the names of their axes in the program",
     "libsvm": "parse the lines with tf.strings.split, or use the package tensorflow-io",
-    "memory_stats": "use tf.config.experimental.get_memory_info",
     "mpi": "use tf.distribute, or the package horovod",
     "mpi_collectives": "use tf.distribute, or the package horovod",
     "nearest_neighbor": "use a library of nearest neighbours, such as scann or faiss",
@@ -121,7 +118,6 @@ _UNSUPPORTED = {
     "proto": "use tf.io.decode_proto and tf.io.encode_proto",
     "quantization": "use tf.quantization",
     "receptive_field": "it became the package receptivefield; training does not need it",
-    "recurrent": "use tf.nn.dynamic_rnn",
     "reduce_slice_ops": "use tf.math.segment_sum and its relatives",
     "remote_fused_graph": "use the delegates of tf.lite",
     "rpc": "call the service in tf.py_function, or before training",
@@ -130,7 +126,6 @@ _UNSUPPORTED = {
     "specs": "write the layers with tf.layers",
     "stat_summarizer": "use tf.profiler",
     "testing": "read event files with tf.train.summary_iterator",
-    "tfprof": "use tf.profiler, which has the same classes: Profiler, ProfileOptionBuilder",
     "verbs": "use tf.distribute; gRPC replaced the transport",
 }
 

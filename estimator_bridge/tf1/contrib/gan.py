@@ -16,6 +16,8 @@ def __getattr__(name: str) -> Any:
     if name == "python" or name.startswith("__"):
         return _missing(name)
     try:
+        if name in ("namedtuples", "train"):
+            return importlib.import_module(f"tensorflow_gan.python.{name}")
         found = importlib.import_module("tensorflow_gan")
     except ImportError:
         return _missing(name)

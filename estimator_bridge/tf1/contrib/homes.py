@@ -3,7 +3,7 @@
 import importlib
 from typing import Any, Optional
 
-__all__ = ["find"]
+__all__ = ["find", "find_module"]
 
 _ESTIMATOR_TPU = "tensorflow_estimator.python.estimator.tpu."
 _TPU = "tensorflow.python.tpu."
@@ -45,6 +45,8 @@ _MODULES = {
         "parameter_server_strategy": "tensorflow.python.distribute.parameter_server_strategy",
         "values": "tensorflow.python.distribute.values",
     },
+    # A module that has the name of its function.
+    "recurrent.python.ops": {"functional_rnn": f"{_OURS}recurrent"},
     "tpu.python.tpu": {
         "tpu": f"{_TPU}tpu",
         "tpu_context": f"{_ESTIMATOR_TPU}tpu_context",
@@ -55,6 +57,17 @@ _MODULES = {
 }
 
 
+def find_module(path: str, name: str) -> Optional[Any]:
+    """Returns a private module of `tf.contrib` that programs import as such, or None.
+
+    Args:
+      path: the path of its package, such as tf.contrib.tpu.python.tpu.
+      name: its name.
+    """
+    module = _MODULES.get(path.partition("contrib.")[2], {}).get(name)
+    return None if module is None else importlib.import_module(module)
+
+
 def find(path: str, name: str) -> Optional[Any]:
     """Returns a private name of `tf.contrib`, or None if it is not supplied.
 
@@ -62,11 +75,7 @@ def find(path: str, name: str) -> Optional[Any]:
       path: the path of its module, such as tf.contrib.tpu.python.tpu.util.
       name: the name.
     """
-    below = path.partition("contrib.")[2]
-    module = _MODULES.get(below, {}).get(name)
-    if module is not None:
-        return importlib.import_module(module)
-    for home in _HOMES.get(below, ()):
+    for home in _HOMES.get(path.partition("contrib.")[2], ()):
         value = getattr(importlib.import_module(home), name, None)
         if value is not None:
             return value

@@ -65,6 +65,9 @@ class PrivatePath(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
+        module = homes.find_module(self.__name__, name)
+        if module is not None:
+            return module
         if hasattr(self._package, name) and name != "python":
             return getattr(self._package, name)
         moved = homes.find(self.__name__, name)

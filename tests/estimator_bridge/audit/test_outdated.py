@@ -74,3 +74,14 @@ def test_the_verdict_counts_places_and_names_packages(tmp_path):
     (entry,) = audit(str(tmp_path)).entries
     assert entry.text.startswith("runs unchanged under the bridge; needs tensorflow-ranking, ")
     assert entry.command == "python -m estimator_bridge run main.py"
+
+
+def test_a_program_with_gan_needs_the_package_that_continues_it(tmp_path):
+    (tmp_path / "main.py").write_text(
+        "import tensorflow as tf\n"
+        "losses = tf.contrib.gan.losses.wargs\n"
+        "tf.contrib._warning = None\n"
+        "if __name__ == '__main__':\n    losses.wasserstein_generator_loss(1.0)\n"
+    )
+    (entry,) = audit(str(tmp_path)).entries
+    assert entry.text.startswith("runs unchanged with --tf1; needs tensorflow-gan (`pip install ")

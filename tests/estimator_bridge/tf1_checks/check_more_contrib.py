@@ -477,3 +477,45 @@ def test_boosted_trees_trained_in_memory_are_those_of_1_15(tmp_path):
     model = programs.train_in_memory(tf, tmp_path)
     assert values["in_memory"]["caches"]
     _check_boosted(programs.examine(tf, model), values["in_memory"])
+
+
+def test_paths_by_which_public_programs_import():
+    from tensorflow.contrib import nccl
+    from tensorflow.contrib.eager.python import metrics, tfe
+    from tensorflow.contrib.graph_editor import get_backward_walk_ops
+    from tensorflow.contrib.layers.python.layers import utils
+    from tensorflow.contrib.memory_stats import MaxBytesInUse
+    from tensorflow.contrib.nccl.ops import gen_nccl_ops
+    from tensorflow.contrib.nccl.python.ops.nccl_ops import _validate_and_load_nccl_so
+    from tensorflow.contrib.recurrent.python.ops import functional_rnn
+
+    slim = contrib.slim
+    assert utils is slim.utils and metrics is tfe.metrics is contrib.eager.metrics
+    assert functional_rnn.functional_rnn is contrib.recurrent.functional_rnn
+    assert nccl.gen_nccl_ops is gen_nccl_ops and _validate_and_load_nccl_so() is None
+    assert get_backward_walk_ops(tf.identity(1.0, "one"))[0].name == "one"
+    assert slim.optimize_loss is contrib.layers.optimize_loss
+    with tf.device("/gpu:1"):
+        peak = MaxBytesInUse()
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="MaxBytes"):
+        session.run(contrib.memory_stats.MaxBytesInUse())
+    assert peak.shape == [] and peak.dtype == tf.int64
+
+
+def test_gradients_of_memory_saving_programs():
+    """As public programs do that compute activations again: a copy of the forward part."""
+    editor = contrib.graph_editor
+    x = tf.constant(numbers(4, 3))
+    first = tf.nn.tanh(tf.matmul(x, tf.get_variable("w1", [3, 3])), name="kept")
+    loss = tf.reduce_sum(tf.nn.tanh(tf.matmul(first, tf.get_variable("w2", [3, 3]))))
+    variables = tf.trainable_variables()
+    plain = tf.gradients(loss, variables)
+    ahead = editor.get_backward_walk_ops([loss.op], within_ops_fn=lambda op: "/read" not in op.name)
+    behind = editor.get_forward_walk_ops([x.op], within_ops=ahead)
+    _, info = editor.copy_with_input_replacements(editor.sgv(behind), {}, dst_scope="again")
+    assert all(op.name.startswith("again/") for op in info._transformed_ops.values())
+    copied = tf.gradients(info.transformed(loss), variables)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for one, other in session.run(list(zip(plain, copied))):
+            np.testing.assert_array_equal(one, other)

@@ -290,8 +290,8 @@ def test_unsupported_names_raise_where_they_are_used():
     assert BasicLSTMCell is tf.nn.rnn_cell.BasicLSTMCell
     for use, symbol in (
         (lambda: PerDevice(), "tf.contrib.distribute.python.values.PerDevice"),
-        (lambda: tf.contrib.eager.metrics, "tf.contrib.eager.metrics.*tf.keras"),
-        (lambda: tf.contrib.tfprof.ProfileContext, "tf.contrib.tfprof.*tf.profiler"),
+        (lambda: tf.contrib.recurrent.Recurrent, "tf.contrib.recurrent.Recurrent.*tf.scan"),
+        (lambda: tf.contrib.graph_editor.swap_ios, "tf.contrib.graph_editor.swap_ios.*reroute_ts"),
         (lambda: GANEstimator(), "tf.contrib.gan.GANEstimator"),
         (lambda: tf.contrib.gan.estimator.GANEstimator, "tf.contrib.gan.estimator.*pip install"),
         (lambda: tf.contrib.tpu.infeed_enqueue_tuple([]), "infeed_enqueue_tuple.*input_fn"),

@@ -1,7 +1,5 @@
 """`tf.contrib.layers`."""
 
-import functools as _functools
-
 import tensorflow.compat.v1 as _tf
 
 from estimator_bridge.tf1.contrib.layers import batch_normalization as _batch_normalization
@@ -14,9 +12,10 @@ from estimator_bridge.tf1.contrib.layers import legacy as _legacy
 from estimator_bridge.tf1.contrib.layers import normalization as _normalization
 from estimator_bridge.tf1.contrib.layers import optimizers as _optimizers
 from estimator_bridge.tf1.contrib.layers import pooling as _pooling
+from estimator_bridge.tf1.contrib.layers import reversible as _reversible
 from estimator_bridge.tf1.contrib.layers import summaries
 from estimator_bridge.tf1.contrib.layers import transposed as _transposed
-from estimator_bridge.tf1.contrib.layers import variables as _variables
+from estimator_bridge.tf1.contrib.layers import utils as utils
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _COLUMN = (
@@ -36,40 +35,6 @@ __getattr__, _advice_for = _unsupported_names(
         "gdn": "use the package tensorflow-compression",
     },
 )
-
-utils = _variables
-
-
-def recompute_grad(fn, use_data_dep=True, tupleize_grads=False):
-    """Returns a function whose activations are computed again for the gradients.
-
-    Args:
-      fn: function of tensors.
-      use_data_dep: ignored; it only orders operations.
-      tupleize_grads: ignored; it only orders operations.
-
-    Returns:
-      Function with the arguments of `fn`.
-    """
-    del use_data_dep, tupleize_grads
-
-    @_functools.wraps(fn)
-    def call(*arguments):
-        scope, again = _tf.get_variable_scope(), False
-
-        def in_scope(*given):
-            nonlocal again
-            # Computed for the gradients, the function takes the variables that it has made.
-            with _tf.variable_scope(
-                scope, reuse=True if again else None, auxiliary_name_scope=False
-            ):
-                again = True
-                return fn(*given)
-
-        return _tf.recompute_grad(in_scope)(*arguments)
-
-    return call
-
 
 feature_column = _feature_columns
 
@@ -114,6 +79,9 @@ batch_norm = _batch_normalization.batch_norm
 group_norm = _normalization.group_norm
 instance_norm = _normalization.instance_norm
 layer_norm = _normalization.layer_norm
+
+recompute_grad = _reversible.recompute_grad
+rev_block = _reversible.rev_block
 
 apply_regularization = _initializers.apply_regularization
 l1_l2_regularizer = _initializers.l1_l2_regularizer

@@ -4,12 +4,11 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.private_tf import moving_averages, smart_cond
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
-from estimator_bridge.tf1.contrib.layers.variables import (
+from estimator_bridge.tf1.contrib.layers.utils import (
     collect_named_outputs,
-    collections_for,
-    layer_variable,
-    static_size,
+    get_variable_collections,
 )
+from estimator_bridge.tf1.contrib.layers.variables import layer_variable, static_size
 
 _NAMES = ("beta", "gamma", "moving_mean", "moving_variance")
 
@@ -189,7 +188,7 @@ def _collect(layer, variables_collections, updates_collections):
     """Adds the variables and the updates of a layer of tf.layers to collections."""
     for variable in layer.weights:
         name = variable.op.name.rpartition("/")[2]
-        collections = collections_for(variables_collections, name) or ()
+        collections = get_variable_collections(variables_collections, name) or ()
         tf.add_to_collections([tf.GraphKeys.MODEL_VARIABLES, *collections], variable)
     if updates_collections != tf.GraphKeys.UPDATE_OPS:
         for update in layer.updates:

@@ -7,12 +7,8 @@ import tensorflow.compat.v1 as tf
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
 from estimator_bridge.tf1.contrib.layers.dense import finish
 from estimator_bridge.tf1.contrib.layers.initializers import xavier_initializer
-from estimator_bridge.tf1.contrib.layers.variables import (
-    collections_for,
-    layer_variable,
-    n_positive_integers,
-    static_size,
-)
+from estimator_bridge.tf1.contrib.layers.utils import get_variable_collections, n_positive_integers
+from estimator_bridge.tf1.contrib.layers.variables import layer_variable, static_size
 
 _XAVIER = xavier_initializer()
 _ZEROS = tf.zeros_initializer()
@@ -329,7 +325,7 @@ def separable_convolution2d(
         inputs = tf.convert_to_tensor(inputs)
         dtype = inputs.dtype.base_dtype
         channels = static_size(inputs, find_channels_axis(data_format, 4), "separable_conv2d")
-        of_weights = collections_for(variables_collections, "weights")
+        of_weights = get_variable_collections(variables_collections, "weights")
         depthwise = layer_variable(
             "depthwise_weights",
             [*n_positive_integers(2, kernel_size), channels, depth_multiplier],

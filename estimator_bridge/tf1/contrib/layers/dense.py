@@ -6,11 +6,8 @@ import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
 from estimator_bridge.tf1.contrib.layers.initializers import xavier_initializer
-from estimator_bridge.tf1.contrib.layers.variables import (
-    collect_named_outputs,
-    layer_variable,
-    static_size,
-)
+from estimator_bridge.tf1.contrib.layers.utils import collect_named_outputs
+from estimator_bridge.tf1.contrib.layers.variables import layer_variable, static_size
 
 _XAVIER = xavier_initializer()
 _ZEROS = tf.zeros_initializer()

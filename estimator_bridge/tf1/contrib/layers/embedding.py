@@ -3,7 +3,7 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.framework.variables import model_variable
-from estimator_bridge.tf1.contrib.layers.variables import collect_named_outputs
+from estimator_bridge.tf1.contrib.layers.utils import collect_named_outputs
 
 
 def embed_sequence(

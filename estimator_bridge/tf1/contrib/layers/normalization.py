@@ -5,11 +5,8 @@ import math
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
-from estimator_bridge.tf1.contrib.layers.variables import (
-    collect_named_outputs,
-    layer_variable,
-    static_size,
-)
+from estimator_bridge.tf1.contrib.layers.utils import collect_named_outputs
+from estimator_bridge.tf1.contrib.layers.variables import layer_variable, static_size
 
 
 @add_arg_scope

@@ -3,10 +3,7 @@
 import tensorflow.compat.v1 as tf
 
 from estimator_bridge.tf1.contrib.framework.arg_scope import add_arg_scope
-from estimator_bridge.tf1.contrib.layers.variables import (
-    collect_named_outputs,
-    n_positive_integers,
-)
+from estimator_bridge.tf1.contrib.layers.utils import collect_named_outputs, n_positive_integers
 
 
 def _pooling(pool, dims, default_scope, name):

@@ -2,6 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.private_tf import rnn as _rnn_ops
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 from estimator_bridge.tf1.contrib.rnn import attention as _attention
 from estimator_bridge.tf1.contrib.rnn import bidirectional as _bidirectional
@@ -24,7 +25,6 @@ _WITHOUT_SUCCESSOR = (
     "IndyGRUCell",
     "IndyLSTMCell",
     "IntersectionRNNCell",
-    "LayerRNNCell",
     "MinimalRNNCell",
     "NTMCell",
     "PhasedLSTMCell",
@@ -48,11 +48,14 @@ LSTMStateTuple = tf.nn.rnn_cell.LSTMStateTuple
 MultiRNNCell = tf.nn.rnn_cell.MultiRNNCell
 RNNCell = tf.nn.rnn_cell.RNNCell
 ResidualWrapper = tf.nn.rnn_cell.ResidualWrapper
+# The base class of the cells, which has no public name today.
+LayerRNNCell = BasicLSTMCell.__bases__[0]
 
 static_bidirectional_rnn = tf.nn.static_bidirectional_rnn
 static_rnn = tf.nn.static_rnn
 static_state_saving_rnn = tf.nn.static_state_saving_rnn
 dynamic_rnn = tf.nn.dynamic_rnn
+best_effort_input_batch_size = _rnn_ops._best_effort_input_batch_size
 bidirectional_dynamic_rnn = tf.nn.bidirectional_dynamic_rnn
 
 _Linear = _linear_module.Linear

@@ -1,11 +1,14 @@
 """`tf.contrib.slim`: tf.contrib.layers under other names, a training loop, and networks."""
 
+import types as _types
+
 import tensorflow.compat.v1 as _tf
 
 from estimator_bridge.private_tf import variables  # noqa: F401 - a name of slim
 from estimator_bridge.tf1.contrib import framework as _framework
 from estimator_bridge.tf1.contrib import layers as _layers
 from estimator_bridge.tf1.contrib import losses, metrics
+from estimator_bridge.tf1.contrib.layers import utils
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 from estimator_bridge.tf1.contrib.slim import (
     data_decoder,
@@ -19,6 +22,7 @@ from estimator_bridge.tf1.contrib.slim import (
     parallel_reader,
     prefetch_queue,
     queues,
+    summaries,
     tfexample_decoder,
 )
 
@@ -36,7 +40,9 @@ __all__ = [
     "parallel_reader",
     "prefetch_queue",
     "queues",
+    "summaries",
     "tfexample_decoder",
+    "utils",
 ]
 
 __getattr__, _advice_for = _unsupported_names(globals())
@@ -71,56 +77,10 @@ for _name in [
 ]:
     globals()[_name] = getattr(_framework, _name)
 
-for _name in [
-    "avg_pool2d",
-    "avg_pool3d",
-    "batch_norm",
-    "bias_add",
-    "conv1d",
-    "conv2d",
-    "conv2d_in_plane",
-    "conv2d_transpose",
-    "conv3d",
-    "conv3d_transpose",
-    "convolution",
-    "convolution1d",
-    "convolution2d",
-    "convolution2d_transpose",
-    "convolution3d",
-    "dropout",
-    "elu",
-    "embed_sequence",
-    "flatten",
-    "fully_connected",
-    "group_norm",
-    "instance_norm",
-    "l1_l2_regularizer",
-    "l1_regularizer",
-    "l2_regularizer",
-    "layer_norm",
-    "linear",
-    "max_pool2d",
-    "max_pool3d",
-    "maxout",
-    "one_hot_encoding",
-    "pool",
-    "relu",
-    "relu6",
-    "repeat",
-    "separable_conv2d",
-    "separable_convolution2d",
-    "softmax",
-    "stack",
-    "summarize_activation",
-    "summarize_activations",
-    "summarize_collection",
-    "summarize_tensor",
-    "summarize_tensors",
-    "unit_norm",
-    "variance_scaling_initializer",
-    "xavier_initializer",
-]:
-    globals()[_name] = getattr(_layers, _name)
+# All functions of tf.contrib.layers.
+for _name, _value in vars(_layers).items():
+    if not _name.startswith("_") and not isinstance(_value, _types.ModuleType):
+        globals()[_name] = _value
 
 # The modules that slim had for the names above.
 layers = initializers = regularizers = _layers

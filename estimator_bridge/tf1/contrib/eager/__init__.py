@@ -5,10 +5,12 @@ import functools
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.private_tf import autotrackable as _autotrackable
 from estimator_bridge.private_tf import backprop as _backprop
 from estimator_bridge.private_tf import device_lib as _devices
 from estimator_bridge.private_tf import resource_variable_ops as _resource
 from estimator_bridge.private_tf import test_util as _test_util
+from estimator_bridge.tf1.contrib.eager import metrics as metrics
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 __getattr__, _advice_for = _unsupported_names(
@@ -16,12 +18,12 @@ __getattr__, _advice_for = _unsupported_names(
     {
         "Network": "write the model as a tf.keras.Model, whose variables have other names in "
         "checkpoints",
-        "metrics": "use tf.keras.metrics, or tf.metrics in a model_fn",
     },
     default_advice="TensorFlow 2 executes eagerly; use tf.keras, tf.train.Checkpoint",
 )
 
 Checkpoint = tf.train.Checkpoint
+Checkpointable = _autotrackable.AutoTrackable
 GradientTape = tf.GradientTape
 Variable = _resource.ResourceVariable
 TensorSpec = tf.TensorSpec
@@ -34,6 +36,9 @@ value_and_gradients_function = _backprop.val_and_grad_function
 py_func = tf.py_function
 executing_eagerly = in_eager_mode = tf.executing_eagerly
 custom_gradient = tf.custom_gradient
+# The same numbers as in 1.15.
+DEVICE_PLACEMENT_EXPLICIT, DEVICE_PLACEMENT_WARN, DEVICE_PLACEMENT_SILENT = 0, 1, 2
+SYNC, ASYNC = 0, 1
 
 
 def in_graph_mode():
