@@ -1,8 +1,9 @@
 """What an export answers for the rows of some files, how fast, and how large it is."""
 
 import functools
+import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
@@ -22,7 +23,7 @@ from trainer.gating.places import Places
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
-from trainer.inputs.shuffle import Chunk
+from trainer.inputs.shuffle import Chunk, count_rows
 from trainer.metrics import slices
 from trainer.metrics.catalogue import SCORE_OUTPUTS
 from trainer.metrics.scored import ScoredRows, join_scored
@@ -79,8 +80,9 @@ class Question(NamedTuple):
         with storage.open_copies(storage.current_settings()) as copies:
             local = fetch_export(self.export, "--candidate", copies)
             with ServingSession(local) as session:
-                asker = Asker(session, self.description.schema)
-                return self.ask(asker, task, Console(quiet=True))
+                places = self.open_places()
+                chunks = self.read(task, places, Console(quiet=True))
+                return self.ask(Asker(session, self.description.schema), chunks, places)
 
     def open_source(self, files: Sequence[DataFile], places: Places) -> RowSource:
         """Returns the rows of files, with the columns of the model and those of the places.
@@ -104,33 +106,46 @@ class Question(NamedTuple):
         """Returns the places of no rows."""
         return Places(self.by, self.group, self.description)
 
-    def ask(
-        self, asker: "Asker", files: Sequence[DataFile], console: Console
-    ) -> ScoredRows[Places]:
-        """Returns the rows of some files, with the scores of the export.
+    def read(
+        self, files: Sequence[DataFile], places: Places, console: Console
+    ) -> Generator[Chunk, None, None]:
+        """Yields the rows of some files, at most BATCH_ROWS at a time.
+
+        Args:
+            files: the files.
+            places: names columns.
+            console: shows progress.
+
+        Raises:
+            UserError: the data do not fit the export.
+        """
+        what, total = f"asking {Path(self.export).name}", functools.partial(estimate_rows, files)
+        with Progress(console, what, "rows", total, is_estimate=True) as progress:
+            for chunk in self.open_source(files, places).read():
+                for start in range(0, count_rows(chunk), BATCH_ROWS):
+                    part = {n: array[start : start + BATCH_ROWS] for n, array in chunk.items()}
+                    yield part
+                    progress.add(count_rows(part))
+
+    def ask(self, asker: "Asker", chunks: Iterable[Chunk], places: Places) -> ScoredRows[Places]:
+        """Returns rows with the scores of the export.
 
         Args:
             asker: asks the export.
-            files: the files.
-            console: shows progress.
+            chunks: the rows.
+            places: takes them.
 
         Raises:
             UserError: the export fails, or the data do not fit it.
         """
-        schema, places = self.description.schema, self.open_places()
+        schema = self.description.schema
         scores, labels, weights = [], [], []
-        total = functools.partial(estimate_rows, files)
-        progress = Progress(
-            console, f"asking {Path(self.export).name}", "rows", total, is_estimate=True
-        )
-        for chunk in _split(self.open_source(files, places).read()):
+        for chunk in chunks:
             scores.append(asker.ask(chunk))
             labels.append(slices.read_labels(chunk, schema))
             if schema.weight:
                 weights.append(chunk[schema.weight])
             places.add(chunk)
-            progress.add(len(scores[-1]))
-        progress.end()
         if not scores:
             raise UserError("--data: no rows; name other files")
         predictions = slices.Predictions(
@@ -158,22 +173,19 @@ def answer(
     """
     with ServingSession(export) as session:
         asker = Asker(session, question.description.schema)
-        first = next(_split(question.open_source(files, question.open_places()).read()), None)
+        places, is_local = question.open_places(), engine.name == LOCALLY.name
+        chunks = question.read(files, places, Console(quiet=not is_local))
+        first = next(chunks, None)
         if first is None:
             raise UserError("--data: no rows; name other files")
         latencies = asker.measure_latencies(first)
-        if engine.name == LOCALLY.name:
-            scored = question.ask(asker, files, Console())
+        if is_local:
+            scored = question.ask(asker, itertools.chain([first], chunks), places)
         else:
+            chunks.close()
             tasks = divide(files)
             scored = join_scored(gather_tasks(question, tasks, "asking the export", engine))
     return Answers(scored.predictions, scored.places, latencies, _measure_size(Path(export)))
-
-
-def _split(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    for chunk in chunks:
-        for start in range(0, len(next(iter(chunk.values()))), BATCH_ROWS):
-            yield {name: array[start : start + BATCH_ROWS] for name, array in chunk.items()}
 
 
 def _measure_size(export: Path) -> float:

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import Optional
 
 import numpy as np
+import pyarrow as pa
 
+from trainer.inputs.row_hashes import hash_words
 from trainer.inputs.shuffle import Chunk
-from trainer.metrics.grouping import Grouper, Grouping, Words
+from trainer.metrics.grouping import Grouper, Grouping
 from trainer.prediction.description import ExportDescription
 
 
@@ -28,9 +30,8 @@ class Places:
         schema = description.schema
         self._grouper = Grouper(by, schema, description.statistics.columns)
         self._group = group
-        is_text = group is not None and schema.columns[group].raw_type == "string"
-        self._words = Words() if is_text else None
-        self._numbers: list[np.ndarray] = []
+        self._is_text = group is not None and schema.columns[group].raw_type == "string"
+        self._values: list[np.ndarray] = []
         columns = [name for names in by for name in names]
         self.names = list(dict.fromkeys([*columns, *([group] if group is not None else [])]))
 
@@ -41,12 +42,8 @@ class Places:
             chunk: at least the columns `names`.
         """
         self._grouper.add(chunk)
-        if self._group is None:
-            return
-        if self._words is not None:
-            self._words.add(chunk[self._group])
-        else:
-            self._numbers.append(chunk[self._group])
+        if self._group is not None:
+            self._values.append(_number(chunk[self._group]))
 
     def merge(self, later: "Places") -> None:
         """Takes the rows of another object, which come after those of this one.
@@ -55,9 +52,7 @@ class Places:
             later: of the same slicings and group; must not be used afterwards.
         """
         self._grouper.merge(later._grouper)
-        self._numbers.extend(later._numbers)
-        if self._words is not None and later._words is not None:
-            self._words.merge(later._words)
+        self._values.extend(later._values)
 
     def finish_slices(self) -> dict[str, Grouping]:
         """Returns column, or columns joined by * → slice of each row; for at least one chunk."""
@@ -65,9 +60,21 @@ class Places:
 
     def finish_groups(self) -> Optional[np.ndarray]:
         """Returns the group of each row, from 0, [rows]; None if each row is a group."""
-        if self._words is not None:
-            return self._words.finish().codes
         if self._group is None:
             return None
-        codes: np.ndarray = np.unique(np.concatenate(self._numbers), return_inverse=True)[1]
-        return codes
+        values = np.concatenate(self._values)
+        self._values.clear()
+        _, first, codes = np.unique(values, return_index=True, return_inverse=True)
+        if self._is_text:
+            # Hashes have no meaning: the first rows of the groups have.
+            codes = np.argsort(np.argsort(first))[codes]
+        return np.asarray(codes)
+
+
+def _number(values: np.ndarray) -> np.ndarray:
+    """Returns numbers that are equal for equal values, [rows]: hashes, because words take more."""
+    if values.dtype != object:
+        return values
+    encoded = pa.array(values, pa.binary()).dictionary_encode()
+    hashes: np.ndarray = hash_words(encoded.dictionary)[encoded.indices.to_numpy()]
+    return hashes

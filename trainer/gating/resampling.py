@@ -122,9 +122,13 @@ def _make_binary(
     chosen = np.clip(np.where(labels > 0.5, scores, 1 - scores), EPSILON, 1 - EPSILON)
     bins = np.clip((scores * CALIBRATION_BINS).astype(np.int64), 0, CALIBRATION_BINS - 1)
     right = (scores >= 0.5) == (labels > 0.5)
-    columns = [np.ones_like(labels), right, -np.log(chosen), labels, positive, positive * labels]
-    table = np.stack(columns, 1)
+    table = np.empty([len(labels), 6])
+    # One column after another: together, they would take as much memory again as the table.
+    table[:, 0], table[:, 1], table[:, 3], table[:, 4] = 1, right, labels, positive
+    np.negative(np.log(chosen), out=table[:, 2])
+    np.multiply(positive, labels, out=table[:, 5])
     table *= weights[:, None]
+    del chosen
     # The rows of a bin follow one another, because they are sorted by score.
     gaps, starts = (scores - labels) * weights, np.flatnonzero(np.diff(bins, prepend=-1))
     last_of_score = np.append(np.flatnonzero(np.diff(scores)), len(scores) - 1)
@@ -161,6 +165,7 @@ def _measure_ranking(weights: np.ndarray, labels: np.ndarray, last: np.ndarray) 
         heights[:, 1:] += recall[:, :-1]
         auc = np.sum(np.diff(fall_out, prepend=0.0, axis=1) * heights, axis=1) / 2
         tiny = np.finfo(np.float64).tiny
+        del fall_out, heights
         precision = hits / np.maximum(hits + false_alarms, tiny)
         average = np.sum(np.diff(recall, prepend=0.0, axis=1) * precision, axis=1)
     # Both are undefined where only one class was drawn.

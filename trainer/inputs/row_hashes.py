@@ -39,7 +39,7 @@ def hash_values(column: pa.Array) -> np.ndarray:
         column: in one of the Arrow types of a schema; null for a missing value.
     """
     if pa.types.is_dictionary(column.type):
-        words = _hash_words(column.dictionary.cast(pa.binary()))
+        words = hash_words(column.dictionary.cast(pa.binary()))
         indices = column.indices.fill_null(len(words)).to_numpy()
         hashes: np.ndarray = np.append(words, _MISSING)[indices]
         return hashes
@@ -51,8 +51,12 @@ def hash_values(column: pa.Array) -> np.ndarray:
     return numbers
 
 
-def _hash_words(words: pa.Array) -> np.ndarray:
-    """Returns a hash of each text, uint64 [words]."""
+def hash_words(words: pa.Array) -> np.ndarray:
+    """Returns a hash of each text, uint64 [words].
+
+    Args:
+        words: of binary type.
+    """
     lengths = pc.binary_length(words).to_numpy(zero_copy_only=False)
     is_long = lengths > LONG_BYTES
     hashes = np.zeros(len(words), np.uint64)

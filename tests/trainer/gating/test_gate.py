@@ -118,6 +118,20 @@ def test_slices_gaps_and_costs(gate, jobs, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org/", "") and "<script" not in page
 
 
+def test_rows_are_decoded_once(gate, jobs, make, tmp_path, monkeypatch):
+    path = make.csv(tmp_path / "late.csv", make.rows(90))
+    decoded, decode = [], answers.RowSource._decode
+
+    def count(source, batch, name, words):
+        decoded.append(name)
+        return decode(source, batch, name, words)
+
+    monkeypatch.setattr(answers.RowSource, "_decode", count)
+    gate(0, f"--baseline={jobs['good']}", f"--data={path}")
+    # By the candidate and by the baseline.
+    assert decoded.count("age") == 2
+
+
 def test_an_engine_finds_what_this_process_does(gate, jobs, make, tmp_path, beam_here):
     folder = tmp_path / "late"
     folder.mkdir()
