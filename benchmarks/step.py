@@ -36,12 +36,16 @@ class Trainer:
 
     Args:
         buckets: greatest number of rows of a column's table.
-        options: batch, embedding, hidden_units and optimizer.
+        options: batch, embedding, hidden_units, optimizer and bfloat16.
     """
 
     def __init__(self, buckets: int, options: argparse.Namespace):
         schema = Schema.model_validate(clicks.describe_schema(buckets, options.embedding))
-        train = {"batch_size": options.batch, "optimizer": options.optimizer}
+        train = {
+            "batch_size": options.batch,
+            "optimizer": options.optimizer,
+            "bfloat16": options.bfloat16,
+        }
         model = {"type": "wide_deep", "hidden_units": options.hidden_units}
         config = Config.model_validate(
             {"job_dir": tempfile.gettempdir(), "model": model, "train": train}
@@ -94,6 +98,7 @@ def main() -> None:
     parser.add_argument("--embedding", type=int, default=16)
     parser.add_argument("--hidden_units", type=int, nargs="+", default=[64, 32])
     parser.add_argument("--optimizer", default="adagrad")
+    parser.add_argument("--bfloat16", action="store_true", help="hidden layers in bfloat16")
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
     trainers = {buckets: Trainer(buckets, options) for buckets in options.buckets}

@@ -2,10 +2,11 @@
 
 import os
 
-__all__ = ["list_features", "prefer_onednn"]
+__all__ = ["has_bfloat16", "list_features", "prefer_onednn"]
 
 _SWITCH = "TF_ENABLE_ONEDNN_OPTS"
 _NEEDED = {"avx2", "fma"}
+_BFLOAT16 = {"avx512_bf16", "amx_bf16"}
 
 
 def prefer_onednn() -> None:
@@ -22,6 +23,11 @@ def prefer_onednn() -> None:
     """
     if _SWITCH not in os.environ and list_features() >= _NEEDED:
         os.environ[_SWITCH] = "1"
+
+
+def has_bfloat16() -> bool:
+    """Returns whether TensorFlow multiplies bfloat16 matrices by instructions of the processor."""
+    return os.environ.get(_SWITCH) != "0" and bool(_BFLOAT16 & list_features())
 
 
 def list_features() -> set[str]:

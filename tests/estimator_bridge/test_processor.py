@@ -39,6 +39,21 @@ def test_onednn_is_used_where_it_helps_unless_configured(monkeypatch, flags, bef
     assert os.environ.pop(SWITCH, None) == after
 
 
+@pytest.mark.parametrize(
+    ("features", "switch", "wanted"),
+    [
+        ({"avx512f", "avx512_bf16"}, "1", True),
+        ({"avx512f", "amx_bf16"}, "1", True),
+        ({"avx512f", "avx512_bf16"}, "0", False),
+        ({"avx512f"}, "1", False),
+    ],
+)
+def test_bfloat16_needs_instructions_and_onednn(monkeypatch, features, switch, wanted):
+    monkeypatch.setattr(processor, "list_features", lambda: features)
+    monkeypatch.setenv(SWITCH, switch)
+    assert processor.has_bfloat16() == wanted
+
+
 @pytest.mark.skipif(
     not {"avx2", "fma"} <= processor.list_features(), reason="the processor lacks AVX2 or FMA"
 )

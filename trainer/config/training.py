@@ -50,6 +50,11 @@ class TrainConfig(Section):
         ge=0,
         description="steps of the fused engine per session run; 0: automatic",
     )
+    bfloat16: bool = Field(
+        False,
+        description="train hidden layers of the fused engine in bfloat16, if the processor has "
+        "AVX512_BF16 or AMX",
+    )
     optimizer: Optimizer = Field(
         "adagrad",
         description="optimizer of dnn and of the deep part of wide_deep",

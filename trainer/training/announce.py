@@ -1,6 +1,8 @@
 """Describes the plan of a job in one log line."""
 
+from estimator_bridge.processor import has_bfloat16
 from estimator_bridge.terminal import format_secs
+from trainer import config as config_lib
 from trainer.training.plan import JobPlan
 
 
@@ -39,5 +41,13 @@ def _describe_engine(plan: JobPlan) -> str:
     engine, lengths = plan.engine, plan.lengths
     if engine.is_fused:
         together = f", up to {lengths.most} steps in a session run" if lengths else ""
-        return f"; engine fused{together}"
+        return f"; engine fused{together}{_describe_precision(plan.job.config.train)}"
     return f"; engine canned, as fused does not cover {engine.reason}" if engine.reason else ""
+
+
+def _describe_precision(train: config_lib.TrainConfig) -> str:
+    if not train.bfloat16:
+        return ""
+    if has_bfloat16():
+        return ", hidden layers in bfloat16"
+    return ", hidden layers in float32, as this processor has no AVX512_BF16 and no AMX"

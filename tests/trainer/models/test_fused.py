@@ -13,7 +13,7 @@ from trainer.inputs.dataset import DTYPES, make_eval_input_fn, make_train_input_
 from trainer.inputs.shuffle import BatchSchedule
 from trainer.job_dir.checkpoints import latest_checkpoint
 from trainer.models.build import build_estimator, build_preparation
-from trainer.models.fused import layout
+from trainer.models.fused import layout, training
 from trainer.models.fused.engine import Engine, choose_engine
 from trainer.schema import Range, Schema, Statistics
 from trainer.training.job import build_source
@@ -350,6 +350,24 @@ def test_summaries_equal_the_canned_model(bench):
     assert tags[0] == tags[1] and "dnn/hiddenlayer_0/activation" in tags[0]
 
 
+def test_bfloat16_rounds_only_hidden_layers_of_training(bench, monkeypatch):
+    train = {"bfloat16": True, "optimizer": "sgd", "linear_optimizer": "sgd"}
+    runs = []
+    for name, has in (("low", True), ("lacks", False)):
+        monkeypatch.setattr(training, "has_bfloat16", lambda has=has: has)
+        job = bench.prepare(model={"type": "wide_deep"}, train=train)
+        runs.append((bench.train(job, FUSED, name, together=5), bench.read(name)))
+    job = bench.prepare(model={"type": "wide_deep"}, train={**train, "bfloat16": False})
+    wanted = bench.train(job, FUSED, "high", together=5), bench.read("high")
+    # Without the processor's instructions, the option changes nothing.
+    assert runs[1][0] == wanted[0]
+    assert runs[0][0] != wanted[0]
+    np.testing.assert_allclose(runs[0][0], wanted[0], rtol=0.01)
+    assert {name: (value.shape, value.dtype) for name, value in runs[0][1].items()} == {
+        name: (value.shape, value.dtype) for name, value in wanted[1].items()
+    }
+
+
 def _choose(bench, job):
     run_config = build_run_config(job.config)
     return choose_engine(job.config, job.schema, job.statistics, run_config)
@@ -375,3 +393,7 @@ def test_auto_chooses_fused_or_gives_the_reason(bench):
     model = job.config.model.model_copy(update={"engine": "canned"})
     told = job._replace(config=job.config.model_copy(update={"model": model}))
     assert _choose(bench, told) == CANNED
+    train = job.config.train.model_copy(update={"bfloat16": True})
+    low = told._replace(config=told.config.model_copy(update={"train": train}))
+    with pytest.raises(UserError, match="train.bfloat16: only the fused engine .*engine canned"):
+        _choose(bench, low)

@@ -39,14 +39,28 @@ def choose_engine(
     canned otherwise.
 
     Args:
-        config: model and cluster.strategy.
+        config: model, cluster.strategy and train.bfloat16.
         schema: columns, label, weight and key.
         statistics: of the training data.
         run_config: an estimator.RunConfig.
 
     Raises:
-        UserError: model.engine is fused and the fused engine does not support the model.
+        UserError: model.engine is fused, or an option needs the fused engine, which does not
+            support the model.
     """
+    engine = _choose(config, schema, statistics, run_config)
+    if config.train.bfloat16 and not engine.is_fused:
+        reason = engine.reason or "model.engine canned"
+        raise UserError(
+            f"train.bfloat16: only the fused engine has it, which does not cover {reason}; leave "
+            "the option out"
+        )
+    return engine
+
+
+def _choose(
+    config: config_lib.Config, schema: Schema, statistics: Statistics, run_config: Any
+) -> Engine:
     if config.model.engine == "canned":
         return Engine("canned")
     reason: Optional[str]

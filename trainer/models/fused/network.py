@@ -19,6 +19,7 @@ class Pass(NamedTuple):
             come last.
         net: input of the deep part, float32 [batch, width]; None without it.
         product: net times the first kernel, float32 [batch, units of the first layer].
+        multiply: computed the product; None without a deep part.
     """
 
     logits: Any
@@ -26,6 +27,7 @@ class Pass(NamedTuple):
     hidden: dict[str, Any]
     net: Any = None
     product: Any = None
+    multiply: Any = None
 
 
 def run_forward(
@@ -34,6 +36,7 @@ def run_forward(
     variables: Variables,
     activation: Callable[[Any], Any],
     dropouts: Sequence[Callable[[Any], Any]] = (),
+    multiply: Optional[Callable[..., Any]] = None,
 ) -> Pass:
     """Computes the logits of one batch.
 
@@ -43,6 +46,7 @@ def run_forward(
         variables: tensors or variables; a large table may be the tuple of its blocks.
         activation: of the hidden layers.
         dropouts: one function per hidden layer; empty outside training.
+        multiply: multiplies the matrices of the hidden layers; None: in float32.
     """
     wide = _run_wide(layout, rows, variables)
     if layout.deep is None:
@@ -60,15 +64,29 @@ def run_forward(
     hidden: dict[str, Any] = {}
     products = []
     last = len(variables.kernels) - 1
+    multiply_first = multiply if multiply and last else tf.matmul
     for number, (kernel, bias) in enumerate(zip(variables.kernels, variables.biases)):
-        products.append(tf.matmul(net, kernel))
+        products.append((multiply if multiply and number < last else tf.matmul)(net, kernel))
         net = tf.nn.bias_add(products[-1], bias)
         if number < last:
             net = activation(net)
             if dropouts:
                 net = dropouts[number](net)
         hidden["logits" if number == last else f"hiddenlayer_{number}"] = net
-    return Pass(net if wide is None else net + wide, wide, hidden, inputs, products[0])
+    logits = net if wide is None else net + wide
+    return Pass(logits, wide, hidden, inputs, products[0], multiply_first)
+
+
+def multiply_in_bfloat16(left: Any, right: Any, **transposed: bool) -> Any:
+    """Returns a matrix product, whose factors and result are rounded to bfloat16, as float32.
+
+    Args:
+        left: float32 matrix.
+        right: float32 matrix.
+        **transposed: transpose_a and transpose_b of tf.matmul.
+    """
+    product = tf.matmul(tf.cast(left, tf.bfloat16), tf.cast(right, tf.bfloat16), **transposed)
+    return tf.cast(product, tf.float32)
 
 
 def _look_up(table: Table, variable: Any, rows: dict[str, Any]) -> Any:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
 from estimator_bridge import estimator, tf
+from estimator_bridge.processor import has_bfloat16
 from trainer import config as config_lib
 from trainer.models.fused.layout import Deep, Layout, Table
-from trainer.models.fused.network import Pass, make_dropout, run_forward
+from trainer.models.fused.network import Pass, make_dropout, multiply_in_bfloat16, run_forward
 from trainer.models.fused.rows import (
     DISTINCT,
     LABEL,
@@ -84,6 +85,7 @@ def build_training(
     dropouts = [make_dropout(dropout, *seed) for seed in seeds]
     variables = stored.map(lambda one: one.variable)
     optimizers = _build_optimizers(model, stored, step)
+    multiply = multiply_in_bfloat16 if model.train.bfloat16 and has_bfloat16() else None
 
     def run_step(index: Any, rows: dict[str, Any]) -> Any:
         """Updates every variable; returns the loss."""
@@ -93,7 +95,7 @@ def build_training(
             kernels=tuple(map(_read, variables.kernels)),
             biases=tuple(map(_read, variables.biases)),
         )
-        done = run_forward(model.layout, rows, values, model.activation, dropouts)
+        done = run_forward(model.layout, rows, values, model.activation, dropouts, multiply)
         loss = _compute_loss(head, done.logits, rows, model.schema)
         begun = {part: optimizer.begin(index) for part, optimizer in optimizers.items()}
         updates = _update(model.layout, stored, _Step(rows, values, done, loss), begun)
@@ -273,7 +275,7 @@ def _update(
     product = None
     if deep is not None:
         product = next(grads)
-        first = tf.matmul(done.net, product, transpose_a=True)
+        first = done.multiply(done.net, product, transpose_a=True)
         updates.append(optimizers["deep"].apply(stored.kernels[0], first))
         updates += [
             optimizers["deep"].apply(one, next(grads))
@@ -286,13 +288,15 @@ def _update(
             updates += _update_table(table, one, spread, rows, optimizers["linear"])
     updates += [optimizers["linear"].apply(stored.wide_numbers, next(grads)) for _ in numbers]
     if deep is not None and deep.tables:
-        looked_up = _spread_to_tables(deep, values.kernels[0], product)
+        looked_up = _spread_to_tables(deep, values.kernels[0], product, done.multiply)
         for table, one, grad in zip(deep.tables, stored.embeddings, looked_up):
             updates += _update_table(table, one, grad, rows, optimizers["deep"])
     return updates
 
 
-def _spread_to_tables(deep: Deep, kernel: Any, product: Any) -> list[Any]:
+def _spread_to_tables(
+    deep: Deep, kernel: Any, product: Any, multiply: Callable[..., Any]
+) -> list[Any]:
     """Returns the gradients of each table's looked-up values, [fields, batch, dimension].
 
     Most of the input consists of other parts, which need no gradient.
@@ -300,7 +304,7 @@ def _spread_to_tables(deep: Deep, kernel: Any, product: Any) -> list[Any]:
     counts = [len(table.fields) for table in deep.tables]
     widths = [table.dimension for table, count in zip(deep.tables, counts) for _ in range(count)]
     start = sum(deep.hot_sizes)
-    grad = tf.matmul(product, kernel[start : start + sum(widths)], transpose_b=True)
+    grad = multiply(product, kernel[start : start + sum(widths)], transpose_b=True)
     parts = iter(tf.split(grad, widths, axis=1))
     return [tf.stack([next(parts) for _ in range(count)]) for count in counts]
 
