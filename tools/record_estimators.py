@@ -34,7 +34,7 @@ def import_all():
             try:
                 importlib.import_module(found.name)
             except BaseException as error:  # A module may even end the program.
-                print("left out: {}: {}".format(found.name, error), file=sys.stderr)
+                print(f"left out: {found.name}: {error}", file=sys.stderr)
 
 
 def is_estimator(name, value):
