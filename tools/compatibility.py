@@ -3,7 +3,8 @@
     make compatibility [ARGS='--projects=tf-slim --environments=.venv/tf2.15-py3.11,...']
 
 Fetches each project with pip, as the package index has it, and runs the test files in its wheel: on
-2.15.1 by pytest alone, on the newest TensorFlow under `python -m estimator_bridge run`. For a
+2.15.1 by pytest alone, on the newest TensorFlow under `python -m estimator_bridge run`, for a
+project of TensorFlow 1.x with --tf1. For a
 project whose wheel has no tests, it runs uses of this repository, in tools/compatibility_uses.
 Writes the table between the marks in docs/bridge.md. Only projects that were run have a row; a row
 of another run stays. A test that fails on both is counted for both.
@@ -48,12 +49,14 @@ class Project(NamedTuple):
       tests: patterns of its test files in the wheel; () for uses of this repository.
       needs: requirements that it has beside TensorFlow.
       oldest: what replaces some of them on the oldest TensorFlow.
+      tf1: whether it is of TensorFlow 1.x, and runs with --tf1.
     """
 
     version: str
     tests: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     oldest: tuple[str, ...] = ()
+    tf1: bool = False
 
 
 PROJECTS = {
@@ -71,6 +74,15 @@ PROJECTS = {
     ),
     "adanet": Project("0.9.0", needs=("six", "mock==3.0.5")),
     "deepctr": Project("0.9.4", needs=("requests", "h5py")),
+    "tensor2tensor": Project(
+        "1.12.0",
+        # The others take hours, or need data sets of the network.
+        ("tensor2tensor/layers/common_*_test.py", "tensor2tensor/utils/*_test.py"),
+        ("six", "future", "sympy", "mpmath", "tqdm", "requests", "mesh-tensorflow==0.1.9",
+         "tensorflow-probability==0.25.0", "dm-tree", "cloudpickle", "decorator"),
+        ("tensorflow-probability==0.23.0",),
+        tf1=True,
+    ),
     "tensorflow-ranking": Project(
         "0.5.5", needs=("tensorflow-serving-api==2.21.0", "six"),
         oldest=("tensorflow-serving-api==2.15.1",),
@@ -95,10 +107,19 @@ def fetch(name, project, python, folder, is_newest):
     return packages, sorted(path for one in project.tests for path in packages.glob(one))
 
 
-def count(python, packages, files, is_newest, folder):
-    """Runs test files; returns [passed, failed, skipped]."""
+def count(python, packages, files, options, folder):
+    """Runs test files; returns [passed, failed, skipped].
+
+    Args:
+      python: path of a Python with TensorFlow.
+      packages: folder of the packages that the files import.
+      files: paths of the files.
+      options: options of `estimator_bridge run`; None without the bridge.
+      folder: folder for results.
+    """
     results = folder / "results.xml"
-    bridge = ["-m", "estimator_bridge", "run"] if is_newest else []
+    is_newest = options is not None
+    bridge = ["-m", "estimator_bridge", "run", *options] if is_newest else []
     command = [python, *bridge, "-m", "pytest", *OPTIONS, f"--junitxml={results}", *files]
     paths = [str(packages), *([str(ROOT)] if is_newest else [])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "CUDA_VISIBLE_DEVICES": ""}
@@ -138,7 +159,8 @@ def measure(names, environments):
             with tempfile.TemporaryDirectory() as folder:
                 is_newest = environment != environments[0]
                 packages, files = fetch(name, project, python, Path(folder), is_newest)
-                found = count(python, packages, files, is_newest, Path(folder))
+                mode = (["--tf1"] if project.tf1 else []) if is_newest else None
+                found = count(python, packages, files, mode, Path(folder))
             print(f"{name} {project.version} on {version}: {found}", flush=True)
             cells.append(", ".join(map(str, found)))
         tests = f"its own, {len(files)} files" if project.tests else "uses of this repository"

@@ -9,6 +9,28 @@ __getattr__, _advice_for = _unsupported_names(
 )
 
 
+class _Adapted(tf.nn.rnn_cell.RNNCell):
+    """A cell that has `zero_state` and `output_size`, but is no RNNCell: 1.15 wants no more."""
+
+    def __init__(self, cell, state):
+        super().__init__()
+        self._cell = cell
+        self._sizes = tf.nest.map_structure(lambda one: one.shape[1:], state)
+
+    @property
+    def state_size(self):
+        return self._sizes
+
+    @property
+    def output_size(self):
+        return self._cell.output_size
+
+    def __call__(self, inputs, state, scope=None):
+        """Runs the cell for one step; it knows no scope."""
+        del scope
+        return self._cell(inputs, state)
+
+
 def functional_rnn(
     cell,
     inputs,
@@ -23,7 +45,7 @@ def functional_rnn(
     """Runs a cell over sequences, as tf.nn.dynamic_rnn does.
 
     Args:
-      cell: RNNCell.
+      cell: RNNCell, or an object that is called alike and has `zero_state` and `output_size`.
       inputs: tensor [batch, length, size], or [length, batch, size] with `time_major`.
       sequence_length: integer tensor [batch], or None for the whole length.
       initial_state: state before the first step; None for zeros.
@@ -40,6 +62,10 @@ def functional_rnn(
     axis = 0 if time_major else 1
     if reverse:
         inputs = tf.reverse(inputs, [axis])
+    if not hasattr(cell, "state_size"):
+        if initial_state is None:
+            initial_state = cell.zero_state(tf.shape(inputs)[1 - axis], dtype or inputs.dtype)
+        cell = _Adapted(cell, initial_state)
     outputs, state = tf.nn.dynamic_rnn(
         cell, inputs, sequence_length, initial_state, dtype, time_major=time_major, scope=scope
     )

@@ -519,3 +519,21 @@ def test_gradients_of_memory_saving_programs():
         session.run(tf.global_variables_initializer())
         for one, other in session.run(list(zip(plain, copied))):
             np.testing.assert_array_equal(one, other)
+
+
+def test_functional_rnn_takes_a_cell_that_is_no_rnn_cell():
+    class Sum:
+        output_size = 3
+
+        def zero_state(self, batch, dtype):
+            return tf.zeros([batch, 3], dtype)
+
+        def __call__(self, inputs, state):
+            return state + inputs, state + inputs
+
+    x = numbers(2, 4, 3)
+    outputs, state = contrib.recurrent.functional_rnn(Sum(), tf.constant(x))
+    with tf.Session() as session:
+        found, last = session.run([outputs, state])
+    np.testing.assert_allclose(found, np.cumsum(x, axis=1), rtol=1e-6)
+    np.testing.assert_array_equal(last, found[:, -1])
