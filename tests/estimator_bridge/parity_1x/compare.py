@@ -33,10 +33,10 @@ def write(area, records, fingerprint):
     """Stores records and what they were computed by; the same records leave the file as it is."""
     STORED.mkdir(parents=True, exist_ok=True)
     path = STORED / f"{area}.json.gz"
+    text = json.dumps(records, sort_keys=True, separators=(",", ":")).encode()
     # Versions of zlib give other bytes.
-    if not path.exists() or read(area) != records:
-        text = json.dumps(records, sort_keys=True, separators=(",", ":"))
-        _replace(path, gzip.compress(text.encode(), mtime=0))
+    if not path.exists() or gzip.decompress(path.read_bytes()) != text:
+        _replace(path, gzip.compress(text, mtime=0))
     found = json.dumps({**measured_by(), area: fingerprint}, indent=1, sort_keys=True)
     _replace(STORED / MEASURED_BY, found.encode() + b"\n")
 
