@@ -7,6 +7,8 @@ import tensorflow.compat.v1 as tf
 
 __all__ = ["Schedules"]
 
+# Name of an evaluation that is one of a kind.
+ONCE = "one_pass"
 # Seconds between two looks for a checkpoint if the evaluation need not wait.
 _LOOK_SECS = 0.2
 # Steps between two evaluations, without train_steps and train_steps_per_iteration.
@@ -89,8 +91,8 @@ class Schedules:
     def continuous_train_and_eval(self, continuous_eval_predicate_fn=None):
         """Trains and evaluates in turn, until `train_steps`.
 
-        A turn trains for `train_steps_per_iteration` steps; without this argument, for a tenth of
-        `train_steps`, or 1,000.
+        A turn trains for `train_steps_per_iteration` steps, also the last one; without this
+        argument, for a tenth of `train_steps`, or 1,000.
 
         Args:
           continuous_eval_predicate_fn: see `continuous_eval`.
@@ -104,19 +106,13 @@ class Schedules:
         goes_on = _asks(continuous_eval_predicate_fn)
         turn = self._train_steps_per_iteration
         if turn is None:
-            turn = _STEPS if self._train_steps is None else max(self._train_steps // 10, 1)
+            turn = _STEPS if self._train_steps is None else self._train_steps // 10
         metrics = path = exports = None
         while goes_on(metrics, path) and not self._is_trained(metrics):
-            last = self._step() + turn
-            self._estimator.train(
-                self._train_input_fn,
-                max_steps=last if self._train_steps is None else min(last, self._train_steps),
-                hooks=self._train_hooks,
-                saving_listeners=self._listeners or None,
-            )
+            self._train(self._train_hooks, steps=turn)
             path = self._newest()
-            metrics = self._evaluate(self._eval_input_fn, path)
-            exports = self._export(path, metrics)
+            metrics = self._evaluate(checkpoint_path=path, name=ONCE)
+            exports = self._export(None, metrics)
         return metrics, exports
 
     def _watch(self, input_fn, name, waits, goes_on, once):
@@ -132,7 +128,7 @@ class Schedules:
                 time.sleep(max(throttle or 0, _LOOK_SECS))
                 continue
             path = newest
-            metrics = self._evaluate(input_fn, path, name)
+            metrics = self._evaluate(input_fn=input_fn, checkpoint_path=path, name=name)
             yield path, metrics
             if not self._is_trained(metrics):
                 time.sleep(max(started + (throttle or 0) - time.monotonic(), 0))
@@ -143,9 +139,3 @@ class Schedules:
 
     def _newest(self):
         return tf.train.latest_checkpoint(self._estimator.model_dir)
-
-    def _step(self):
-        newest = self._newest()
-        if newest is None:
-            return 0
-        return int(tf.train.load_variable(newest, tf.GraphKeys.GLOBAL_STEP))

@@ -1,14 +1,16 @@
-"""`tf.contrib.learn.Experiment`, run by tf.estimator.train_and_evaluate."""
+"""`tf.contrib.learn.Experiment`; in a cluster, tf.estimator.train_and_evaluate runs it."""
 
 import os
 import time
 
 import tensorflow.compat.v1 as tf
 
+from estimator_bridge.tf1.contrib.learn.continuous import ONCE as _ONCE
 from estimator_bridge.tf1.contrib.learn.continuous import Schedules
 from estimator_bridge.tf1.contrib.learn.evaluating import with_metrics
 from estimator_bridge.tf1.contrib.learn.export_strategy import ExportStrategy
-from estimator_bridge.tf1.contrib.learn.fitting import metric_fn_from_specs
+from estimator_bridge.tf1.contrib.learn.fitting import FitMixin, metric_fn_from_specs
+from estimator_bridge.tf1.contrib.learn.monitors import ValidationMonitor
 
 __all__ = ["Experiment"]
 
@@ -28,31 +30,67 @@ class _StrategyExporter(tf.estimator.Exporter):
         return self._strategy.export(estimator, export_path, checkpoint_path, eval_result)
 
 
+class _EachCheckpoint(tf.train.CheckpointSaverListener):
+    """Evaluates and exports each checkpoint.
+
+    Attributes:
+      metrics: those of the last evaluation, or None.
+      exports: what was exported last, or None.
+
+    Args:
+      evaluate: function from a checkpoint to its metrics.
+      export: function of (checkpoint, metrics).
+      latest_checkpoint: function that returns the newest checkpoint.
+    """
+
+    def __init__(self, evaluate, export, latest_checkpoint):
+        self._evaluate, self._export, self._latest = evaluate, export, latest_checkpoint
+        self.metrics = self.exports = None
+
+    def after_save(self, session, global_step_value):
+        """Evaluates and exports the checkpoint that has been saved.
+
+        Args:
+          session: not used.
+          global_step_value: not used.
+        """
+        path = self._latest()
+        self.metrics = self._evaluate(path)
+        self.exports = self._export(path, self.metrics)
+
+
 class Experiment(Schedules):
     """An estimator together with its training and evaluation.
 
-    `train_and_evaluate()` follows TF_CONFIG like tf.estimator.train_and_evaluate: in a cluster it
+    In a cluster, `train_and_evaluate()` follows TF_CONFIG like tf.estimator.train_and_evaluate: it
     runs the role of this process.
 
     Args:
       estimator: tf.estimator.Estimator.
       train_input_fn: input_fn of the training.
       eval_input_fn: input_fn of the evaluation.
-      eval_metrics: {name: MetricSpec}, further metrics of the evaluation, or None.
+      eval_metrics: {name: MetricSpec}, further metrics of the evaluation of an estimator of
+        tf.contrib.learn, or None.
       train_steps: global step at which training ends, or None.
       eval_steps: number of batches of an evaluation; None for all.
       train_monitors: hooks or monitors of the training, or None.
       eval_hooks: hooks of the evaluation, or None.
-      local_eval_frequency: ignored; evaluation follows checkpoints.
-      eval_delay_secs: seconds before the first evaluation.
-      continuous_eval_throttle_secs: minimum seconds between two evaluations.
-      min_eval_frequency: ignored; evaluation follows checkpoints.
+      local_eval_frequency: steps between evaluations during `local_run`; None for none.
+      eval_delay_secs: seconds before `evaluate`, and before the first continuous evaluation.
+      continuous_eval_throttle_secs: minimum seconds between two continuous evaluations.
+      min_eval_frequency: steps between evaluations during `train_and_evaluate`; 0 for none, None
+        for each new checkpoint.
       delay_workers_by_global_step: ignored.
       export_strategies: ExportStrategy, list of them, or None.
       train_steps_per_iteration: steps of a turn of `continuous_train_and_eval`, or None.
-      checkpoint_and_export: ignored.
-      saving_listeners: list of CheckpointSaverListener, or None.
-      check_interval_secs: ignored.
+      checkpoint_and_export: whether `train_and_evaluate` evaluates and exports each checkpoint, and
+        nothing at the end.
+      saving_listeners: list of CheckpointSaverListener of an estimator that is not of
+        tf.contrib.learn, or None.
+      check_interval_secs: minimum seconds between two looks for a new checkpoint during training.
+
+    Raises:
+      ValueError: the estimator does not take `eval_metrics` or `saving_listeners`.
     """
 
     def __init__(
@@ -76,9 +114,18 @@ class Experiment(Schedules):
         saving_listeners=None,
         check_interval_secs=5,
     ):
-        # Evaluations depend on checkpoints and seconds. These arguments set other schedules in 1.x.
-        del local_eval_frequency, min_eval_frequency, delay_workers_by_global_step
-        del checkpoint_and_export, check_interval_secs
+        del delay_workers_by_global_step  # The workers of today's clusters start at once.
+        self._is_learn = isinstance(estimator, FitMixin)
+        if eval_metrics is not None and not self._is_learn:
+            raise ValueError(
+                "eval_metrics: for estimators of tf.contrib.learn; a model_fn returns "
+                "eval_metric_ops"
+            )
+        if saving_listeners is not None and self._is_learn:
+            raise ValueError("saving_listeners: not for estimators of tf.contrib.learn")
+        self._local_frequency = local_eval_frequency
+        self._frequency = 1 if min_eval_frequency is None else min_eval_frequency
+        self._exports_each, self._check_secs = checkpoint_and_export, check_interval_secs
         self._train_steps_per_iteration = train_steps_per_iteration
         self._estimator = estimator
         self._train_input_fn = train_input_fn
@@ -152,43 +199,40 @@ class Experiment(Schedules):
         Returns:
           The estimator.
         """
-        if delay_secs:
-            time.sleep(delay_secs)
-        return self._estimator.train(
-            self._train_input_fn,
-            max_steps=self._train_steps,
-            hooks=self._train_hooks,
-            saving_listeners=self._listeners or None,
-        )
+        time.sleep(delay_secs or 0)
+        return self._train(self._train_hooks, max_steps=self._train_steps)
 
-    def _evaluated(self):
-        if not self._eval_metrics:
-            return self._estimator
-        return with_metrics(self._estimator, metric_fn_from_specs(self._eval_metrics))
+    def _train(self, hooks, **steps):
+        if self._is_learn:
+            return self._estimator.fit(input_fn=self._train_input_fn, monitors=hooks, **steps)
+        listeners = self._listeners or None
+        return self._estimator.train(
+            input_fn=self._train_input_fn, hooks=hooks, saving_listeners=listeners, **steps
+        )
 
     def evaluate(self, delay_secs=None, name=None):
         """Evaluates the latest checkpoint once.
 
         Args:
-          delay_secs: seconds to wait first, or None.
-          name: name of the evaluation, or None.
+          delay_secs: seconds to wait first; None for `eval_delay_secs`.
+          name: name of the evaluation; None for "one_pass".
 
         Returns:
           {metric: value}.
         """
-        if delay_secs:
-            time.sleep(delay_secs)
-        return self._evaluate(self._eval_input_fn, None, name)
+        time.sleep((self._eval_delay_secs if delay_secs is None else delay_secs) or 0)
+        return self._evaluate(name=name or _ONCE)
 
-    def _evaluate(self, input_fn, checkpoint, name=None):
-        return tf.estimator.Estimator.evaluate(
-            self._evaluated(),
-            input_fn,
-            steps=self._eval_steps,
-            hooks=self._eval_hooks,
-            checkpoint_path=checkpoint,
-            name=name,
-        )
+    def _evaluate(self, **options):
+        given = {
+            "input_fn": self._eval_input_fn,
+            "steps": self._eval_steps,
+            "hooks": self._eval_hooks,
+            **options,
+        }
+        if self._is_learn:
+            given["metrics"] = self._eval_metrics
+        return self._estimator.evaluate(**given)
 
     def _export(self, checkpoint, metrics):
         """Returns what each export strategy has exported."""
@@ -203,11 +247,60 @@ class Experiment(Schedules):
         ]
 
     def train_and_evaluate(self):
-        """Trains, and evaluates and exports checkpoints in between.
+        """Trains, evaluates new checkpoints in between, and evaluates and exports at the end.
 
         Returns:
           (metrics, exports) of the last evaluation, or None.
         """
+        if self._estimator.config.cluster_spec:
+            return self._run_role()
+        return self._run(self._frequency)
+
+    def local_run(self):
+        """Like `train_and_evaluate`, with `local_eval_frequency` for `min_eval_frequency`.
+
+        Returns:
+          (metrics, exports) of the last evaluation, or None.
+        """
+        return self._run(self._local_frequency)
+
+    def _run(self, frequency):
+        if self._exports_each:
+            return self._train_and_export_each()
+        hooks = list(self._train_hooks)
+        if frequency:
+            monitor = ValidationMonitor(
+                input_fn=self._eval_input_fn,
+                eval_steps=self._eval_steps,
+                every_n_steps=frequency,
+                metrics=self._eval_metrics,
+                hooks=self._eval_hooks,
+                check_interval_secs=self._check_secs,
+            )
+            monitor.set_estimator(self._estimator)
+            hooks.append(monitor)
+        self._train(hooks, max_steps=self._train_steps)
+        metrics = self._evaluate()
+        return metrics, self._export(None, metrics)
+
+    def _train_and_export_each(self):
+        listener = _EachCheckpoint(
+            lambda path: self._evaluate(checkpoint_path=path, name="intermediate_export"),
+            self._export,
+            self._newest,
+        )
+        config = self._estimator.config
+        saver = tf.train.CheckpointSaverHook(
+            self._estimator.model_dir,
+            save_secs=config.save_checkpoints_secs,
+            save_steps=config.save_checkpoints_steps,
+            listeners=[listener],
+        )
+        self._train([*self._train_hooks, saver], max_steps=self._train_steps)
+        return listener.metrics, listener.exports
+
+    def _run_role(self):
+        """Runs the role of this process in a cluster."""
         train_spec = tf.estimator.TrainSpec(
             self._train_input_fn,
             max_steps=self._train_steps,
@@ -222,9 +315,10 @@ class Experiment(Schedules):
             start_delay_secs=self._eval_delay_secs,
             throttle_secs=self._throttle_secs,
         )
-        return tf.estimator.train_and_evaluate(self._evaluated(), train_spec, eval_spec)
-
-    local_run = train_and_evaluate
+        estimator = self._estimator
+        if self._eval_metrics:
+            estimator = with_metrics(estimator, metric_fn_from_specs(self._eval_metrics))
+        return tf.estimator.train_and_evaluate(estimator, train_spec, eval_spec)
 
     def run_std_server(self):
         """Runs a parameter server and does not return."""
@@ -244,9 +338,7 @@ class Experiment(Schedules):
         Returns:
           {metric: value}.
         """
-        self._estimator.train(self._train_input_fn, steps=1, hooks=self._train_hooks)
-        path = self._estimator.latest_checkpoint()
-        evaluate = tf.estimator.Estimator.evaluate
-        result = evaluate(self._evaluated(), self._eval_input_fn, steps=1, checkpoint_path=path)
-        self._export(path, result)
-        return result
+        self._train(self._train_hooks, steps=1)
+        metrics = self._evaluate(steps=1, hooks=None, name=_ONCE)
+        self._export(None, metrics)
+        return metrics

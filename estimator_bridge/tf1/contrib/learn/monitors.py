@@ -1,8 +1,9 @@
 """The most frequently used monitors of `tf.contrib.learn.monitors`, as hooks of tf.estimator."""
 
+import time
+
 import tensorflow.compat.v1 as tf
 
-from estimator_bridge.private_tf import basic_session_run_hooks as _hooks
 from estimator_bridge.tf1.contrib.package import unsupported_names as _unsupported_names
 
 _HOOKS = "use a hook (tf.train.SessionRunHook)"
@@ -27,11 +28,13 @@ __getattr__, _advice_for = _unsupported_names(
 class ValidationMonitor(tf.train.SessionRunHook):
     """Evaluates the latest checkpoint periodically and optionally stops training early.
 
-    An evaluation is skipped unless there is a new checkpoint.
+    A step is due `every_n_steps` after the last one that was, counted from step 0. An evaluation is
+    skipped unless there is a new checkpoint.
 
     Attributes:
       best_step: step with the best value of the early-stopping metric.
       best_value: that value.
+      best_metrics: all metrics of that step.
       early_stopped: whether the monitor has stopped training.
 
     Args:
@@ -47,7 +50,7 @@ class ValidationMonitor(tf.train.SessionRunHook):
       early_stopping_metric: name of the metric.
       early_stopping_metric_minimize: whether lower values are better.
       name: name of the evaluation, or None.
-      check_interval_secs: ignored.
+      check_interval_secs: minimum seconds between two looks for a checkpoint.
 
     Raises:
       ValueError: neither x nor input_fn is given.
@@ -71,14 +74,14 @@ class ValidationMonitor(tf.train.SessionRunHook):
     ):
         if x is None and input_fn is None:
             raise ValueError("ValidationMonitor: x or input_fn is required")
-        del check_interval_secs  # Checking for a new checkpoint is cheap.
         self._data = {"x": x, "y": y, "input_fn": input_fn, "batch_size": batch_size}
         self._options = {"steps": eval_steps, "metrics": metrics, "hooks": hooks, "name": name}
-        self._timer = _hooks.SecondOrStepTimer(every_steps=every_n_steps)
+        self._every, self._check_secs = every_n_steps, check_interval_secs
+        self._last_due, self._looked = 0, None
         self._rounds = early_stopping_rounds
         self._metric, self._minimize = early_stopping_metric, early_stopping_metric_minimize
         self._estimator = self._evaluated = None
-        self.best_step = self.best_value = None
+        self.best_step = self.best_value = self.best_metrics = None
         self.early_stopped = False
 
     def set_estimator(self, estimator):
@@ -104,13 +107,20 @@ class ValidationMonitor(tf.train.SessionRunHook):
         """Evaluates the latest checkpoint if one is due; may stop training.
 
         Args:
-          run_context: the tf.train.SessionRunContext, through which training is stopped.
+          run_context: the tf.train.SessionRunContext: its session, and to stop training.
           run_values: the tf.train.SessionRunValues, whose results are the global step.
         """
-        step = int(run_values.results)
-        if not self._timer.should_trigger_for_step(step):
+        # The requested value may be that before this step.
+        if int(run_values.results) + 1 < self._last_due + self._every:
             return
-        self._timer.update_last_triggered_step(step)
+        step = int(run_context.session.run(self._step))
+        if step < self._last_due + self._every:
+            return
+        self._last_due = step
+        now = time.monotonic()
+        if self._looked is not None and now - self._looked < self._check_secs:
+            return
+        self._looked = now
         latest = self._estimator.latest_checkpoint()
         if latest is None or latest == self._evaluated:
             return
@@ -133,7 +143,7 @@ class ValidationMonitor(tf.train.SessionRunHook):
             value < self.best_value if self._minimize else value > self.best_value
         )
         if better:
-            self.best_value, self.best_step = value, step
+            self.best_value, self.best_step, self.best_metrics = value, step, found
         return step - self.best_step >= self._rounds
 
 
