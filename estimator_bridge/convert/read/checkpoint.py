@@ -48,6 +48,9 @@ class Checkpoint:
 
         Args:
           name: name of the variable.
+
+        Raises:
+          BridgeError: its values are damaged.
         """
         import tensorflow as tf
 
@@ -56,6 +59,12 @@ class Checkpoint:
         except tf.errors.UnimplementedError:
             # The parts of a partitioned variable in the format V1.
             return self._restore(name, "")
+        except (tf.errors.OpError, IndexError) as error:
+            raise BridgeError(
+                f"checkpoint {self.path}: {name} cannot be read "
+                f"({str(error).splitlines()[0][:160]}); copy the files again, or name another "
+                "checkpoint with --checkpoint=PREFIX"
+            ) from error
 
     def get_slot(self, name: str) -> Any:
         """Returns a slot variable as a NumPy array; the parts of a partitioned one are joined.

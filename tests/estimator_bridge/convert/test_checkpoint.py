@@ -62,3 +62,15 @@ def test_partitioned_variables_in_the_format_v1(is_sharded, tmp_path):
     plan, converted = convert(built)
     assert converted.notes == []
     assert assert_same(built, converted, plan, features, labels, steps=20) < 1e-5
+
+
+def test_damaged_values_are_one_line(tmp_path):
+    from estimator_bridge import tf
+    from estimator_bridge.convert.read.checkpoint import open_checkpoint
+    from estimator_bridge.errors import BridgeError
+
+    path = tf.train.Checkpoint(weight=tf.Variable([1.0, 2.0])).save(str(tmp_path / "model.ckpt"))
+    (shard,) = tmp_path.glob("*.data-*")
+    shard.write_bytes(b"\xff" * len(shard.read_bytes()))
+    with pytest.raises(BridgeError, match=r"weight/.* cannot be read .*; copy the files again"):
+        open_checkpoint(path).get("weight/.ATTRIBUTES/VARIABLE_VALUE")
