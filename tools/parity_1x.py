@@ -117,12 +117,14 @@ def measure_native(command, areas, anew):
       anew: whether to run areas whose stored values were computed by the same cases too.
     """
     prints = {area: compare.fingerprint(area, PACKAGES) for area in areas}
-    before = {} if anew else compare.measured_by()
-    left = [area for area in areas if before.get(area) != prints[area]]
+    stored = {area for area in areas if compare.measured_by().get(area) == prints[area]}
+    left = [area for area in areas if anew or area not in stored]
     if len(left) < len(areas):
         print(f"{len(areas) - len(left)} of {len(areas)} areas are stored; --anew runs them again")
 
     def store(area, records):
+        if area in stored:
+            compare.keep_distances(records, compare.read(area))
         show_changes(area, records)
         compare.write(area, records, prints[area])
 

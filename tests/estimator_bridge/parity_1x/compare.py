@@ -102,6 +102,32 @@ def scale(value):
     return float(np.abs(numbers[np.isfinite(numbers)]).max(initial=1.0))
 
 
+def keep_distances(records, earlier):
+    """Counts the stored records as runs of 1.15 too, where they say how far two runs are apart.
+
+    On an idle machine, threads that update one variable may take the same order again and again.
+
+    Args:
+      records: case -> record; changed.
+      earlier: case -> stored record of the same cases.
+    """
+    for case in records.keys() & earlier.keys():
+        one, other = records[case], earlier[case]
+        if not isinstance(one, dict):
+            # A signature.
+            continue
+        apart = dict(one.get("apart", {}))
+        for key, away in other.get("apart", {}).items():
+            apart[key] = max(apart.get(key, 0.0), away)
+        for part in set(VALUES) & one.keys() & other.keys():
+            for name in one[part].keys() & other[part].keys():
+                key, away = f"{part}/{name}", distance(one[part][name], other[part][name])
+                if 0 < away < np.inf and key not in {*one["random"], *other["random"]}:
+                    apart[key] = max(apart.get(key, 0.0), float(f"{away:.2g}"))
+        if apart:
+            one["apart"] = apart
+
+
 def values_apart(native, ours, part):
     """Yields (name, distance, text) of values outside their tolerance."""
     random = set(native["random"])

@@ -65,7 +65,11 @@ def without_cases(contrib, used):
         f"{package}.{name}": getattr(package_of(contrib, package), name)
         for package, name in supplied_of_1_15()
     }
-    seen = {id(values[path]) for path in used & values.keys()}
+    # Also names that 1.15 has in another package only.
+    seen = {
+        id(getattr(package_of(contrib, package), name, None))
+        for package, _, name in (path.rpartition(".") for path in used)
+    }
     return sorted(
         path
         for path, value in values.items()

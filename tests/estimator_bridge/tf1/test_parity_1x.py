@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import forked
+import numpy as np
 import pytest
 
 PARITY = Path(__file__).parents[1] / "parity_1x"
@@ -164,3 +165,20 @@ def test_a_run_goes_on_after_the_last_area_that_is_stored(tmp_path, monkeypatch,
     assert found != compare.fingerprint("more_programs", ["b"])
     names = {path.name for path in compare._files_of("more_programs")}
     assert names == {"more_programs.py", "programs.py", "jobs.py", "trained.py", "values.py"}
+
+
+def test_stored_records_count_as_runs_of_1_15():
+    earlier = compare.read("losses")
+    case = "mean_squared_error, per row"
+    again = {case: copy.deepcopy(earlier[case])}
+    key, value = next(iter(again[case]["outputs"].items()))
+    value["values"] = [float(np.asarray(value["values"]).flat[0]) + 3e-5]
+    value["shape"] = earlier[case]["outputs"][key]["shape"]
+    assert compare.compare(again[case], earlier[case])
+    compare.keep_distances(again, earlier)
+    assert again[case]["apart"] == {f"outputs/{key}": 3e-05}
+    assert not compare.compare(again[case], earlier[case])
+    # A third run that is equal to the second does not make the two forgotten.
+    third = {case: {**again[case], "apart": {}}}
+    compare.keep_distances(third, again)
+    assert third[case]["apart"] == again[case]["apart"]

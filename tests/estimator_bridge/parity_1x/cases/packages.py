@@ -130,6 +130,15 @@ for _kind in ("scalar", "image"):
 CASES["slim.summaries, a number"] = lambda: slim.summaries.add_scalar_summary(3.0)
 
 
+def summarized_layer(kind):
+    slim.fully_connected(values.real(2, 4), 3)
+    return {"names": [one.op.name for one in getattr(slim, f"summarize_{kind}")()]}
+
+
+for _kind in ("biases", "variables", "weights"):
+    CASES[f"slim.summarize_{_kind}"] = functools.partial(summarized_layer, _kind)
+
+
 # Reversible layers.
 def dense(x):
     return tf.layers.dense(x, 4, activation=tf.nn.tanh)
