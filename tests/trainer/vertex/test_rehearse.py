@@ -170,7 +170,7 @@ def test_a_replica_that_fails_fails_the_rehearsal(render, run_module, tmp_path):
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
     assert "2 replica(s): failed with status 2" in done.stdout
-    assert "a replica has failed; the others are stopped" in done.stderr
+    assert "chief-0     error: evaluator-0 has failed: --batchsize: no such flag" in done.stderr
     assert "evaluator-0 error: --batchsize: no such flag; did you mean --batch_size?" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -187,6 +187,20 @@ def test_two_pools_in_step_run_as_on_the_service(render, run_module, tmp_path):
     assert "2 replica(s): all replicas ended well" in done.stdout
     assert "Summary of gs://a-bucket/shop/checkpoints" in done.stderr
     assert "worker-0" in done.stderr and "is in gs://a-bucket/shop/model/ too" in done.stderr
+
+
+def test_the_others_are_stopped_after_a_replica_has_failed(monkeypatch):
+    monkeypatch.setattr(rehearse, "STOP_SECS", 0.2)
+    programs = {"chief-0": "import time; time.sleep(60)", "worker-0": "raise SystemExit(2)"}
+    replicas = [
+        rehearse.Replica(name, [sys.executable, "-c", code], {}) for name, code in programs.items()
+    ]
+    said = io.StringIO()
+    rehearsal = rehearse.Rehearsal(replicas, {}, said)
+    assert rehearsal.run() == 2
+    rehearsal.close()
+    assert "rehearse    a replica has failed; the others are stopped" in said.getvalue()
+    assert "killed" not in said.getvalue()
 
 
 def test_a_child_that_keeps_the_output_open_is_named(monkeypatch):
