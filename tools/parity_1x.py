@@ -117,7 +117,8 @@ def measure_native(command, areas, anew):
       anew: whether to run areas whose stored values were computed by the same cases too.
     """
     prints = {area: compare.fingerprint(area, PACKAGES) for area in areas}
-    stored = {area for area in areas if compare.measured_by().get(area) == prints[area]}
+    measured_by = compare.measured_by()
+    stored = {area for area in areas if measured_by.get(area) == prints[area]}
     left = [area for area in areas if anew or area not in stored]
     if len(left) < len(areas):
         print(f"{len(areas) - len(left)} of {len(areas)} areas are stored; --anew runs them again")

@@ -48,7 +48,7 @@ def is_estimator(name, value):
         return False
     if inspect.isclass(value):
         return any(base.__name__ in BASES for base in value.__mro__[1:])
-    return inspect.isfunction(value) and name.endswith(ENDINGS) and name[:1] != "_"
+    return inspect.isfunction(value) and name.endswith(ENDINGS)
 
 
 def list_estimators():

@@ -150,7 +150,7 @@ class Scanned:
         )
 
 
-# Scans files: its argument are the times of `Scanned`.
+# Scans files; its argument are the columns that `Scanned` takes as times.
 Scanner = Callable[[Sequence[str]], Scanned]
 
 

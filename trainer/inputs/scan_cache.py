@@ -69,7 +69,7 @@ def scan_or_load(
     if cache is None:
         return scan_files(files, schema, data, console, scan), False
     key = _build_key(files, schema, data)
-    known = load_scan(files, schema, data, cache)
+    known = _load(key, files, cache)
     if known is not None:
         return known, True
     found = scan_files(files, schema, data, console, scan)
@@ -93,7 +93,11 @@ def load_scan(
     Raises:
         UserError: a file does not exist any more.
     """
-    kept = cache.read_note(_build_key(files, schema, data))
+    return _load(_build_key(files, schema, data), files, cache)
+
+
+def _load(key: str, files: Sequence[DataFile], cache: Cache) -> Optional[Scan]:
+    kept = cache.read_note(key)
     return None if kept is None else _parse(kept, files)
 
 

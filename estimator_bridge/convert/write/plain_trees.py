@@ -42,13 +42,11 @@ def list_plain_trees(trees: Trees) -> Iterator[PlainTree]:
     """
     nan_is_above = np.array([one.nan_is_above for one in trees.features for _ in one.names])
     for root in trees.roots:
-        found = _collect(trees.nodes, root)
-        table = trees.nodes[[node for node, _, _ in found]]
+        nodes, left, right = np.array(_collect(trees.nodes, root)).T
+        table = trees.nodes[nodes]
         feature = table[:, _PLACE.feature].astype(int)
-        left = np.array([first for _, first, _ in found])
-        right = np.array([second for _, _, second in found])
         is_leaf = left < 0
-        parent = np.full(len(found), -1)
+        parent = np.full(len(nodes), -1)
         for children in (left, right):
             parent[children[~is_leaf]] = np.flatnonzero(~is_leaf)
         for logit in range(trees.logits):
@@ -63,8 +61,8 @@ def list_plain_trees(trees: Trees) -> Iterator[PlainTree]:
             )
 
 
-def _collect(nodes: np.ndarray, root: int) -> list[tuple[int, int, int]]:
-    """Returns (node, place of its left child, of its right child); -1 for a leaf.
+def _collect(nodes: np.ndarray, root: int) -> list[list[int]]:
+    """Returns [node, place of its left child, of its right child]; -1 for a leaf.
 
     A node whose threshold no number exceeds is left out: all rows go to its left child.
     """
@@ -74,20 +72,14 @@ def _collect(nodes: np.ndarray, root: int) -> list[tuple[int, int, int]]:
             node = int(nodes[node, _PLACE.left])
         return node
 
-    found: list[tuple[int, int, int]] = []
-    # (node, place of its parent, which child)
-    waiting = [(skip(root), -1, 0)]
-    while waiting:
-        node, parent, child = waiting.pop(0)
-        place = len(found)
-        found.append((node, -1, -1))
-        if parent >= 0:
-            row = list(found[parent])
-            row[child] = place
-            found[parent] = (row[0], row[1], row[2])
+    found = [[skip(root), -1, -1]]
+    # Grows while it is read, so the parents come before their children, layer by layer.
+    for row in found:
+        node = row[0]
         if nodes[node, _PLACE.left] != node:
-            for number, side in ((1, _PLACE.left), (2, _PLACE.right)):
-                waiting.append((skip(int(nodes[node, side])), place, number))
+            for child, side in ((1, _PLACE.left), (2, _PLACE.right)):
+                row[child] = len(found)
+                found.append([skip(int(nodes[node, side])), -1, -1])
     return found
 
 
@@ -99,11 +91,11 @@ def name_numbers(trees: Trees) -> list[str]:
     Args:
       trees: the trees.
     """
-    names: list[str] = []
+    names: dict[str, None] = {}
     for name in trees.names:
         plain = "".join(c if c.isalnum() or c in "_.=+-" else "_" for c in name) or "_"
         unique, number = plain, 2
         while unique in names:
             unique, number = f"{plain}_{number}", number + 1
-        names.append(unique)
-    return names
+        names[unique] = None
+    return list(names)

@@ -64,9 +64,10 @@ def run_forward(
     hidden: dict[str, Any] = {}
     products = []
     last = len(variables.kernels) - 1
-    multiply_first = multiply if multiply and last else tf.matmul
+    # The logits are computed in float32.
+    multipliers = [multiply or tf.matmul] * last + [tf.matmul]
     for number, (kernel, bias) in enumerate(zip(variables.kernels, variables.biases)):
-        products.append((multiply if multiply and number < last else tf.matmul)(net, kernel))
+        products.append(multipliers[number](net, kernel))
         net = tf.nn.bias_add(products[-1], bias)
         if number < last:
             net = activation(net)
@@ -74,7 +75,7 @@ def run_forward(
                 net = dropouts[number](net)
         hidden["logits" if number == last else f"hiddenlayer_{number}"] = net
     logits = net if wide is None else net + wide
-    return Pass(logits, wide, hidden, inputs, products[0], multiply_first)
+    return Pass(logits, wide, hidden, inputs, products[0], multipliers[0])
 
 
 def multiply_in_bfloat16(left: Any, right: Any, **transposed: bool) -> Any:

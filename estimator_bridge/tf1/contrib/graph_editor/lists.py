@@ -45,9 +45,7 @@ def make_list_of_op(ops, check_graph=True, allow_graph=True, ignore_ts=False):
     Raises:
       TypeError: it is something else.
     """
-    if isinstance(ops, tf.Graph):
-        if not allow_graph:
-            raise TypeError("a tf.Graph is not allowed here (allow_graph=False)")
+    if _is_graph(ops, allow_graph):
         return ops.get_operations()
     return _listed(ops, tf.Operation, tf.Tensor if ignore_ts else (), check_graph)
 
@@ -64,11 +62,15 @@ def make_list_of_t(ts, check_graph=True, allow_graph=True, ignore_ops=False):
     Raises:
       TypeError: it is something else.
     """
-    if isinstance(ts, tf.Graph):
-        if not allow_graph:
-            raise TypeError("a tf.Graph is not allowed here (allow_graph=False)")
+    if _is_graph(ts, allow_graph):
         return get_tensors(ts)
     return _listed(ts, tf.Tensor, tf.Operation if ignore_ops else (), check_graph)
+
+
+def _is_graph(items, allow_graph):
+    if isinstance(items, tf.Graph) and not allow_graph:
+        raise TypeError("a tf.Graph is not allowed here (allow_graph=False)")
+    return isinstance(items, tf.Graph)
 
 
 def _listed(items, kind, ignored, check_graph):
