@@ -163,9 +163,10 @@ def test_a_replica_that_fails_fails_the_rehearsal(render, run_module, tmp_path):
     job = yaml.safe_load(path.read_text())
     job["workerPoolSpecs"][3]["containerSpec"]["args"].append("--batchsize=3")
     path.write_text(path.read_text().partition("\n")[0] + "\n" + yaml.safe_dump(job))
+    # So many steps that the chief cannot finish before it hears of the evaluator.
     done = run_module(
         "trainer.vertex", "rehearse", f"--job={path}", "--emulator",
-        f"--put=gs://a-bucket/data={tmp_path / 'data'}", "--", "--train_steps=40",
+        f"--put=gs://a-bucket/data={tmp_path / 'data'}", "--", "--train_steps=10000000",
         env={"XDG_CACHE_HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
