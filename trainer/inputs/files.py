@@ -1,5 +1,6 @@
 """Finds the data files that patterns match, and their formats."""
 
+import functools
 import glob
 import os
 import re
@@ -116,8 +117,14 @@ def _skip_documents(paths: list[str], pattern: str) -> list[str]:
     ]
     if not documents or len(documents) == len(paths):
         return paths
-    Console().warn(f"{pattern}: skipped, since it is no data: {', '.join(documents[:5])}")
+    _warn_once(f"{pattern}: skipped, since it is no data: {', '.join(documents[:5])}")
     return [path for path in paths if path not in documents]
+
+
+@functools.cache
+def _warn_once(text: str) -> None:
+    """Warns; a process that lists the same files again and again says it once."""
+    Console().warn(text)
 
 
 def _expand_remote(pattern: str, option: str) -> list[str]:
@@ -128,26 +135,30 @@ def _expand_remote(pattern: str, option: str) -> list[str]:
 
 def _expand(pattern: str) -> list[str]:
     path = Path(pattern).expanduser()
-    if path.is_dir():
-        return sorted(_walk(path))
     if path.is_file():
         return [str(path)]
-    found: list[str] = []
-    hidden = path.name.startswith((".", "_"))
-    for name in glob.glob(str(path), recursive=True):
-        if os.path.isfile(name) and (hidden or not is_hidden(name)):
-            found.append(name)
-        elif is_partition(os.path.basename(name)):
-            found += _walk(Path(name))
-    return sorted(set(found))
+    found: set[str] = set()
+    wants_hidden = is_hidden(path.name)
+    for name in [str(path)] if path.is_dir() else glob.glob(str(path), recursive=True):
+        if os.path.isfile(name):
+            found.add(name)
+        elif name == str(path) or is_partition(os.path.basename(name)):
+            found.update(_walk(Path(name)))
+    hidden = set() if wants_hidden and not path.is_dir() else set(filter(is_hidden, found))
+    # Markers and checksums, which have other suffixes, are expected there.
+    data = [name for name in sorted(hidden) if Path(name.removesuffix(".gz")).suffix in SUFFIXES]
+    if data:
+        _warn_once(
+            f"{pattern}: skipped, since a name that begins with . or _ is hidden: "
+            f"{', '.join(data[:5])}"
+        )
+    return sorted(found - hidden)
 
 
 def _walk(folder: Path) -> list[str]:
-    """Returns the files of a folder and of its partitions, without hidden files and markers."""
+    """Returns the files of a folder and of its partitions, also hidden ones."""
     found: list[str] = []
     for child in folder.iterdir():
-        if is_hidden(child.name):
-            continue
         if child.is_file():
             found.append(str(child))
         elif is_partition(child.name):

@@ -46,6 +46,7 @@ def test_files_have_the_order_of_patterns_without_duplicates(folder):
 
 
 def test_documents_beside_the_data_are_skipped_with_a_notice(folder, capsys):
+    (folder / ".hidden.csv").unlink()
     for name in ("README.md", "LICENSE", "readme.txt", "readme_counts.csv"):
         (folder / name).write_text("words about the data\n")
     for pattern in (folder, folder / "*.*"):
@@ -56,6 +57,21 @@ def test_documents_beside_the_data_are_skipped_with_a_notice(folder, capsys):
     # A file that the user names is read.
     capsys.readouterr()
     assert _names(_find(folder / "readme.txt")) == ["readme.txt"]
+    assert not capsys.readouterr().err
+
+
+def test_hidden_data_files_are_skipped_with_a_notice(folder, capsys):
+    (folder / ".a.csv.crc").write_text("checksum")
+    for pattern in (folder, folder / "*"):
+        assert _names(_find(pattern)) == ["a.csv", "b.csv", "c.csv"]
+    notice = capsys.readouterr().err
+    # A glob does not match names that begin with a dot; a marker is no data.
+    assert notice.count("skipped") == 1 and ".hidden.csv" in notice
+    assert "_SUCCESS" not in notice and ".crc" not in notice
+    (folder / "_late.csv").write_text("x,y\n1,2\n")
+    _find(folder / "*.csv")
+    assert "_late.csv" in capsys.readouterr().err
+    assert _names(_find(folder / "_*.csv")) == ["_late.csv"]
     assert not capsys.readouterr().err
 
 
