@@ -19,7 +19,7 @@ def render() -> str:
     rows = ["| name | API | in Keras | mind |", "|---|---|---|---|"]
     for name in sorted(names, key=str.lower):
         entry = names[name]
-        views = " ".join(entry["views"]) or "gone since 2.9"
+        views = " ".join(entry["views"])
         minded = ", ".join(traps[trap]["title"].lower() for trap in entry.get("traps", ()))
         keras = entry["keras"].replace("|", r"\|")
         rows.append(f"| `{name}` | {views} | {keras} | {minded} |")

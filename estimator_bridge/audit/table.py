@@ -189,7 +189,7 @@ class Table:
             tf1=(view or "v1") in views,
             removed_in=entry["gone"],
             bridge=True,
-            edit="" if plain else "rename" if now else "port" if not views else "rewrite",
+            edit="" if plain else "rename" if now else "rewrite",
             now=now,
             **_keras_fields(entry),
         )

@@ -86,9 +86,8 @@ def test_each_estimator_name_has_an_entry_with_a_replacement_or_none():
         assert {name for name in entries if generation in entries[name]["views"]} == there
     for name, entry in entries.items():
         assert entry["keras"], name
-        assert set(entry["views"]) <= {"v1", "v2"}
-        now = entry["views"] and name not in restored
-        assert entry["gone"] == ("2.16" if now else "2.9"), name
+        assert {*entry["views"]} and {*entry["views"]} <= {"v1", "v2"}
+        assert entry["gone"] == ("2.9" if name in restored else "2.16"), name
 
 
 def test_each_feature_column_has_an_entry(apis):
