@@ -147,11 +147,19 @@ NAMES: dict[str, Private] = {
     "estimator_api": _estimator("api._v2.estimator"),
     "estimator_early_stopping": _estimator("early_stopping"),
     "estimator_estimator": _estimator("estimator"),
+    "estimator_feeding": _estimator("inputs.queues.feeding_functions"),
     "estimator_head": _estimator("canned.head"),
     "estimator_optimizers": _estimator("canned.optimizers"),
     "estimator_rnn": _estimator("canned.rnn"),
     "estimator_run_config": _estimator("run_config"),
     "estimator_saved_model": _estimator("canned.saved_model_estimator"),
+    **{
+        f"timeseries_{name}": _estimator(f"canned.timeseries.{name}")
+        for name in (
+            *("ar_model", "estimators", "feature_keys", "head"),
+            *("model_utils", "saved_model_utils", "state_management"),
+        )
+    },
     # Keras 2, in a separate package.
     "keras2_optimizers": Private("tf_keras.src.optimizers"),
 }

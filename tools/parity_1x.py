@@ -228,7 +228,7 @@ def main(arguments=None):
     bridge = [sys.executable, "-m", "estimator_bridge", "run", "--tf1", "--exports_for=1.15"]
     ours = run(bridge, areas)
     lines = [line for area in areas for line in compare.unexpected(area, ours[area])]
-    going_on = {"trained", "programs", "more_programs"} & set(areas)
+    going_on = {"trained", "programs", "more_programs", "timeseries_programs"} & set(areas)
     for area in () if options.stored else sorted(going_on):
         lines += compare_way_back(area, build_native(python), bridge, ours)
     print("\n".join(lines) or "no difference that is not listed in known.json")

@@ -6,6 +6,7 @@ from typing import Any, Optional
 __all__ = ["find", "find_module"]
 
 _ESTIMATOR_TPU = "tensorflow_estimator.python.estimator.tpu."
+_ESTIMATOR_SERIES = "tensorflow_estimator.python.estimator.canned.timeseries."
 _TPU = "tensorflow.python.tpu."
 _RNN_CELL = "tensorflow.python.ops.rnn_cell_impl"
 _OURS = "estimator_bridge.tf1.contrib."
@@ -36,6 +37,11 @@ _HOMES = {
     "tpu.python.tpu.util": (f"{_ESTIMATOR_TPU}util",),
 }
 
+# Modules of time series, which have the same names here.
+_SERIES = f"{_OURS}timeseries."
+_SERIES_MODULES = ("ar_model", "estimators", "input_pipeline", "state_management")
+_SERIES_KEPT = ("feature_keys", "head", "math_utils", "model", "model_utils")
+
 # Private modules that programs import as such.
 _MODULES = {
     "distribute.python": {
@@ -47,6 +53,10 @@ _MODULES = {
     },
     # A module that has the name of its function.
     "recurrent.python.ops": {"functional_rnn": f"{_OURS}recurrent"},
+    "timeseries.python.timeseries": {
+        **{name: _SERIES + name for name in _SERIES_MODULES},
+        **{name: f"{_ESTIMATOR_SERIES}{name}" for name in _SERIES_KEPT},
+    },
     "tpu.python.tpu": {
         "tpu": f"{_TPU}tpu",
         "tpu_context": f"{_ESTIMATOR_TPU}tpu_context",

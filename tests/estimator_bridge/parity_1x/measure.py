@@ -24,7 +24,12 @@ import trained
 import values
 
 # Areas whose cases go on from a checkpoint of 1.15.
-GOING_ON = {"trained": trained, "programs": jobs, "more_programs": jobs}
+GOING_ON = {
+    "trained": trained,
+    "programs": jobs,
+    "more_programs": jobs,
+    "timeseries_programs": jobs,
+}
 # Of a larger tensor only so many values are kept, at equal distances.
 KEPT = 120
 NAMES = os.path.join(
