@@ -80,11 +80,16 @@ def _of_rank(tensor: Any, rank: int) -> Any:
 
 
 def _bucketize(values: Any, boundaries: Any) -> list[Any]:
-    """Returns how many boundaries are not above each value, compared in the type of the values."""
+    """Returns how many boundaries are not above each value, compared in the type of the values.
+
+    Like the operation, it refuses boundaries that are not sorted when it runs.
+    """
     import tensorflow as tf
 
-    edges = tf.cast(boundaries, values.dtype)
-    found = tf.searchsorted(tf.reshape(edges, [-1]), tf.reshape(values, [-1]), side="right")
+    edges = tf.reshape(tf.cast(boundaries, values.dtype), [-1])
+    falls = tf.reduce_any(edges[1:] < edges[:-1])
+    with tf.control_dependencies([tf.debugging.Assert(~falls, ["Expected sorted boundaries"])]):
+        found = tf.searchsorted(edges, tf.reshape(values, [-1]), side="right")
     return [tf.reshape(found, tf.shape(values))]
 
 

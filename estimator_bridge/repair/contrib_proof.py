@@ -1,5 +1,6 @@
 """Compares the replacements of operations of tf.contrib with their mathematics in plain Python."""
 
+import bisect
 import itertools
 import math
 from typing import Any
@@ -15,7 +16,10 @@ __all__ = ["prove_beams", "prove_crosses", "prove_input_boundaries"]
 
 _MASK = (1 << 64) - 1
 _MULTIPLIER = 0xC6A4A7935BD1E995
-_EDGES: tuple[list[float], ...] = ([-1.5, 0.0, 0.25, 0.25, 3.0], [1.0], [16777216.0], [])
+_EDGES: tuple[list[float], ...] = (
+    [-1.5, 0.0, 0.25, 0.25, 3.0], [1.0], [16777216.0], [], [1e-45, 0.0], [1.0, math.nan, 0.5],
+    [3.0, 1.0],
+)  # fmt: skip
 # (steps, rows, beams)
 _BEAMS = ((1, 1, 1), (5, 3, 4), (7, 2, 3))
 # (rows, most values of a row)
@@ -39,8 +43,6 @@ def prove_input_boundaries(traced: Any, node: Any, edges: Any, where: str) -> in
     """
     from tensorflow import as_dtype
 
-    if edges is not None and (np.diff(edges.ravel()) < 0).any():
-        raise BridgeError(f"{where}: its boundaries are not sorted, which the operation refuses")
     dtype, random = as_dtype(node.attr["T"].type).as_numpy_dtype, np.random.default_rng(0)
     compared = 0
     for limits in _EDGES if edges is None else (edges.ravel(),):
@@ -48,15 +50,28 @@ def prove_input_boundaries(traced: Any, node: Any, edges: Any, where: str) -> in
         values = make_values(one, random)
         if np.issubdtype(dtype, np.integer):
             values = values[np.abs(values) < 2**30]
-        values = values.astype(dtype)
-        cast = flush(one).astype(dtype).tolist()
-        wanted = [
-            len(cast) if math.isnan(value) else sum(edge <= value for edge in cast)
-            for value in flush(values).tolist()
-        ]
+        with np.errstate(invalid="ignore"):
+            values, cast = values.astype(dtype), flush(one).astype(dtype).tolist()
+        if any(after < before for before, after in zip(cast, cast[1:])):
+            _prove_refusal(traced, [values, one], edges is None, where)
+            continue
+        wanted = [bisect.bisect_right(cast, value) for value in flush(values).tolist()]
         check(run(traced, [values, one])[0], np.array(wanted, np.int32), where)
         compared += len(values)
     return compared
+
+
+def _prove_refusal(traced: Any, inputs: list[np.ndarray], is_computed: bool, where: str) -> None:
+    """Checks that boundaries that are not sorted are refused, as by the operation."""
+    from tensorflow.errors import InvalidArgumentError
+
+    if not is_computed:
+        raise BridgeError(f"{where}: its boundaries are not sorted, which the operation refuses")
+    try:
+        run(traced, inputs)
+    except InvalidArgumentError:
+        return
+    raise BridgeError(f"{where}: the replacement takes boundaries that are not sorted")
 
 
 def prove_beams(traced: Any, where: str) -> int:

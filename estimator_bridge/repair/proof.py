@@ -12,8 +12,11 @@ from .trees import Trees, walk_rows
 __all__ = ["check", "prove_buckets", "prove_trees", "run"]
 
 _ROWS = 200
-# Where the boundaries are computed, these are tried: as many as there may be, doubled, and none.
-_MADE_UP: tuple[list[float], ...] = ([-1.5, 0.0, 0.25, 3.0], [1.0], [0.5, 0.5, 2.0], [])
+# Where the boundaries are computed, these are tried: as many as there may be, doubled, none, and
+# not sorted, for which the operation gives what its bisection meets.
+_MADE_UP: tuple[list[float], ...] = (
+    [-1.5, 0.0, 0.25, 3.0], [1.0], [0.5, 0.5, 2.0], [], [3.0, -1.5, 0.25, float("nan"), 0.0],
+)  # fmt: skip
 
 
 def prove_buckets(traced: Any, boundaries: Sequence[Optional[np.ndarray]], where: str) -> int:

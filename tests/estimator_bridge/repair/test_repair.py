@@ -138,7 +138,14 @@ def test_boundaries_that_are_computed(tmp_path):
     assert main(["repair", str(path)]) == 0
     served = tf.saved_model.load(str(tmp_path / "frozen-repaired")).signatures["serving_default"]
     x = tf.constant([-2.0, 0.5, 9.0])
-    for edges, wanted in (([], [0, 0, 0]), ([0.0, 1.0, 2.0], [0, 1, 2])):
+    # The last two are the answers of 2.8.4 to boundaries that are not sorted.
+    cases = (
+        ([], [0, 0, 0]),
+        ([0.0, 1.0, 2.0], [0, 1, 2]),
+        ([3.0, -1.0, 2.0, 0.0, 1.0], [0, 2, 4]),
+        ([1.0, float("nan"), -3.0, 0.0], [3, 3, 3]),
+    )
+    for edges, wanted in cases:
         answer = served(x=x, edges=tf.constant(edges, tf.float32))
         assert answer["b"].numpy().tolist() == wanted
 
@@ -358,6 +365,26 @@ def build_contrib(op, **attrs):
         else:
             node.attr[name].type = value.as_datatype_enum
     return graph
+
+
+def test_computed_boundaries_of_contrib_are_refused_like_those_of_1_15(tmp_path):
+    graph = build_contrib("BucketizeWithInputBoundaries", T=tf.float32, inputs=2)
+    for node in list(graph.node)[1:]:
+        node.attr["dtype"].type = tf.float32.as_datatype_enum
+    path = tmp_path / "frozen.pb"
+    path.write_bytes(graph.SerializeToString())
+    assert main(["repair", str(path)]) == 0
+    served = tf.saved_model.load(str(tmp_path / "frozen-repaired")).signatures["serving_default"]
+    x = tf.constant([-1.0, 0.0, 1.5, 2.5])
+    # The answers of 1.15.5.
+    for edges, wanted in (
+        ([1.0, 1.0, 2.0], [0, 0, 2, 3]),
+        ([1e-45, 0.0], [0, 2, 2, 2]),
+        ([1.0, float("nan"), 0.5], [2, 2, 3, 3]),
+    ):
+        assert served(in_0=x, in_1=tf.constant(edges))["node"].numpy().tolist() == wanted
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Expected sorted boundaries"):
+        served(in_0=x, in_1=tf.constant([3.0, 1.0, 2.0]))
 
 
 @pytest.mark.parametrize(
