@@ -18,15 +18,17 @@ class ForwardPass(NamedTuple):
     """An exported forward pass, in mode PREDICT.
 
     Attributes:
-      export: folder of the SavedModel, whose signatures take the raw features.
+      export: folder of the SavedModel, whose signatures take the raw features by their keys.
       checkpoint: prefix of the checkpoint that it was made from.
       specs: name -> (shape, dtype) of the features that the outputs depend on; the first dimension
         of a shape, and those that differ between batches, are None.
+      keys: name -> the argument of the signatures, because a feature may have any name.
     """
 
     export: str
     checkpoint: str
     specs: dict[str, tuple[tuple[Optional[int], ...], str]]
+    keys: dict[str, str]
 
 
 def export_forward_pass(options: argparse.Namespace, folder: str) -> ForwardPass:
@@ -42,13 +44,17 @@ def export_forward_pass(options: argparse.Namespace, folder: str) -> ForwardPass
     built = load_estimator(options.estimator).estimator
     checkpoint = open_checkpoint(options.checkpoint or built.model_dir)
     features = read_features(load_function(options.input_fn, "--input_fn"))
-    path = _export(built, checkpoint.path, features, folder)
+    keys = {name: f"raw_{index}" for index, name in enumerate(features)}
+    path = _export(built, checkpoint.path, features, keys, folder)
     read = _drop_unread_inputs(path)
-    specs = {name: (one.shape, one.dtype) for name, one in features.items() if name in read}
-    return ForwardPass(path, checkpoint.path, specs)
+    keys = {name: key for name, key in keys.items() if key in read}
+    specs = {name: (features[name].shape, _dense_type(features[name])) for name in keys}
+    return ForwardPass(path, checkpoint.path, specs, keys)
 
 
-def _export(built: Any, checkpoint: str, features: dict[str, Feature], folder: str) -> str:
+def _export(
+    built: Any, checkpoint: str, features: dict[str, Feature], keys: dict[str, str], folder: str
+) -> str:
     from estimator_bridge import estimator, tf
 
     # Of a graph with reference variables, which 1.x creates, a SavedModel has constants only.
@@ -56,10 +62,10 @@ def _export(built: Any, checkpoint: str, features: dict[str, Feature], folder: s
 
     def receiver() -> Any:
         raw = {
-            name: tf.compat.v1.placeholder(one.dtype, one.shape, name=f"raw_{index}")
-            for index, (name, one) in enumerate(features.items())
+            keys[name]: tf.compat.v1.placeholder(_dense_type(one), one.shape, name=keys[name])
+            for name, one in features.items()
         }
-        given = {name: _as_trained(tf, raw[name], one) for name, one in features.items()}
+        given = {name: _as_trained(tf, raw[keys[name]], one) for name, one in features.items()}
         return estimator.export.ServingInputReceiver(given, raw)
 
     try:
@@ -72,13 +78,24 @@ def _export(built: Any, checkpoint: str, features: dict[str, Feature], folder: s
     return path.decode() if isinstance(path, bytes) else str(path)
 
 
+def _dense_type(feature: Feature) -> str:
+    """Returns the type of a feature as a padded tensor, which has room for the filler."""
+    is_padded = feature.sparse or feature.ragged_rank
+    has_room = not feature.dtype.startswith(("bool", "uint"))
+    return feature.dtype if has_room or not is_padded else "int64"
+
+
 def _as_trained(tf: Any, dense: Any, feature: Feature) -> Any:
     """Returns a padded feature as the kind of tensor that the input function returns."""
     if feature.sparse:
         where = tf.where(_is_value(tf, dense))
         shape = tf.shape(dense, out_type=tf.int64)
-        return tf.SparseTensor(where, tf.gather_nd(dense, where), shape)
-    return _to_ragged(tf, dense, feature) if feature.ragged_rank else dense
+        values = tf.cast(tf.gather_nd(dense, where), feature.dtype)
+        return tf.SparseTensor(where, values, shape)
+    if feature.ragged_rank:
+        ragged = _to_ragged(tf, dense, feature)
+        return ragged.with_flat_values(tf.cast(ragged.flat_values, feature.dtype))
+    return dense
 
 
 def _is_value(tf: Any, dense: Any) -> Any:
@@ -116,7 +133,7 @@ def _to_ragged(tf: Any, dense: Any, feature: Feature) -> Any:
 
 
 def _drop_unread_inputs(export: str) -> set[str]:
-    """Removes the inputs that no output depends on; returns the names of the others.
+    """Removes the inputs that no output depends on; returns the keys of the others.
 
     An input function also returns what only the training reads, such as weights of rows, and keys
     that nothing reads. A caller of the Keras model does not have them.

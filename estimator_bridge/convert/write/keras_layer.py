@@ -6,14 +6,29 @@ dropout, and moving averages do not change.
 """
 
 import shutil
+from collections.abc import Iterable
 from typing import Any
 
 from ..plan.columns import layer_name
 from ..read.forward_pass import ForwardPass
+from .columns import identifier
+from .signatures import is_argument
 
 __all__ = ["ENDPOINT", "wrap_forward_pass"]
 
 ENDPOINT = "serve"
+
+
+def _choose_arguments(names: Iterable[str]) -> dict[str, str]:
+    """Returns name of a feature -> the argument of the signatures of the SavedModel."""
+    names = sorted(names, key=lambda name: not is_argument(name))
+    arguments: dict[str, str] = {}
+    for name in names:
+        argument = name if is_argument(name) else identifier(name)
+        while argument in arguments.values():
+            argument += "_"
+        arguments[name] = argument
+    return arguments
 
 
 def wrap_forward_pass(exported: ForwardPass, output: str, folder: str) -> Any:
@@ -31,8 +46,10 @@ def wrap_forward_pass(exported: ForwardPass, output: str, folder: str) -> Any:
 
     from estimator_bridge import tf
 
+    arguments = _choose_arguments(exported.specs)
     specs = {
-        name: tf.TensorSpec(shape, dtype, name) for name, (shape, dtype) in exported.specs.items()
+        name: tf.TensorSpec(shape, dtype, arguments[name])
+        for name, (shape, dtype) in exported.specs.items()
     }
     loaded = tf.saved_model.load(exported.export)
     signature = loaded.signatures[
@@ -44,7 +61,7 @@ def wrap_forward_pass(exported: ForwardPass, output: str, folder: str) -> Any:
 
     @tf.function(input_signature=[specs])
     def serve(features: dict[str, Any]) -> Any:
-        return signature(**features)
+        return signature(**{exported.keys[name]: one for name, one in features.items()})
 
     setattr(holder, ENDPOINT, serve)
     shutil.rmtree(folder, ignore_errors=True)

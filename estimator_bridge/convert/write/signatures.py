@@ -16,7 +16,7 @@ from estimator_bridge.errors import BridgeError
 from ..plan.columns import Input
 from ..plan.model import Data, Head, Plan, model_inputs
 
-__all__ = ["export_saved_model"]
+__all__ = ["export_saved_model", "is_argument"]
 
 # A function from named tensors to named tensors.
 _Function = Callable[[dict[str, Any]], dict[str, Any]]
@@ -53,7 +53,7 @@ def export_saved_model(plan: Plan, model: Any, folder: str, default: str) -> lis
     import keras
     import tensorflow as tf
 
-    invalid = [feature.name for feature in model_inputs(plan) if not _is_argument(feature.name)]
+    invalid = [feature.name for feature in model_inputs(plan) if not is_argument(feature.name)]
     notes = [
         f"SavedModel: {name!r} cannot be the name of an argument in TensorFlow 2, so it has no "
         "signatures of raw tensors"
@@ -83,7 +83,12 @@ def export_saved_model(plan: Plan, model: Any, folder: str, default: str) -> lis
     return notes
 
 
-def _is_argument(name: str) -> bool:
+def is_argument(name: str) -> bool:
+    """Returns whether a signature can have an argument of this name.
+
+    Args:
+      name: name of a feature.
+    """
     return name.isidentifier() and not keyword.iskeyword(name)
 
 

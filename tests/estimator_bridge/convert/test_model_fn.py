@@ -23,6 +23,8 @@ PROGRAM = textwrap.dedent(
             "size": draw.uniform(size=(32, 2)).astype(np.float32),
             "color": draw.choice(words, 32),
             "tags": np.tile([["a", "", ""], ["b", "", "a"]], (16, 1)).astype(object),
+            # Sparse booleans are numbers here; a name need be no argument of Python.
+            "on/off": np.tile([[1, 0], [1, -1]], (16, 1)).astype(np.int64),
             "marks": np.tile([[0.0, 2.0], [3.0, np.nan]], (16, 1)).astype(np.float32),
             "visits": np.tile([[7, -1, 2], [4, -1, -1], [-1, -1, -1], [1, 2, 3]], (8, 1)),
             "paths": np.tile([[["a", "b"], ["c", ""]], [["", ""], ["d", ""]]], (16, 1, 1)),
@@ -49,6 +51,7 @@ PROGRAM = textwrap.dedent(
         return {
             **features,
             "tags": make_sparse(tags, tf.not_equal(tags, "")),
+            "on/off": make_sparse(features["on/off"] > 0, features["on/off"] >= 0),
             "marks": make_sparse(marks, tf.logical_not(tf.math.is_nan(marks))),
             "visits": make_ragged("visits", features["visits"]),
             "paths": make_ragged("paths", features["paths"]),
@@ -78,6 +81,10 @@ PROGRAM = textwrap.dedent(
         # A mark of 0 counts; a missing one does not.
         marks = features["marks"]
         hidden += tf.math.segment_mean(marks.values, marks.indices[:, 0])[:, None]
+        switches = features["on/off"]
+        assert switches.dtype == tf.bool
+        counts = tf.where(switches.values, 3.0, 1.0)
+        hidden += tf.math.segment_sum(counts, switches.indices[:, 0])[:, None]
         visits, paths = features["visits"], features["paths"]
         assert visits.ragged_rank == 1 and paths.ragged_rank == 2
         hidden += tf.cast(visits.row_lengths() + tf.reduce_sum(visits, 1), tf.float32)[:, None]
@@ -131,10 +138,13 @@ def test_wrapped_model_fn_can_be_trained_saved_and_loaded(tmp_path, monkeypatch,
 
     expected = np.stack([row["logits"] for row in built.predict(ask)])
     # Neither the weights of rows nor the key, and any number of tags.
-    assert set(model.input) == {"size", "color", "tags", "marks", "visits", "paths"}
+    assert set(model.input) == {"size", "color", "tags", "on/off", "marks", "visits", "paths"}
     assert model.input["visits"].shape == (None, None)
     assert model.input["paths"].shape == (None, None, None)
     np.testing.assert_allclose(model(given)["logits"], expected, atol=1e-6)
+    served = tf.saved_model.load("wrapped").signatures["predict"]
+    answer = served(**{key.replace("/", "_"): value for key, value in given.items()})
+    np.testing.assert_allclose(answer["logits"], expected, atol=1e-6)
     wide = {
         **given,
         "tags": tf.pad(given["tags"], [[0, 0], [0, 4]], constant_values=""),
