@@ -362,9 +362,28 @@ def beam_here(monkeypatch):
             other, task = pickle.loads(pickle.dumps((job, task)))
             yield pickle.loads(pickle.dumps(other.perform(task)))
 
+    def run(job, tasks, words):
+        return job.combine(list(gather(job, tasks, words)))
+
     monkeypatch.setattr("trainer.engines.options.require_package", lambda engine: None)
-    beam = types.SimpleNamespace(gather_on_beam=gather, run_on_beam=None)
+    beam = types.SimpleNamespace(gather_on_beam=gather, run_on_beam=run)
     monkeypatch.setitem(sys.modules, "trainer.engines.beam", beam)
+
+
+@pytest.fixture
+def large_file(make, monkeypatch):
+    """large_file(path) writes a Parquet file of 150 rows that engines divide into three shares."""
+
+    def write(path):
+        import pyarrow.parquet as pq
+
+        monkeypatch.setattr("trainer.inputs.parquet_files.RUN_ROWS", 60)
+        table = pq.read_table(make.parquet(path, make.rows(150, seed=9)))
+        pq.write_table(table, path, row_group_size=30)
+        monkeypatch.setattr("trainer.passes.planning.TASK_BYTES", path.stat().st_size // 3)
+        return path
+
+    return write
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from trainer.console import show
 from trainer.data_validation import drift
 from trainer.data_validation.check_pass import Checked, CheckPass
 from trainer.data_validation.drift import percent
+from trainer.engines.dividing import divide_files
 from trainer.engines.options import LOCALLY, Engine, define_engine, read_engine
 from trainer.engines.running import run_pass
 from trainer.errors import UserError
@@ -33,6 +34,7 @@ from trainer.inputs.files import DataFile, find_files
 from trainer.inputs.raw_batches import ReadDetails
 from trainer.inputs.scan import StreamingStatistics
 from trainer.inputs.streaming_statistics import RunningMoments
+from trainer.inputs.stretches import describe_dialect
 from trainer.schema.columns import Column
 from trainer.schema.loading import load_schema
 from trainer.schema.statistics import Categories, Range, Statistics, parse_statistics
@@ -187,6 +189,7 @@ def check(
         and the number of rows that do not fit.
     """
     one = build_pass(schema, data, serving)
+    files = divide_files(files, describe_dialect(data), engine)
     found = run_pass(one, files, "checking the data", engine)
     return judge(one, found, statistics), found.num_rows, found.bad_rows.count
 

@@ -22,10 +22,12 @@ from trainer.data_validation.propose_categories import Proposal
 from trainer.data_validation.propose_label import propose_label
 from trainer.data_validation.reading import CsvStyle, list_json_names
 from trainer.data_validation.yaml_text import flow
+from trainer.engines.dividing import divide_files
 from trainer.engines.options import LOCALLY, Engine, define_engine, read_engine
 from trainer.engines.running import run_pass
 from trainer.errors import UserError, redacts_data
 from trainer.inputs.files import DataFile, find_files
+from trainer.inputs.stretches import Dialect
 from trainer.schema.types import Schema
 from trainer.storage.partition_names import list_varying
 
@@ -90,8 +92,10 @@ def infer(
     style = _find_style(request)
     partitions = list_varying([file.path for file in request.files])
     one = ProfilePass(style, list_json_names(request.files, style.limits), partitions)
+    dialect = Dialect(style.delimiter, style.encoding, style.limits.max_row_mib << 20)
+    files = divide_files(request.files, dialect, engine)
     table, sample = finish(
-        run_pass(one, request.files, "reading the data", engine),
+        run_pass(one, files, "reading the data", engine),
         request.files,
         style.limits.added_columns,
     )

@@ -9,6 +9,7 @@ import pyarrow as pa
 from trainer.data_validation.profile import Profile, Table, is_supported
 from trainer.data_validation.reading import CsvStyle, name_csv, read_csv, read_untyped
 from trainer.errors import UserError
+from trainer.inputs.csv_files import find_start
 from trainer.inputs.files import DataFile
 from trainer.inputs.floats import to_floats
 from trainer.inputs.parquet_files import count_rows_before
@@ -86,9 +87,12 @@ class ProfilePass(NamedTuple):
             header = (piece.number, layout.skip_lines > 0)
             partial.headers = max(header, partial.headers or header)
             batches = read_csv(file, layout)
+            # The lines before the first row are not counted.
+            before = find_start(file, layout)[1] - layout.skip_lines
         else:
             batches = read_untyped(file, self.json_names, self.style.limits)
-        first = 1 + count_rows_before(file)
+            before = count_rows_before(file)
+        first = 1 + before
         for own in batches:
             batch = add_partitions(own, file.path, self.partitions)
             yield Rows(batch, np.arange(first, first + batch.num_rows), piece)

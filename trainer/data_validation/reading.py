@@ -13,11 +13,10 @@ from trainer.inputs.cell_text import HIDDEN_DETAIL, hides
 from trainer.inputs.csv_files import CsvLayout, open_reader, read_first_fields
 from trainer.inputs.files import DataFile
 from trainer.inputs.json_files import iterate_json_lines, select_columns
-from trainer.inputs.parquet_files import check_sizes, check_values, choose_groups
+from trainer.inputs.parquet_files import check_sizes, check_values, iterate_runs, open_content
 
 # Number of TFRecord records from which the features and their types are inferred.
 FIRST_RECORDS = 1_000
-PARQUET_ROWS = 65_536
 
 
 class CsvStyle(NamedTuple):
@@ -91,7 +90,8 @@ def _looks_like_names(file: DataFile, fields: list[str], style: CsvStyle) -> boo
         return False
     names = [str(index) for index in range(len(fields))]
     layout = _lay_out(names, 0, style)
-    first = next(read_csv(file, layout), None)
+    # The first rows may be in another share.
+    first = next(read_csv(file.choose_begin(), layout), None)
     if first is None or first.num_rows < 2:
         return False
     return any(are_numbers([first.column(name)[1].as_py() or ""]) for name in names)
@@ -171,11 +171,10 @@ def _read_json(
 
 def _read_parquet(file: DataFile, limits: config_lib.DataConfig) -> Iterator[pa.RecordBatch]:
     try:
-        with pa.parquet.ParquetFile(file.local_path) as parquet:
+        with pa.parquet.ParquetFile(open_content(file)) as parquet:
             names = parquet.schema_arrow.names
             check_sizes(file, parquet.metadata, names, limits)
-            groups, _ = choose_groups(parquet.metadata, file.part)
-            for batch in parquet.iter_batches(PARQUET_ROWS, groups):
+            for batch in iterate_runs(parquet, file):
                 check_values(file, batch)
                 yield batch
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -17,7 +17,7 @@ from apache_beam.options.pipeline_options import (
     StandardOptions,
 )
 
-from trainer.engines.work import Job, Outcome, raise_temporary
+from trainer.engines.work import Job, Outcome, open_outcome, raise_temporary
 from trainer.errors import UserError
 
 # Runners whose workers are on this machine.
@@ -48,6 +48,8 @@ class _Combine(beam.CombineFn):
 def run_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Outcome:
     """Returns the outcome of all tasks.
 
+    A worker completes the job, so that it is complete even if this process has ended before.
+
     Args:
         job: the work.
         tasks: at least one.
@@ -58,15 +60,44 @@ def run_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Outcome
     """
 
     def build(started: beam.PCollection, stem: str) -> None:
-        _ = (
-            started
-            | "run" >> beam.Map(lambda task: job.perform(task[1]))
-            | "merge" >> beam.CombineGlobally(_Combine(job))
-            | "store" >> beam.Map(lambda found: _store(stem, found[0]))
-        )
+        _ = _merge(job, started) | "store" >> beam.Map(lambda found: _store(stem, found))
 
     with _run(words, tasks, build) as stem:
         return _load(stem)
+
+
+def write_template(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> None:
+    """Writes the pipeline to --template_location, from where Dataflow's launcher starts it.
+
+    Args:
+        job: the work.
+        tasks: at least one.
+        words: options of the pipeline.
+
+    Raises:
+        UserError: an option is wrong, or the pipeline cannot be written.
+    """
+    options = parse_options(words)
+    with _translate_errors():
+        pipeline = beam.Pipeline(options=options)
+        merged = _merge(job, _start(pipeline, tasks))
+        # The error of a user ends the job of the service.
+        _ = merged | "check" >> beam.Map(lambda found: open_outcome(job.work, found))
+        pipeline.run()
+
+
+def _merge(job: Job, started: beam.PCollection) -> beam.PCollection:
+    return (
+        started
+        | "run" >> beam.Map(lambda task: job.perform(task[1]))
+        | "merge" >> beam.CombineGlobally(_Combine(job))
+        | "complete" >> beam.Map(lambda found: job.complete(found[0]))
+    )
+
+
+def _start(pipeline: beam.Pipeline, tasks: Sequence[Any]) -> beam.PCollection:
+    # Without Reshuffle, the runner may run all tasks in one bundle.
+    return pipeline | beam.Create(list(enumerate(tasks))) | beam.Reshuffle()
 
 
 def gather_on_beam(job: Job, tasks: Sequence[Any], words: Sequence[str]) -> Iterator[Outcome]:
@@ -107,8 +138,7 @@ def _run(
     with _open_folder(options) as folder, _translate_errors():
         stem = FileSystems.join(folder, f"result-{uuid.uuid4().hex}")
         pipeline = beam.Pipeline(options=options)
-        # Without Reshuffle, the runner may run all tasks in one bundle.
-        build(pipeline | beam.Create(list(enumerate(tasks))) | beam.Reshuffle(), stem)
+        build(_start(pipeline, tasks), stem)
         pipeline.run().wait_until_finish()
         yield stem
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from absl import flags
 
-from trainer.environment.variables import find_java_home
+from trainer.environment.variables import find_java_home, is_submitted
 from trainer.errors import TemporaryError, UserError
 
 LOCAL, BEAM, SPARK = "local", "beam", "spark"
@@ -34,6 +34,11 @@ class Engine(NamedTuple):
     name: str = LOCAL
     beam_options: tuple[str, ...] = ()
     spark_options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_template(self) -> bool:
+        """Whether a pipeline is only written, and a service runs it later."""
+        return any(word.startswith("--template_location=") for word in self.beam_options)
 
 
 LOCALLY = Engine()
@@ -66,11 +71,12 @@ def define_engine(values: flags.FlagValues) -> None:
     )
 
 
-def read_engine(values: flags.FlagValues) -> Engine:
+def read_engine(values: flags.FlagValues, writes_template: bool = False) -> Engine:
     """Returns the engine that the flags choose.
 
     Args:
         values: the parsed flags.
+        writes_template: whether the command can write a pipeline for later.
 
     Raises:
         UserError: an option is wrong, or the engine is not installed.
@@ -82,10 +88,18 @@ def read_engine(values: flags.FlagValues) -> Engine:
     if values.engine != LOCAL:
         require_package(values.engine)
     if values.engine == BEAM:
-        return Engine(BEAM, beam_options=_parse_beam(values.beam_options or ""))
+        engine = Engine(BEAM, beam_options=_parse_beam(values.beam_options or ""))
+        if engine.is_template and not writes_template:
+            raise UserError(
+                "--beam_options: --template_location: only trainer.predict can be a template; "
+                "remove it"
+            )
+        return engine
     if values.engine == SPARK:
         options = _parse_spark(values.spark_options or "")
-        require_java()
+        # Under spark-submit, Java runs already.
+        if not is_submitted():
+            require_java()
         _require_reachable("--spark_options", dict(options).get("master", ""))
         return Engine(SPARK, spark_options=options)
     return LOCALLY

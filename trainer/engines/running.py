@@ -1,7 +1,7 @@
 """Runs work with the engine that the flags choose."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Optional
 
 from trainer.console import Console
 from trainer.engines.options import BEAM, LOCAL, Engine
@@ -32,7 +32,13 @@ def run_pass(one: Pass[Result], files: Sequence[DataFile], what: str, engine: En
     return run_tasks(PassWork(one), plan_tasks(files), what, engine)
 
 
-def run_tasks(work: Work[Any, Result], tasks: Sequence[Any], what: str, engine: Engine) -> Result:
+def run_tasks(
+    work: Work[Any, Result],
+    tasks: Sequence[Any],
+    what: str,
+    engine: Engine,
+    finish: Optional[Callable[[Result], None]] = None,
+) -> Result:
     """Returns the merged result of all tasks, which an engine runs.
 
     Args:
@@ -40,19 +46,42 @@ def run_tasks(work: Work[Any, Result], tasks: Sequence[Any], what: str, engine: 
         tasks: at least one.
         what: the work, for messages: "reading the data".
         engine: beam or spark.
+        finish: is given the result by the engine when all tasks have succeeded; can be pickled.
 
     Raises:
         UserError: a task fails, or the engine does.
     """
     run, _, options = _start(tasks, what, engine)
-    return open_outcome(work, run(start_job(work), tasks, options))
+    return open_outcome(work, run(start_job(work, finish), tasks, options))
 
 
-def divide(files: Sequence[DataFile]) -> list[Sequence[DataFile]]:
+def store_template(
+    work: Work[Any, Result],
+    tasks: Sequence[Any],
+    engine: Engine,
+    finish: Callable[[Result], None],
+) -> None:
+    """Writes what Dataflow runs, where the engine's options say; see `run_tasks`.
+
+    Args:
+        work: the work.
+        tasks: at least one.
+        engine: beam, with --template_location.
+        finish: is given the result.
+
+    Raises:
+        UserError: an option is wrong, or the pipeline cannot be written.
+    """
+    from trainer.engines.beam import write_template
+
+    write_template(start_job(work, finish), tasks, engine.beam_options)
+
+
+def group_files(files: Sequence[DataFile]) -> list[Sequence[DataFile]]:
     """Returns runs of files, in their order, as tasks that each load a model.
 
     Args:
-        files: at least one.
+        files: at least one, whole or shares.
     """
     size = -(-len(files) // MAX_MODEL_TASKS)
     return [files[first : first + size] for first in range(0, len(files), size)]

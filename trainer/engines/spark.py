@@ -53,7 +53,7 @@ def run_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Out
             parts = -(-parts // FAN_IN)
             table = table.repartition(parts).mapInArrow(merge, _SCHEMA)
         (row,) = table.collect()
-        return pickle.loads(row[0])  # noqa: S301
+        return job.complete(pickle.loads(row[0]))  # noqa: S301
 
 
 def gather_on_spark(job: Job, tasks: Sequence[Any], options: dict[str, str]) -> Iterator[Outcome]:

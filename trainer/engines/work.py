@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, Union, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, Optional, Protocol, TypeVar, Union, cast
 
 from trainer import storage
 from trainer.console import Console
@@ -133,12 +133,14 @@ class Job(NamedTuple):
         redacts: whether messages show no values of the data.
         settings: how gs:// data are accessed.
         folder: in which relative paths are, if a worker has that folder.
+        finish: is given the result of all tasks when all have succeeded; may run again.
     """
 
     work: Union[Work[Any, Any], Tasks[Any, Any]]
     redacts: bool
     settings: storage.Settings
     folder: str
+    finish: Optional[Callable[[Any], None]] = None
 
     def perform(self, task: Any) -> Outcome:
         """Returns the result of a task, or why the work has failed.
@@ -149,12 +151,29 @@ class Job(NamedTuple):
         Raises:
             TemporaryError: the engine may run the task again.
         """
+        return self._run(self.work.run, task)
+
+    def complete(self, outcome: Outcome) -> Outcome:
+        """Returns the outcome of all tasks when the work is complete.
+
+        Args:
+            outcome: the same.
+
+        Raises:
+            TemporaryError: the engine may try again.
+        """
+        if self.finish is None or isinstance(outcome, Failure):
+            return outcome
+        failed = self._run(self.finish, outcome)
+        return outcome if failed is None else failed
+
+    def _run(self, function: Callable[[Any], Any], argument: Any) -> Outcome:
         redact_data(self.redacts)
         storage.configure(self.settings, QUIET)
         if os.path.isdir(self.folder):
             os.chdir(self.folder)
         try:
-            return self.work.run(task)
+            return function(argument)
         except TemporaryError:
             raise
         except UserError as error:
@@ -194,13 +213,16 @@ def raise_temporary(error: Exception) -> None:
         raise TemporaryError(found[1][:300]) from error
 
 
-def start_job(work: Union[Work[Any, Any], Tasks[Any, Any]]) -> Job:
+def start_job(
+    work: Union[Work[Any, Any], Tasks[Any, Any]], finish: Optional[Callable[[Any], None]] = None
+) -> Job:
     """Returns work that other processes do as this one would.
 
     Args:
         work: the work.
+        finish: is given the result of all tasks; can be pickled.
     """
-    return Job(work, redacts_data(), storage.current_settings(), os.getcwd())
+    return Job(work, redacts_data(), storage.current_settings(), os.getcwd(), finish)
 
 
 def open_outcome(work: Tasks[Any, Result], outcome: Outcome) -> Result:

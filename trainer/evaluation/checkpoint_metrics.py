@@ -68,8 +68,8 @@ class CheckpointMeter:
             config.train.max_steps or 1,
         )
 
-    def _make_input_fn(self, by_file: bool = False) -> Callable[[], Any]:
-        return make_eval_input_fn(self._source, self._model.schema, self._batch_size, by_file)
+    def _make_input_fn(self, by_chunk: bool = False) -> Callable[[], Any]:
+        return make_eval_input_fn(self._source, self._model.schema, self._batch_size, by_chunk)
 
     def measure(self, checkpoint: str, console: Console) -> dict[str, Any]:
         """Returns the Estimator's metrics of a checkpoint, with its path and step.
@@ -112,7 +112,9 @@ class CheckpointMeter:
         return SlicedPredictions(scored.predictions, scored.places.finish())
 
     def score(self, checkpoint: str, console: Console) -> ScoredRows[Grouper]:
-        """Returns all rows with the scores of a checkpoint; those of a file depend on it alone.
+        """Returns all rows with the scores of a checkpoint.
+
+        Those of a share of a file depend on it alone.
 
         Args:
             checkpoint: its path.
@@ -123,7 +125,7 @@ class CheckpointMeter:
         """
         schema = self._model.schema
         progress = start_progress(console, self._total)
-        scores = self.predict_inputs(checkpoint, self._make_input_fn(by_file=True), progress)
+        scores = self.predict_inputs(checkpoint, self._make_input_fn(by_chunk=True), progress)
         names = dict.fromkeys(
             [schema.label.column, *(name for names in self._by for name in names)]
         )

@@ -6,14 +6,16 @@ from typing import NamedTuple
 
 from trainer import storage
 from trainer.console import Console
+from trainer.engines.dividing import divide_files
 from trainer.engines.options import Engine
-from trainer.engines.running import divide, gather_tasks
+from trainer.engines.running import gather_tasks, group_files
 from trainer.evaluation.checkpoint_metrics import CheckpointMeter
 from trainer.evaluation.measuring import measure_sliced
 from trainer.evaluation.opening import Replaced, Slicing, open_model
 from trainer.evaluation.report import EvaluationReport
 from trainer.inputs.data_sets import find_eval_files
 from trainer.inputs.files import DataFile
+from trainer.inputs.stretches import describe_dialect
 from trainer.job_dir.trained_job import Model, fetch_checkpoints
 from trainer.metrics.grouping import Grouper
 from trainer.metrics.scored import ScoredRows, join_scored
@@ -80,7 +82,8 @@ def evaluate_on_engine(
     """
     files = find_eval_files(model.config.data, model.schema)
     work = ScoreWork(job, slicing.check(model.schema))
-    scored = join_scored(gather_tasks(work, divide(files), "evaluating", engine))
+    shares = divide_files(files, describe_dialect(model.config.data), engine)
+    scored = join_scored(gather_tasks(work, group_files(shares), "evaluating", engine))
     groupings = scored.places.finish()
     sliced = measure_sliced(model, scored.predictions, groupings, slicing.min_rows)
     evaluated = {"checkpoint": job.checkpoint, "step": step, **sliced.overall}

@@ -12,8 +12,9 @@ import numpy as np
 from trainer import config as config_lib
 from trainer import storage
 from trainer.console import Console, Progress
+from trainer.engines.dividing import divide_files
 from trainer.engines.options import LOCALLY, Engine
-from trainer.engines.running import divide, gather_tasks
+from trainer.engines.running import gather_tasks, group_files
 from trainer.errors import UserError
 from trainer.export.checker import to_example
 from trainer.export.choose import fetch_export
@@ -24,6 +25,7 @@ from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.files import DataFile
 from trainer.inputs.row_estimate import estimate_rows
 from trainer.inputs.shuffle import Chunk, count_rows
+from trainer.inputs.stretches import describe_dialect
 from trainer.metrics import slices
 from trainer.metrics.catalogue import SCORE_OUTPUTS
 from trainer.metrics.scored import ScoredRows, join_scored
@@ -183,7 +185,8 @@ def answer(
             scored = question.ask(asker, itertools.chain([first], chunks), places)
         else:
             chunks.close()
-            tasks = divide(files)
+            shares = divide_files(files, describe_dialect(question.data), engine)
+            tasks = group_files(shares)
             scored = join_scored(gather_tasks(question, tasks, "asking the export", engine))
     return Answers(scored.predictions, scored.places, latencies, _measure_size(Path(export)))
 

@@ -2,11 +2,12 @@
 
 import csv
 import gzip
+import io
 import re
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, BinaryIO, Callable, NamedTuple, Optional, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pyarrow.csv
 from estimator_bridge import BridgeError
 from estimator_bridge.file_limits import limit_lines
 from trainer import config as config_lib
+from trainer import storage
 from trainer.errors import UserError
 from trainer.inputs.bad_rows import BadRows, Fault
 from trainer.inputs.cell_text import HIDDEN_DETAIL, hides, quote_cell
@@ -27,6 +29,7 @@ from trainer.inputs.raw_batches import (
     require_columns,
     target_schema,
 )
+from trainer.inputs.stretches import StretchReader
 from trainer.schema import Schema
 from trainer.storage.partition_names import parse_partitions
 
@@ -70,12 +73,13 @@ def read_first_fields(
     Raises:
         UserError: the file cannot be read.
     """
-    opener: Callable[..., Any] = gzip.open if file.gzipped else open
-    path = file.local_path
     try:
         # Replace bytes that cannot be decoded: Arrow will find them later and report their row.
         known = "utf-8-sig" if encoding == "utf-8" else encoding
-        with opener(path, "rt", encoding=known, errors="replace", newline="") as stream:
+        with (
+            _open_bytes(file) as content,
+            io.TextIOWrapper(content, encoding=known, errors="replace", newline="") as stream,
+        ):
             reader = csv.reader(limit_lines(stream, block_bytes), delimiter=delimiter)
             return next((fields for fields in reader if fields), []), reader.line_num
     except BridgeError as error:
@@ -84,6 +88,14 @@ def read_first_fields(
         raise UserError(
             f"{file.path}: row 1 cannot be read as CSV: {error}; write the file again"
         ) from error
+
+
+def _open_bytes(file: DataFile) -> BinaryIO:
+    if file.gzipped:
+        return cast(BinaryIO, gzip.open(file.local_path))
+    if file.part is None:
+        return open(file.local_path, "rb")
+    return storage.open_data(file.path)
 
 
 def _has_header(fields: list[str], schema: Schema, data: config_lib.DataConfig) -> bool:
@@ -140,8 +152,11 @@ def read_csv(request: ReadRequest) -> Iterator[RawBatch]:
     file, schema, bad_rows = request.file, request.schema, request.bad_rows
     layout = _find_layout(request)
     require_columns(request, layout.columns)
-    first_row = 1 + layout.skip_lines
-    skipped = None if bad_rows is None else _SkippedRows(file, bad_rows, schema)
+    skip_lines, before = find_start(file, layout)
+    first_row = 1 + before
+    # Arrow counts from the begin of a stretch.
+    offset = before - skip_lines
+    skipped = None if bad_rows is None else _SkippedRows(file, bad_rows, schema, offset)
     if skipped is not None:
         _capture_undecodable_rows()
     try:
@@ -162,12 +177,26 @@ def read_csv(request: ReadRequest) -> Iterator[RawBatch]:
                 first_row = int(rows[-1]) + 1 if len(rows) else first_row
                 skipped.count()
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
-        message = _translate(str(error), file, layout.columns, schema)
+        message = _translate(_shift_row(str(error), offset), file, layout.columns, schema)
         if skipped is not None and skipped.has_undecodable:
             message += "; rows that are not UTF-8 text cannot be left out"
         raise UserError(message) from error
     if skipped is not None:
         skipped.count()
+
+
+def find_start(file: DataFile, layout: CsvLayout) -> tuple[int, int]:
+    """Returns the lines to skip in a file, or in a share of it, and the rows before the first one.
+
+    Args:
+        file: the file.
+        layout: of the file.
+    """
+    stretch = file.part.stretch if file.part is not None else None
+    if stretch is None or not stretch.start:
+        return layout.skip_lines, layout.skip_lines
+    # Lines before the first row count as rows; of the header, the stretch counts one.
+    return 0, layout.skip_lines + stretch.rows - (layout.skip_lines > 0)
 
 
 def open_reader(
@@ -188,13 +217,20 @@ def open_reader(
         skip: called for each row with the wrong number of fields; None: a row with the wrong number
             of fields is an error.
     """
+    skip_lines, _ = find_start(file, layout)
+    if file.part is None or file.part.stretch is None:
+        content = pa.input_stream(file.local_path, compression="gzip" if file.gzipped else None)
+    else:
+        file.require_version()
+        stream = storage.open_data(file.path)
+        content = StretchReader(stream, file.part.stretch, layout.block_bytes)
     return pa.csv.open_csv(
-        pa.input_stream(file.local_path, compression="gzip" if file.gzipped else None),
+        content,
         # Arrow counts rows only if it reads in one thread.
         pa.csv.ReadOptions(
             use_threads=False,
             column_names=list(layout.columns),
-            skip_rows=layout.skip_lines,
+            skip_rows=skip_lines,
             block_size=layout.block_bytes,
             encoding=_arrow_encoding(layout.encoding),
         ),
@@ -260,11 +296,12 @@ class _SkippedRows:
         has_undecodable: whether one of these rows is not UTF-8 text; reading ends at this row.
     """
 
-    def __init__(self, file: DataFile, bad_rows: BadRows, schema: Schema):
+    def __init__(self, file: DataFile, bad_rows: BadRows, schema: Schema, offset: int):
         self.has_undecodable = False
         self._file = file
         self._bad_rows = bad_rows
         self._schema = schema
+        self._offset = offset
         self._rows: list[int] = []
         self._counted = 0
         self._found = 0
@@ -278,8 +315,9 @@ class _SkippedRows:
             "fix the row, or check --data.delimiter",
         )
         text = quote_cell(row.text.strip()[:80], self._schema, "")
-        self._bad_rows.add(self._file.path, row.number, fault, text)
-        self._rows.append(row.number)
+        number = row.number + self._offset
+        self._bad_rows.add(self._file.path, number, fault, text)
+        self._rows.append(number)
         self._found += 1
         return "skip"
 
@@ -296,6 +334,11 @@ class _SkippedRows:
         found, self._counted = self._found - self._counted, self._found
         if found:
             self._bad_rows.drop(found)
+
+
+def _shift_row(message: str, offset: int) -> str:
+    """Returns an error message of Arrow with a row number that is higher by an offset."""
+    return re.sub(r"Row #(\d+)", lambda row: f"Row #{int(row[1]) + offset}", message, count=1)
 
 
 def _translate(message: str, file: DataFile, columns: Sequence[str], schema: Schema) -> str:

@@ -224,13 +224,14 @@ class RowSource:
         """
         return RowStream(self._epochs.iterate(seed), self._join)
 
-    def iterate_in_order(self, order: Optional[Sequence[int]] = None) -> RowStream:
-        """Returns the rows once.
+    def iterate_in_order(self) -> RowStream:
+        """Returns the rows once, in the order of `files`."""
+        return RowStream(map(Window, self._read_indexed()), self._join)
 
-        Args:
-            order: indices of the files in the order to read them; None: the order of `files`.
-        """
-        return RowStream(map(Window, self._read_indexed(order)), self._join)
+    def iterate_by_chunk(self) -> Iterator[RowStream]:
+        """Yields a stream for each chunk of rows that is read, in order."""
+        for chunk in self._read_indexed():
+            yield RowStream(iter([Window(chunk)]), self._join)
 
     def _decode(self, batch: Batch, name: str, words: dict[str, np.ndarray]) -> np.ndarray:
         """Returns a column [rows] with defaults; for text, adds the distinct values to `words`."""
@@ -302,7 +303,7 @@ def make_train_input_fn(
 
 
 def make_eval_input_fn(
-    source: RowSource, schema: Schema, batch_size: int, by_file: bool = False
+    source: RowSource, schema: Schema, batch_size: int, by_chunk: bool = False
 ) -> Callable[[], Any]:
     """Makes the input_fn of evaluation: one pass in order; the last batch may be smaller.
 
@@ -310,8 +311,9 @@ def make_eval_input_fn(
         source: the rows.
         schema: names the label.
         batch_size: number of rows in a batch.
-        by_file: whether no batch has rows of two files, so that the predictions for a file do not
-            depend on the others: the last bit can depend on the place of a row in its batch.
+        by_chunk: whether no batch has rows of two chunks that the source reads, so that the
+            predictions for a share of a file do not depend on the rows before: the last bit can
+            depend on the place of a row in its batch.
 
     Returns:
         a function without arguments that returns a tf.data.Dataset of (features, labels): features
@@ -320,8 +322,8 @@ def make_eval_input_fn(
     schedule = BatchSchedule(lambda step: batch_size)
 
     def make_groups() -> Iterator[Group]:
-        for order in [[index] for index in range(len(source.files))] if by_file else [None]:
-            yield from cut_groups(source.iterate_in_order(order), schedule)
+        for stream in source.iterate_by_chunk() if by_chunk else [source.iterate_in_order()]:
+            yield from cut_groups(stream, schedule)
 
     return _make_input_fn(source, schema, make_groups)
 

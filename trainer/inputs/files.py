@@ -4,6 +4,7 @@ import functools
 import glob
 import os
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
@@ -29,16 +30,34 @@ DOCUMENT = re.compile(
 )
 
 
+class Stretch(NamedTuple):
+    """Whole rows of a text file that follow one another.
+
+    Attributes:
+        start: bytes of the file before them.
+        end: bytes of the file up to their end.
+        rows: number of rows before them, with the header and without empty lines.
+    """
+
+    start: int
+    end: int
+    rows: int
+
+
 class FilePart(NamedTuple):
     """A share of a large file, which several workers read.
 
     Attributes:
         number: of the share, from 0.
         total: number of shares of the file.
+        version: of the file when it was divided, as `find_version` returns it.
+        stretch: the rows of the share; None: the file has row groups.
     """
 
     number: int
     total: int
+    version: str
+    stretch: Optional[Stretch] = None
 
 
 class DataFile(NamedTuple):
@@ -62,6 +81,47 @@ class DataFile(NamedTuple):
     def local_path(self) -> str:
         """Local path of the file; a file in Cloud Storage is fetched first."""
         return storage.fetch_data(self.path)
+
+    def choose_begin(self) -> "DataFile":
+        """Returns the whole text file of which this is a share; only what is read is fetched."""
+        if self.part is None:
+            return self
+        return self._replace(part=self.part._replace(stretch=Stretch(0, sys.maxsize, 0)))
+
+    def find_size(self) -> int:
+        """Returns the number of bytes of the file.
+
+        Raises:
+            OSError: there is no such file.
+            UserError: an object cannot be looked up.
+        """
+        if storage.is_remote(self.path):
+            return int(storage.identify_data(self.path)[2])
+        return os.path.getsize(self.path)
+
+    def find_version(self) -> str:
+        """Returns a text that differs for two contents of the file.
+
+        Raises:
+            OSError: there is no such file.
+            UserError: an object cannot be looked up.
+        """
+        if storage.is_remote(self.path):
+            return str(storage.identify_data(self.path)[1])
+        status = os.stat(self.path)
+        return f"{status.st_size} {status.st_mtime_ns}"
+
+    def require_version(self) -> None:
+        """Raises if the file has changed since it was divided.
+
+        Raises:
+            UserError: it has changed, or cannot be looked up.
+        """
+        if self.part is not None and self.find_version() != self.part.version:
+            raise UserError(
+                f"{self.path}: has changed while the files were read; give the command again when "
+                "it is complete"
+            )
 
 
 def find_files(patterns: Sequence[str], file_format: str, option: str) -> list[DataFile]:

@@ -1,6 +1,5 @@
 """Estimates the number of rows of files from their first bytes, to tell how long reading takes."""
 
-import os
 import zlib
 from collections.abc import Sequence
 from typing import Optional
@@ -26,27 +25,12 @@ def estimate_rows(files: Sequence[DataFile]) -> Optional[float]:
     """
     examined = files[:: -(-len(files) // MAX_FILES)]
     try:
-        sizes = [find_size(file) for file in files]
-        rows = sum(_estimate(file, find_size(file)) for file in examined)
-        return rows * sum(sizes) / sum(find_size(file) for file in examined)
+        sizes = [file.find_size() for file in files]
+        rows = sum(_estimate(file, file.find_size()) for file in examined)
+        return rows * sum(sizes) / sum(file.find_size() for file in examined)
     except (OSError, UserError, ZeroDivisionError):
         # A file that cannot be read is reported by its reader.
         return None
-
-
-def find_size(file: DataFile) -> int:
-    """Returns the size of a file in bytes.
-
-    Args:
-        file: local or gs://.
-
-    Raises:
-        OSError: there is no such file.
-        UserError: an object cannot be looked up.
-    """
-    if storage.is_remote(file.path):
-        return int(storage.identify_data(file.path)[2])
-    return os.path.getsize(file.path)
 
 
 def _estimate(file: DataFile, size: int) -> float:

@@ -82,9 +82,14 @@ def number_files(files: Sequence[DataFile]) -> list[Piece]:
     """Returns the pieces of some data.
 
     Args:
-        files: the files.
+        files: the files; all shares of a file follow one another.
     """
-    return [Piece(number, file) for number, file in enumerate(files)]
+    pieces: list[Piece] = []
+    number = -1
+    for file in files:
+        number += file.part is None or file.part.number == 0
+        pieces.append(Piece(number, file))
+    return pieces
 
 
 def add_piece(

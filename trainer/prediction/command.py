@@ -100,7 +100,7 @@ def _predict_files(
 ) -> None:
     from trainer.console import Console
 
-    engine = read_engine(values)
+    engine = read_engine(values, writes_template=True)
     data_config = load_data_config(export, commands.get_format(values), limits)
     files = find_files(values.data, data_config.format, "data")
     check_copied(values.columns, describe_export(export).schema)
@@ -128,7 +128,11 @@ def _predict_files(
         from trainer.prediction.engine_work import predict_on_engine
 
         place = copies.display_path(export), values.output
-        written = predict_on_engine(*place, request, engine, copies)
+        found = predict_on_engine(*place, request, engine)
+        if found is None:
+            console.log(f"{len(files):,} file(s): the pipeline is in --template_location")
+            return
+        written = found
     console.log(written.describe(output, time.monotonic() - started))
 
 

@@ -1,12 +1,15 @@
 """Batch prediction by the processes of an engine."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from trainer import storage
 from trainer.console import Console
+from trainer.engines.dividing import divide_files
 from trainer.engines.options import Engine
-from trainer.engines.running import MAX_MODEL_TASKS, run_tasks
+from trainer.engines.running import MAX_MODEL_TASKS, run_tasks, store_template
+from trainer.errors import UserError
+from trainer.inputs.stretches import describe_dialect
 from trainer.prediction.batch import BatchRequest, Written, predict_files
 from trainer.prediction.loading import load
 
@@ -28,6 +31,27 @@ class PredictWork(NamedTuple):
     output: str
     request: BatchRequest
     parts: int
+
+    def finish(self, written: Written) -> None:
+        """Marks the output as complete.
+
+        Args:
+            written: what all tasks have written.
+
+        Raises:
+            UserError: the output cannot be written.
+        """
+        with storage.open_copies(storage.current_settings()) as copies:
+            folder = copies.open_output(self.output, "--output", is_file=False)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                # What a task left that was killed; another has written the shard.
+                for path in folder.glob(".*.tmp"):
+                    path.unlink(missing_ok=True)
+                (folder / SUCCESS).touch()
+            except OSError as error:
+                raise UserError(f"--output={self.output}: {error.strerror}; make room") from error
+            copies.store_output(folder / SUCCESS)
 
     def run(self, task: int) -> Written:
         """Writes the shards of one part.
@@ -55,8 +79,8 @@ class PredictWork(NamedTuple):
 
 
 def predict_on_engine(
-    export: str, output: str, request: BatchRequest, engine: Engine, copies: storage.Copies
-) -> Written:
+    export: str, output: str, request: BatchRequest, engine: Engine
+) -> Optional[Written]:
     """Predicts every row of some files with an engine.
 
     Args:
@@ -64,21 +88,21 @@ def predict_on_engine(
         output: folder of the predictions, as a worker can reach it.
         request: the request, with the local path of the output.
         engine: beam or spark.
-        copies: stores what this process writes.
+
+    Returns:
+        None if the engine only writes a template.
 
     Raises:
         UserError: the data do not fit the model, or the engine fails.
     """
-    parts = min(len(request.files), MAX_MODEL_TASKS)
+    files = divide_files(request.files, describe_dialect(request.data_config), engine)
+    request = request._replace(files=files)
+    parts = min(len(files), MAX_MODEL_TASKS)
     tasks: Sequence[int] = range(parts)
     work = PredictWork(export, output, request, parts)
     marker = request.output / SUCCESS
     marker.unlink(missing_ok=True)
-    written = run_tasks(work, tasks, "predicting", engine)
-    request.output.mkdir(parents=True, exist_ok=True)
-    # What a task left that was killed; another has written the shard.
-    for path in request.output.glob(".*.tmp"):
-        path.unlink(missing_ok=True)
-    marker.touch()
-    copies.store_output(marker)
-    return written
+    if engine.is_template:
+        store_template(work, tasks, engine, work.finish)
+        return None
+    return run_tasks(work, tasks, "predicting", engine, work.finish)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
@@ -103,16 +104,34 @@ def name_shards(files: Sequence[DataFile], file_format: str) -> list[str]:
     """Returns distinct file names for the predictions of the inputs, one per input.
 
     Args:
-        files: the inputs.
+        files: the inputs, whole files or shares.
         file_format: one of FORMATS.
     """
-    stems = [Path(file.path).name.split(".")[0] or "data" for file in files]
-    return [
-        f"{stem}.{file_format}"
-        if stems.count(stem) == 1
-        else f"{stem}-{hashlib.sha256(file.path.encode()).hexdigest()[:8]}.{file_format}"
-        for stem, file in zip(stems, files)
-    ]
+    paths = dict.fromkeys(file.path for file in files)
+    stems = {path: Path(path).name.split(".")[0] or "data" for path in paths}
+    counts = Counter(stems.values())
+    names = []
+    for path, part in ((file.path, file.part) for file in files):
+        name = stems[path]
+        if counts[name] > 1:
+            name += f"-{hashlib.sha256(path.encode()).hexdigest()[:8]}"
+        if part is not None:
+            name += f"-{part.number:05d}-of-{part.total:05d}"
+        names.append(f"{name}.{file_format}")
+    return names
+
+
+def _identify(file: DataFile) -> list[Any]:
+    path = Path(file.local_path)
+    size = path.stat().st_size
+    # The name of a fetched file contains its version. Its modification time is the time of its last
+    # use, which is irrelevant here.
+    version = path.stat().st_mtime_ns if str(path) == file.path else path.name
+    with path.open("rb") as stream:
+        head = stream.read(COMPARED_BYTES)
+        stream.seek(max(0, size - COMPARED_BYTES))
+        tail = stream.read()
+    return [size, version, hashlib.sha256(head + tail).hexdigest()]
 
 
 def fingerprint_shard(file: DataFile, settings: Settings) -> str:
@@ -125,18 +144,9 @@ def fingerprint_shard(file: DataFile, settings: Settings) -> str:
     Raises:
         OSError: the file cannot be read.
     """
-    path = Path(file.local_path)
-    size = path.stat().st_size
-    # The name of a fetched file contains its version. Its modification time is the time of its last
-    # use, which is irrelevant here.
-    version = path.stat().st_mtime_ns if str(path) == file.path else path.name
-    with path.open("rb") as stream:
-        head = stream.read(COMPARED_BYTES)
-        stream.seek(max(0, size - COMPARED_BYTES))
-        tail = stream.read()
     parts: dict[str, Any] = {
         "model": settings.model,
-        "input": [size, version, hashlib.sha256(head + tail).hexdigest()],
+        "input": _identify(file) if file.part is None else list(file.part),
         "outputs": list(settings.outputs),
         "copied": list(settings.copied),
         "format": settings.format,

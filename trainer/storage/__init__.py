@@ -16,6 +16,7 @@ from trainer.storage.data import (
     fetch_data,
     find_data,
     identify_data,
+    open_data,
     read_head,
 )
 from trainer.storage.files import (
@@ -47,6 +48,7 @@ __all__ = [
     "is_remote",
     "open_copies",
     "open_versions",
+    "open_data",
     "parse_address",
     "read_head",
     "describe_damage",

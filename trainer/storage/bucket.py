@@ -135,25 +135,34 @@ class Bucket:
         """
         return next((found for found in self.list_all(name) if found.name == name), None)
 
-    def read_head(self, found: Found, size: int) -> bytes:
-        """Returns the first bytes of an object, without fetching the rest.
+    def read_range(self, found: Found, start: int, size: int) -> bytes:
+        """Returns some bytes of an object, without fetching the rest; fewer at its end.
 
         Args:
             found: the object.
+            start: number of bytes before them.
             size: number of bytes.
 
         Raises:
+            Changed: the object has changed since it was listed.
             UserError: the object cannot be read.
         """
-        if not found.size:
+        if start >= found.size:
             return b""
+        end = min(start + size, found.size) - 1
+        with self._requests.translate_errors("read", found.name):
+            return self._requests.retry(lambda: self._read_range(found, start, end))
+
+    def _read_range(self, found: Found, start: int, end: int) -> bytes:
+        from google.api_core import exceptions
+
         blob = self._bucket.blob(found.name)
         options = {"raw_download": True, "checksum": None, "timeout": self._timeout, "retry": None}
-        end = min(size, found.size) - 1
-        with self._requests.translate_errors("read", found.name):
-            return self._requests.retry(
-                lambda: bytes(blob.download_as_bytes(start=0, end=end, **options))
-            )
+        options["if_generation_match"] = found.generation
+        try:
+            return bytes(blob.download_as_bytes(start=start, end=end, **options))
+        except (exceptions.NotFound, exceptions.PreconditionFailed) as error:
+            raise Changed(found.name) from error
 
     def download(self, found: Found, path: Path) -> None:
         """Fetches an object into a file; replaces the file only if the content is complete.

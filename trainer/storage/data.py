@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, BinaryIO, NamedTuple, Optional, cast
 
 from trainer.console import Console
 from trainer.environment.variables import find_cache_home
@@ -29,9 +29,11 @@ from trainer.storage.addresses import (
 from trainer.storage.bucket import Bucket, Changed, Found
 from trainer.storage.files import checksum, make_private_folder
 from trainer.storage.partition_names import is_partition
+from trainer.storage.remote_file import RemoteFile
 
 GIB = 2**30
 ATTEMPTS = 3
+_AGAIN = "give the command again"
 
 
 class Settings(NamedTuple):
@@ -198,12 +200,32 @@ class DataFiles:
         Raises:
             UserError: a gs:// file cannot be read.
         """
+        with self.open(path) as stream:
+            return stream.read(size)
+
+    def open(self, path: str) -> BinaryIO:
+        """Returns a file, of which only those parts are fetched that are read.
+
+        Args:
+            path: the file, on this machine or gs://.
+
+        Raises:
+            UserError: a gs:// file cannot be read.
+        """
         if not is_remote(path):
-            with open(path, "rb") as stream:
-                return stream.read(size)
-        found = self._look_up(path)
-        store = self._store(parse_address(path, "data").bucket)
-        return bytes(store.read_head(found, size))
+            return open(path, "rb")
+        with self._lock:
+            found = self._look_up(path)
+            store = self._store(parse_address(path, "data").bucket)
+
+        def fetch(start: int, size: int) -> bytes:
+            try:
+                return bytes(store.read_range(found, start, size))
+            except Changed as error:
+                self._found.pop(path, None)
+                raise TemporaryError(f"{path}: was replaced while it was read; {_AGAIN}") from error
+
+        return cast(BinaryIO, RemoteFile(found.size, fetch))
 
     def identify(self, path: str) -> list[Any]:
         """Returns values that differ for two contents of a gs:// file; does not fetch the file.
@@ -337,6 +359,15 @@ def read_head(path: str, size: int) -> bytes:
         size: number of bytes.
     """
     return _files.read_head(path, size)
+
+
+def open_data(path: str) -> BinaryIO:
+    """Returns a file, of which only those parts are fetched that are read; see `DataFiles.open`.
+
+    Args:
+        path: the file, on this machine or gs://.
+    """
+    return _files.open(path)
 
 
 def identify_data(path: str) -> list[Any]:

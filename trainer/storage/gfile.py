@@ -89,18 +89,22 @@ class FileSystem:
             except tf.errors.NotFoundError:
                 return None
 
-    def read_head(self, found: Found, size: int) -> bytes:
-        """Returns the first bytes of a file.
+    def read_range(self, found: Found, start: int, size: int) -> bytes:
+        """Returns some bytes of a file; fewer at its end.
 
         Args:
             found: the file.
+            start: number of bytes before them.
             size: number of bytes.
 
         Raises:
             UserError: the file cannot be read.
         """
+        if start >= found.size:
+            return b""
         with self._translate_errors("read", found.name), self._open(found.name) as stream:
-            return bytes(stream.read(min(size, found.size)))
+            stream.seek(start)
+            return bytes(stream.read(min(size, found.size - start)))
 
     def _open(self, name: str) -> Any:
         return tf.io.gfile.GFile(self._root + name, "rb")

@@ -67,6 +67,37 @@ class Job(NamedTuple):
     leaks: tuple[str, ...] = ()
 
 
+class Inputs(NamedTuple):
+    """The files of a job, listed once.
+
+    Attributes:
+        config: the configuration, with the columns that divide the rows.
+        schema: schema of the data.
+        train_files: the training data.
+        eval_files: the evaluation data.
+    """
+
+    config: config_lib.Config
+    schema: Schema
+    train_files: list[DataFile]
+    eval_files: list[DataFile]
+
+
+def find_inputs(config: config_lib.Config, schema: Schema) -> Inputs:
+    """Returns the files of a job.
+
+    Args:
+        config: the resolved configuration.
+        schema: schema of the data.
+
+    Raises:
+        UserError: a path is wrong, or the rows cannot be divided.
+    """
+    config = complete_split(config, schema)
+    train_files = find_train_files(config.data, schema)
+    return Inputs(config, schema, train_files, find_eval_files(config.data, schema))
+
+
 def prepare(
     config: config_lib.Config,
     schema: Schema,
@@ -76,7 +107,7 @@ def prepare(
     times: Optional[Times] = None,
     checker: Optional[Checker] = None,
 ) -> Job:
-    """Scans the data and computes the number of steps.
+    """Finds and scans the data, and computes the number of steps.
 
     Args:
         config: the resolved configuration.
@@ -93,9 +124,34 @@ def prepare(
         UserError: data or options are wrong.
     """
     check_strategy(config.cluster, cluster)
-    config = complete_split(config, schema)
-    train_files = find_train_files(config.data, schema)
-    eval_files = find_eval_files(config.data, schema)
+    inputs = find_inputs(config, schema)
+    return prepare_inputs(inputs, console, cluster=cluster, times=times, checker=checker)
+
+
+def prepare_inputs(
+    inputs: Inputs,
+    console: Console,
+    *,
+    cluster: Cluster = ALONE,
+    times: Optional[Times] = None,
+    checker: Optional[Checker] = None,
+) -> Job:
+    """Scans the data and computes the number of steps.
+
+    Args:
+        inputs: the configuration and the files.
+        console: logs what was found.
+        cluster: the processes that train together.
+        times: measures the phases of this process; None: starts measuring now.
+        checker: checks the exports at the end; None: they are not checked.
+
+    Returns:
+        The job.
+
+    Raises:
+        UserError: data or options are wrong.
+    """
+    config, schema, train_files, eval_files = inputs
     check_metrics(config, schema)
     metric = config.export.best_metric or "loss"
     direction = choose_direction(metric, config.export.best_mode)

@@ -8,23 +8,31 @@ from trainer import config as config_lib
 from trainer import storage
 from trainer.cluster.run_config import build_run_config
 from trainer.console import Console
+from trainer.engines.dividing import Parts, apply_parts, find_parts
 from trainer.engines.options import LOCAL, Engine
 from trainer.engines.running import run_tasks
 from trainer.engines.work import PassWork, Together
 from trainer.errors import UserError
 from trainer.inputs.bucket_cache import AnyStage, Cache
-from trainer.inputs.data_sets import find_eval_files, find_train_files
 from trainer.inputs.encoded import EncodedRows
 from trainer.inputs.files import DataFile
 from trainer.inputs.scan import Scanned, is_keyed
 from trainer.inputs.scan_cache import load_scan, open_cache, scan_or_load
+from trainer.inputs.stretches import describe_dialect
 from trainer.models.fused.engine import choose_engine
 from trainer.passes.contract import Piece
 from trainer.passes.planning import plan_tasks
 from trainer.passes.scan_pass import ScanPass
 from trainer.schema import Schema, load_job_schema, resolve_defaults
 from trainer.training.encode_work import EncodeWork
-from trainer.training.job import Job, build_source, complete_split, encode_sources, prepare
+from trainer.training.job import (
+    Inputs,
+    Job,
+    build_source,
+    encode_sources,
+    find_inputs,
+    prepare_inputs,
+)
 from trainer.training.recipe import Recipe
 from trainer.training.row_files import identify_encoding
 
@@ -52,8 +60,9 @@ def prepare_data(
         raise UserError("data.cache: off: there is no place for the result; name a folder")
     # Not only after hours of reading.
     cache.require_writable()
-    _scan(complete_split(config, schema).data, schema, cache, engine, console)
-    job = prepare(config, schema, console)._replace(cache=cache)
+    inputs = find_inputs(config, schema)
+    parts = _scan(inputs, cache, engine, console)
+    job = prepare_inputs(inputs, console)._replace(cache=cache)
     if scan_only:
         return
     chosen = choose_engine(job.config, schema, job.statistics, build_run_config(job.config))
@@ -61,14 +70,19 @@ def prepare_data(
         reason = f"does not support {chosen.reason}" if chosen.reason else "is not used"
         console.log(f"cache: the rows are not encoded, because the fused engine {reason}")
         return
-    _encode(job, engine, console)
+    _encode(job, parts, engine, console)
 
 
-def _scan(
-    data: config_lib.DataConfig, schema: Schema, cache: Cache, engine: Engine, console: Console
-) -> None:
-    """Puts the scans of the training and the evaluation files into the cache."""
-    found = {TRAINING: find_train_files(data, schema), EVALUATION: find_eval_files(data, schema)}
+def _scan(inputs: Inputs, cache: Cache, engine: Engine, console: Console) -> Parts:
+    """Puts the scans of the training and the evaluation files into the cache.
+
+    Returns:
+        the shares of large files.
+    """
+    data, schema = inputs.config.data, inputs.schema
+    found = {TRAINING: inputs.train_files, EVALUATION: inputs.eval_files}
+    every = {file.path: file for files in found.values() for file in files}
+    parts = find_parts(list(every.values()), describe_dialect(data), engine)
     missing = {
         what: files
         for what, files in found.items()
@@ -82,11 +96,13 @@ def _scan(
         def scan(times: Sequence[str], what: str = what) -> Scanned:
             key = tuple(times)
             if key not in runs:
-                runs[key] = _scan_all(missing, schema, data, key, engine)
+                divided = {name: apply_parts(every, parts) for name, every in missing.items()}
+                runs[key] = _scan_all(divided, schema, data, key, engine)
             return runs[key][what]
 
         here = engine.name == LOCAL
         scan_or_load(files, schema, data, console, cache, None if here else scan)
+    return parts
 
 
 def _scan_all(
@@ -104,7 +120,7 @@ def _scan_all(
     return run_tasks(Together(works), tasks, "checking the data", engine)
 
 
-def _encode(job: Job, engine: Engine, console: Console) -> None:
+def _encode(job: Job, parts: Parts, engine: Engine, console: Console) -> None:
     sources = {TRAINING: build_source(job, True)}
     # A user's metric_fn may read the raw columns.
     if not job.config.eval.metric_fn:
@@ -115,7 +131,7 @@ def _encode(job: Job, engine: Engine, console: Console) -> None:
     if engine.name == LOCAL:
         stored = [what for what, rows in missing.items() if rows.store()]
     else:
-        stored = _encode_on_engine(job, missing, engine) if missing else []
+        stored = _encode_on_engine(job, missing, parts, engine) if missing else []
     for what in missing:
         if what not in stored:
             raise UserError(
@@ -127,7 +143,9 @@ def _encode(job: Job, engine: Engine, console: Console) -> None:
         console.log(f"cache: {what} rows: {rows.describe_entry()}{known}")
 
 
-def _encode_on_engine(job: Job, missing: dict[str, EncodedRows], engine: Engine) -> list[str]:
+def _encode_on_engine(
+    job: Job, missing: dict[str, EncodedRows], parts: Parts, engine: Engine
+) -> list[str]:
     """Encodes rows; returns which are in the cache now."""
     defaults: dict[str, Any] = resolve_defaults(job.schema, job.statistics)
     recipe = Recipe(job.schema, job.statistics, job.config.data, defaults)
@@ -142,12 +160,12 @@ def _encode_on_engine(job: Job, missing: dict[str, EncodedRows], engine: Engine)
             stack.enter_context(stage)
             stages[what] = stage
             works[what] = EncodeWork(recipe, stage.folder, identify_encoding(rows.encoder))
-            tasks += [(what, task) for task in plan_tasks(rows.files)]
-        parts = run_tasks(Together(works), tasks, "encoding the rows", engine)
+            tasks += [(what, task) for task in plan_tasks(apply_parts(rows.files, parts))]
+        found = run_tasks(Together(works), tasks, "encoding the rows", engine)
         return [
             what
             for what, rows in missing.items()
-            if rows.publish(stages[what], sorted(parts[what], key=lambda part: part.name))
+            if rows.publish(stages[what], sorted(found[what], key=lambda part: part.name))
         ]
 
 

@@ -69,8 +69,11 @@ def test_one_checkpoint_by_step_or_path(several, tmp_path):
         assert overall[name] == pytest.approx(own[name], rel=1e-3, abs=1e-4), name
 
 
-def test_an_engine_finds_what_this_process_does(several, make, tmp_path, beam_here, capsys):
+def test_an_engine_finds_what_this_process_does(
+    several, make, large_file, tmp_path, beam_here, capsys
+):
     (tmp_path / "data").mkdir()
+    large_file(tmp_path / "data" / "large.parquet")
     for number in range(3):
         make.csv(tmp_path / "data" / f"part-{number}.csv", make.rows(70, seed=number))
     argv = [
@@ -80,10 +83,10 @@ def test_an_engine_finds_what_this_process_does(several, make, tmp_path, beam_he
     ]
     here = _run(tmp_path, *argv)
     there = _run(tmp_path, *argv, "--engine=beam")
-    assert "evaluating: 3 task(s) on beam" in capsys.readouterr().err
+    assert "evaluating: 6 task(s) on beam" in capsys.readouterr().err
     (ours,), (own,) = there.pop("evaluations"), here.pop("evaluations")
     # Bit by bit.
-    assert there == here and there["rows"] == 210 and len(there["slices"]) > 10
+    assert there == here and there["rows"] == 360 and len(there["slices"]) > 10
     assert ours == {**here["overall"], "step": own["step"], "checkpoint": own["checkpoint"]}
 
 

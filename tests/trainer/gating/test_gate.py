@@ -132,9 +132,10 @@ def test_rows_are_decoded_once(gate, jobs, make, tmp_path, monkeypatch):
     assert decoded.count("age") == 2
 
 
-def test_an_engine_finds_what_this_process_does(gate, jobs, make, tmp_path, beam_here):
+def test_an_engine_finds_what_this_process_does(gate, jobs, make, large_file, tmp_path, beam_here):
     folder = tmp_path / "late"
     folder.mkdir()
+    large_file(folder / "large.parquet")
     for number in range(3):
         make.csv(folder / f"part-{number}.csv", make.rows(120, seed=number))
     flags = [f"--baseline={jobs['bad']}", f"--data={folder}", "--by=city,city*level"]

@@ -20,13 +20,16 @@ from trainer.console import Console
 from trainer.data_validation import check, infer
 from trainer.data_validation.profile_pass import ProfilePass, finish
 from trainer.data_validation.reading import CsvStyle
+from trainer.engines.dividing import apply_parts, divide_files
+from trainer.engines.options import BEAM, Engine
 from trainer.errors import UserError
-from trainer.inputs import leakage, row_sample
+from trainer.inputs import leakage, parquet_files, row_sample
 from trainer.inputs import streaming_statistics as streaming
 from trainer.inputs.exact_sums import UNIT_BITS, sum_exactly, sum_squares_exactly
-from trainer.inputs.files import DataFile, find_files
+from trainer.inputs.files import DataFile, FilePart, find_files
 from trainer.inputs.row_sample import RowSample
 from trainer.inputs.scan import scan_files
+from trainer.inputs.stretches import Dialect
 from trainer.passes import planning
 from trainer.passes.contract import Piece, Rows, add_piece, number_files
 from trainer.passes.local import run_here
@@ -164,11 +167,14 @@ def test_shares_of_large_files_merge_to_all_of_their_rows(task_bytes, tmp_path, 
     _write_groups(tmp_path / "c.parquet", 90, 30)
     files = find_files([str(tmp_path)], "parquet", "data")
     monkeypatch.setattr(planning, "TASK_BYTES", task_bytes)
-    pieces = [piece for task in planning.plan_tasks(files) for piece in task]
-    assert len(pieces) > len(files)
+    # A batch that is read has rows of several row groups.
+    monkeypatch.setattr(parquet_files, "RUN_ROWS", 100)
     rng = random.Random(task_bytes)
 
     def merge(one):
+        shares = divide_files(files, Dialect(",", "utf-8", 1 << 20), Engine(BEAM))
+        pieces = [piece for task in planning.plan_tasks(shares) for piece in task]
+        assert len(pieces) > len(files) and [piece.number for piece in pieces][-1] == 2
         partials = []
         for piece in pieces:
             partials.append(one.create())
@@ -197,10 +203,11 @@ def test_small_files_share_tasks_and_large_ones_are_divided(tmp_path, monkeypatc
     for name, size in zip(names, sizes):
         (tmp_path / name).write_bytes(b"PAR1" + b"0" * (size - 4) if size > 4 else b"0" * size)
     files = [DataFile(str(tmp_path / name), name.partition(".")[2], False) for name in names]
-    tasks = planning.plan_tasks(files)
+    parts = [FilePart(number, 3, "1") for number in range(3)]
+    tasks = planning.plan_tasks(apply_parts(files, {files[6].path: parts}))
     numbers = [[piece.number for piece in task] for task in tasks]
     assert numbers == [[0, 1, 2, 3, 4, 5], [6], [6], [6], [7, 8], [9]]
-    assert [task[0].file.part for task in tasks[1:4]] == [(0, 3), (1, 3), (2, 3)]
+    assert [task[0].file.part for task in tasks[1:4]] == parts
     orders = [piece.order for task in tasks for piece in task]
     assert orders == sorted(set(orders))
     # Few files are tasks of their own, so that each worker gets some.

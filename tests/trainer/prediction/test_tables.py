@@ -6,15 +6,13 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from trainer import storage
-from trainer.console import Console
 from trainer.engines.options import BEAM, Engine
 from trainer.errors import UserError
 from trainer.inputs.files import find_files
 from trainer.prediction import batch, engine_work
 from trainer.prediction.command import main
 from trainer.prediction.description import load_data_config
-from trainer.prediction.loading import load, load_for_tables
+from trainer.prediction.loading import load_for_tables
 from trainer.prediction.table_predictor import ERROR, split_bad_rows
 
 
@@ -79,21 +77,23 @@ def test_only_bad_rows_and_no_rows(export, rows):
 
 
 def test_parts_of_an_engine_write_the_shards_of_the_local_command(
-    make, export, tmp_path, monkeypatch, capsys
+    make, export, large_file, tmp_path, monkeypatch, capsys
 ):
     data = tmp_path / "data"
     data.mkdir()
     for number in range(3):
         make.csv(data / f"part-{number}.csv", make.rows(20, seed=number))
+    large_file(data / "large.parquet")
     argv = [f"--export={export}", f"--data={data}", "--columns=city"]
     assert main([*argv, f"--output={tmp_path / 'here'}"]) == 0
 
-    def run_tasks(work, tasks, what, engine):
+    def run_tasks(work, tasks, what, engine, finish):
         assert engine.name == BEAM
         written = None
         for task in reversed(tasks):
             found = pickle.loads(pickle.dumps(work)).run(task)
             written = found if written is None else work.merge(written, found)
+        pickle.loads(pickle.dumps(finish))(written)
         return written
 
     monkeypatch.setattr(engine_work, "run_tasks", run_tasks)
@@ -103,25 +103,26 @@ def test_parts_of_an_engine_write_the_shards_of_the_local_command(
     config = load_data_config(export, {})
     files = find_files([str(data)], "auto", "data")
     request = batch.BatchRequest(files, output, "csv", ["city"], [], config, False)
-    with storage.open_copies(storage.Settings()) as copies:
-        written = engine_work.predict_on_engine(export, str(output), request, Engine(BEAM), copies)
-    assert written == batch.Written(60, 3)
+    written = engine_work.predict_on_engine(export, str(output), request, Engine(BEAM))
+    assert written == batch.Written(210, 6)
     assert (
         written.describe("out", 2.0)
-    ) == "60 rows in 2.0 s, 30 rows/s; 3 shard(s) written, 0 finished before: out"
+    ) == "210 rows in 2.0 s, 105 rows/s; 6 shard(s) written, 0 finished before: out"
     names = sorted(path.name for path in output.iterdir())
     assert [name for name in names if not name.startswith("_")] == [
+        "large-00000-of-00003.csv", "large-00001-of-00003.csv", "large-00002-of-00003.csv",
         "part-0.csv", "part-1.csv", "part-2.csv",
     ]  # fmt: skip
+    header, *rows = (tmp_path / "here" / "large.csv").read_text().splitlines()
+    shards = [path.read_text().splitlines() for path in sorted(output.glob("large-*.csv"))]
+    assert [shard[0] for shard in shards] == [header] * 3
+    assert len(rows) == 150 and [row for shard in shards for row in shard[1:]] == rows
     assert engine_work.SUCCESS in names
     for number in range(3):
         name = f"part-{number}.csv"
         assert (output / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
-    with storage.open_copies(storage.Settings()) as copies:
-        again = batch.predict_files(
-            load(export), request._replace(part=(0, 3)), Console(quiet=True), copies
-        )
-    assert again == batch.Written(0, 0, 1)
+    again = engine_work.predict_on_engine(export, str(output), request, Engine(BEAM))
+    assert again == batch.Written(0, 0, 6)
     for wrong in (["--part=0/2"], [f"--output={tmp_path / 'one.csv'}"]):
         more = wrong if "--output" in wrong[0] else [f"--output={output}", *wrong]
         assert main([*argv, "--engine=spark", *more]) == 2

@@ -154,6 +154,50 @@ def test_every_format_is_read_from_a_bucket(cloud, make, configured, tmp_path):
         find_files(["gs://a-bucket/e/*"], "auto", "data.eval")
 
 
+def test_a_share_of_a_large_file_is_fetched_alone(cloud, make, configured, tmp_path):
+    import pyarrow.parquet as pq
+
+    from trainer.errors import TemporaryError
+    from trainer.inputs.files import FilePart
+    from trainer.inputs.parquet_files import count_runs
+    from trainer.inputs.stretches import cut, describe_dialect, examine
+
+    schema, data = make.schema(), make.config(rows=["x"]).data
+    text = _read(make.csv(tmp_path / "a.csv", make.rows(100))).partition(b"\n")
+    cloud.write("d/a.csv", text[0] + b"\n" + 400 * text[2])
+    pq.write_table(pq.read_table(make.parquet(tmp_path / "b.parquet", make.rows(50))),
+                   tmp_path / "b.parquet", row_group_size=20)  # fmt: skip
+    cloud.write("d/b.parquet", _read(tmp_path / "b.parquet"))
+    large, groups = find_files(["gs://a-bucket/d"], "auto", "data")
+    size, step = large.find_size(), 1 << 20
+    found = [
+        examine(large.path, start, min(start + step, size), describe_dialect(data))
+        for start in range(0, size, step)
+    ]
+    stretches = cut(size, found)
+    version, count = large.find_version(), len(stretches)
+    assert count >= 2 and count_runs(groups) == 1
+    shares = [large._replace(part=FilePart(*one)) for one in
+              ((n, count, version, stretch) for n, stretch in enumerate(stretches))]  # fmt: skip
+    cloud.requests.clear()
+    ids = _read_ids(shares[-1], schema, data)
+    # The header, the blocks in it, and the share: not the rest.
+    assert sum("alt=media" in path for _, path in cloud.requests) <= 4
+    whole = [row["id"] for row in make.rows(100)] * 400
+    assert ids == whole[stretches[-1].rows - 1 :]
+    assert [one for share in shares for one in _read_ids(share, schema, data)] == whole
+    part = groups._replace(part=FilePart(0, 1, groups.find_version()))
+    assert len(_read_ids(part, schema, data)) == 50
+    assert not (tmp_path / "cache" / "data").exists()
+    # Another worker looks the file up when it has been replaced.
+    cloud.write("d/a.csv", b"id,age\n")
+    with pytest.raises(TemporaryError, match="was replaced while it was read"):
+        _read_ids(shares[0], schema, data)
+    storage.configure(storage.current_settings())
+    with pytest.raises(UserError, match="has changed while the files were read"):
+        _read_ids(shares[0], schema, data)
+
+
 def test_a_scan_is_read_from_the_cache_until_an_object_changes(cloud, make, tmp_path):
     from trainer.inputs.cache import CacheFolder
     from trainer.inputs.scan_cache import scan_or_load
@@ -194,11 +238,11 @@ def test_tensorflow_reads_if_it_has_a_file_system(tmp_path):
     store = FileSystem("ram://", "a-bucket")
     assert [found.name for found in store.list_all("d/")] == ["d/a.csv", "d/deep/b.csv"]
     found = store.find("d/a.csv")
-    assert store.read_head(found, 7) == b"content" and store.find("d/no.csv") is None
+    assert store.read_range(found, 3, 4) == b"tent" and store.find("d/no.csv") is None
     store.download(found, tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_bytes() == b"content of d/a.csv"
     with pytest.raises(UserError, match="TensorFlow cannot read it"):
-        store.read_head(found._replace(name="d/gone.csv"), 7)
+        store.read_range(found._replace(name="d/gone.csv"), 0, 7)
     with pytest.raises(UserError, match="--storage=tensorflow: .*set --storage=auto"):
         FileSystem("nosuch://", "a-bucket")
 

@@ -13,6 +13,7 @@ import yaml
 from trainer.console import Console
 from trainer.engines.options import LOCALLY, SPARK, Engine
 from trainer.errors import UserError
+from trainer.inputs import parquet_files
 from trainer.inputs.cache_entry import PartWriter
 from trainer.job_dir import compatibility
 from trainer.passes import planning
@@ -124,6 +125,7 @@ def test_a_large_file_is_encoded_by_several_workers(engine, data, make, tmp_path
     for name, part in {"t0": rows[:800], "t9": rows[800:]}.items():
         path = tmp_path / f"{name}.parquet"
         pa.parquet.write_table(pa.Table.from_pylist(part), path, row_group_size=100)
+    monkeypatch.setattr(parquet_files, "RUN_ROWS", 100)
     monkeypatch.setattr(planning, "TASK_BYTES", (tmp_path / "t0.parquet").stat().st_size // 3)
     here, there = tmp_path / "here", tmp_path / "there"
     flags = ["--", *data, f"--train_data={tmp_path}/t*.parquet"]

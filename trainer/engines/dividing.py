@@ -1,0 +1,152 @@
+"""Divides large files among the workers of an engine."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from trainer.engines.options import LOCAL, Engine
+from trainer.engines.running import run_tasks
+from trainer.errors import UserError
+from trainer.inputs.files import DataFile, FilePart
+from trainer.inputs.parquet_files import count_runs
+from trainer.inputs.stretches import Dialect, Findings, cut, examine
+from trainer.passes import planning
+
+# Footers of Parquet files that are read at the same time: those in a bucket take their time.
+THREADS = 16
+
+
+class Extent(NamedTuple):
+    """A part of a file.
+
+    Attributes:
+        path: of the file.
+        start: bytes of the file before the part.
+        end: bytes of the file up to its end.
+    """
+
+    path: str
+    start: int
+    end: int
+
+
+Found = dict[tuple[str, int], Findings]
+# Path → the shares of the file.
+Parts = dict[str, list[FilePart]]
+
+
+class ExamineWork(NamedTuple):
+    """Finds the ends of rows in CSV files; a task is a part of a file.
+
+    Attributes:
+        dialect: of the files.
+    """
+
+    dialect: Dialect
+
+    def run(self, task: Extent) -> Found:
+        """Returns path and begin of a part → what it is like.
+
+        Args:
+            task: the part.
+
+        Raises:
+            UserError: the file cannot be read.
+        """
+        try:
+            return {(task.path, task.start): examine(*task, self.dialect)}
+        except OSError as error:
+            raise UserError(f"{task.path}: {error.strerror}; check the path") from error
+
+    def merge(self, first: Found, second: Found) -> Found:
+        """Returns what was found in two groups of parts.
+
+        Args:
+            first: of one group.
+            second: of the other.
+        """
+        return {**first, **second}
+
+
+def divide_files(files: Sequence[DataFile], dialect: Dialect, engine: Engine) -> list[DataFile]:
+    """Returns the files, with the shares of a large one in its place.
+
+    Args:
+        files: the data.
+        dialect: of CSV files.
+        engine: what reads the files; the local one reads whole files.
+
+    Raises:
+        OSError: there is no such file.
+        UserError: a file cannot be looked up, or the engine fails.
+    """
+    return apply_parts(files, find_parts(files, dialect, engine))
+
+
+def apply_parts(files: Sequence[DataFile], parts: Parts) -> list[DataFile]:
+    """Returns the files, with the shares of a large one in its place.
+
+    Args:
+        files: the data.
+        parts: of large files.
+    """
+    return [
+        file._replace(part=part) for file in files for part in parts.get(file.path, (file.part,))
+    ]
+
+
+def find_parts(files: Sequence[DataFile], dialect: Dialect, engine: Engine) -> Parts:
+    """Returns the shares of the large files, of which each has several.
+
+    Parquet files are divided at row groups. CSV files are divided at the ends of rows, which the
+    engine finds first. Others are not divided.
+
+    Args:
+        files: the data.
+        dialect: of CSV files.
+        engine: what reads the files; for the local one, no file is divided.
+
+    Raises:
+        OSError: there is no such file.
+        UserError: a file cannot be looked up, or the engine fails.
+    """
+    if engine.name == LOCAL:
+        return {}
+    large = [file for file in files if file.find_size() > planning.TASK_BYTES]
+    parts = _divide_parquet([file for file in large if file.format == "parquet"])
+    texts = [file for file in large if file.format == "csv" and not file.gzipped]
+    # A template is written without running anything.
+    if texts and dialect.can_be_divided and not engine.is_template:
+        parts.update(_divide_text(texts, dialect, engine))
+    return {path: shares for path, shares in parts.items() if len(shares) > 1}
+
+
+def _divide_parquet(files: Sequence[DataFile]) -> Parts:
+    with ThreadPoolExecutor(THREADS) as threads:
+        return dict(threads.map(_plan_runs, files))
+
+
+def _plan_runs(file: DataFile) -> tuple[str, list[FilePart]]:
+    version, size = file.find_version(), file.find_size()
+    count = min(count_runs(file), -(-size // planning.TASK_BYTES))
+    return file.path, [FilePart(number, count, version) for number in range(count)]
+
+
+def _divide_text(files: Sequence[DataFile], dialect: Dialect, engine: Engine) -> Parts:
+    found = {file.path: (file.find_version(), file.find_size()) for file in files}
+    # Blocks are parsed as those of the whole file.
+    step = -(-planning.TASK_BYTES // dialect.block_bytes) * dialect.block_bytes
+    tasks = [
+        Extent(path, start, min(start + step, size))
+        for path, (_, size) in found.items()
+        for start in range(0, size, step)
+    ]
+    findings = run_tasks(ExamineWork(dialect), tasks, "dividing large files", engine)
+    parts = {}
+    for path, (version, size) in found.items():
+        stretches = cut(size, [findings[path, start] for start in range(0, size, step)])
+        count = len(stretches)
+        parts[path] = [
+            FilePart(number, count, version, stretch) for number, stretch in enumerate(stretches)
+        ]
+    return parts
