@@ -25,6 +25,7 @@ COMMANDS = {
     "schema": "infer a schema from data, or check data against one",
     "tune": "search hyperparameters on this machine",
     "runs": "list, compare, explain and prune jobs",
+    "engines": "render a job of Dataflow or Dataproc",
     "kubernetes": "render the manifests of a cluster",
     "vertex": "package, render, rehearse and submit jobs on Vertex AI",
     "completion": "print a script that completes commands and flags in bash, zsh or fish",
@@ -32,6 +33,7 @@ COMMANDS = {
 # Command → the words that may follow it.
 SUBCOMMANDS = {
     "completion": ("bash", "zsh", "fish"),
+    "engines": ("render",),
     "kubernetes": ("render",),
     "pipeline": ("run", "list", "render", "submit"),
     "runs": ("list", "show", "compare", "why", "lineage", "prune", "export"),

@@ -1,0 +1,190 @@
+"""python -m trainer.engines: renders what runs trainer.predict on Dataflow or Dataproc.
+
+  python -m trainer.engines render --kind=dataflow-template --name=score --image=IMAGE \\
+      --project=P --region=europe-west4 --temp_location=gs://BUCKET/tmp --workers=10 \\
+      --template=gs://BUCKET/score.json --template_image=IMAGE-FOR-DATAFLOW --output=score -- \\
+      --export=gs://... --data=gs://... --output=gs://...
+  python -m trainer.engines render --kind=dataproc-batch --name=score --image=IMAGE \\
+      --project=P --region=europe-west4 --workers=10 --output=score.json -- \\
+      --export=gs://... --data=gs://... --output=gs://...
+
+Flags of trainer.predict go after --. A template is a folder: a Dockerfile, the specification, and
+the request that starts a job with these flags. The commands that follow are printed.
+"""
+
+import json
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+from absl import flags
+
+from estimator_bridge.terminal import quote_command
+from trainer import storage
+from trainer.config import arguments, commands
+from trainer.engines import rendering
+from trainer.engines.rendering import BATCH, TEMPLATE, Parameter, Place
+from trainer.errors import UserError
+from trainer.prediction.command import parse
+from trainer.prediction.writers import is_file_name
+
+# Version of Beam in the template's image.
+BEAM_VERSION = "2.77.0"
+PYTHON_VERSION = "3.12"
+TEMPLATE_FLAGS = ("temp_location", "template", "template_image", "beam_version", "python_version")
+BATCH_FLAGS = ("memory", "spark_main")
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command and returns the exit status.
+
+    Args:
+        argv: the arguments after the program's name.
+    """
+    return commands.run(_main, argv)
+
+
+def _main(argv: list[str]) -> int:
+    if not argv or argv[0] in ("--help", "-h", "help"):
+        print((__doc__ or "").strip())
+        return 0
+    if argv[0] == "--version":
+        print(arguments.describe_version())
+        return 0
+    if argv[0] != "render":
+        raise UserError(f"{argv[0]!r}: no such command; use render")
+    own, words = arguments.split_task_flags(argv[1:])
+    values = arguments.parse_flags(
+        "trainer.engines render", _define, own, __doc__ or "", stray_hint=_HINT
+    )
+    if values is None:
+        return 0
+    arguments.require(values, "name", "image", "project", "region", "kind")
+    for name in BATCH_FLAGS if values.kind == TEMPLATE else TEMPLATE_FLAGS:
+        if values[name].present:
+            raise UserError(f"--{name}: has no effect with --kind={values.kind}; remove it")
+    given: dict[str, Any] = {name: values[name].value for name in Place._fields}
+    place = Place(**given)
+    rendering.check_place(place, values.kind)
+    parameters = _read_flags(words)
+    rendering.check_remote(parameters)
+    if values.kind == BATCH:
+        _write_batch(place, values, words)
+    else:
+        _write_template(place, values, parameters)
+    return 0
+
+
+def _read_flags(words: list[str]) -> dict[str, str]:
+    """Returns the flags of trainer.predict that are given, name → text."""
+    predict = parse(words)
+    if predict is None or not predict.data or is_file_name(predict.output):
+        raise UserError("after --: give --data, and a folder as --output")
+    given = {}
+    for name in rendering.FIXED:
+        if name in predict and predict[name].present:
+            raise UserError(f"--{name}: has no effect here; remove it")
+    for name in predict:
+        flag = predict[name]
+        if flag.present:
+            text = flag.serialize().partition("=")[2]
+            given[name] = str(flag.value).lower() if flag.boolean else text
+    return given
+
+
+def _write_template(place: Place, values: flags.FlagValues, given: dict[str, str]) -> None:
+    arguments.require(values, "output", "template", "template_image")
+    if not storage.is_remote(values.template):
+        raise UserError(f"--template={values.template}: name a gs:// path for the specification")
+    beam, image = values.beam_version, values.template_image
+    texts = {
+        rendering.DOCKERFILE: rendering.build_dockerfile(place.image, beam, values.python_version),
+        rendering.SPECIFICATION: _to_text(
+            rendering.build_specification(place, beam, _list_parameters(), image)
+        ),
+        rendering.LAUNCH: _to_text(rendering.build_launch(place, values.template, given)),
+    }
+    folder = Path(values.output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            storage.write_text(folder / name, text)
+    except OSError as error:
+        raise UserError(f"--output={folder}: {error.strerror}; name another folder") from error
+    specification = str(folder / rendering.SPECIFICATION)
+    url = (
+        f"https://dataflow.googleapis.com/v1b3/projects/{place.project}/locations/{place.region}/"
+        "flexTemplates:launch"
+    )
+    print(
+        f"{folder}: build and push the image, store the specification, and start a job:\n"
+        f"  {quote_command('docker', 'build', '--push', '-t', image, str(folder))}\n"
+        f"  {quote_command('gcloud', 'storage', 'cp', specification, values.template)}\n"
+        f"  {_post(url, folder / rendering.LAUNCH)}"
+    )
+
+
+def _write_batch(place: Place, values: flags.FlagValues, words: list[str]) -> None:
+    url = (
+        f"https://dataproc.googleapis.com/v1/projects/{place.project}/locations/{place.region}/"
+        f"batches?batchId={place.name}"
+    )
+    text = _to_text(rendering.build_batch(place, values.spark_main, words))
+    following = _post(url, Path(values.output)) if values.output else ""
+    commands.write_result(text, values.output, following)
+
+
+def _to_text(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _post(url: str, body: Path) -> str:
+    access = '-H "Authorization: Bearer $(gcloud auth print-access-token)"'
+    kind = quote_command("-H", "Content-Type: application/json", "-d", f"@{body}", url)
+    return f"curl -X POST {access} {kind}"
+
+
+def _list_parameters() -> list[Parameter]:
+    """Returns the flags of trainer.predict that a template takes."""
+    with arguments.collecting() as declared:
+        parse([])
+    (values,) = declared
+    return [
+        Parameter(name, flag.help or "", getattr(flag.parser, "enum_values", ()), flag.boolean)
+        for name, flag in ((name, values[name]) for name in values)
+        # The service allows no dots.
+        if name not in (*rendering.FIXED, *arguments.HELP_FLAGS) and "." not in name
+    ]
+
+
+_HINT = "flags of trainer.predict go after -- (--help lists the flags)"
+
+
+def _define(values: flags.FlagValues) -> None:
+    packages = f"/opt/venv/lib/python{PYTHON_VERSION}/site-packages"
+    python = ".".join(platform.python_version_tuple()[:2])
+    flags.DEFINE_enum("kind", None, [TEMPLATE, BATCH], "what is rendered", flag_values=values)
+    flags.DEFINE_integer("workers", 2, "number of machines", 1, flag_values=values)
+    for name, default, meaning in (
+        ("name", None, "name of the job"),
+        ("image", None, "container image with this package and the export's TensorFlow"),
+        ("project", None, "project of the cloud"),
+        ("region", None, "region of the cloud"),
+        ("machine", None, "machine type, as n2-standard-4; Dataproc: cores of an executor"),
+        ("memory", None, "Dataproc: memory of an executor, as 16g"),
+        ("account", None, "e-mail address of the service account"),
+        ("subnetwork", None, "subnetwork of the machines"),
+        ("temp_location", None, "Dataflow: gs:// folder for what it writes meanwhile"),
+        ("template", None, "Dataflow: gs:// path for the specification"),
+        ("template_image", None, "Dataflow: name of the image that is built from the Dockerfile"),
+        ("beam_version", BEAM_VERSION, "Dataflow: version of Beam in that image"),
+        ("python_version", PYTHON_VERSION, f"Dataflow: of the image; here it is {python}"),
+        ("spark_main", f"{packages}/trainer/engines/submitted.py", "Dataproc: file in the image"),
+        ("output", None, "Dataflow: folder to write; Dataproc: file; unset: standard output"),
+    ):
+        flags.DEFINE_string(name, default, meaning, flag_values=values)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,249 @@
+"""Documents with which Google's services run trainer.predict: Dataflow and Dataproc."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Optional
+
+from trainer import storage
+from trainer.errors import UserError
+
+TEMPLATE, BATCH = "dataflow-template", "dataproc-batch"
+# Names of the files of a template.
+DOCKERFILE, SPECIFICATION, LAUNCH = "Dockerfile", "template.json", "launch.json"
+# Spark 4 with Java 17; it is mounted into the container.
+DATAPROC_VERSION = "3.0"
+DATAPROC_CORES = ("4", "8", "16")
+# In the image of this package.
+PYTHON = "/opt/venv/bin/python"
+# Flags of trainer.predict that are no parameters: the template decides, or they need other rows.
+FIXED = ("as", "engine", "beam_options", "spark_options", "part", "row")
+
+
+class Place(NamedTuple):
+    """Where and on which machines a job runs.
+
+    Attributes:
+        name: of the job.
+        image: container image with this package.
+        project: of the cloud.
+        region: of the cloud.
+        workers: number of machines.
+        machine: type of a machine of Dataflow, or number of cores of an executor of Dataproc.
+        memory: of an executor of Dataproc: 8g.
+        account: e-mail address of the service account; None: the project's default.
+        subnetwork: of the machines; None: the project's default.
+        temp_location: gs:// folder for what the service writes meanwhile.
+    """
+
+    name: str
+    image: str
+    project: str
+    region: str
+    workers: int
+    machine: Optional[str] = None
+    memory: Optional[str] = None
+    account: Optional[str] = None
+    subnetwork: Optional[str] = None
+    temp_location: Optional[str] = None
+
+
+class Parameter(NamedTuple):
+    """A flag that is a parameter of a template.
+
+    Attributes:
+        name: of the flag.
+        help: of the flag.
+        choices: the values that it may have; empty: any.
+        is_boolean: whether it is true or false.
+    """
+
+    name: str
+    help: str
+    choices: Sequence[str] = ()
+    is_boolean: bool = False
+
+
+def check_place(place: Place, kind: str) -> None:
+    """Raises if an option has a form that the service refuses.
+
+    Args:
+        place: the options.
+        kind: TEMPLATE or BATCH.
+
+    Raises:
+        UserError: an option is wrong.
+    """
+    if not re.fullmatch(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", place.name):
+        raise UserError(
+            f"--name={place.name}: write up to 63 small letters, digits and hyphens, a letter first"
+        )
+    if kind == TEMPLATE:
+        if place.temp_location is None or not storage.is_remote(place.temp_location):
+            raise UserError("--temp_location: name a gs:// folder for the files of the service")
+        if place.memory:
+            raise UserError(f"--memory: has no effect with --kind={TEMPLATE}; remove it")
+        return
+    if place.temp_location:
+        raise UserError(f"--temp_location: has no effect with --kind={BATCH}; remove it")
+    if place.machine is not None and place.machine not in DATAPROC_CORES:
+        raise UserError(
+            f"--machine={place.machine}: an executor has {', '.join(DATAPROC_CORES)} cores; "
+            "write one of these"
+        )
+    if place.memory is not None and not re.fullmatch(r"[1-9]\d*[mg]", place.memory):
+        raise UserError(f"--memory={place.memory}: write a size such as 16g")
+
+
+def check_remote(parameters: Mapping[str, str]) -> None:
+    """Raises if the workers cannot reach a path.
+
+    Args:
+        parameters: flag of trainer.predict → value.
+
+    Raises:
+        UserError: a path is of this machine.
+    """
+    for name in ("export", "job_dir", "data", "output"):
+        for path in filter(None, parameters.get(name, "").split(",")):
+            if not storage.is_remote(path):
+                raise UserError(f"--{name}={path}: the workers cannot reach it; name a gs:// path")
+
+
+def build_dockerfile(image: str, beam: str, python: str) -> str:
+    """Returns the Dockerfile of a template, whose image both starts the job and works.
+
+    Args:
+        image: with this package in a virtual environment.
+        beam: version of Beam.
+        python: minor version of Python in the image: 3.12.
+    """
+    launcher = "/opt/google/dataflow/python_template_launcher"
+    base = f"gcr.io/dataflow-templates-base/python{python.replace('.', '')}-template-launcher-base"
+    packages = f"/opt/venv/lib/python{python}/site-packages"
+    return "\n".join(
+        [
+            f"FROM {base} AS launcher",
+            f"FROM apache/beam_python{python}_sdk:{beam} AS beam",
+            f"FROM {image}",
+            "USER root",
+            f"RUN pip install --no-cache-dir 'apache-beam[gcp]=={beam}'",
+            "COPY --from=beam /opt/apache/beam /opt/apache/beam",
+            f"COPY --from=launcher {launcher} {launcher}",
+            "# The package is in the image already.",
+            f"ENV FLEX_TEMPLATE_PYTHON_PY_FILE={packages}/trainer/engines/launched.py",
+            'ENTRYPOINT ["/opt/apache/beam/boot"]',
+            "",
+        ]
+    )
+
+
+def build_specification(
+    place: Place, beam: str, parameters: Sequence[Parameter], image: str
+) -> dict[str, Any]:
+    """Returns the ContainerSpec of a template.
+
+    Args:
+        place: where it runs by default.
+        beam: version of Beam.
+        parameters: of the template.
+        image: built from the Dockerfile.
+    """
+    return {
+        "image": image,
+        "sdkInfo": {"language": "PYTHON", "version": beam},
+        "metadata": {
+            "name": place.name,
+            "description": "Predicts the rows of files with an export: trainer.predict.",
+            "parameters": [_describe(parameter) for parameter in parameters],
+        },
+        "defaultEnvironment": _build_environment(place, image),
+    }
+
+
+def _describe(parameter: Parameter) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "name": parameter.name,
+        "label": f"--{parameter.name}",
+        "helpText": parameter.help,
+        # Either the export or the job is given.
+        "isOptional": parameter.name not in ("data", "output"),
+    }
+    choices = ["true", "false"] if parameter.is_boolean else parameter.choices
+    if choices:
+        described["regexes"] = [f"^({'|'.join(map(re.escape, choices))})$"]
+    elif parameter.name in ("export", "job_dir", "data", "output"):
+        described["regexes"] = ["^gs://.+$"]
+    return described
+
+
+def _build_environment(place: Place, image: str) -> dict[str, Any]:
+    environment: dict[str, Any] = {
+        "maxWorkers": place.workers,
+        "sdkContainerImage": image,
+        "tempLocation": place.temp_location,
+    }
+    for name, value in (
+        ("machineType", place.machine),
+        ("serviceAccountEmail", place.account),
+        ("subnetwork", place.subnetwork),
+    ):
+        if value is not None:
+            environment[name] = value
+    return environment
+
+
+def build_launch(place: Place, template: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the LaunchFlexTemplateRequest that starts a job.
+
+    Args:
+        place: names the job.
+        template: gs:// path of the ContainerSpec.
+        parameters: flag of trainer.predict → value.
+    """
+    return {
+        "launchParameter": {
+            "jobName": place.name,
+            "containerSpecGcsPath": template,
+            "parameters": dict(parameters),
+        }
+    }
+
+
+def build_batch(place: Place, main: str, words: Sequence[str]) -> dict[str, Any]:
+    """Returns the Batch of Dataproc.
+
+    Args:
+        place: where it runs.
+        main: path of trainer/engines/submitted.py in the image.
+        words: flags of trainer.predict.
+
+    Raises:
+        UserError: `main` is no absolute path.
+    """
+    if not main.startswith("/"):
+        raise UserError(f"--spark_main={main}: write an absolute path in the image")
+    properties = {
+        "spark.dynamicAllocation.enabled": "false",
+        "spark.executor.instances": str(place.workers),
+        "spark.dataproc.driverEnv.PYSPARK_PYTHON": PYTHON,
+        "spark.executorEnv.PYSPARK_PYTHON": PYTHON,
+    }
+    if place.machine:
+        properties["spark.executor.cores"] = place.machine
+    if place.memory:
+        properties["spark.executor.memory"] = place.memory
+    execution = {"serviceAccount": place.account, "subnetworkUri": place.subnetwork}
+    return {
+        "pysparkBatch": {
+            "mainPythonFileUri": f"file://{main}",
+            "args": ["trainer.predict", *words, "--engine=spark"],
+        },
+        "runtimeConfig": {
+            "version": DATAPROC_VERSION,
+            "containerImage": place.image,
+            "properties": properties,
+        },
+        "environmentConfig": {
+            "executionConfig": {name: value for name, value in execution.items() if value}
+        },
+    }
