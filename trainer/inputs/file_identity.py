@@ -25,6 +25,15 @@ def checksum_code() -> str:
     return checksum_files(path for name in CODE for path in (root / name).glob("*.py"))
 
 
+def find_place(path: str) -> str:
+    """Returns the place of a file, with which `identify_file` begins.
+
+    Args:
+        path: on this machine or gs://.
+    """
+    return path if storage.is_remote(path) else os.path.abspath(path)
+
+
 def identify_file(file: DataFile) -> list[Any]:
     """Returns values that differ for two files, or for two contents of a file.
 
@@ -52,5 +61,12 @@ def identify_file(file: DataFile) -> list[Any]:
         raise UserError(f"{file.path}: {error.strerror}; check the path") from error
     # st_ctime_ns is the time of the last change of the inode. Programs cannot set it back.
     times = [status.st_mtime_ns, status.st_ctime_ns]
-    path = os.path.abspath(file.path)
-    return [path, file.format, file.gzipped, status.st_size, times, checksum, *part]
+    return [
+        find_place(file.path),
+        file.format,
+        file.gzipped,
+        status.st_size,
+        times,
+        checksum,
+        *part,
+    ]

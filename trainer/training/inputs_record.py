@@ -16,9 +16,9 @@ from typing import Any, Optional
 import trainer
 from estimator_bridge import tf
 from trainer import storage
-from trainer.errors import UserError
 from trainer.inputs.file_identity import identify_file
 from trainer.inputs.files import DataFile
+from trainer.job_dir.input_runs import read_runs
 from trainer.job_layout import INPUTS
 from trainer.storage.files import checksum_files
 from trainer.training.job import Job
@@ -108,21 +108,6 @@ def record_end(job_dir: str, secs: float) -> None:
         code["user"] = {**_checksum_user_modules(_list_packages()), **code["user"]}
         runs[-1].update(ended=_now(), secs=round(secs, 1))
         storage.write_json(path, {"runs": runs})
-
-
-def read_runs(path: Path) -> list[dict[str, Any]]:
-    """Returns the records of a job's runs, oldest first; none if the file is damaged.
-
-    Args:
-        path: of the file.
-    """
-    try:
-        stored = storage.read_json(path) or {}
-    except UserError:
-        # A job does not depend on the records of its earlier runs.
-        return []
-    runs = stored.get("runs")
-    return [run for run in runs if isinstance(run, dict)] if isinstance(runs, list) else []
 
 
 def _now() -> str:

@@ -16,12 +16,13 @@ from trainer.inputs.bucket_cache import Cache
 from trainer.inputs.data_sets import describe_split, find_eval_files, find_train_files
 from trainer.inputs.dataset import ReadOptions, RowSource
 from trainer.inputs.encoded import EncodedRows
+from trainer.inputs.file_identity import find_place
 from trainer.inputs.files import DataFile
 from trainer.inputs.leakage import find_common_rows
 from trainer.inputs.scan import Scan
 from trainer.inputs.scan_cache import open_cache, scan_or_load
 from trainer.inputs.split import build_split
-from trainer.job_dir import compatibility
+from trainer.job_dir import compatibility, input_runs
 from trainer.metrics.catalogue import choose_direction
 from trainer.metrics.included import check_metrics
 from trainer.phase_timer import Times
@@ -83,19 +84,38 @@ class Inputs(NamedTuple):
     eval_files: list[DataFile]
 
 
-def find_inputs(config: config_lib.Config, schema: Schema) -> Inputs:
-    """Returns the files of a job.
+def find_inputs(config: config_lib.Config, schema: Schema, console: Console) -> Inputs:
+    """Returns the files of a job; those of the interrupted run that it continues, if it does.
 
     Args:
         config: the resolved configuration.
         schema: schema of the data.
+        console: logs which files are left out.
 
     Raises:
         UserError: a path is wrong, or the rows cannot be divided.
     """
     config = complete_split(config, schema)
-    train_files = find_train_files(config.data, schema)
-    return Inputs(config, schema, train_files, find_eval_files(config.data, schema))
+    found = {
+        "train": find_train_files(config.data, schema),
+        "eval": find_eval_files(config.data, schema),
+    }
+    listed = input_runs.list_files(config)
+    if listed is not None:
+        found = {part: _keep(part, files, listed[part], console) for part, files in found.items()}
+    return Inputs(config, schema, found["train"], found["eval"])
+
+
+def _keep(part: str, files: list[DataFile], listed: set[str], console: Console) -> list[DataFile]:
+    """Returns the files that a run has listed; if there is none of them, all."""
+    kept = [file for file in files if find_place(file.path) in listed]
+    if kept and len(kept) < len(files):
+        others = [file.path for file in files if file not in kept]
+        console.log(
+            f"data.{part}: {len(others):,} file(s) have appeared since this run started, and are "
+            f"not read: {', '.join(others[:3])}; when it has ended, the next run reads them"
+        )
+    return kept or files
 
 
 def prepare(
@@ -124,7 +144,7 @@ def prepare(
         UserError: data or options are wrong.
     """
     check_strategy(config.cluster, cluster)
-    inputs = find_inputs(config, schema)
+    inputs = find_inputs(config, schema, console)
     return prepare_inputs(inputs, console, cluster=cluster, times=times, checker=checker)
 
 

@@ -60,7 +60,7 @@ def prepare_data(
         raise UserError("data.cache: off: there is no place for the result; name a folder")
     # Not only after hours of reading.
     cache.require_writable()
-    inputs = find_inputs(config, schema)
+    inputs = find_inputs(config, schema, console)
     parts = _scan(inputs, cache, engine, console)
     job = prepare_inputs(inputs, console)._replace(cache=cache)
     if scan_only:

@@ -8,10 +8,11 @@ from trainer.console import Console
 from trainer.errors import UserError
 from trainer.export.exporters import list_exports
 from trainer.job_dir import checkpoints
+from trainer.job_dir.input_runs import read_runs
 from trainer.job_dir.results import read_results
 from trainer.job_layout import EXPORT_FOLDER, INPUTS, METRICS, SUMMARY
 from trainer.schema import Schema
-from trainer.training.inputs_record import describe_inputs, read_runs
+from trainer.training.inputs_record import describe_inputs
 from trainer.training.job import prepare
 
 # Parts of the record that must be equal, and how messages call them.

@@ -16,7 +16,7 @@ from trainer.errors import UserError
 from trainer.export.exporters import read_best
 from trainer.export.fingerprint import EXTRA, GATE_REPORT, SANDBOX_REPORT
 from trainer.history import lineage, runs
-from trainer.job_dir import checkpoints, compatibility, leftovers
+from trainer.job_dir import checkpoints, compatibility, input_runs, leftovers
 from trainer.job_dir.metrics_log import MetricsLog
 from trainer.job_dir.newest import latest_checkpoint
 from trainer.job_dir.trained_job import load_model
@@ -28,7 +28,7 @@ from trainer.storage import files
 from trainer.storage.addresses import parse_address
 from trainer.storage.claim import FolderClaim, locked
 from trainer.storage.memory import MEMORY, Memory
-from trainer.training import inputs_record, reuse
+from trainer.training import reuse
 from trainer.tuning import command as tune
 from trainer.tuning.search import Objective, Search
 from trainer.tuning.study import JOURNAL, Study
@@ -126,7 +126,7 @@ class Job:
             job_layout.CHECKPOINT_STATE: [self.read_state],
             job_layout.INPUTS: [
                 self.read_history,
-                lambda: inputs_record.read_runs(at(job_layout.INPUTS)),
+                lambda: input_runs.read_runs(at(job_layout.INPUTS)),
                 lambda: lineage.describe_lineage(self.path, lambda path: self.folder),
             ],
             job_layout.METRICS_LOG: [self.read_metrics_log, self.read_history],
