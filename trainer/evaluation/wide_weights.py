@@ -80,6 +80,8 @@ def _name_ids(column: Column) -> list[str]:
         return [*map(str, column.vocabulary), *others]
     if column.identities:
         return [str(number) for number in range(column.identities)]
+    if column.growing is not None:
+        return ["values without a row", *(f"row {n + 1}" for n in range(column.growing.capacity))]
     return [f"hash bucket {number}" for number in range(column.hash_buckets or 0)]
 
 

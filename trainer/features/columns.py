@@ -213,7 +213,9 @@ def build_categorical(name: str, column: Column) -> Any:
     if column.identities:
         # An id out of range counts as id 0.
         return kinds.categorical_column_with_identity(key, column.identities, default_value=0)
-    return kinds.categorical_column_with_hash_bucket(key, column.hash_buckets, dtype=dtype)
+    # Of a growing column, only name and number of ids matter: the fused engine finds the ids.
+    size = column.hash_buckets or column.size
+    return kinds.categorical_column_with_hash_bucket(key, size, dtype=dtype)
 
 
 def _build_weighted(name: str, column: Column) -> Any:

@@ -21,6 +21,10 @@ from trainer.schema import Column, Cross, Schema, Statistics
 IDS, NUMBERS = "ids", "numbers"
 # The id of a row without a value.
 NO_VALUE = -1
+# A value of a growing column is encoded as its hashes modulo these two numbers, in two fields.
+# Together, they differ for any two values, except with a probability of 2e-19. Which id of the
+# model the value has depends on the rows trained so far (see features.growing).
+KEY_SIZES = (2**31 - 1, 2**31 - 2)
 
 
 class Field(NamedTuple):
@@ -29,9 +33,10 @@ class Field(NamedTuple):
     Attributes:
         name: name of its feature column: "city", "age_bucketized", "born_month", "age_X_city".
         columns: names of the raw columns from which it is computed; for a cross, in its order.
-        kind: vocabulary, hash, identity, bucketized, date, missing or cross.
-        size: number of ids, which start at 0.
+        kind: vocabulary, hash, identity, growing, bucketized, date, missing or cross.
+        size: number of ids in the model, which start at 0.
         part: year, month, day, weekday or hour for a date, else None.
+        num_keys: number of ids in encoded rows, if it is another; see KEY_SIZES.
     """
 
     name: str
@@ -39,6 +44,12 @@ class Field(NamedTuple):
     kind: str
     size: int
     part: Optional[str] = None
+    num_keys: Optional[int] = None
+
+    @property
+    def num_encoded(self) -> int:
+        """Number of ids in encoded rows."""
+        return self.num_keys or self.size
 
 
 class Encoding(NamedTuple):
@@ -150,6 +161,8 @@ class Encoding(NamedTuple):
             return _bucketize(raw[name], YEAR_BOUNDARIES) if field.part == "year" else raw[name]
         if field.kind == "missing":
             return raw[name]
+        if field.kind == "growing":
+            return _hash(raw[name], self.schema.columns[name], field.num_encoded)
         return _bucketize(raw[name], self.schema.columns[name].buckets or ())
 
     def _cross(self, field: Field, raw: dict[str, Any]) -> Any:
@@ -182,7 +195,10 @@ def build_encoding(schema: Schema, statistics: Statistics) -> Encoding:
         column = schema.columns[name]
         if not column.use:
             continue
-        if column.is_categorical:
+        if column.growing is not None:
+            for key, num_keys in zip((name_feature(name), name_second(name)), KEY_SIZES):
+                fields.append(Field(key, (name,), "growing", column.size, num_keys=num_keys))
+        elif column.is_categorical:
             fields.append(Field(name_feature(name), (name,), _kind(column), column.size))
         elif column.date:
             for part in column.date:
@@ -224,6 +240,16 @@ def unsupported_reason(schema: Schema) -> Optional[str]:
     return f"cross {twice[0]} is there twice" if twice else None
 
 
+def name_second(name: str) -> str:
+    """Returns the name of the field that contains the second hash of a growing column.
+
+    Args:
+        name: of the column.
+    """
+    # A name of a feature column contains no slash.
+    return f"{name_feature(name)}/second"
+
+
 def _kind(column: Column) -> str:
     if column.vocabulary is not None:
         return "vocabulary"
@@ -262,7 +288,7 @@ def _look_up(values: Any, columns: Sequence[Column]) -> Any:
         columns: of one type and one kind; of one number of hash_buckets or oov_buckets.
     """
     first = columns[0]
-    dropped = tf.equal(values, "" if first.type == "string" else -1)
+    dropped = _is_missing(values, first)
     if first.type == "int":
         values = tf.cast(values, tf.int64)
     if first.identities:
@@ -276,6 +302,17 @@ def _look_up(values: Any, columns: Sequence[Column]) -> Any:
         else:
             ids = tf.strings.to_hash_bucket_fast(texts, first.hash_buckets)
     return tf.where(dropped, tf.constant(NO_VALUE, ids.dtype), ids)
+
+
+def _is_missing(values: Any, column: Column) -> Any:
+    return tf.equal(values, "" if column.type == "string" else -1)
+
+
+def _hash(values: Any, column: Column, size: int) -> Any:
+    """Returns hashes of categories, int64 of the same shape; NO_VALUE for a missing value."""
+    texts = values if column.type == "string" else tf.strings.as_string(values)
+    ids = tf.strings.to_hash_bucket_fast(texts, size)
+    return tf.where(_is_missing(values, column), tf.constant(NO_VALUE, ids.dtype), ids)
 
 
 def _look_up_words(texts: Any, columns: Sequence[Column]) -> Any:

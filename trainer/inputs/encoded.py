@@ -1,6 +1,7 @@
 """Makes tf.data datasets of encoded rows, either from the cache or encoded while reading."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Callable, Optional
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from estimator_bridge import tf
 from trainer.errors import UserError
 from trainer.features.encoding import IDS, NUMBERS
+from trainer.features.growing import GrowingIds, list_growing, list_specs
 from trainer.features.numpy_encoder import Encoder
 from trainer.inputs.bucket_cache import AnyStage, Cache
 from trainer.inputs.cache import Writer
@@ -21,7 +23,6 @@ from trainer.inputs.shuffle import (
     BatchSchedule,
     Chunk,
     Epochs,
-    Group,
     RowStream,
     Window,
     cut_groups,
@@ -254,6 +255,7 @@ def make_encoded_train_input_fn(
     schedule: BatchSchedule,
     seed: Sequence[int],
     begin_preparing: Optional[BeginPreparing] = None,
+    checkpoint: Optional[str] = None,
 ) -> Callable[[], Any]:
     """Makes the input_fn of training on encoded rows.
 
@@ -267,20 +269,31 @@ def make_encoded_train_input_fn(
         begin_preparing: used only if the schedule has `count_at`; called in the graph of the input.
             It returns a function that is called with (features, labels) of each element and returns
             the features for the model.
+        checkpoint: from which training continues; None at step 0. It is read if there are growing
+            columns; then the schedule must have `count_at`.
 
     Returns:
         a function without arguments that returns a tf.data.Dataset of (features, labels): features
         are "ids", int32 [(steps,) batch, fields], "numbers", float32 [(steps,) batch, numbers], and
         the weight and further labels by name, [(steps,) batch]; labels are the same as those of
-        dataset.make_train_input_fn.
+        dataset.make_train_input_fn. With growing columns, the first hash of each is replaced by
+        the id in the model, and there are the results of GrowingIds.assign.
     """
 
-    def make_groups() -> Iterator[Group]:
+    growing = list_growing(rows.encoding)
+
+    def make_arrays() -> Iterator[dict[str, np.ndarray]]:
+        ids = GrowingIds(growing, checkpoint) if growing else None
         for group in cut_groups(rows.iterate((*seed, schedule.step)), schedule):
             rows.file_history.add(group, schedule.batches_per_step)
-            yield group
+            arrays = rows.layout.unpack(group.chunk[ROWS], group.rows)
+            if ids is not None:
+                arrays.update(ids.assign(arrays[IDS], group.step))
+            yield arrays
 
-    return _make_input_fn(rows, make_groups, schedule.count_at is not None, begin_preparing)
+    more = list_specs(growing)
+    is_stacked = schedule.count_at is not None
+    return _make_input_fn(rows, make_arrays, is_stacked, begin_preparing, more)
 
 
 def make_encoded_eval_input_fn(rows: EncodedRows, batch_size: int) -> Callable[[], Any]:
@@ -295,30 +308,34 @@ def make_encoded_eval_input_fn(rows: EncodedRows, batch_size: int) -> Callable[[
         make_encoded_train_input_fn, without the dimension [steps].
     """
     schedule = BatchSchedule(lambda step: batch_size)
-    return _make_input_fn(
-        rows, lambda: cut_groups(rows.iterate_in_order(), schedule), is_stacked=False
-    )
+
+    def make_arrays() -> Iterator[dict[str, np.ndarray]]:
+        for group in cut_groups(rows.iterate_in_order(), schedule):
+            yield rows.layout.unpack(group.chunk[ROWS], group.rows)
+
+    return _make_input_fn(rows, make_arrays, is_stacked=False)
 
 
 def _make_input_fn(
     rows: EncodedRows,
-    make_groups: Callable[[], Iterator[Group]],
+    make_arrays: Callable[[], Iterator[dict[str, np.ndarray]]],
     is_stacked: bool,
     begin_preparing: Optional[BeginPreparing] = None,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Callable[[], Any]:
+    """Makes an input_fn of groups of batches; `more` are the specs of further arrays."""
     layout = rows.layout
 
     def generate() -> Iterator[Any]:
         try:
-            for group in make_groups():
-                yield layout.unpack(group.chunk[ROWS], group.rows)
+            yield from make_arrays()
         except UserError as error:
             rows.record_error(error)
             raise
 
     def finish(arrays: Any) -> Any:
         """Returns (columns, labels), with classes as text if they are text in the files."""
-        columns = {IDS: arrays[IDS], NUMBERS: arrays[NUMBERS]}
+        columns = {name: arrays[name] for name in (IDS, NUMBERS, *more)}
         columns.update({name: layout.restore(name, arrays[name]) for name in layout.raw_names})
         labels = columns.pop(layout.label)
         return columns, tf.cast(labels, tf.float32) if layout.label_is_number else labels
@@ -329,6 +346,7 @@ def _make_input_fn(
         **{
             name: tf.TensorSpec([None, None], layout.stored_type(name)) for name in layout.raw_names
         },
+        **more,
     }
 
     def build() -> Any:

@@ -18,6 +18,7 @@ def make_train_input_fn(
     schedule: BatchSchedule,
     seed: Sequence[int],
     begin_preparing: Optional[BeginPreparing] = None,
+    checkpoint: Optional[str] = None,
 ) -> Callable[[], Any]:
     """Makes the input_fn of training.
 
@@ -27,13 +28,16 @@ def make_train_input_fn(
         schedule: sizes of batches; its `count_at` stacks batches of encoded rows only.
         seed: seed of the shuffle; processes that train together need different seeds.
         begin_preparing: see encoded.make_encoded_train_input_fn; only for encoded rows.
+        checkpoint: from which training continues; None at step 0.
 
     Returns:
         a function without arguments that returns a tf.data.Dataset; see
         encoded.make_encoded_train_input_fn and dataset.make_train_input_fn.
     """
     if isinstance(rows, EncodedRows):
-        return encoded.make_encoded_train_input_fn(rows, schedule, seed, begin_preparing)
+        return encoded.make_encoded_train_input_fn(
+            rows, schedule, seed, begin_preparing, checkpoint
+        )
     return dataset.make_train_input_fn(rows, schema, schedule._replace(count_at=None), seed)
 
 

@@ -48,7 +48,9 @@ class Records:
         # Integer type → indices, in a row's ids, of the fields that are stored with this type.
         self._fields: dict[str, list[int]] = {}
         for place, field in enumerate(encoding.fields):
-            kind = next(each for each in reversed(INTS) if field.size - 1 <= np.iinfo(each).max)
+            kind = next(
+                each for each in reversed(INTS) if field.num_encoded - 1 <= np.iinfo(each).max
+            )
             self._fields.setdefault(np.dtype(kind).name, []).append(place)
         parts: list[tuple[Any, ...]] = []
         for place, name in enumerate(self.raw_names):

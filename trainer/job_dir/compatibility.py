@@ -26,7 +26,7 @@ CHANGEABLE = re.compile(
     r"model\.(dropout|engine|batch_norm_momentum|base_weights)"
     r"|model\.(n_trees|batches_per_layer|tree_complexity|pruning|min_node_weight)"
     r"|schema\.(missing_values|key)(\.|$)"
-    r"|schema\.columns\..+\.private$"
+    r"|schema\.columns\..+\.(private|growing\.max_age_steps)$"
     r"|schema\.(label|more_labels\.\d+)\.(class_weights|importance)"
 )
 # Type of model → the options that name its optimizers. A user's own model chooses its own.

@@ -66,16 +66,34 @@ class Image(Node):
     )
 
 
+class Growing(Node):
+    """Ids that keep coming: a table for the ids that are frequent and recent enough.
+
+    An id gets a row of the table when it has occurred often enough. It loses the row if it does not
+    occur for a long time, or to a new id if the table is full. All other ids share one more row.
+    """
+
+    # A smaller table would be one-hot in the deep part.
+    capacity: Annotated[int, Field(ge=MAX_INDICATOR_SIZE, le=2**30)] = Field(
+        description="number of ids that have a row of their own; a full table replaces the id that "
+        "has not occurred for the longest time"
+    )
+    min_rows: Count = Field(1, description="an id gets a row when it has occurred in so many rows")
+    max_age_steps: Optional[Count] = Field(
+        None, description="an id is forgotten if it has not occurred in so many steps; unset: never"
+    )
+
+
 class Column(Node):
     """One column of the data, and its use in the model.
 
     The deep part of the model uses a numeric column as one normalised number. The wide part uses
     its buckets, or the normalised number if it has no buckets.
 
-    A categorical column has a vocabulary, hash buckets or a number of identities. The wide part
-    uses its ids, and the deep part uses an embedding or a one-hot vector of the ids. The int
-    category -1 is a missing value, as in TensorFlow's feature columns. Any other id outside the
-    identities becomes id 0.
+    A categorical column has a vocabulary, hash buckets, a number of identities or a growing table.
+    The wide part uses its ids, and the deep part uses an embedding or a one-hot vector of the ids.
+    The int category -1 is a missing value, as in TensorFlow's feature columns. Any other id outside
+    the identities becomes id 0.
 
     A column with a separator is multivalent. The values of a multivalent categorical column have
     equal weights, or the weights that its weights column contains. A multivalent numeric column is
@@ -100,6 +118,10 @@ class Column(Node):
     )
     identities: Optional[Count] = Field(
         None, description="int: values are ids from 0 to this number, excluded"
+    )
+    growing: Optional[Growing] = Field(
+        None,
+        description="ids keep coming: {capacity: 100000, min_rows: 2, max_age_steps: 50000}",
     )
     buckets: Optional[tuple[Number, ...]] = Field(None, description="boundaries, ascending")
     embedding: Optional[Width] = Field(None, description="dimensions in the deep part")
@@ -148,13 +170,21 @@ class Column(Node):
         self._check_type_of_kind()
         self._check_buckets()
         self._check_ids()
+        self._check_growing()
         self._check_default()
         self._check_private()
         return self
 
     @property
     def _kinds(self) -> list[str]:
-        names = ("vocabulary", "vocabulary_file", "hash_buckets", "identities", "buckets")
+        names = (
+            "vocabulary",
+            "vocabulary_file",
+            "hash_buckets",
+            "identities",
+            "growing",
+            "buckets",
+        )
         return [name for name in names if getattr(self, name) is not None]
 
     def _check_kinds(self) -> None:
@@ -225,6 +255,14 @@ class Column(Node):
             check_vocabulary(self.vocabulary, self.type)
             check_feature_vocabulary(self.vocabulary)
 
+    def _check_growing(self) -> None:
+        if self.growing is None:
+            return
+        if self.separator is not None or self.text is not None:
+            raise ValueError("growing needs one value per row; use hash_buckets")
+        if self.private:
+            raise ValueError("private: a growing table is a part of each export; use hash_buckets")
+
     def _check_default(self) -> None:
         if self.default == "mean" and self.type != "float":
             raise ValueError("default mean needs type float")
@@ -266,10 +304,14 @@ class Column(Node):
             or self.vocabulary_file is not None
             or self.hash_buckets is not None
             or self.identities is not None
+            or self.growing is not None
         )
 
     @property
     def size(self) -> int:
         """Number of ids of a categorical column; a vocabulary file must have been read."""
+        if self.growing is not None:
+            # Id 0 is that of all values without a row of their own.
+            return self.growing.capacity + 1
         size = self.hash_buckets or self.identities
         return size or len(self.vocabulary or ()) + self.oov_buckets

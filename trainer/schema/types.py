@@ -236,6 +236,10 @@ class Schema(Node):
                 raise ValueError(f"{where} needs a vocabulary, hash_buckets or identities")
             if "deep" not in column.use:
                 raise ValueError(f"{where} is not used in the deep part; add deep to its use")
+            if column.growing is not None:
+                raise ValueError(
+                    f"{where} is growing; use hash_buckets, or an embedding of its own"
+                )
             if column.embedding is not None:
                 raise ValueError(f"{where} has an embedding of its own; remove one of them")
             for field in ID_FIELDS:
@@ -292,6 +296,15 @@ class Schema(Node):
             name
             for name in self.features
             if self.columns[name].use or name in crossed or name in self.weights_of
+        ]
+
+    @property
+    def growing(self) -> list[str]:
+        """Names of the columns in use whose ids keep coming."""
+        return [
+            name
+            for name in self.features
+            if self.columns[name].use and self.columns[name].growing is not None
         ]
 
     @property

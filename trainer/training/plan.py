@@ -10,6 +10,7 @@ from trainer.cluster.run_config import build_run_config
 from trainer.cluster.strategies import build_strategy, count_batches
 from trainer.console import Console
 from trainer.environment.cluster_spec import ALONE, TRAINERS, Cluster, tf_config
+from trainer.errors import UserError
 from trainer.evaluation.evaluator import Evaluator
 from trainer.evaluation.progress_hook import ProgressHook
 from trainer.export.exporters import build_exporters
@@ -209,7 +210,12 @@ def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
     parts = (config, job.schema, job.statistics)
     engine = choose_engine(*parts, run_config)
     lengths = build_run_lengths(
-        config.train, config.run, first=first, max_steps=job.max_steps, is_fused=engine.is_fused
+        config,
+        first=first,
+        max_steps=job.max_steps,
+        is_fused=engine.is_fused,
+        # What changes in their tables cannot be divided like rows.
+        needs_groups=bool(job.schema.growing),
     )
     if lengths:
         # SummaryHook writes the summaries. TensorFlow's hook would count each session run as one
@@ -227,6 +233,11 @@ def _build_model(job: Job, console: Console, cluster: Cluster) -> _Model:
 def _start_warm(built: Any, job: Job, console: Console, run_config: Any, engine: Engine) -> Any:
     """Wraps the Estimator so that training starts from the checkpoint of train.warm_start."""
     config, schema = job.config, job.schema
+    if schema.growing:
+        raise UserError(
+            f"train.warm_start: columns.{schema.growing[0]}.growing: its ids cannot be taken over; "
+            "continue the other job in its own job_dir with a higher max_steps, or use hash_buckets"
+        )
     if not engine.is_fused:
         return warm_start(built, config.train, schema, console.log)
     canned = build_estimator(
@@ -265,6 +276,7 @@ def _make_train_input_fn(
         ),
         (config.run.seed, cluster.trainer_id),
         preparation,
+        model.checkpoint,
     )
 
 

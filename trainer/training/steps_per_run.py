@@ -59,22 +59,24 @@ class RunLengths:
 
 
 def build_run_lengths(
-    train: config_lib.TrainConfig,
-    run: config_lib.RunConfig,
+    config: config_lib.Config,
     *,
     first: int,
     max_steps: int,
     is_fused: bool,
+    needs_groups: bool = False,
 ) -> Optional[RunLengths]:
     """Returns the lengths of a job's session runs; None if each session run is one step.
 
     Args:
-        train: contains steps_per_run, hooks and batch sizes.
-        run: contains the intervals of checkpoints, losses and summaries.
+        config: contains steps_per_run, hooks, batch sizes, and the intervals of checkpoints, losses
+            and summaries.
         first: global step at which training starts.
         max_steps: global step at which training stops.
         is_fused: whether the fused engine trains; no other engine can run several steps at once.
+        needs_groups: whether the input must be groups of batches, even of one each.
     """
+    train, run = config.train, config.run
     most = train.steps_per_run
     if not most:
         sizes = [train.batch_size, *train.batch_growth_sizes]
@@ -82,7 +84,7 @@ def build_run_lengths(
         if train.hooks:
             # A user's hook may rely on being called after each step.
             most = 1
-    if not is_fused or most == 1:
+    if not is_fused or (most == 1 and not needs_groups):
         return None
     return RunLengths(
         most,

@@ -48,7 +48,7 @@ def read_columns(
       features: names of the columns that are features.
 
     Raises:
-      BridgeError: a column is an image.
+      BridgeError: a column is an image, or growing.
     """
     wide: list[Any] = []
     deep: list[Any] = []
@@ -64,6 +64,11 @@ def read_columns(
             raise BridgeError(
                 f"schema.json: column {name} is an image, which no canned model reads; "
                 "set use: [] for it"
+            )
+        if column.get("growing"):
+            raise BridgeError(
+                f"schema.json: the ids of column {name} are those of a growing table, which no "
+                "canned model has; train it with hash_buckets"
             )
         if "sequence" in column["use"]:
             steps.append(_sequence(name, column, statistics))

@@ -115,6 +115,7 @@ class _Column(TypedDict, total=False):
     normalize: Union[Literal["standard", "minmax", "log", "none"], _NumberMoments]
     text: Optional[_Text]
     image: Any
+    growing: Any
     separator: Optional[Annotated[str, Field(min_length=1)]]
     weights: Optional[str]
     date: list[Literal["year", "month", "day", "weekday", "hour"]]

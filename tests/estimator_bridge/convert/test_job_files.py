@@ -111,6 +111,13 @@ def test_a_job_becomes_a_module(tmp_path):
     assert default_files(str(tmp_path)) == ["rows.csv"] and not is_divided(str(tmp_path))
 
 
+def test_a_growing_table_is_refused(tmp_path):
+    files = copy.deepcopy(FILES)
+    files["schema.json"]["columns"]["age"].update(growing={"capacity": 99}, buckets=None)
+    with pytest.raises(BridgeError, match="column age are those of a growing table.*hash_buckets"):
+        read_job_dir(write_job(tmp_path, files))
+
+
 def test_a_job_that_divides_its_files_is_verified_on_them(tmp_path):
     files = copy.deepcopy(FILES)
     files["config.yaml"]["data"] = {"train": ["all.csv"], "eval": [], "eval_share": 0.2}

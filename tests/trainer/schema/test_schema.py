@@ -78,6 +78,20 @@ CONTRADICTIONS = {
     "hash of a float": ({"x": {"type": "float", "hash_buckets": 4}}, "a float takes buckets"),
     "buckets that fall": ({"x": {"type": "float", "buckets": [3, 1]}}, "buckets must ascend"),
     "a boundary twice": ({"x": {"type": "float", "buckets": [1, 1]}}, "buckets must ascend"),
+    "a growing float": ({"x": {"type": "float", "growing": {"capacity": 99}}}, "a float takes"),
+    "growing buckets": (
+        {"c": {"type": "string", "hash_buckets": 5, "growing": {"capacity": 99}}},
+        "hash_buckets and growing exclude each other",
+    ),
+    "a tiny table": ({"c": {"type": "string", "growing": {"capacity": 9}}}, "or equal to 32"),
+    "a growing list": (
+        {"c": {"type": "string", "growing": {"capacity": 99}, "separator": "|"}},
+        "growing needs one value per row",
+    ),
+    "a private table": (
+        {"c": {"type": "string", "growing": {"capacity": 99}, "private": True}},
+        "private: a growing table is a part of each export",
+    ),
     "embedded number": ({"x": {"type": "float", "embedding": 4}}, "embedding needs a vocabulary"),
     "oov alone": ({"c": {"type": "string", "hash_buckets": 3, "oov_buckets": 1}}, "oov_buckets"),
     "empty vocabulary": ({"c": {"type": "string", "vocabulary": []}}, "vocabulary is empty"),

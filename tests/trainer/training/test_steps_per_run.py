@@ -69,9 +69,9 @@ def test_no_run_passes_an_end(most, first, length, every, multiple):
 )
 def test_most_steps_in_a_run(make, train, most):
     config = make.config(train=train, run={"save_checkpoints_steps": 10})
-    lengths = build_run_lengths(config.train, config.run, first=0, max_steps=1000, is_fused=True)
+    lengths = build_run_lengths(config, first=0, max_steps=1000, is_fused=True)
     assert (lengths and lengths.most) == most
-    canned = build_run_lengths(config.train, config.run, first=0, max_steps=1000, is_fused=False)
+    canned = build_run_lengths(config, first=0, max_steps=1000, is_fused=False)
     assert canned is None
 
 

@@ -55,6 +55,12 @@ def choose_engine(
             f"train.bfloat16: only the fused engine has it, which does not cover {reason}; leave "
             "the option out"
         )
+    if schema.growing and not engine.is_fused:
+        reason = engine.reason or "model.engine canned"
+        raise UserError(
+            f"columns.{schema.growing[0]}.growing: only the fused engine has it, which does not "
+            f"cover {reason}; use hash_buckets"
+        )
     return engine
 
 

@@ -100,6 +100,11 @@ class Layout(NamedTuple):
     wide_names: tuple[str, ...]
     deep: Optional[Deep]
 
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables."""
+        return (*self.wide, *(self.deep.tables if self.deep else ()))
+
 
 def build_layout(
     columns: FeatureColumns, encoding: Encoding, units: int, *, wide: bool, deep: bool

@@ -9,10 +9,12 @@ from typing import Any, Optional
 
 from estimator_bridge import estimator, tf
 from trainer import config as config_lib
+from trainer.errors import UserError
 from trainer.features import encoding as encoding_lib
 from trainer.features.columns import FeatureColumns
 from trainer.features.encoding import IDS, build_encoding
 from trainer.features.parts import derive_features
+from trainer.models.fused.growing import find_held
 from trainer.models.fused.layout import build_layout, unsupported_column
 from trainer.models.fused.network import run_forward
 from trainer.models.fused.rows import Preparation, prepare_rows
@@ -99,6 +101,11 @@ def build_predictor(canned: Any, head: Any, model: FusedModel) -> Any:
     def model_fn(features: dict[str, Any], labels: Any, mode: str, config: Any) -> Any:
         encoding = model.preparation.encoding
         if mode != estimator.ModeKeys.PREDICT or not encoding.can_encode(features):
+            if model.schema.growing:
+                raise UserError(
+                    f"columns.{model.schema.growing[0]}.growing: a serving receiver must provide "
+                    "one value per row of each feature; use hash_buckets"
+                )
             return canned.model_fn(features, labels, mode, config)
         return _build_spec(model, head, features, encoding.encode(features), mode)
 
@@ -154,12 +161,13 @@ def _build_spec(
     labels: Any = None,
 ) -> Any:
     """Builds the EstimatorSpec of an evaluation or a prediction."""
+    step = Stored(tf.compat.v1.train.get_or_create_global_step(), "global_step")
+    encoded, held = find_held(encoded, model.preparation.encoding, step.variable.read_value())
     rows = prepare_rows(model.layout, encoded)
     variables, stored = restore_variables(model.layout, model.options.hidden_units, model.units)
     done = run_forward(model.layout, rows, variables, model.activation)
     spec = head.create_estimator_spec(
         features=features, mode=mode, logits=done.logits, labels=labels
     )
-    step = Stored(tf.compat.v1.train.get_or_create_global_step(), "global_step")
-    saver = build_saver([step, *stored])
+    saver = build_saver([step, *stored, *held])
     return spec._replace(scaffold=tf.compat.v1.train.Scaffold(saver=saver))

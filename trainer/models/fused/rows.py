@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from estimator_bridge import tf
 from trainer.features.encoding import IDS, NUMBERS, Encoding
+from trainer.features.growing import CHANGED, RESET_BOUNDS, RESETS, list_growing
 from trainer.features.parts import derive_features
 from trainer.models.fused.layout import Layout, Table
 from trainer.models.heads import class_weight_name, prepare_labels
@@ -12,7 +13,9 @@ from trainer.schema import Label, Schema
 
 # Prefixes of names in prepared rows.
 LABEL, WEIGHT, FOUND, TOUCHED = "//label/", "//weight/", "//found/", "//touched/"
-DISTINCT, BOUNDS, PLACES = "//distinct/", "//bounds/", "//places/"
+DISTINCT, PLACES, RESET = "//distinct/", "//places/", "//reset/"
+# BOUNDS + name: where the values of each batch begin and end in the tensor of that name.
+BOUNDS = "//bounds"
 
 
 class Preparation(NamedTuple):
@@ -40,8 +43,8 @@ class Preparation(NamedTuple):
         Returns:
             The function. It returns name → tensor with the same leading dimensions. Labels are
             "//label/<column>": int64 ids of classes, other labels in the form that the head
-            accepts. Weights are "//weight/<column>", float32. The results of prepare_rows and
-            find_distinct are included.
+            accepts. Weights are "//weight/<column>", float32. The results of prepare_rows,
+            find_distinct and find_resets are included, and the changes of growing columns.
         """
         finders = {label.column: _make_finder(label) for label in self.schema.labels}
         return lambda features, labels: self._prepare(features, labels, finders)
@@ -60,6 +63,11 @@ class Preparation(NamedTuple):
         labels: Any,
         finders: dict[str, Callable[[Any], Any]],
     ) -> dict[str, Any]:
+        growing = {name: features[name] for name in features if name.startswith(CHANGED)}
+        if RESETS in features:
+            growing.update(find_resets(self.layout, self.encoding, features))
+            left_out = {RESETS, RESET_BOUNDS, *growing}
+            features = {name: features[name] for name in features if name not in left_out}
         shape = tf.shape(labels, tf.int64)
         is_stacked = labels.shape.rank == 2
         if is_stacked:
@@ -90,7 +98,7 @@ class Preparation(NamedTuple):
         rows = prepare_rows(self.layout, encoded)
         for table in self.distinct:
             rows.update(find_distinct(table, rows))
-        return {**by_row, **rows}
+        return {**by_row, **rows, **growing}
 
 
 def _flatten(tensor: Any) -> Any:
@@ -135,7 +143,7 @@ def prepare_rows(layout: Layout, encoded: dict[str, Any]) -> dict[str, Any]:
     ids, numbers = tf.linalg.matrix_transpose(encoded[IDS]), encoded[NUMBERS]
     rows: dict[str, Any] = {}
     deep = layout.deep
-    for table in [*layout.wide, *(deep.tables if deep else ())]:
+    for table in layout.tables:
         rows[table.name] = _find_rows(table, ids)
         if table.may_lack:
             rows[FOUND + table.name] = tf.maximum(rows[table.name], 0)
@@ -212,9 +220,10 @@ def find_distinct(table: Table, rows: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         name → tensor. "//distinct/<table>": int32 [rows], the distinct rows of the first batch,
-        then those of the second and so on. "//bounds/<table>": int32 [steps + 1], where those of a
-        batch begin and end. "//places/<table>": for each value of a batch the place of its row
-        among the distinct rows of the batch, int32 [..., fields * batch]; -1 for a missing value.
+        then those of the second and so on. "//bounds//distinct/<table>": int32 [steps + 1], where
+        those of a batch begin and end. "//places/<table>": for each value of a batch the place of
+        its row among the distinct rows of the batch, int32 [..., fields * batch]; -1 for a missing
+        value.
     """
     touched, segments = rows_touched(table, rows), rows[table.name]
     is_stacked = touched.shape.rank == 3
@@ -241,9 +250,36 @@ def find_distinct(table: Table, rows: dict[str, Any]) -> dict[str, Any]:
     places.set_shape([None, None])
     return {
         DISTINCT + table.name: distinct,
-        BOUNDS + table.name: tf.concat([[0], tf.cumsum(sizes)], axis=0),
+        BOUNDS + DISTINCT + table.name: tf.concat([[0], tf.cumsum(sizes)], axis=0),
         PLACES + table.name: places if is_stacked else places[0],
     }
+
+
+def find_resets(layout: Layout, encoding: Encoding, features: dict[str, Any]) -> dict[str, Any]:
+    """Finds the rows of tables whose ids were given to new values.
+
+    Args:
+        layout: of the model.
+        encoding: of the rows, with growing columns.
+        features: contains the results of GrowingIds.assign.
+
+    Returns:
+        name → tensor. "//reset/<table>", for each table with a growing column: int32 [resets], the
+        rows of the first batch, then those of the second and so on; 0 if the id is that of another
+        table. "//bounds//reset/<table>": int32 [steps + 1], where those of a batch begin and end.
+    """
+    numbers, ids = tf.unstack(features[RESETS], axis=1)
+    growing = [field.place for field in list_growing(encoding)]
+    rows = {}
+    for table in layout.tables:
+        first = dict(zip(table.fields, table.offsets))
+        offsets = [first.get(place, 0) for place in growing]
+        if any(offsets):
+            offset = tf.gather(tf.constant(offsets), numbers)
+            is_here = tf.cast(offset > 0, tf.int32)
+            rows[RESET + table.name] = (offset + ids) * is_here
+            rows[BOUNDS + RESET + table.name] = features[RESET_BOUNDS]
+    return rows
 
 
 def take_batch(rows: dict[str, Any], index: Any) -> dict[str, Any]:
@@ -258,10 +294,10 @@ def take_batch(rows: dict[str, Any], index: Any) -> dict[str, Any]:
     taken = {}
     for name, tensor in rows.items():
         if name.startswith(BOUNDS):
-            table = name[len(BOUNDS) :]
+            bounded = name[len(BOUNDS) :]
             first, last = tensor[index], tensor[index + 1]
-            taken[DISTINCT + table] = rows[DISTINCT + table][first:last]
-        elif not name.startswith(DISTINCT):
+            taken[bounded] = rows[bounded][first:last]
+        elif BOUNDS + name not in rows and not name.startswith(CHANGED):
             # A slice of one index along the first dimension is a view; a gather would copy.
             taken[name] = tf.raw_ops.StridedSlice(
                 input=tensor, begin=begin, end=end, strides=strides, shrink_axis_mask=1

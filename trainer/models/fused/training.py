@@ -6,6 +6,8 @@ from typing import Any, NamedTuple, Optional
 from estimator_bridge import estimator, tf
 from estimator_bridge.processor import has_bfloat16
 from trainer import config as config_lib
+from trainer.errors import UserError
+from trainer.models.fused.growing import create_tables, reset_rows
 from trainer.models.fused.layout import Deep, Layout, Table
 from trainer.models.fused.network import Pass, make_dropout, multiply_in_bfloat16, run_forward
 from trainer.models.fused.rows import (
@@ -84,20 +86,24 @@ def build_training(
     )
     dropouts = [make_dropout(dropout, *seed) for seed in seeds]
     variables = stored.map(lambda one: one.variable)
-    optimizers = _build_optimizers(model, stored, step)
+    first = step.read_value()
+    optimizers = _build_optimizers(model, stored, first)
+    changing = create_tables(model.preparation.encoding)
     multiply = multiply_in_bfloat16 if model.train.bfloat16 and has_bfloat16() else None
 
     def run_step(index: Any, rows: dict[str, Any]) -> Any:
         """Updates every variable; returns the loss."""
-        # Each variable is read once, and the gradients are computed for the values read.
-        values = variables._replace(
-            wide_numbers=_read(variables.wide_numbers),
-            kernels=tuple(map(_read, variables.kernels)),
-            biases=tuple(map(_read, variables.biases)),
-        )
-        done = run_forward(model.layout, rows, values, model.activation, dropouts, multiply)
-        loss = _compute_loss(head, done.logits, rows, model.schema)
         begun = {part: optimizer.begin(index) for part, optimizer in optimizers.items()}
+        seed = (run_config.tf_random_seed or 0, first + index)
+        with tf.control_dependencies(reset_rows(model.layout, stored, rows, begun, seed)):
+            # Each variable is read once, and the gradients are computed for the values read.
+            values = variables._replace(
+                wide_numbers=_read(variables.wide_numbers),
+                kernels=tuple(map(_read, variables.kernels)),
+                biases=tuple(map(_read, variables.biases)),
+            )
+            done = run_forward(model.layout, rows, values, model.activation, dropouts, multiply)
+            loss = _compute_loss(head, done.logits, rows, model.schema)
         updates = _update(model.layout, stored, _Step(rows, values, done, loss), begun)
         with tf.control_dependencies(updates):
             return tf.identity(loss)
@@ -110,12 +116,14 @@ def build_training(
         counted = [step.assign_add(num_steps, read_value=False)]
         for optimizer in optimizers.values():
             counted += optimizer.finish(num_steps)
+        counted += [one.update(batches.rows) for one in changing]
     train_op = tf.group(*counted, name="training")
     saved = [
         Stored(step, "global_step"),
         *stored.of_deep,
         *stored.of_linear,
         *(one for optimizer in optimizers.values() for one in optimizer.stored),
+        *(one.stored for one in changing),
     ]
     saver = build_saver(saved, run_config)
     # Hooks that save checkpoints look for the saver in this collection.
@@ -164,6 +172,11 @@ class _Step(NamedTuple):
 def _prepare(preparation: Preparation, features: dict[str, Any], labels: Any) -> _Batches:
     rows, is_stacked = features, True
     if not preparation.is_prepared(features):
+        if preparation.schema.growing:
+            raise UserError(
+                f"columns.{preparation.schema.growing[0]}.growing: only the input of a job has it; "
+                "use hash_buckets"
+            )
         rows, is_stacked = preparation.begin()(features, labels), labels.shape.rank == 2
     some = rows[LABEL + preparation.schema.label.column]
     return _Batches(rows, tf.shape(some, tf.int64)[0] if is_stacked else None)
@@ -182,13 +195,13 @@ def _without_vocabularies(schema: Schema) -> Schema:
     )
 
 
-def _build_optimizers(model: FusedModel, stored: Variables, step: Any) -> dict[str, Optimizer]:
+def _build_optimizers(model: FusedModel, stored: Variables, first: Any) -> dict[str, Optimizer]:
     """Returns part → optimizer.
 
-    The first optimizer counts steps by the global step, and the second by a counter of its own.
+    The first optimizer counts steps by the global step, which is `first` before the run, and the
+    second by a counter of its own.
     """
     train, layout = model.train, model.layout
-    first = step.read_value()
     deep = None if layout.deep is None else train.optimizer
     deep_scope, linear_scope = name_scopes(deep, train.linear_optimizer)
     optimizers = {}

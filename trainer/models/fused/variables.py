@@ -6,7 +6,7 @@ variables.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Protocol
 
 import numpy as np
 
@@ -71,6 +71,16 @@ class Stored(NamedTuple):
         if not self.blocks:
             return tensors[0]
         return _stack(tensors, self.variable.shape[1], self.first)
+
+    def restore(self, tensors: Sequence[Any]) -> Any:
+        """Returns the operation that sets the variable.
+
+        Args:
+            tensors: values of the canned variables, in the order of `names`.
+        """
+        if not self.variable.shape.rank:
+            tensors = [tf.ensure_shape(tensor, []) for tensor in tensors]
+        return self.variable.assign(self.join(tensors), read_value=False)
 
     def build_slot(self, scope: str, slot: str, value: float) -> "Stored":
         """Creates a slot variable, of the same shape and blocks.
@@ -294,6 +304,16 @@ def _create(name: str, value: Any, trainable: bool = True) -> Any:
     )
 
 
+def create_plain(name: str, value: Any) -> Stored:
+    """Creates a variable that is not trained.
+
+    Args:
+        name: in the graph and in the checkpoint.
+        value: initial value, a tensor.
+    """
+    return Stored(_create(name, value, trainable=False), name)
+
+
 def create_number(name: str, value: Any, dtype: Any = tf.float32) -> Stored:
     """Creates a scalar variable that is the same in the checkpoints of both engines.
 
@@ -302,10 +322,28 @@ def create_number(name: str, value: Any, dtype: Any = tf.float32) -> Stored:
         value: initial value.
         dtype: of the variable.
     """
-    return Stored(_create(name, tf.constant(value, dtype), trainable=False), name)
+    return create_plain(name, tf.constant(value, dtype))
 
 
-def build_saver(stored: Sequence[Stored], config: Any = None) -> Any:
+class Savable(Protocol):
+    """Variables of a graph that are saved in a form of their own, as those of Stored."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names in a checkpoint."""
+
+    @property
+    def shapes(self) -> list[list[int]]:
+        """Shapes in a checkpoint, in the order of `names`."""
+
+    def split(self) -> list[Any]:
+        """Returns the values for a checkpoint, in the order of `names`."""
+
+    def restore(self, tensors: Sequence[Any]) -> Any:
+        """Returns the operation that sets the variables to the values of a checkpoint."""
+
+
+def build_saver(stored: Sequence[Savable], config: Any = None) -> Any:
     """Builds a Saver that writes and restores checkpoints of the canned model.
 
     Args:
@@ -335,10 +373,7 @@ def build_saver(stored: Sequence[Stored], config: Any = None) -> Any:
         )
         assigned = []
         for one in stored:
-            values = [next(read) for _ in one.names]
-            if not one.variable.shape.rank:
-                values = [tf.ensure_shape(value, []) for value in values]
-            assigned.append(one.variable.assign(one.join(values), read_value=False))
+            assigned.append(one.restore([next(read) for _ in one.names]))
         restored = tf.group(*assigned, name="restore_all")
     return tf.compat.v1.train.Saver(
         saver_def=tf.compat.v1.train.SaverDef(
