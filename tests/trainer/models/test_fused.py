@@ -270,7 +270,10 @@ def test_the_input_finds_the_distinct_rows_of_each_step(bench, monkeypatch):
     # Adam updates all rows.
     assert preparation.distinct == tuple(t for t in preparation.layout.deep.tables if t.is_large)
     for table in preparation.distinct:
-        distinct, bounds = found[f"//distinct/{table.name}"], found[f"//bounds/{table.name}"]
+        distinct, bounds = (
+            found[f"//distinct/{table.name}"],
+            found[f"//bounds//distinct/{table.name}"],
+        )
         assert len(bounds) == 4 and bounds[-1] == len(distinct)
         for step in range(3):
             mine = distinct[bounds[step] : bounds[step + 1]]
